@@ -7,14 +7,12 @@ import asyncio
 import resource
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 import maskedbandit.service.host.elsewhere as elsewhere_module
-import maskedbandit.service.host.held as held_module
 import maskedbandit.service.host.host as host_module
 import maskedbandit.service.host.questions as questions_module
 import maskedbandit.service.server as server_module
@@ -27,17 +25,17 @@ from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.databases.sqlite import Sqlite
-from maskedbandit.store.operation import NOTHING, About
+from maskedbandit.store.writer import Writer
 from tests.store.crash_mutants import MUTANTS, Mutant
 
 
 def told_before_the_commit() -> None:
     """Whoever asks about a person is answered within the transaction."""
-    real, commit = held_module.Held.do, Sqlite.commit
+    real, commit = Writer.submit, Sqlite.commit
 
-    def do(self: Any, operation: Callable[[], Any], about: About = NOTHING) -> Any:
-        if about == NOTHING:
-            return real(self, operation)
+    def submit(self: Writer, verb: str, *given: Any) -> Any:
+        if verb not in ("assign", "expose", "report"):
+            return real(self, verb, *given)
         loop = asyncio.get_running_loop()
         early = loop.create_future()
 
@@ -45,8 +43,8 @@ def told_before_the_commit() -> None:
             if not early.done():
                 early.set_result(result) if why is None else early.set_exception(why)
 
-        def telling() -> Any:
-            result = operation()
+        def telling(session: Any) -> Any:
+            result = self.study.operations[verb](session, *given)
             loop.call_soon_threadsafe(settle, result, None)
             return result
 
@@ -54,14 +52,14 @@ def told_before_the_commit() -> None:
             if future.exception() is not None:
                 settle(None, future.exception())
 
-        real(self, telling, about).add_done_callback(done)
+        real(self, telling).add_done_callback(done)
         return early
 
     def slow(self: Sqlite) -> None:
         time.sleep(0.2)  # most of the time, so that a kill comes meanwhile
         commit(self)
 
-    held_module.Held.do = do
+    Writer.submit = submit
     Sqlite.commit = slow
 
 

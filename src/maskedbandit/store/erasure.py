@@ -8,12 +8,13 @@ from operator import itemgetter
 from maskedbandit.store.accounts import forget_ticket, places_of
 from maskedbandit.store.databases.database import Row
 from maskedbandit.store.members import members
+from maskedbandit.store.requests import checked_unit
 from maskedbandit.store.session import Session
 
 COLUMNS = "cohort, ticket, person, period, loss"
 
 
-def erase(session: Session, found: Sequence[Row]) -> int:
+def erase_places(session: Session, found: Sequence[Row]) -> int:
     """Remove who had these places, their tickets and rewards: how many; of a released cohort the rows' hashes stay.
 
     What the people were charged is noted, so that it is known after a copy of the database was restored. Each cohort is
@@ -40,14 +41,15 @@ def erase(session: Session, found: Sequence[Row]) -> int:
     return len(found)
 
 
-def erase_person(session: Session, person: str) -> int:
+def erase(session: Session, unit: str) -> int:
     """Erase a person's data: of how many places."""
+    person = session.pseudonym(checked_unit(unit))
     session.write()
-    return erase(session, places_of(session.database, session.name, person, COLUMNS))
+    return erase_places(session, places_of(session.database, session.name, person, COLUMNS))
 
 
 def erase_all(session: Session) -> None:
     """Erase the data of all people."""
     session.write()
     find = f"SELECT {COLUMNS} FROM place WHERE study = ? AND erased IS NULL"
-    erase(session, session.database.rows(find, session.name))
+    erase_places(session, session.database.rows(find, session.name))

@@ -7,14 +7,22 @@ made again before the next one, and nothing is acknowledged that is not on disk.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import count
 from threading import RLock
 from typing import Any, NamedTuple
 
 from maskedbandit.channels.offers import Offer
-from maskedbandit.errors import FencedOff, StoreError, UnknownStudy
+from maskedbandit.errors import (
+    FencedOff,
+    IllegalDecision,
+    MaskedBanditError,
+    ProtocolError,
+    StoreError,
+    UnknownStudy,
+)
 from maskedbandit.privacy.loss import ZERO
+from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.book.asked import named
 from maskedbandit.store.book.chain import ENTRY, Head, entries, next_entry, verified
@@ -34,8 +42,7 @@ from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Again, Database, again
 from maskedbandit.store.lease import LENGTH, may_be_alive, own_name, wall_clock
 from maskedbandit.store.memory import memory_of
-from maskedbandit.store.operation import Done, Operation
-from maskedbandit.store.requests import ReportName
+from maskedbandit.store.requests import Done, ReportName
 from maskedbandit.store.rows import Rows
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
@@ -94,14 +101,16 @@ class Session:
         self._written_down = found
         self.losses, self.worst = Losses(database), ZERO
         self._key, self._holder = witness.signing_key(), holder or own_name()
+        self.bits = Bits()
         self._clock, self.lock = clock, RLock()
         self._stale = True
         self._counted, self._since = FEW, 0  # places when they were counted, and since then
         self.apply([])
+        self.pseudonym = lru_cache(1024)(witness.pseudonyms(self.project).of)  # which a batch asks for twice
 
     def apply(
         self,
-        operations: Sequence[Operation],
+        operations: Sequence[Callable[[], Any]],
         tickets: Sequence[str] = (),
         people: Sequence[str] = (),
         reports: Sequence[ReportName] = (),
@@ -149,7 +158,7 @@ class Session:
 
     def _apply(
         self,
-        operations: Sequence[Operation],
+        operations: Sequence[Callable[[], Any]],
         tickets: Sequence[str],
         people: Sequence[str],
         reports: Sequence[ReportName],
@@ -174,22 +183,24 @@ class Session:
             self._stale = True
             self.database.rollback()
             raise
-        arms = None if self._answer is None else named(self.driver)
-        self._shown = Shown(self.state, self.people, self._answer, arms, len(self.driver.log), self.arms.in_play)
+        answer = None if self.arms.is_alone else self.driver.answer  # an arm that others were taken beside is none
+        arms = None if answer is None else named(self.driver)
+        self._shown = Shown(self.state, self.people, answer, arms, len(self.driver.log), self.arms.in_play)
         if self._since > self._counted:  # the tables are about twice as large as when they were counted
             self._counted, self._since = self._counted + self._since, 0
             with suppress(StoreError, Again):  # what was asked for is done all the same
                 self.database.count()
         return done
 
-    @property
-    def _answer(self) -> int | None:
-        """The policy's answer; an arm that is alone in play, as all others were taken out, is none."""
-        return None if self.arms.is_alone else self.driver.answer
-
-    def _do(self, operation: Operation) -> Done:
+    def _do(self, operation: Callable[[], Any]) -> Done:
+        """Do it; a failure of the store, the policy or the channel is no refusal, as something may have been done."""
         before, self.now = self.now, max(self.now, self._clock())
-        done = Done.of(operation)
+        try:
+            done = Done(operation())
+        except (StoreError, IllegalDecision, ProtocolError):
+            raise
+        except MaskedBanditError as why:
+            done = Done(None, why)
         if self.silent:  # what follows from the time is seen by others
             self.now, self.silent = before, False
         else:

@@ -18,8 +18,7 @@ class NewArm(Body):
 
 async def changed(call: Call, what: str, name: str, payload: Any = None) -> StudyState:
     """The study after a change of its arms."""
-    held = await call.held()
-    await held.do(partial(held.study.op_change_arms, what, name, payload))
+    await call.do("change_arms", what, name, payload)
     return await call.host.read(partial(described, witness=call.host.witness, name=call.study))
 
 

@@ -118,8 +118,8 @@ async def one(call: Call, body: Evaluate) -> Evaluation | Answer:
         study_name(name)
         if call.key and call.key.study not in (None, name):
             raise UnknownStudy(f"there is no study {name!r} for this key")
-        unit = unit_of(body)
-        return as_flag(await ask(call, "assign", name, unit))
+        call.path = {"study": name}
+        return as_flag(await ask(call, unit_of(body)))
     except MaskedBanditError as why:
         said = problem(why)
         if said.status >= 500 or said.status == 429:

@@ -27,7 +27,6 @@ from maskedbandit.errors import (
 )
 from maskedbandit.service.host.attention import AHEAD, CLOCK, Attention
 from maskedbandit.service.host.elsewhere import Elsewhere
-from maskedbandit.service.host.held import Held
 from maskedbandit.service.host.metrics import Metrics
 from maskedbandit.service.host.questions import PATIENCE, Questions
 from maskedbandit.service.host.scrubbing import Scrubbing
@@ -76,7 +75,7 @@ class Host:
         self.stopping = asyncio.Event()
         self._wrote = False  # whether the last round of the clock wrote everything
         self._round_since: float | None = None  # when the round began that is under way
-        self.held: dict[str, Held | Elsewhere] = {}  # studies that were asked for, by name
+        self.held: dict[str, Writer | Elsewhere] = {}  # studies that were asked for, by name
         self._refused: dict[str, StoreError] = {}  # studies that could not be opened since the last round
         self._troubles: dict[str, BaseException] = {}  # of studies, when the clock last went round
         self.attention, self.scrubbing = Attention(), Scrubbing(address)
@@ -126,7 +125,7 @@ class Host:
             await self.read(self.keys.read)
         return self.keys.of(text, self.clock())
 
-    async def hold(self, name: str) -> Held | Elsewhere:
+    async def hold(self, name: str) -> Writer | Elsewhere:
         """The study of this name: held by this process, or by another one that answers for it.
 
         One that could not be opened is not tried again before the next round of the clock, however many ask for it.
@@ -150,8 +149,8 @@ class Host:
     async def drop(self, name: str) -> None:
         """Give a study back, as it will be another one; whoever asks for it meanwhile waits until it was given back."""
         async with self._opening:
-            if isinstance(held := self.held.pop(name, None), Held):
-                await asyncio.to_thread(held.writer.close)
+            if isinstance(held := self.held.pop(name, None), Writer):
+                await asyncio.to_thread(held.close)
                 await asyncio.to_thread(held.study.close)
 
     async def view(self, name: str) -> View:
@@ -173,7 +172,7 @@ class Host:
 
         return await self.read(question)
 
-    async def _opened(self, name: str) -> Held | Elsewhere:
+    async def _opened(self, name: str) -> Writer | Elsewhere:
         try:
             study = await asyncio.to_thread(self._open, name)
         except FencedOff:
@@ -181,7 +180,7 @@ class Host:
             if (url := self._reached(holder)) in ("", self.url):
                 raise  # by a command, which ends soon, or by this process, which is about to give it back
             return Elsewhere(name, holder, url, self._client)
-        return Held(study, Writer(study, asyncio.get_running_loop()))
+        return Writer(study, asyncio.get_running_loop())
 
     def _holder(self) -> str:
         """The name of a holder in this process, and where others may send what they are asked."""
@@ -235,7 +234,7 @@ class Host:
                     continue
                 seen, many = witness.seen(each.name), None
                 held, entries = self.held.get(each.name), seen.head.entries if seen else 0
-                here = held.study.protocol if isinstance(held, Held) else None
+                here = held.study.protocol if isinstance(held, Writer) else None
                 if database.rows("SELECT COUNT(*) FROM entry WHERE study = ?", each.name)[0][0] == entries:
                     # all of it was published
                     many = count_wasted(database, each.name, self.clock() - here.reward.exposure) if here else 0
@@ -265,8 +264,8 @@ class Host:
                     await self.hold(name)
             except MaskedBanditError as why:
                 troubles[name] = why
-        here = {name: held for name, held in self.held.items() if isinstance(held, Held)}
-        ticks = [held.writer.submit(held.study.op_tick) for held in here.values()]
+        here = {name: held for name, held in self.held.items() if isinstance(held, Writer)}
+        ticks = [held.submit("tick") for held in here.values()]
         start = perf_counter()
         results = await asyncio.gather(*ticks, return_exceptions=True)
         for name, done in zip(here, results, strict=True):

@@ -31,7 +31,7 @@ from maskedbandit.service.page.render import Notice
 from maskedbandit.service.page.visit import HEADERS, Handler, Visit, page
 from maskedbandit.service.request.events import event_stream
 from maskedbandit.service.request.problems import problem
-from maskedbandit.service.request.route import held_here
+from maskedbandit.service.request.route import find_writer
 from maskedbandit.service.request.sessions import BEFORE, LENGTH, NAME, end_session, new_session
 from maskedbandit.service.shown.describe import visible
 from maskedbandit.service.shown.preview import preview
@@ -246,15 +246,14 @@ async def verify(visit: Visit) -> Response:
     return HTMLResponse(content, 200 if notice.good else 409)
 
 
-def moved(verb: str) -> Handler:
+def moved(verb: str, roles: tuple[str, ...]) -> Handler:
     """A form that moves a study to another state."""
-    operation, roles, _ = MOVES[verb]
 
     async def move(visit: Visit) -> Response:
         visit.allow(roles)
         visible(visit.who.key, visit.name)
-        held = await held_here(visit.host, visit.name, RELAYED in visit.request.headers)
-        await held.do(partial(operation, held.study))
+        writer = await find_writer(visit.host, visit.name, RELAYED in visit.request.headers)
+        await writer.submit(verb)
         return RedirectResponse(f"/studies/{visit.name}", 303)
 
     return move
@@ -286,7 +285,8 @@ def routes() -> list[BaseRoute]:
         ("POST", f"{one}/arms"): changed("add", (OWNER,)),
         ("POST", f"{one}/arms/{{arm}}/pause"): changed("pause", STAFF),
         ("POST", f"{one}/arms/{{arm}}/resume"): changed("resume", (OWNER,)),
-        **{("POST", f"{one}/{verb}"): moved(verb) for verb in MOVES},
+        ("POST", f"{one}/start"): moved("start", (OWNER,)),
+        **{("POST", f"{one}/{verb}"): moved(verb, roles) for verb, (roles, _) in MOVES.items()},
     }
     return [
         *(Path_(path, page(handler), methods=[method]) for (method, path), handler in pages.items()),
