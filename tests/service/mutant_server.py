@@ -17,8 +17,8 @@ import maskedbandit.service.host.host as host_module
 import maskedbandit.service.host.questions as questions_module
 import maskedbandit.service.server as server_module
 import maskedbandit.store.databases.postgresql as postgresql_module
+import maskedbandit.store.lease as lease_module
 import maskedbandit.store.release as release_module
-import maskedbandit.store.session as session_module
 from maskedbandit.cli import main
 from maskedbandit.errors import StorageFailed
 from maskedbandit.store.book.witness import Witness
@@ -72,7 +72,7 @@ class Unfenced(Mutant):
     schema = "DROP INDEX IF EXISTS each_place_is_dealt_once"
 
     def install(self) -> None:
-        session_module.Session._check_fence = lambda self: None
+        lease_module.Lease.check = lambda self: None
         release_module.check_head = lambda *given: None
         Witness.check_others = lambda *given: given[-1] if isinstance(given[-1], dict) else {}
 
@@ -121,7 +121,7 @@ def hasten() -> None:
     """It waits for a second where others wait for 8, and has a lease of 3 seconds in place of 15."""
     host_module.PATIENCE = questions_module.PATIENCE = 1
     elsewhere_module.PATIENCE = 2
-    session_module.LENGTH = postgresql_module.LENGTH = 3000
+    lease_module.LENGTH = postgresql_module.LENGTH = 3000
 
 
 def install(name: str, address: str) -> None:

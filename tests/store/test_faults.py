@@ -201,7 +201,7 @@ def test_a_memory_that_is_not_made_again_is_noticed(tmp_path: Path, monkeypatch:
     take = Session._take
 
     def only_once(self: Session) -> None:
-        if not hasattr(self, "_fence"):
+        if not hasattr(self, "driver"):
             take(self)
 
     monkeypatch.setattr(Session, "_take", only_once)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.store import session
+from maskedbandit.store import lease
 from maskedbandit.store.databases.database import Again
 from maskedbandit.store.requests import Operation
 from maskedbandit.store.session import Session
@@ -74,7 +74,7 @@ class Drawn:
             patch.setattr(f"maskedbandit.store.{module}.urandom", lambda n: self.random.randbytes(n))
         patch.setattr(secrets, "token_hex", lambda n=16: self.random.randbytes(n).hex())
         patch.setattr(secrets, "token_bytes", lambda n=16: self.random.randbytes(n))
-        patch.setattr(session, "wall_clock", lambda: self.now)
+        patch.setattr(lease, "wall_clock", lambda: self.now)
         real, keep = Outcome.released, Session._keep
 
         def released(outcome: Outcome, *given: Any) -> float:

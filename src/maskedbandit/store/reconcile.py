@@ -32,6 +32,7 @@ from maskedbandit.store.book.witness import Seen, Witness
 from maskedbandit.store.databases.database import Database, Row
 from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.members import members
+from maskedbandit.store.study_rows import read_studies, read_study
 from maskedbandit.store.traces import Scrubber
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.words import duration
@@ -68,7 +69,8 @@ def telling(database: Database, witness: Witness, study: str) -> Iterator[str]:
     """See `exported`."""
     if (seen := witness.seen(study)) is None or len(entries(database, study)) != seen.head.entries:
         raise BehindWitness(f"the ledger of {study} is not where its witness is: open the study once, or reconcile it")
-    yield json.dumps(["study", *database.rows("SELECT people, reached FROM study WHERE study = ?", study)[0]])
+    here = read_study(database, study)
+    yield json.dumps(["study", here.people, here.reached])
     for table, columns in TABLES.items():
         where, values = ("", ()) if table == "loss" else ("WHERE study = ?", (study,))
         for row in database.rows(f"SELECT {columns} FROM {table} {where}", *values):
@@ -158,10 +160,10 @@ def burn(database: Database, witness: Witness, study: str) -> str:
     head = verified(study, ours, key.public_key())
     missing = max(seen.head.entries - head.entries, 1)
     with database.transaction():
-        project, text = database.rows("SELECT project, protocol FROM study WHERE study = ?", study)[0]
-        protocol = Protocol.from_text(text)
-        for (each,) in database.rows("SELECT study FROM study WHERE project = ? ORDER BY study", project):
-            hold(database, each)  # whoever has one of them open knows what was burned before
+        project, protocol = (row := read_study(database, study)).project, Protocol.from_text(row.protocol)
+        for each in read_studies(database):
+            if each.project == project:
+                hold(database, each.name)  # whoever has it open knows what was burned before
         Accounts(database, Losses(database), project).burn(loss)
         database.change(
             "UPDATE place SET returned = assigned WHERE study = ? AND returned IS NULL "
@@ -198,7 +200,7 @@ def hold(database: Database, study: str) -> None:
 def places(database: Database, study: str, found: list[list[Any]]) -> None:
     """Take these places as those of their cohorts, and charge those people for them who were not."""
     losses = Losses(database)
-    (project,) = database.rows("SELECT project FROM study WHERE study = ?", study)[0]
+    project = read_study(database, study).project
     ours = database.rows("SELECT ticket FROM place WHERE study = ?", study)
     charged = {hashed(ticket): ticket for (ticket,) in ours}
     for cohort in {row[0] for row in found}:
@@ -245,7 +247,7 @@ def charges(database: Database, study: str) -> Counter[Row]:
 def erasures(database: Database, study: str, theirs: Counter[Row], before: Counter[Row]) -> None:
     """Erase those who were erased after the copy was made, and charge them for what they were not charged before."""
     losses = Losses(database)
-    (project,) = database.rows("SELECT project FROM study WHERE study = ?", study)[0]
+    project = read_study(database, study).project
     empty(database, study, {person for person, *_ in theirs})
     database.change("DELETE FROM erased WHERE study = ?", study)
     for person, period, loss in theirs.elements():

@@ -19,7 +19,6 @@ from maskedbandit.errors import (
     MaskedBanditError,
     ProtocolError,
     StoreError,
-    UnknownStudy,
 )
 from maskedbandit.privacy.loss import ZERO
 from maskedbandit.privacy.sampling import Bits
@@ -40,10 +39,11 @@ from maskedbandit.store.book.harm import watched
 from maskedbandit.store.book.standing import Standing, amended, standing
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Again, Database, again
-from maskedbandit.store.lease import LENGTH, may_be_alive, own_name, wall_clock
+from maskedbandit.store.lease import Lease, end_of_lease, own_name
 from maskedbandit.store.memory import memory_of
 from maskedbandit.store.requests import Done, ReportName
 from maskedbandit.store.rows import Rows
+from maskedbandit.store.study_rows import read_study
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.watch import Watch
@@ -93,14 +93,13 @@ class Session:
         self, database: Database, witness: Witness, name: str, clock: Callable[[], int], holder: str | None
     ) -> None:
         self.database, self.witness, self.name = database, witness, name
-        found = database.one("SELECT project, protocol, seed FROM study WHERE study = ?", name)
-        if found is None:
-            raise UnknownStudy(f"there is no study {name!r} in this database")
+        row = read_study(database, name)
         with readable(name):
-            self.project, self.protocol, self.seed = found[0], Protocol.from_text(found[1]), bytes.fromhex(found[2])
-        self._written_down = found
+            self.project, self.protocol = row.project, Protocol.from_text(row.protocol)
+            self.seed = bytes.fromhex(row.seed)
+        self._written_down = row.project, row.protocol, row.seed
         self.losses, self.worst = Losses(database), ZERO
-        self._key, self._holder = witness.signing_key(), holder or own_name()
+        self._key, self._lease = witness.signing_key(), Lease(database, name, holder or own_name())
         self.bits = Bits()
         self._clock, self.lock = clock, RLock()
         self._stale = True
@@ -149,12 +148,8 @@ class Session:
         if not self.database.own:
             return
         with self.lock:
-            self._free()
+            self._lease.give_back()
             self.database.close()
-
-    def _free(self) -> None:
-        with suppress(StoreError, Again), self.database.transaction():  # if it fails the lease ends by itself
-            self.database.change("UPDATE study SET lease = 0 WHERE study = ? AND fence = ?", self.name, self._fence)
 
     def _apply(
         self,
@@ -169,7 +164,7 @@ class Session:
         before = self.at_witness = self.head
         try:
             self.database.begin()
-            self._check_fence()
+            self._lease.check()
             self.accounts.renew()
             self.rows.read(tickets, people, reports)
             done = [self._do(operation) for operation in operations]
@@ -207,13 +202,6 @@ class Session:
             self._moved = True
         return done
 
-    def _check_fence(self) -> None:
-        """Raise `FencedOff`, and write nothing, if another process has taken the study over; none does meanwhile."""
-        if not self.database.change(
-            "UPDATE study SET fence = fence WHERE study = ? AND fence = ?", self.name, self._fence
-        ):
-            raise FencedOff(f"another process has taken {self.name} over: nothing was done")
-
     def write(self) -> None:
         """Write the places, rewards and charges of this transaction."""
         self._since += self.rows.write()
@@ -230,7 +218,7 @@ class Session:
         self._written = len(self.driver.log)
         if self._moved:  # when somebody reports is an outcome, and leaves no trace here
             keep = "UPDATE study SET people = ?, state = ?, reached = ?, lease = ? WHERE study = ?"
-            now = self.people, self.state, self.now, wall_clock() + LENGTH
+            now = self.people, self.state, self.now, end_of_lease()
             self.database.change(keep, *now, self.name)
 
     def _take(self) -> None:
@@ -238,26 +226,16 @@ class Session:
         database, name = self.database, self.name
         self.losses.forget()
         with database.transaction():
-            now = wall_clock()
-            holder, lease, fence = database.rows("SELECT holder, lease, fence FROM study WHERE study = ?", name)[0]
-            if holder != self._holder and lease > now and may_be_alive(holder):
-                raise FencedOff(
-                    f"another process holds {name} ({holder}): stop it, or wait until its lease ends "
-                    f"in {(lease - now) / 1000:.0f} seconds"
-                )
-            take = "UPDATE study SET fence = fence + 1, holder = ?, lease = ? WHERE study = ? AND fence = ?"
-            if not database.change(take, self._holder, now + LENGTH, name, fence):
-                raise Again("another process has just taken it")
-            find = "SELECT fence, state, reached, project, protocol, seed FROM study WHERE study = ?"
-            self._fence, self.state, self.now, *written_down = database.rows(find, name)[0]
-            if tuple(written_down) != self._written_down:
+            row = self._lease.take()
+            self.state, self.now = row.state, row.reached
+            if (row.project, row.protocol, row.seed) != self._written_down:
                 raise FencedOff(f"another process has written {name} down anew: open it again")
         try:
             with database.transaction(), readable(name):  # apart: it may take long, and keeps no row from others
                 database.take_time()  # as long as all that was decided takes to be decided again
                 self._load()
         except BaseException:
-            self._free()
+            self._lease.give_back()
             raise
         self._stale = False
 

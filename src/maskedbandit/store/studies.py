@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
 
 from maskedbandit.errors import BehindWitness, FrozenProtocol, UnknownStudy
 from maskedbandit.store.accounts import Accounts, Losses
@@ -15,16 +14,8 @@ from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.databases.database import Database, again
 from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.study import Study
+from maskedbandit.store.study_rows import read_studies
 from maskedbandit.study.protocol import Protocol
-
-
-class Listed(NamedTuple):
-    """A study in a list."""
-
-    name: str
-    project: str
-    state: str
-    people: int
 
 
 def identity(database: Database) -> str:
@@ -42,7 +33,7 @@ def prepared_witness(database: Database, folder: Path | None) -> Witness:
     """The witness of a database, with keys; they are made if the database has no studies yet."""
     witness = witness_of(database, folder)
     if not witness.exists():
-        if database.rows("SELECT study FROM study LIMIT 1"):
+        if read_studies(database):
             raise BehindWitness(
                 f"the keys of this database are not in {witness.folder}: name the folder that has them, with --witness"
             )
@@ -80,14 +71,9 @@ def write_draft(database: Database, witness: Witness, protocol: Protocol) -> Non
         )
 
 
-def listed(database: Database) -> list[Listed]:
-    """All studies, by name."""
-    return [Listed(*row) for row in database.rows("SELECT study, project, state, people FROM study ORDER BY study")]
-
-
 def only(database: Database, name: str | None) -> str:
     """The name of the study that is meant: the only one, if none is named."""
-    known = [each.name for each in listed(database)]
+    known = [each.name for each in read_studies(database)]
     if name is None and len(known) == 1:
         return known[0]
     if name not in known:

@@ -20,6 +20,7 @@ from maskedbandit.store.people import assign, expose, report
 from maskedbandit.store.release import do_what_is_due
 from maskedbandit.store.session import Session
 from maskedbandit.store.studies import new, opened, prepared_witness
+from maskedbandit.store.study_rows import read_studies
 from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol
 
@@ -100,7 +101,7 @@ class Demo:
         database = connect(self.address)
         try:
             prepared_witness(database, self.witness)
-            exists = database.rows("SELECT study FROM study WHERE study = ?", self.protocol.name)
+            exists = self.protocol.name in [each.name for each in read_studies(database)]
         finally:
             database.close()
         if not exists:

@@ -13,7 +13,8 @@ from maskedbandit.service.messages import Erase, Erased, Studies, StudyState, Va
 from maskedbandit.service.request.route import Call, Route
 from maskedbandit.service.shown.describe import described, in_list, protocol_of
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.studies import listed, new
+from maskedbandit.store.studies import new
+from maskedbandit.store.study_rows import read_studies
 from maskedbandit.study.protocol import Protocol
 
 
@@ -79,7 +80,7 @@ async def list_all(call: Call) -> Studies:
 
     def question(database: Database) -> Studies:
         witness = call.host.witness
-        names = [each.name for each in listed(database)]
+        names = [each.name for each in read_studies(database)]
         return Studies([in_list(database, witness, name) for name in names if only in (None, name)])
 
     return await call.host.read(question)

@@ -23,7 +23,6 @@ from maskedbandit.errors import (
     MaskedBanditError,
     StorageFailed,
     StoreError,
-    UnknownStudy,
 )
 from maskedbandit.service.host.attention import AHEAD, CLOCK, Attention
 from maskedbandit.service.host.elsewhere import Elsewhere
@@ -38,9 +37,10 @@ from maskedbandit.service.shown.view import View, view
 from maskedbandit.service.shown.wasted import MANY, WASTED, count_wasted
 from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.lease import holder_of, lease_of, may_be_alive, own_name, wall_clock
-from maskedbandit.store.studies import listed, prepared_witness
+from maskedbandit.store.lease import may_be_alive, own_name, wall_clock
+from maskedbandit.store.studies import prepared_witness
 from maskedbandit.store.study import Study
+from maskedbandit.store.study_rows import StudyRow, read_studies, read_study
 from maskedbandit.store.traces import are_left
 from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol
@@ -132,7 +132,7 @@ class Host:
         """
         if (held := self.held.get(name)) is not None:
             return held
-        await self.read(partial(lease_of, name=name))  # is there such a study?
+        await self.read(partial(read_study, name=name))  # is there such a study?
         async with self._opening:
             if name not in self.held:
                 if name in self._refused:
@@ -164,11 +164,8 @@ class Host:
         """What changes whenever something changes that may be shown of a study."""
 
         def question(database: Database) -> tuple[Any, ...]:
-            found = database.one("SELECT state, people FROM study WHERE study = ?", name)
-            if found is None:
-                raise UnknownStudy(f"there is no study {name!r}")
-            seen = self.witness.seen(name)
-            return *found, seen.head.entries if seen else 0
+            found, seen = read_study(database, name), self.witness.seen(name)
+            return found.state, found.people, seen.head.entries if seen else 0
 
         return await self.read(question)
 
@@ -176,7 +173,7 @@ class Host:
         try:
             study = await asyncio.to_thread(self._open, name)
         except FencedOff:
-            holder = await self.read(partial(holder_of, name=name))
+            holder = (await self.read(partial(read_study, name=name))).holder
             if (url := self._reached(holder)) in ("", self.url):
                 raise  # by a command, which ends soon, or by this process, which is about to give it back
             return Elsewhere(name, holder, url, self._client)
@@ -225,10 +222,10 @@ class Host:
     async def _go_round(self) -> None:
         """Read the keys and who signed out, hold what is not held yet, and do what is due."""
 
-        def question(database: Database) -> tuple[list[tuple[str, bool, str, int]], bool]:
+        def question(database: Database) -> tuple[list[StudyRow], bool]:
             self.keys.read(database)
             self.signed_out.read(database)
-            witness, studies = self.witness.as_now(), listed(database)
+            witness, studies = self.witness.as_now(), read_studies(database)
             for each in studies:
                 if each.state not in LIVE:
                     continue
@@ -241,29 +238,24 @@ class Host:
                     self.metrics.study(each.name, each.state, each.people, entries, bool(here), many)
                 if each.state == "running":
                     looks[each.name, WASTED] = None if many is None else many >= MANY
-            found = [
-                (each.name, each.state in LIVE, *lease_of(database, each.name))
-                for each in studies
-                if each.state in LIVE or isinstance(self.held.get(each.name), Elsewhere)
-            ]
-            return found, are_left(database)
+            return studies, are_left(database)
 
         looks, troubles = dict[tuple[str, str], bool | None](), dict[str, BaseException]()
         self._refused.clear()
         studies, traces = await self.questions.of_clock(question)
         if traces:
             self.scrubbing.begin()
-        for name, live, holder, lease in studies:
-            held = self.held.get(name)
+        for row in studies:
+            held = self.held.get(row.name)
             if isinstance(held, Elsewhere) and (
-                holder != held.holder or lease < wall_clock() or not may_be_alive(holder)
+                row.holder != held.holder or row.lease < wall_clock() or not may_be_alive(row.holder)
             ):
-                await self.drop(name)  # it ended, or somebody else has it
+                await self.drop(row.name)  # it ended, or somebody else has it
             try:
-                if live:
-                    await self.hold(name)
+                if row.state in LIVE:
+                    await self.hold(row.name)
             except MaskedBanditError as why:
-                troubles[name] = why
+                troubles[row.name] = why
         here = {name: held for name, held in self.held.items() if isinstance(held, Writer)}
         ticks = [held.submit("tick") for held in here.values()]
         start = perf_counter()
