@@ -25,11 +25,12 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from maskedbandit.errors import BehindWitness, InvalidValue
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.store.accounts import Accounts, Losses, forget_ticket, places_of
+from maskedbandit.store.accounts import Accounts, Losses, add_charge, places_of
 from maskedbandit.store.book.chain import ENTRY, Entry, Head, entries, holds, next_entry, verified
 from maskedbandit.store.book.checked import STATES
 from maskedbandit.store.book.witness import Seen, Witness
 from maskedbandit.store.databases.database import Database, Row
+from maskedbandit.store.erasure import remove_person
 from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.members import members
 from maskedbandit.store.study_rows import read_studies, read_study
@@ -221,19 +222,7 @@ def places(database: Database, study: str, found: list[list[Any]]) -> None:
             *(study, ticket, cohort, place, arm, person, propensity, loss, period, assigned, exposed, leaf),
         )
         if hidden not in charged and person is not None:
-            charge(database, losses, (project, person, period), loss, f"{ticket} ")
-
-
-def charge(database: Database, losses: Losses, which: tuple[str, str, int], loss: int, tickets: str = "") -> None:
-    """Charge a person of a project, in a period, whether or not it fits the budget."""
-    before = database.one("SELECT spent FROM account WHERE project = ? AND person = ? AND period = ?", *which)
-    if before is None:
-        columns = "project, person, period, first, spent, tickets"
-        database.insert("account", columns, [(*which, loss, loss, tickets)])
-    else:
-        more = losses.number(losses[before[0]] + losses[loss])
-        add = "UPDATE account SET spent = ?, tickets = tickets || ? WHERE project = ? AND person = ? AND period = ?"
-        database.change(add, more, tickets, *which)
+            add_charge(database, losses, (project, person, period), loss, f"{ticket} ")
 
 
 def charges(database: Database, study: str) -> Counter[Row]:
@@ -253,21 +242,14 @@ def erasures(database: Database, study: str, theirs: Counter[Row], before: Count
     for person, period, loss in theirs.elements():
         database.insert("erased", f"study, {TABLES['erased']}", [(study, person, period, loss)])
     for person, period, loss in (theirs - before).elements():
-        charge(database, losses, (project, person, period), loss)
+        add_charge(database, losses, (project, person, period), loss)
 
 
 def empty(database: Database, study: str, people: set[str]) -> None:
     """Remove the data of these people from the copy."""
     for person in people:
         for (ticket,) in places_of(database, study, person, "ticket"):
-            where = "WHERE study = ? AND ticket = ?"
-            database.change(f"DELETE FROM reward {where}", study, ticket)
-            gone = f"erased{secrets.token_hex(16)}"
-            database.change(
-                f"UPDATE place SET person = NULL, ticket = ?, salt = NULL, erased = assigned {where}",
-                *(gone, study, ticket),
-            )
-            forget_ticket(database, study, person, ticket)
+            remove_person(database, study, ticket, person)
 
 
 def worst(database: Database, study: str, seen: Seen) -> Loss:

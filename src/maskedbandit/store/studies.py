@@ -60,8 +60,6 @@ def write_draft(database: Database, witness: Witness, protocol: Protocol) -> Non
             raise FrozenProtocol(f"{protocol.name} is {found[0]}: its protocol cannot be changed")
         witness.expect(protocol.name)
         database.change("DELETE FROM study WHERE study = ?", protocol.name)
-        empty = "AND NOT EXISTS (SELECT study FROM study WHERE study.project = project.project)"
-        database.change(f"DELETE FROM project WHERE project = ? {empty}", protocol.project)  # only drafts are deleted
         Accounts.create(database, Losses(database), protocol.project, protocol.budget, protocol.period)
         database.change(
             "INSERT INTO study (study, project, state, protocol, seed, people, reached, fence, holder, lease) "
