@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -43,13 +43,10 @@ def prepared_witness(database: Database, folder: Path | None) -> Witness:
 
 def new(protocol: Protocol, address: str, folder: Path | None = None) -> None:
     """Write a study down as a draft, in place of a draft of the same name."""
-    database = connect(address)
-    try:
+    with closing(connect(address)) as database:
         witness = prepared_witness(database, folder)
         witness.add_project(protocol.project)
         again(partial(write_draft, database, witness, protocol))
-    finally:
-        database.close()
 
 
 def write_draft(database: Database, witness: Witness, protocol: Protocol) -> None:

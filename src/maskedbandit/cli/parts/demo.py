@@ -8,6 +8,7 @@ are played again, with no effect on what was written, and all goes on from there
 import asyncio
 import heapq
 import random
+from contextlib import closing
 from pathlib import Path
 
 from maskedbandit.cli.parts.simulation import Clock, Simulated
@@ -98,11 +99,8 @@ class Demo:
             heapq.heappush(self._later, (seen + round(fate.expovariate(4 / reward.window)), given.ticket, True))
 
     def _create(self) -> None:
-        database = connect(self.address)
-        try:
+        with closing(connect(self.address)) as database:
             prepared_witness(database, self.witness)
-            exists = self.protocol.name in [each.name for each in read_studies(database)]
-        finally:
-            database.close()
-        if not exists:
+            names = [each.name for each in read_studies(database)]
+        if self.protocol.name not in names:
             new(self.protocol, self.address, self.witness)

@@ -68,7 +68,7 @@ class Host:
         self.callers, self.people = Buckets(rate, 2 * rate), Buckets(10, 30)
         self.strangers = Buckets(5, 20)  # requests with wrong keys
         self.visitors = Buckets(20, 100)  # pages for those who are not signed in
-        self.verifying, self.forecasting = asyncio.Lock(), asyncio.Lock()  # each takes long: one at a time
+        self.forecasting = asyncio.Lock()  # it takes long: one at a time
         self.streams, self.open_streams = Streams(500, 100), Streams(100, 20)  # of events: with a key, and without one
         self.metrics = Metrics()
         self._tallies: dict[str, Tally] = {}  # what was counted for views, by study
@@ -82,7 +82,7 @@ class Host:
         self._opening = asyncio.Lock()
         connect(address).close()  # its tables are brought up to date, however long that takes
         self.questions = Questions(address)
-        self.read = self.questions.read
+        self.read, self.recompute = self.questions.read, self.questions.recompute
         self.witness = self.questions.ask(partial(prepared_witness, folder=folder))
         self.questions.ask(self.keys.read)
         self.signed_out = SignedOut()

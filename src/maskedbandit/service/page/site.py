@@ -21,7 +21,6 @@ from maskedbandit.errors import BehindWitness, Corrupted, MaskedBanditError, Una
 from maskedbandit.service.api.ledger import ledger_of, recomputed, releases_in
 from maskedbandit.service.api.studies import MOVES, checked, made
 from maskedbandit.service.host.elsewhere import RELAYED
-from maskedbandit.service.host.statement import statement
 from maskedbandit.service.keys import OWNER, STAFF
 from maskedbandit.service.page import render
 from maskedbandit.service.page.arms import changed
@@ -101,12 +100,14 @@ def statement_page(visit: Visit, view: View) -> Response:
 
 def statement_to_print(visit: Visit, view: View) -> Response:
     """The statement as a page of its own."""
-    return HTMLResponse(printed(statement(view)), headers=attached(f"{visit.name}-statement.html"))
+    return HTMLResponse(printed(render.make_statement(view)), headers=attached(f"{visit.name}-statement.html"))
 
 
 def statement_as_json(visit: Visit, view: View) -> Response:
     """The statement for programs, the same bytes as the command writes."""
-    return Response(encoded(statement(view)), 200, attached(f"{visit.name}-statement.json"), "application/json")
+    return Response(
+        encoded(render.make_statement(view)), 200, attached(f"{visit.name}-statement.json"), "application/json"
+    )
 
 
 async def style(request: Request) -> Response:
