@@ -7,7 +7,6 @@ operation waits for the disk, so all of them are ratios to something that waits 
 import subprocess
 import time
 import warnings
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from threading import Semaphore
@@ -49,11 +48,11 @@ def together(study: Study, units: list[str]) -> float:
 
         def assigned(done: Any) -> None:
             ticket = done.result().ticket
-            writer.submit(partial(study.op_report, ticket, 1.0), ticket=ticket).add_done_callback(reported)
+            writer.submit("report", ticket, 1.0).add_done_callback(reported)
 
         for unit in units:
             free.acquire()
-            writer.submit(partial(study.op_assign, unit), unit=unit).add_done_callback(assigned)
+            writer.submit("assign", unit).add_done_callback(assigned)
         for _ in range(CLIENTS):
             free.acquire()
         return (time.perf_counter() - start) / (2 * len(units))
@@ -69,16 +68,13 @@ def alone(study: Study, units: list[str]) -> float:
 
 def reports(study: Study, units: list[str]) -> float:
     """Seconds of a report, when so many clients each wait for one."""
-    tickets = [
-        str(done.value().ticket) for done in study.apply([partial(study.op_assign, u) for u in units], (), units)
-    ]
+    tickets = [str(done.value().ticket) for done in study.apply([("assign", u) for u in units])]
     free = Semaphore(CLIENTS)
     with Writer(study) as writer:
         start = time.perf_counter()
         for ticket in tickets:
             free.acquire()
-            operation = partial(study.op_report, ticket, 1.0)
-            writer.submit(operation, ticket=ticket).add_done_callback(lambda _: free.release())
+            writer.submit("report", ticket, 1.0).add_done_callback(lambda _: free.release())
         for _ in range(CLIENTS):
             free.acquire()
         return (time.perf_counter() - start) / len(tickets)
@@ -124,10 +120,10 @@ def opening(folder: Path, people: int) -> None:
         for first in range(0, people, 500):
             now[0] += 2000
             units = [f"d{i}" for i in range(first, first + 500)]
-            done = study.apply([study.op_tick, *(partial(study.op_assign, unit) for unit in units)], (), units)
+            done = study.apply([("tick",), *(("assign", unit) for unit in units)])
             tickets = [each.value().ticket for each in done[1:]]
             tickets = [ticket for ticket in tickets if ticket]
-            study.apply([partial(study.op_report, ticket, 1.0) for ticket in tickets], tickets)
+            study.apply([("report", ticket, 1.0) for ticket in tickets])
     start = time.perf_counter()
     opened(address, folder=folder).close()
     row(f"open a study of {people:.0e} people, chain verified", time.perf_counter() - start, "s", 8)

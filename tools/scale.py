@@ -9,7 +9,6 @@ writes in batches as the service does. HTTP comes on top of it, in any number of
 import os
 import time
 import warnings
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, NamedTuple
@@ -60,10 +59,10 @@ def measured(people: int = 20_000) -> Person:
             before, clock, start = written(database), time.process_time(), time.perf_counter()
             for first in range(0, people, BATCH):
                 units = [f"u{i}" for i in range(first, first + BATCH)]
-                done = study.apply([partial(study.op_assign, unit) for unit in units], (), units)
+                done = study.apply([("assign", unit) for unit in units])
                 tickets = [str(each.value().ticket) for each in done]
-                study.apply([partial(study.op_expose, ticket) for ticket in tickets], tickets)
-                study.apply([partial(study.op_report, ticket, 1.0) for ticket in tickets], tickets)
+                study.apply([("expose", ticket) for ticket in tickets])
+                study.apply([("report", ticket, 1.0) for ticket in tickets])
             cpu, wall = time.process_time() - clock, time.perf_counter() - start
             log = written(database) - before
         rows = {name: float(database.rows(f"SELECT count(*) FROM {name}")[0][0]) / people for name in PER_PERSON}

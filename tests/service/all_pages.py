@@ -7,7 +7,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from maskedbandit.service.host.statement import statement
 from maskedbandit.service.page.form import EXAMPLE, table_of
 from maskedbandit.service.page.render import Notice, render_page
 from maskedbandit.service.page.sentences import say_preview
@@ -115,7 +114,7 @@ def all_pages(views: dict[str, View]) -> dict[str, str]:
     found["study, places wasted"] = render_page("study", OFFICER, "token", view=wasted)
     for name in ("usual draft", "stopped", "many", "gauss", "answer", "selected", "fixed"):
         found[f"ledger, {name}"] = render_page("ledger", OFFICER, "token", view=views[name], notice=Notice("It holds."))
-        found[f"statement, {name}"] = render_page("statement", OFFICER, "token", **shown(statement(views[name])))
+        found[f"statement, {name}"] = render_page("statement", OFFICER, "token", **shown(views[name].statement))
     listed = [
         Summary(each.name, each.protocol.table["about"], each.state, each.simulated, 3, None, 1)
         for each in views.values()
@@ -152,4 +151,4 @@ def all_pages(views: dict[str, View]) -> dict[str, str]:
 def render_study(view: View, who: Any, csrf: str) -> list[str]:
     """The pages of a study: itself, its ledger, and its statement."""
     found = [render_page(name, who, csrf, view=view) for name in ("study", "ledger")]
-    return [*found, render_page("statement", who, csrf, **shown(statement(view)))]
+    return [*found, render_page("statement", who, csrf, **shown(view.statement))]

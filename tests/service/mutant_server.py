@@ -7,37 +7,35 @@ import asyncio
 import resource
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 import maskedbandit.service.host.elsewhere as elsewhere_module
-import maskedbandit.service.host.held as held_module
 import maskedbandit.service.host.host as host_module
 import maskedbandit.service.host.questions as questions_module
 import maskedbandit.service.server as server_module
 import maskedbandit.store.databases.postgresql as postgresql_module
+import maskedbandit.store.lease as lease_module
 import maskedbandit.store.release as release_module
-import maskedbandit.store.session as session_module
 from maskedbandit.cli import main
 from maskedbandit.errors import StorageFailed
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.databases.sqlite import Sqlite
-from maskedbandit.store.operation import NOTHING, About
+from maskedbandit.store.writer import Writer
 from tests.store.crash_mutants import MUTANTS, Mutant
 
 
 def told_before_the_commit() -> None:
     """Whoever asks about a person is answered within the transaction."""
-    real, commit = held_module.Held.do, Sqlite.commit
+    real, commit = Writer.submit, Sqlite.commit
 
-    def do(self: Any, operation: Callable[[], Any], about: About = NOTHING) -> Any:
-        if about == NOTHING:
-            return real(self, operation)
+    def submit(self: Writer, verb: str, *given: Any) -> Any:
+        if verb not in ("assign", "expose", "report"):
+            return real(self, verb, *given)
         loop = asyncio.get_running_loop()
         early = loop.create_future()
 
@@ -45,8 +43,8 @@ def told_before_the_commit() -> None:
             if not early.done():
                 early.set_result(result) if why is None else early.set_exception(why)
 
-        def telling() -> Any:
-            result = operation()
+        def telling(session: Any) -> Any:
+            result = self.study.operations[verb](session, *given)
             loop.call_soon_threadsafe(settle, result, None)
             return result
 
@@ -54,14 +52,14 @@ def told_before_the_commit() -> None:
             if future.exception() is not None:
                 settle(None, future.exception())
 
-        real(self, telling, about).add_done_callback(done)
+        real(self, telling).add_done_callback(done)
         return early
 
     def slow(self: Sqlite) -> None:
         time.sleep(0.2)  # most of the time, so that a kill comes meanwhile
         commit(self)
 
-    held_module.Held.do = do
+    Writer.submit = submit
     Sqlite.commit = slow
 
 
@@ -74,7 +72,7 @@ class Unfenced(Mutant):
     schema = "DROP INDEX IF EXISTS each_place_is_dealt_once"
 
     def install(self) -> None:
-        session_module.Session._check_fence = lambda self: None
+        lease_module.Lease.check = lambda self: None
         release_module.check_head = lambda *given: None
         Witness.check_others = lambda *given: given[-1] if isinstance(given[-1], dict) else {}
 
@@ -123,7 +121,7 @@ def hasten() -> None:
     """It waits for a second where others wait for 8, and has a lease of 3 seconds in place of 15."""
     host_module.PATIENCE = questions_module.PATIENCE = 1
     elsewhere_module.PATIENCE = 2
-    session_module.LENGTH = postgresql_module.LENGTH = 3000
+    lease_module.LENGTH = postgresql_module.LENGTH = 3000
 
 
 def install(name: str, address: str) -> None:

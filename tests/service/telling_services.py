@@ -12,12 +12,13 @@ from maskedbandit.errors import Conflict
 from maskedbandit.service.api import ofrep
 from maskedbandit.service.host.metrics import Metrics
 from maskedbandit.service.shown import view
-from maskedbandit.store import people, reconcile, status, study
+from maskedbandit.store import people, reconcile, status
 from maskedbandit.store.book import verify
 from maskedbandit.store.people import check_kept
 from maskedbandit.store.requests import Reported
 from maskedbandit.store.rows import Rows
 from maskedbandit.store.session import Session
+from maskedbandit.store.study import Study
 from tests.store.moving_sessions import moving_when_opened, moving_with_others
 
 Patch = pytest.MonkeyPatch
@@ -77,7 +78,7 @@ def at_most_two(session: Session, ticket: str, *given: Any) -> Reported:
 
 def told_by(report: Callable[..., Reported]) -> Callable[[Patch], None]:
     """A service with another way to report."""
-    return lambda patch: patch.setattr(people, "report", report)
+    return lambda patch: patch.setitem(Study.operations, "report", report)
 
 
 def reading_reports(patch: Patch) -> None:
@@ -178,15 +179,15 @@ def counting_in_the_export(patch: Patch) -> None:
 
 def counting_in_erasure(patch: Patch) -> None:
     """Whoever erases is told how many places and reports went."""
-    real = study.erase_person
+    real = Study.operations["erase"]
 
-    def leaking(session: Session, person: str) -> int:
+    def leaking(session: Session, unit: str) -> int:
         session.write()
         find = "SELECT COUNT(*) FROM reward JOIN place USING (study, ticket) WHERE person = ?"
-        ((count,),) = session.database.rows(find, person)
-        return real(session, person) + int(count)
+        ((count,),) = session.database.rows(find, session.pseudonym(unit))
+        return int(real(session, unit)) + int(count)
 
-    patch.setattr(study, "erase_person", leaking)
+    patch.setitem(Study.operations, "erase", leaking)
 
 
 REPORT = people.report

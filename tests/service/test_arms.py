@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.service.host.statement import statement
 from maskedbandit.service.page.render import render_page
 from maskedbandit.service.shown.view import View, view
 from maskedbandit.statement.page import shown
@@ -163,7 +162,7 @@ def test_what_the_page_says(service: Inside, guarded: dict[str, Any]) -> None:
     assert "added later" not in page
     service.study("arms", {"name": "d"}, key="owner")
     assert "added later; no payload" in render_page("study", OWNER, "token", view=seen(service))
-    assert render_page("statement", OWNER, "token", **shown(statement(now)))
+    assert render_page("statement", OWNER, "token", **shown(now.statement))
 
 
 def test_counts_after_a_stage(service: Inside) -> None:

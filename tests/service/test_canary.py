@@ -16,11 +16,11 @@ from msgspec import structs
 from prometheus_client import generate_latest
 
 from maskedbandit.errors import StorageFailed
-from maskedbandit.service.host import held
 from maskedbandit.service.host.metrics import Metrics
 from maskedbandit.service.request.sessions import NAME, new_session
 from maskedbandit.service.shown import describe
 from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.study import Study
 from tests.service.inside import TABLE, Inside, inside
 from tests.service.live import PATIENT, Live
 from tests.store.small_study import Clock
@@ -125,12 +125,12 @@ def test_an_error_that_nobody_expected_says_nothing_either(
 ) -> None:
     from maskedbandit.service import logs
 
-    def broken(study: Any, body: Any) -> Any:
-        raise ValueError(f"could not do {body.ticket} {body.value} {body.event}")
+    def broken(session: Any, *given: Any) -> Any:
+        raise ValueError(f"could not do {given}")
 
     service.begin(reward=WIDE)
     ticket = service.seen("ann")
-    monkeypatch.setitem(held.VERBS, "report", broken)
+    monkeypatch.setitem(Study.operations, "report", broken)
     loggers = logging.getLogger(), logging.getLogger("maskedbandit")
     before = [(each.handlers[:], each.level) for each in loggers]
     try:
@@ -149,14 +149,14 @@ def test_an_error_that_nobody_expected_says_nothing_either(
 def test_a_report_that_cannot_be_written_leaves_no_trace(
     service: Inside, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def full(study: Any, body: Any) -> Any:
+    def full(session: Any, *given: Any) -> Any:
         raise StorageFailed("the disk is full")
 
     service.begin()
     ticket = service.seen("ann")
     before = generate_latest(service.host.metrics.registry)
-    for verb in held.VERBS:
-        monkeypatch.setitem(held.VERBS, verb, full)
+    for verb in ("assign", "expose", "report"):
+        monkeypatch.setitem(Study.operations, verb, full)
     report = {"ticket": ticket, "value": 1}
     assert service.study("report", report).status == 503
     assert service.study("report/batch", {"requests": [report]}).json["items"][0]["status"] == 503

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.store import release, session
+from maskedbandit.store import lease, release
 from maskedbandit.store.book.witness import Witness
 from tests.service.inside import Inside, inside
 from tests.store.databases import copied_postgresql
@@ -39,7 +39,7 @@ def cloned(address: str, folder: Path) -> Iterator[tuple[Inside, Inside]]:
 @pytest.fixture(autouse=True)
 def _two_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     """The process of a holder cannot be seen to be alive."""
-    monkeypatch.setattr(session, "may_be_alive", lambda holder: False)
+    monkeypatch.setattr(lease, "may_be_alive", lambda holder: False)
 
 
 def moved(real: Inside) -> None:

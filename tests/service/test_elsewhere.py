@@ -26,7 +26,7 @@ def test_nobody_waits_for_ever() -> None:
         there = Elsewhere("small", "host 1 x", "http://127.0.0.1:1", Broken())
         for _ in range(2):
             answers = await asyncio.gather(
-                *[there.ask("assign", Assign(f"u{i}"), "key") for i in range(3)], return_exceptions=True
+                *[there.ask(Assign(f"u{i}"), "key") for i in range(3)], return_exceptions=True
             )
             assert all(isinstance(each, FencedOff) for each in answers)
 
@@ -44,7 +44,7 @@ def test_that_a_flag_is_evaluated_is_said_to_the_holder() -> None:
 
     async def ask() -> Assigned:
         there = Elsewhere("small", "host 1 x", "http://there", Holder())
-        found: Assigned = await there.ask("assign", Assign("ann", evaluated=True), "key")
+        found: Assigned = await there.ask(Assign("ann", evaluated=True), "key")
         return found
 
     assert asyncio.run(ask()).exposed

@@ -13,7 +13,6 @@ from maskedbandit.errors import BehindWitness, FencedOff, StorageFailed, TooMany
 from maskedbandit.service.host import host as hosts
 from maskedbandit.service.host import questions
 from maskedbandit.service.host.elsewhere import RELAYED, Elsewhere
-from maskedbandit.service.host.held import Held
 from maskedbandit.service.host.host import Host
 from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.databases.database import Database
@@ -53,7 +52,7 @@ def test_a_draft_that_is_written_anew_is_opened_anew(service: Inside) -> None:
     assert service.ask("POST", "/v1/studies", TABLE | {"people": 500}, "owner").status == 201
     assert service.study("start", key="owner").status == 200
     held = service.host.held["small"]
-    assert isinstance(held, Held)
+    assert isinstance(held, Writer)
     assert held.study.protocol.people == 500
 
 
@@ -61,7 +60,7 @@ def test_whoever_asks_while_a_study_is_given_back_waits(service: Inside, monkeyp
     service.begin()
     real = Writer.close
 
-    async def both() -> tuple[Held | Elsewhere, list[str]]:
+    async def both() -> tuple[Writer | Elsewhere, list[str]]:
         order, closing, loop = list[str](), asyncio.Event(), asyncio.get_running_loop()
 
         def close(writer: Writer) -> None:
@@ -79,7 +78,7 @@ def test_whoever_asks_while_a_study_is_given_back_waits(service: Inside, monkeyp
         return found, order
 
     found, order = service.run(both())
-    assert isinstance(found, Held)
+    assert isinstance(found, Writer)
     assert order == ["closed", "opened"]
 
 

@@ -69,7 +69,7 @@ async def play(service: Inside, table: dict[str, Any], reward: Any) -> list[str]
         many = min(deck.left or 50, table["people"] - len(arms))
         arms += await wave(service, name, range(len(arms), len(arms) + many), reward) if many else []
         service.clock.now += 1
-        await held.do(held.study.op_tick)
+        await held.submit("tick")
     await service.host.drop(name)
     return arms
 
@@ -149,7 +149,7 @@ def totals(service: Inside, releases: int) -> dict[str, list[float]]:
             arms = await wave(service, "audited", range(first, first + 4 * EACH), reward)
             assert sorted(arms) == sorted(2 * [arm["name"] for arm in MANY["arms"]])
             service.clock.now += 1
-            await held.do(held.study.op_tick)
+            await held.submit("tick")
         said = (await service.asked("GET", "/v1/studies/audited/releases", None, "officer")).json["releases"]
         return {kind: [each["total"] for each in said if each["arm"][0] == kind] for kind in "ab"}
 

@@ -153,9 +153,20 @@ def test_a_field_that_is_not_known_is_not_named(service: Inside) -> None:
 def test_a_study_that_is_given_back_meanwhile_is_asked_again(service: Inside) -> None:
     service.begin()
     held = service.run(service.host.hold("small"))
-    held.writer.close()
+    held.close()
     found = service.study("assign", {"unit": "ann"})
     assert (found.status, found.code, found.headers["retry-after"]) == (503, "storage_failed", "1")
+
+
+def test_a_study_that_cannot_write_as_fast_as_it_is_asked_refuses_more(
+    service: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.begin()
+    monkeypatch.setattr("maskedbandit.service.request.route.WAITING", -1)
+    assert service.study("assign", {"unit": "ann"}).code == "too_many"
+    assert service.study("pause", key="owner").code == "too_many"
+    service.tick()  # the clock goes on
+    assert service.ask("GET", "/readyz", key=None).status == 200
 
 
 # --- how often -------------------------------------------------------------------------------------------------

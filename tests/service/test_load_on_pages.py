@@ -1,7 +1,6 @@
 """Pages, streams and protocols that are asked for often, or are made to take long: the server goes on."""
 
 import asyncio
-from functools import partial
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from maskedbandit.service.keys import Key
 from maskedbandit.service.page import visit
 from maskedbandit.service.request import events
 from maskedbandit.service.request.limits import Streams
-from maskedbandit.store.study import Study
 from tests.service.inside import TABLE, Inside
 from tests.service.test_events import heard
 
@@ -23,7 +21,7 @@ def simulated(service: Inside, name: str) -> None:
 
     async def started() -> None:
         held: Any = await service.host.hold(name)
-        await held.do(partial(Study.op_start, held.study, True))
+        await held.submit("start", True)
 
     service.run(started())
     service.tick()
@@ -107,7 +105,7 @@ def test_a_stream_says_that_a_study_is_simulated_though_it_began_before(service:
         found = await events.event_stream(service.host, "small", -1, None)
         said: list[str] = [str(await anext(found.body_iterator)), str(await anext(found.body_iterator))]
         held: Any = await service.host.hold("small")
-        await held.do(partial(Study.op_start, held.study, True))
+        await held.submit("start", True)
         said += [str(await anext(found.body_iterator)) for _ in range(2)]
         return said
 

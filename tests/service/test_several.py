@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from maskedbandit.cli import main
-from maskedbandit.store import session
+from maskedbandit.store import lease
 from tests.service.inside import TABLE, Inside, Reply
 from tests.service.live import PATIENT, Live, live
 from tests.store.databases import fresh_postgresql
@@ -100,7 +100,7 @@ def test_the_other_takes_over_and_nothing_is_lost(pair: tuple[Live, Live]) -> No
 @pytest.fixture
 def _elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """The process that held the study is not there any more."""
-    monkeypatch.setattr(session, "may_be_alive", lambda holder: False)
+    monkeypatch.setattr(lease, "may_be_alive", lambda holder: False)
 
 
 def backed_up(service: Inside, copy: Path) -> None:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +17,6 @@ from maskedbandit.service.shown.tally import DELAYS, Tally
 from maskedbandit.service.shown.view import View, summaries, view
 from maskedbandit.store.book.published import EVER, Horizon, Published, published
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.operation import About
 from maskedbandit.store.status import status
 from tests.service.all_pages import render_study
 from tests.service.played import HOUR, MINUTE, Played, quick_folder
@@ -140,7 +138,7 @@ def test_values_that_differ_are_not_seen(waiting: Played, folder: Path) -> None:
     """Two copies of a study in which the same people report other outcomes."""
     other, tickets = Played.copied(waiting, folder / "other"), open_tickets(waiting)
     for each, value in ((waiting, 0), (other, 1)):
-        each.study.apply([partial(each.study.op_report, ticket, value) for ticket in tickets])
+        each.study.apply([("report", ticket, value) for ticket in tickets])
     assert shown(waiting) == shown(other)
     sums = [each.database.rows("SELECT SUM(value) FROM reward")[0][0] for each in (waiting, other)]
     assert sums[1] - sums[0] == len(tickets)
@@ -195,10 +193,7 @@ def unseen_release(played: Played) -> None:
     played.now += 2 * HOUR
     before = len(now(played).ledger)
     with failing_witness(played.study), pytest.raises(StorageFailed):
-        played.study.apply(
-            [played.study.op_tick, *(partial(played.study.op_assign, f"late {i}") for i in range(5))],
-            [About(unit="late 0")],
-        )
+        played.study.apply([("tick",), *(("assign", f"late {i}") for i in range(5))])
     assert len(now(played).ledger) == before
     assert played.database.rows("SELECT COUNT(*) FROM entry")[0][0] > before
 

@@ -80,7 +80,7 @@ def prepare_copy(study: Study, folder: Path, kind: str) -> None:
     if kind.startswith("snapshot"):
         sampling.process = lambda: first
     if kind.endswith("old bits"):
-        release_module.Bits = lambda: study._bits
+        release_module.Bits = lambda: study._session.bits
 
 
 def go_on(study: Study, folder: Path) -> list[float]:
@@ -103,13 +103,13 @@ def main(address: str, folder: Path, kind: str) -> None:
     study.start()
     tickets = [study.assign(unit).ticket for unit in ("ann", "bob", "cy", "dan")]
     now[0] = 10_000
-    study._bits.below(6)  # which fetches a page of them
+    study._session.bits.below(6)  # which fetches a page of them
     if not refused:
         prepare_copy(study, folder, kind)
     writes, may_end = Event(), Event()
     with Writer(study) as writer:
         if kind == "fork in a transaction":
-            writer.submit(lambda: (writes.set(), may_end.wait(60)))
+            writer.submit(lambda session: (writes.set(), may_end.wait(60)))
             assert writes.wait(60)
         if (child := os.fork()) == 0:
             found = refusals(study, str(tickets[0])) if refused else go_on(study, folder)

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 import maskedbandit.store.release as release_module
 import maskedbandit.store.session as session_module
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.databases.database import Database, Row
 from maskedbandit.store.members import Member
-from maskedbandit.store.release import Release
+from maskedbandit.store.release import Release, do_what_is_due
+from maskedbandit.store.session import Session
 from maskedbandit.store.study import Study
 
 
@@ -26,21 +27,21 @@ class Mutant:
         """The database, as the study gets it."""
         return real
 
-    def operation(self, do: Callable[[], Any], tell: Callable[[Any], None]) -> Callable[[], Any]:
+    def operation(self, study: Study, given: tuple[Any, ...], tell: Callable[[Any], None]) -> tuple[Any, ...]:
         """An operation, as the writer gets it; `tell` acknowledges it."""
-        return do
+        return given
 
 
 class Early(Mutant):
     """Tells the client that an operation is done before the transaction is on disk."""
 
-    def operation(self, do: Callable[[], Any], tell: Callable[[Any], None]) -> Callable[[], Any]:
-        def early() -> Any:
-            result = do()
+    def operation(self, study: Study, given: tuple[Any, ...], tell: Callable[[Any], None]) -> tuple[Any, ...]:
+        def early(session: Session, verb: str, *given: Any) -> Any:
+            result = study.operations[verb](session, *given)
             tell(result)
             return result
 
-        return early
+        return early, *given
 
 
 class Keyless(Mutant):
@@ -68,8 +69,12 @@ class PublishingStudy(Study):
 
     tell_now: Callable[[int | None, Any], None]
 
-    def op_tick(self) -> list[Release]:
-        released = super().op_tick()
+    def __init__(self, *given: Any) -> None:
+        self.operations = {**Study.operations, "tick": self._tick}
+        super().__init__(*given)
+
+    def _tick(self, session: Session) -> list[Release]:
+        released = do_what_is_due(session)
         self.tell_now(None, released)
         return released
 
@@ -126,17 +131,21 @@ class Counter(Mutant):
         session_module.replayed = lambda *given: real(*given[:-1], [])
 
 
+def refund(session: Session) -> list[Release]:
+    """What is due is done, and charges are given back with the places."""
+    released = do_what_is_due(session)
+    session.database.change(
+        "DELETE FROM account WHERE project = ? AND person IN (SELECT person FROM place WHERE study = ? AND "
+        "returned = ?)",
+        *(session.project, session.name, session.now),
+    )
+    return released
+
+
 class RefundingStudy(Study):
     """Gives the charge back with the place."""
 
-    def op_tick(self) -> list[Release]:
-        released = super().op_tick()
-        self.database.change(
-            "DELETE FROM account WHERE project = ? AND person IN (SELECT person FROM place WHERE study = ? AND "
-            "returned = ?)",
-            *(self.protocol.project, self.name, self._session.now),
-        )
-        return released
+    operations: ClassVar[dict[str, Callable[..., Any]]] = {**Study.operations, "tick": refund}
 
 
 class Refunding(Mutant):

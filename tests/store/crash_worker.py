@@ -31,9 +31,8 @@ from typing import Any
 from maskedbandit.errors import MaskedBanditError, StoreError
 from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.operation import About
 from maskedbandit.store.release import Release
-from maskedbandit.store.requests import Assigned, Reported, name_report
+from maskedbandit.store.requests import Assigned, Reported
 from maskedbandit.store.studies import new, witness_of
 from maskedbandit.store.study import Study
 from maskedbandit.store.writer import Writer
@@ -130,7 +129,7 @@ class Worker:
 
     def on_arm(self, at: At | None) -> None:
         assert self._writer
-        self._writer.submit(int).result()  # no other transaction is under way
+        self._writer.submit(lambda session: None).result()  # no other transaction is under way
         self._steps.arm(at)
 
     def on_steps(self) -> None:
@@ -140,11 +139,9 @@ class Worker:
         assert self._writer
         self._now = now
         for number, kind, *given in operations:
-            about = About(given[0] if kind == "expose" else None, given[0] if kind == "assign" else None)
             if kind == "report":
-                about = About(given[0], None, name_report(given[0], given[2], "", PROOF))
                 given += ["", PROOF]
-            future = self._writer.submit(self._operation(number, kind, given), about)
+            future = self._writer.submit(*self._operation(number, kind, given))
             future.add_done_callback(partial(self._done, number))
 
     def on_close(self) -> None:
@@ -157,11 +154,12 @@ class Worker:
             self._study.close()
             self._writer = self._study = None
 
-    def _operation(self, number: int, kind: str, given: list[Any]) -> Callable[[], Any]:
+    def _operation(self, number: int, kind: str, given: list[Any]) -> tuple[Any, ...]:
         study = self._study
         assert study
-        do = study.releases if kind == "releases" else partial(getattr(study, f"op_{kind}"), *given)
-        return self._mutant.operation(do, partial(self._tell_now, number))
+        if kind == "releases":
+            return (lambda session: study.releases(),)
+        return self._mutant.operation(study, (kind, *given), partial(self._tell_now, number))
 
     def _tell_now(self, number: int | None, result: Any) -> None:
         """Only the mutants call this within a transaction."""

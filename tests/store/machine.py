@@ -276,7 +276,7 @@ class Changing(Machine):
 
     def opened(self, where: Open, name: str) -> Study:
         study = super().opened(where, name)
-        study._bits = seeded(self.opens)
+        study._session.bits = seeded(self.opens)
         self.opens += 1
         return study
 

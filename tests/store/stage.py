@@ -4,7 +4,7 @@ import atexit
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, ClassVar
@@ -237,7 +237,7 @@ class Stage(RuleBasedStateMachine):
         where = where or self.use
         study = where.studies[name]
         self.pass_time(where.models[name])
-        for unit, done in zip(units, study.apply([partial(study.op_assign, unit) for unit in units]), strict=True):
+        for unit, done in zip(units, study.apply([("assign", unit) for unit in units]), strict=True):
             self.assigned(name, unit, done, where)
 
     def expose_one(self, name: str, ticket: str) -> None:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +39,10 @@ class Played:
         """New people: their arms, or -1 without a place."""
         units = [f"person {self.people + i + 1}" for i in range(many)]
         self.people += many
-        given = [done.value() for done in self.study.apply([partial(self.study.op_assign, unit) for unit in units])]
+        given = [done.value() for done in self.study.apply([("assign", unit) for unit in units])]
         tickets = [each.ticket or "" for each in given]
         if seen:
-            self.study.apply([partial(self.study.op_expose, ticket) for ticket in tickets if ticket])
+            self.study.apply([("expose", ticket) for ticket in tickets if ticket])
         self.tickets += tickets
         return [each.arm if each.ticket else -1 for each in given]
 

@@ -42,7 +42,7 @@ def played(folder: Path, reports: list[Any]) -> Played:
     with pytest.MonkeyPatch.context() as patch, small_study(*where, clock, protocol) as study:
         patch.setattr(Central, "randomize", randomize)
         patch.setattr(Central, "analyze", lambda *given, **more: 0.0)
-        ticket, study._bits = "", seeded(3)  # people are dealt the same places in all worlds
+        ticket, study._session.bits = "", seeded(3)  # people are dealt the same places in all worlds
 
         def say() -> None:
             for value, *which in reports:

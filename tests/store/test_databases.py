@@ -113,13 +113,13 @@ def idle_limits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     small_study(address, folder / "witness", Clock()).close()
     database, real = connect(address, patience=60), session.replayed
 
-    def noted() -> None:
+    def noted(*session: object) -> None:
         said.extend(database.rows("SHOW idle_in_transaction_session_timeout")[0])
 
     with monkeypatch.context() as patch:
         patch.setattr(session, "replayed", lambda *given: (noted(), real(*given))[1])
         with Study(database, witness_of(database, folder / "witness"), "small", Clock(), "tester") as study:
-            study.apply([noted])
+            study.apply([(noted,)])
             noted()
     return said
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import struct
-from functools import partial
 from pathlib import Path
 from random import Random
 from threading import Event
@@ -134,7 +133,7 @@ def test_pages_are_written_anew_once_while_somebody_reads(tmp_path: Path, monkey
     real = Sqlite.rewrite
     with small_study(f"sqlite:///{tmp_path}/study.db", tmp_path / "witness", Clock()) as study:
         study.assign("ann")
-        study.apply([partial(study.op_erase, "ann")])
+        study.apply([("erase", "ann")])
         monkeypatch.setattr(Sqlite, "rewrite", lambda self: (rewritten.append(1), real(self)))
         monkeypatch.setattr(Sqlite, "empty_log", lambda self: not blocked[0])
         scrubber = Scrubber()

@@ -2,7 +2,6 @@
 
 import math
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -31,9 +30,8 @@ def tell_all(played: Played, harm_of: dict[int, float], bits: Random, first: int
     """What people report: no reward, and harm with these chances."""
     place = played.study._session.rows.place
     told = {ticket: harm_of.get(place(ticket).arm, 0.0) for ticket in filter(None, played.tickets[first:])}
-    report = played.study.op_report
     for done in played.study.apply(
-        [partial(report, ticket, int(bits.random() < chance), "", "harm") for ticket, chance in told.items()]
+        [("report", ticket, int(bits.random() < chance), "", "harm") for ticket, chance in told.items()]
     ):
         done.value()
 
@@ -282,7 +280,7 @@ def test_a_rule_that_was_not_followed_is_found(
 def test_a_person_is_charged_for_both_before_the_arm_is_known(tmp_path: Path) -> None:
     played = guarded(tmp_path, {**HARM, "share": "1/4"})
     played.come(1)
-    assert str(played.study._one(played.study.op_spent, played.tickets[0])) == "ε = 2e+04"
+    assert str(played.study._do("spent", played.tickets[0])) == "ε = 2e+04"
     with pytest.raises(InvalidValue, match="enough for one cohort"):
         small_protocol(guardrail=HARM, budget={"epsilon": 0.9})
     played.study.close()

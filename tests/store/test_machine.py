@@ -5,8 +5,8 @@ machine finds what it is there to find.
 """
 
 import re
-from functools import partial
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import hypothesis
 import pytest
@@ -15,7 +15,7 @@ from hypothesis.errors import Flaky
 from hypothesis.stateful import run_state_machine_as_test
 
 from maskedbandit.errors import Late, StoreError
-from maskedbandit.store import erasure, members, release, session, study
+from maskedbandit.store import erasure, members, people, release, session, study
 from maskedbandit.store.accounts import Accounts
 from maskedbandit.store.book.standing import Standing
 from maskedbandit.store.book.witness import Witness
@@ -72,17 +72,19 @@ class Unread(Witness):
         return super().watching(database, study, seen.head if seen else before, *after)
 
 
+def take_late(session: Session, ticket: str, value: float, *name: str) -> Reported:
+    """A report, whenever it comes."""
+    try:
+        return people.report(session, ticket, value, *name)
+    except Late:
+        session.rows.add_report(name_report(ticket, *name), float(value), session.now, next(session.positions))
+        return Reported(again=False)
+
+
 class TakesLate(Study):
     """A report counts whenever it comes."""
 
-    def op_report(self, ticket: str, value: float, event: str = "", metric: str = "", proof: str = "") -> Any:
-        try:
-            return super().op_report(ticket, value, event, metric, proof)
-        except Late:
-            session = self._session
-            name = name_report(ticket, event, metric, proof)
-            session.rows.report(name, float(value), session.now, next(session.positions))
-            return Reported(again=False)
+    operations: ClassVar[dict[str, Callable[..., Any]]] = {**Study.operations, "report": take_late}
 
 
 class ChargesLater(Study):
@@ -90,31 +92,39 @@ class ChargesLater(Study):
 
     later: tuple[Any, ...] = ()
 
-    def op_assign(self, unit: str) -> Any:
-        accounts = self._session.accounts
+    def __init__(self, *given: Any) -> None:
+        self.operations = {**Study.operations, "assign": self._assign}
+        super().__init__(*given)
+
+    def _assign(self, session: Session, unit: str) -> Any:
+        accounts = session.accounts
         accounts.charge = lambda *which: setattr(self, "later", (*self.later, which))
         try:
-            return super().op_assign(unit)
+            return people.assign(session, unit)
         finally:
             del accounts.charge
 
-    def apply(self, *how: Any) -> Any:
-        done, later, self.later = super().apply(*how), self.later, ()
+    def apply(self, operations: Any) -> Any:
+        done, later, self.later = super().apply(operations), self.later, ()
         if later:
-            super().apply([partial(self._session.accounts.charge, *which) for which in later])
+            super().apply([(lambda session, which: session.accounts.charge(*which), which) for which in later])
         return done
+
+
+def refund(session: Session) -> Any:
+    """What is due is done, and whoever was charged for a place that was given back is charged nothing."""
+    find = "SELECT COUNT(*) FROM place WHERE study = ? AND returned IS NOT NULL"
+    before = session.database.rows(find, session.name)
+    found = release.do_what_is_due(session)
+    if session.database.rows(find, session.name) != before:
+        session.database.change("DELETE FROM account")
+    return found
 
 
 class Refunds(Study):
     """A place that was given back costs nothing."""
 
-    def op_tick(self) -> Any:
-        find = "SELECT COUNT(*) FROM place WHERE study = ? AND returned IS NOT NULL"
-        before = self.database.rows(find, self.name)
-        found = super().op_tick()
-        if self.database.rows(find, self.name) != before:
-            self.database.change("DELETE FROM account")
-        return found
+    operations: ClassVar[dict[str, Callable[..., Any]]] = {**Study.operations, "tick": refund}
 
 
 def full_and_reported(session: Session, places: Any) -> bool:

@@ -51,7 +51,7 @@ def test_the_places_of_a_person_are_found_by_their_tickets(monkeypatch, how) -> 
         ask = {
             "assign": lambda: study.assign("ann"),
             "erase": lambda: study.erase("ann"),
-            "empty": lambda: empty(study.database, study.name, {study._person("ann")}),
+            "empty": lambda: empty(study.database, study.name, {study._session.pseudonym("ann")}),
         }[how]
         said = [each for each in plans(study, monkeypatch, ask, "FROM place") if "json_each" not in each]
         assert [each for each in said if " place " in each]

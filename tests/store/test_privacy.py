@@ -78,10 +78,10 @@ class House:
     def come(self, study: Study, n: int = 4, value: float = 1) -> list[str]:
         """People come, see and report, and their time goes by; their tickets."""
         first = study.people
-        given = [done.value() for done in study.apply([partial(study.op_assign, f"{first + i}") for i in range(n)])]
+        given = [done.value() for done in study.apply([("assign", f"{first + i}") for i in range(n)])]
         tickets = [each.ticket for each in given if each.ticket]
-        study.apply([partial(study.op_expose, ticket) for ticket in tickets])
-        study.apply([partial(study.op_report, ticket, value) for ticket in tickets])
+        study.apply([("expose", ticket) for ticket in tickets])
+        study.apply([("report", ticket, value) for ticket in tickets])
         self.now += WINDOW + 1
         return tickets
 

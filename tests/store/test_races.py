@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from maskedbandit.errors import Corrupted, FencedOff
 from maskedbandit.privacy.loss import ZERO, Loss
-from maskedbandit.store import session
+from maskedbandit.store import lease
 from maskedbandit.store.accounts import FOREVER, Accounts, Losses
 from maskedbandit.store.book.verify import check_account, verify
 from maskedbandit.store.book.witness import Witness
@@ -24,7 +24,6 @@ from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.databases.postgresql import Postgresql
 from maskedbandit.store.lease import LENGTH, wall_clock
-from maskedbandit.store.session import Session
 from maskedbandit.store.studies import new, witness_of
 from maskedbandit.store.study import Study
 from tests.store.racers import LATE, PEOPLE, Racing, cases, charge_many, hold
@@ -159,7 +158,7 @@ class Wall:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.now = wall_clock()
-        patch.setattr(session, "wall_clock", lambda: self.now)
+        patch.setattr(lease, "wall_clock", lambda: self.now)
 
 
 @pytest.fixture
@@ -220,7 +219,7 @@ def test_who_was_replaced_writes_nothing(address: str, tmp_path: Path, wall: Wal
 def test_a_fence_that_nobody_looks_at_is_noticed(
     address: str, tmp_path: Path, wall: Wall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Session, "_check_fence", lambda self: None)
+    monkeypatch.setattr(lease.Lease, "check", lambda self: None)
     with pytest.raises((pytest.fail.Exception, Corrupted)):  # a place is dealt twice
         zombie_writes(address, tmp_path / "witness", wall)
 

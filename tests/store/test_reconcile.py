@@ -14,9 +14,11 @@ import pytest
 
 from maskedbandit.errors import BehindWitness, InvalidValue, Late
 from maskedbandit.privacy.loss import ZERO, Loss
+from maskedbandit.store import people
 from maskedbandit.store.book.verify import Verified, verify
 from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.reconcile import bring_back, burn, exported, plain
+from maskedbandit.store.session import Session
 from maskedbandit.store.studies import new, opened, witness_of
 from maskedbandit.store.study import Study
 from maskedbandit.study.protocol import Protocol
@@ -51,15 +53,15 @@ class House:
         """These people come, a second apart."""
         with self.open() as study:
 
-            def comes(i: int) -> None:
+            def come(session: Session, i: int) -> None:
                 self.now = 1000 * i
-                given = study.op_assign(f"person {i}")
+                given = people.assign(session, f"person {i}")
                 if given.ticket and self.random.random() < 0.9:  # the others never see the arm
-                    study.op_expose(given.ticket)
-                    study.op_report(given.ticket, float(self.random.random() < 0.5))
+                    people.expose(session, given.ticket)
+                    people.report(session, given.ticket, float(self.random.random() < 0.5))
 
             for i in range(first, last, 10):
-                for done in study.apply([partial(comes, each) for each in range(i, i + 10)]):
+                for done in study.apply([(come, each) for each in range(i, i + 10)]):
                     done.value()
                 study.tick()
 
@@ -136,7 +138,7 @@ def test_a_gap_is_burned(restored) -> None:
     with house.open() as study:
         accounts = study._session.accounts
         assert accounts.spent("nobody knows", 0) == Loss.pure(1)
-        assert accounts.spent(study._person("person 0"), 0) == 2 * Loss.pure(1)  # as was the charge before
+        assert accounts.spent(study._session.pseudonym("person 0"), 0) == 2 * Loss.pure(1)  # as was the charge before
         in_flight = [places.cohort for places in study._session.driver.deck.unreleased()]
         for cohort in in_flight:  # they may have been released: all of it goes to other people
             live = "SELECT COUNT(*) FROM place WHERE study = 's' AND cohort = ? AND returned IS NULL"
@@ -195,7 +197,7 @@ def test_whoever_was_erased_after_the_copy_is_charged_and_stays_erased(tmp_path,
     house.play(150, 400)
     gone = [f"person {i}" for i in range(100, 250)]
     with house.open() as study:
-        accounts, pseudonym = study._session.accounts, study._person
+        accounts, pseudonym = study._session.accounts, study._session.pseudonym
         before = [accounts.spent(pseudonym(unit), 0) for unit in gone]
         if how == "erased":
             for unit in gone:
@@ -300,7 +302,7 @@ def test_what_was_erased_after_the_copy_is_in_no_file(tmp_path: Path) -> None:
     kept = house.keep()
     with house.open() as study:
         find = "SELECT ticket FROM place JOIN reward USING (study, ticket) WHERE person = ?"
-        ((ticket,),) = study.database.rows(find, study._person("person 7"))
+        ((ticket,),) = study.database.rows(find, study._session.pseudonym("person 7"))
         study.erase("person 7")
     house.play(150, 400)
     export = house.export()

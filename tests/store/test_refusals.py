@@ -28,6 +28,7 @@ from maskedbandit.errors import (
     UnknownTicket,
 )
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.store import people
 from maskedbandit.store.book.verify import verify
 from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.members import members
@@ -264,7 +265,7 @@ def test_a_refusal_that_changes_something_is_noticed(setting: Setting, monkeypat
     ticket = setting.ticket()
 
     def seen_first(protocol: Protocol, *report: Any) -> None:
-        setting.study.op_expose(ticket)
+        people.expose(setting.study._session, ticket)
         check_report(protocol, *report)
 
     monkeypatch.setattr("maskedbandit.store.people.check_report", seen_first)
@@ -382,13 +383,13 @@ def test_refusals_in_a_batch_leave_the_others_alone(setting: Setting) -> None:
     ticket = setting.ticket()
     done = study.apply(
         [
-            lambda: study.op_assign("bob"),
-            lambda: study.op_report("no such", 1),
-            lambda: study.op_report(ticket, 0),
-            lambda: study.op_expose(ticket),
-            lambda: study.op_report(ticket, 7),
-            lambda: study.op_report(ticket, 1, proof=PROOF),
-            lambda: study.op_report(ticket, 0, proof=PROOF),
+            ("assign", "bob"),
+            ("report", "no such", 1),
+            ("report", ticket, 0),
+            ("expose", ticket),
+            ("report", ticket, 7),
+            ("report", ticket, 1, "", "", PROOF),
+            ("report", ticket, 0, "", "", PROOF),
         ]
     )
     codes = [each.refusal.code if each.refusal else "" for each in done]

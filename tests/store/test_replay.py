@@ -5,7 +5,6 @@ are seeded here, so that two studies differ only if something was forgotten.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -125,11 +124,11 @@ def played(folder: Path, how: Protocol, chance: Random | None, days: int = 22, a
             if chance and chance.random() < 0.3:
                 stored.open_again(dies=chance.random() < 0.5)
             study = stored.study
-            study._bits = seeded(2 * day + part)
+            study._session.bits = seeded(2 * day + part)
             units = [f"{day} {part} {i}" for i in range(a_day // 2)]
-            given = stored.apply([partial(study.op_assign, unit) for unit in units])
+            given = stored.apply([("assign", unit) for unit in units])
             reports = [(each.ticket, int(i % 5 < (1, 4)[each.arm])) for i, each in enumerate(given) if each.ticket]
-            stored.apply([partial(study.op_report, *each) for each in reports])
+            stored.apply([("report", *each) for each in reports])
         stored.study.tick()
         if stored.study.answer is not None:
             break
@@ -222,7 +221,7 @@ def check_as_the_engine(
         driver = study._session.driver
         while driver.deck.left and study.people < FEW:
             some = min(driver.deck.left, FEW - study.people)
-            for given in stored.apply([partial(study.op_assign, f"{next(units)}") for _ in range(some)]):
+            for given in stored.apply([("assign", f"{next(units)}") for _ in range(some)]):
                 place = study._session.rows.place(given.ticket)
                 tickets.setdefault(place.cohort, []).append(given.ticket)
         if driver.deck.left:
@@ -230,13 +229,13 @@ def check_as_the_engine(
         if what == "ask":
             asked = sum(each[0] == "ask" for each in driver.log)
             if entry[0] == asked:  # else it came with a deck
-                stored.apply([driver.ask])
+                stored.apply([(lambda session: session.driver.ask(),)])
             asks = [each for each in driver.log if each[0] == "ask"]
             assert asks[entry[0] : entry[0] + 1] == [(what, *entry)], f"the engine's decision was {entry}"
             continue
         arm, n, total = entry
         cohort = next(each for each in driver.deck.unreleased() if each.arm == arm and each.full)
-        stored.apply([partial(study.op_expose, ticket) for ticket in tickets.pop(cohort.cohort)])
+        stored.apply([("expose", ticket) for ticket in tickets.pop(cohort.cohort)])
         stored.now += WINDOW + 1
         totals.append(total)
         (found,) = study.tick()

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.store.accounts import number_of
 from maskedbandit.store.book import verify
 from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.session import Session
 from maskedbandit.store.studies import witness_of
 from maskedbandit.store.study import Study
 from tests.store.small_study import EXPOSURE, WINDOW, Clock, small_protocol, small_study
@@ -84,9 +84,9 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Finished:
             clock.now += EXPOSURE + 1
             study.tick()
         tickets = [study.assign(unit).ticket for unit in units]
-        study.apply([partial(study.op_expose, ticket) for ticket in tickets if ticket])
-        study.apply([partial(study.op_report, ticket, i % 2) for i, ticket in enumerate(tickets) if ticket])
-        study.apply([partial(study.op_report, ticket, 1 - i % 2, "b") for i, ticket in enumerate(tickets) if i % 3])
+        study.apply([("expose", ticket) for ticket in tickets if ticket])
+        study.apply([("report", ticket, i % 2) for i, ticket in enumerate(tickets) if ticket])
+        study.apply([("report", ticket, 1 - i % 2, "b") for i, ticket in enumerate(tickets) if i % 3])
         study.assign(f"without a place {number}")
         clock.now += WINDOW + 1
         study.tick()
@@ -435,11 +435,11 @@ def test_what_was_burned_stays_burned(study: Finished) -> None:
     database = connect(study.address)
     with Study(database, witness_of(database, study.folder / "witness"), "other", Clock(), "tester") as other:
 
-        def burn() -> None:
-            other._session.accounts.burn(Loss.pure(1))
-            other._session.enter(kind="burned", loss=Loss.pure(1).to_text())
+        def burn(session: Session) -> None:
+            session.accounts.burn(Loss.pure(1))
+            session.enter(kind="burned", loss=Loss.pure(1).to_text())
 
-        other.apply([burn])
+        other.apply([(burn,)])
     study.verify()
     study.change("UPDATE project SET burned = NULL")
     with pytest.raises(Corrupted, match="what was burned in project all was changed"):

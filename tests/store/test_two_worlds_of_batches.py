@@ -103,14 +103,14 @@ def test_in_many_more_histories(tmp_path: Path, kind: str, trust: str) -> None:
 
 def seeing_who_waits(patch: pytest.MonkeyPatch) -> None:
     """Whoever reports is told if somebody else has in the same transaction."""
-    real = Rows.report
+    real = Rows.add_report
 
     def known(self: Rows, named: ReportName, value: float, *given: int) -> float | None:
         waiting = [row[4] for row in self._new_reports if row[1:3] == named[:2]]
         found = real(self, named, value, *given)
         return waiting[0] if waiting and found is None else found
 
-    patch.setattr(Rows, "report", known)
+    patch.setattr(Rows, "add_report", known)
 
 
 TWINS = {

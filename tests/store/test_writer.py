@@ -3,7 +3,6 @@
 import asyncio
 from collections import deque
 from concurrent.futures import Future
-from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Event, Thread
@@ -13,8 +12,6 @@ import pytest
 
 from maskedbandit.errors import PersonalValue, StorageFailed, UnknownTicket
 from maskedbandit.store import writer
-from maskedbandit.store.operation import About
-from maskedbandit.store.requests import name_report
 from maskedbandit.store.studies import new, opened
 from maskedbandit.store.study import Study
 from maskedbandit.store.writer import Writer
@@ -31,6 +28,10 @@ TABLE = {
 HOSTILE = ["\x00", "a\x00b", "\ud800", "' OR 1=1 --", "", None, 7, ["x"]]
 
 
+def do_nothing(session: Any) -> None:
+    """An operation."""
+
+
 def test_names_that_no_database_can_read_harm_their_sender_alone(address: str, tmp_path: Path) -> None:
     new(Protocol.from_table(TABLE), address, tmp_path / "witness")
     with opened(address, folder=tmp_path / "witness") as study, Writer(study) as writer:
@@ -45,13 +46,12 @@ def test_names_that_no_database_can_read_harm_their_sender_alone(address: str, t
 def together(study: Study, writer: Writer, unit: str, hostile: Any) -> Future[Any]:
     """An honest operation among hostile ones, in one transaction: they come while the writer waits in another."""
     gate = Event()
-    writer.submit(lambda: gate.wait(60))
-    named = name_report("3f", hostile, "", PROOF) if type(hostile) is str else None
-    report = writer.submit(partial(study.op_report, hostile, 1), About(ticket=hostile, report=named))
-    assign = writer.submit(partial(study.op_assign, hostile), About(unit=hostile))
-    honest = writer.submit(partial(study.op_assign, unit), About(unit=unit))
+    writer.submit(lambda session: gate.wait(60))
+    reports = [writer.submit("report", *each) for each in ((hostile, 1), ("3f", 1, hostile, "", PROOF))]
+    assign = writer.submit("assign", hostile)
+    honest = writer.submit("assign", unit)
     gate.set()
-    assert isinstance(report.exception(60), UnknownTicket)
+    assert {type(each.exception(60)) for each in reports} == {UnknownTicket}
     if hostile != "' OR 1=1 --":
         assert isinstance(assign.exception(60), PersonalValue)
     return honest
@@ -72,13 +72,13 @@ def test_who_waits_behind_a_failure_is_told_the_same(tmp_path: Path, monkeypatch
 
         with monkeypatch.context() as broken:
             broken.setattr(study, "apply", silent)
-            first = writer.submit(int)
+            first = writer.submit(do_nothing)
             assert begun.wait(60)
-            rest = [writer.submit(int) for _ in range(700)]
+            rest = [writer.submit(do_nothing) for _ in range(700)]
             gate.set()
             assert {type(each.exception(60)) for each in [first, *rest]} == {StorageFailed}
             assert asked == [1]
-        assert writer.submit(int).result(60) == 0
+        assert writer.submit(do_nothing).result(60) is None
 
 
 def test_an_operation_that_comes_while_the_writer_closes_is_done(
@@ -98,7 +98,7 @@ def test_an_operation_that_comes_while_the_writer_closes_is_done(
         monkeypatch.setattr("maskedbandit.store.writer.deque", Overtaken)
         writer = Writer(study)
         closing = Thread(target=writer.close)
-        assert writer.submit(int).result(60) == 0
+        assert writer.submit(do_nothing).result(60) is None
         closing.join(60)
 
 
@@ -117,7 +117,7 @@ def waiting_at_turns(folder: Path, monkeypatch: pytest.MonkeyPatch, apart: int) 
     async def one(number: int) -> None:
         for _ in range(number * apart):
             await asyncio.sleep(0)
-        await its.submit(partial(study.op_assign, f"person {number}"))
+        await its.submit("assign", f"person {number}")
 
     async def all_of_them() -> None:
         await asyncio.gather(*[one(number) for number in range(20)])
@@ -154,12 +154,12 @@ def test_after_what_no_future_may_fail_with_it_goes_on(tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path}/study.db"
     new(Protocol.from_table(TABLE), address, tmp_path / "witness")
 
-    def stop() -> None:
+    def stop(session: Any) -> None:
         raise StopIteration
 
     async def come(its: Writer) -> list[Any]:
-        both = await asyncio.gather(its.submit(stop), its.submit(int), return_exceptions=True)
-        return [*both, await its.submit(int)]
+        both = await asyncio.gather(its.submit(stop), its.submit(do_nothing), return_exceptions=True)
+        return [*both, await its.submit(do_nothing)]
 
     with opened(address, folder=tmp_path / "witness") as study:
         loop = asyncio.new_event_loop()
@@ -168,7 +168,7 @@ def test_after_what_no_future_may_fail_with_it_goes_on(tmp_path: Path) -> None:
         loop.close()
     assert isinstance(wrong, RuntimeError)
     assert isinstance(beside, RuntimeError)  # it is in the same transaction
-    assert after == 0
+    assert after is None
 
 
 def test_those_who_come_while_it_writes_come_next(tmp_path: Path) -> None:
@@ -177,10 +177,10 @@ def test_those_who_come_while_it_writes_come_next(tmp_path: Path) -> None:
     new(Protocol.from_table(TABLE), address, tmp_path / "witness")
 
     async def come(study: Study, writer: Writer) -> list[int]:
-        first = writer.submit(lambda: gate.wait(60))
+        first = writer.submit(lambda session: gate.wait(60))
         while writer.waiting:
             await asyncio.sleep(0)
-        rest = [writer.submit(partial(study.op_assign, f"person {i}"), About(unit=f"person {i}")) for i in range(5)]
+        rest = [writer.submit("assign", f"person {i}") for i in range(5)]
         for _ in range(100):
             await asyncio.sleep(0)
         assert writer.waiting == 5

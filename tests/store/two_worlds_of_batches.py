@@ -12,7 +12,6 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -20,10 +19,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.store import session
+from maskedbandit.store import lease
 from maskedbandit.store.databases.database import Again
-from maskedbandit.store.operation import About, Operation
-from maskedbandit.store.requests import name_report
+from maskedbandit.store.requests import Operation
 from maskedbandit.store.session import Session
 from maskedbandit.store.studies import opened
 from maskedbandit.store.study import Study
@@ -76,7 +74,7 @@ class Drawn:
             patch.setattr(f"maskedbandit.store.{module}.urandom", lambda n: self.random.randbytes(n))
         patch.setattr(secrets, "token_hex", lambda n=16: self.random.randbytes(n).hex())
         patch.setattr(secrets, "token_bytes", lambda n=16: self.random.randbytes(n))
-        patch.setattr(session, "wall_clock", lambda: self.now)
+        patch.setattr(lease, "wall_clock", lambda: self.now)
         real, keep = Outcome.released, Session._keep
 
         def released(outcome: Outcome, *given: Any) -> float:
@@ -131,8 +129,7 @@ class World:
         answers = list[str]()
         if wanted:
             drawn.times, drawn.undoing = [time for time, _, _ in wanted], batch.undone and bool(batch.others)
-            operations, about = zip(*[self._operation(each) for _, each, _ in wanted], strict=True)
-            found = self.study.apply(operations, about)
+            found = self.study.apply([self._operation(each) for _, each, _ in wanted])
             for (_, each, is_seen), done in zip(wanted, found, strict=True):
                 if is_seen:
                     answers.append(f"{each}: {done.result!r} {done.refusal!r}")
@@ -145,17 +142,13 @@ class World:
             self.study = self._opened(len(self.seen))
         self.seen.append(Seen(answers, self._tables(), self.study.time, drawn.released))
 
-    def _operation(self, asked: Asked) -> tuple[Operation, About]:
-        study, ticket = self.study, self._tickets.get(asked.unit, "0" * 32)
+    def _operation(self, asked: Asked) -> Operation:
+        ticket = self._tickets.get(asked.unit, "0" * 32)
         if asked.verb in ("assign", "erase"):
-            return partial(getattr(study, f"op_{asked.verb}"), asked.unit), About(unit=asked.unit)
+            return asked.verb, asked.unit
         if asked.verb == "report":
-            rest = asked.event, asked.metric, asked.proof
-            about = About(ticket=ticket, report=name_report(ticket, *rest))
-            return partial(study.op_report, ticket, asked.value, *rest), about
-        if asked.verb == "tick":
-            return study.op_tick, About()
-        return partial(getattr(study, f"op_{asked.verb}"), ticket), About(ticket=ticket)
+            return "report", ticket, asked.value, asked.event, asked.metric, asked.proof
+        return ("tick",) if asked.verb == "tick" else (asked.verb, ticket)
 
     def _tables(self) -> dict[str, list[str]]:
         database = self.study.database

@@ -31,7 +31,8 @@ def do(options: argparse.Namespace) -> None:
     """Do what the verb says."""
     check_words("ledger", VERBS, options)
     from maskedbandit.store.databases.connection import connect
-    from maskedbandit.store.studies import listed, only, witness_of
+    from maskedbandit.store.studies import only, witness_of
+    from maskedbandit.store.study_rows import read_studies
 
     database = connect(options.database, create=False)
     try:
@@ -39,7 +40,7 @@ def do(options: argparse.Namespace) -> None:
         if options.verb == "verify":
             from maskedbandit.store.book.verify import verify
 
-            names = [options.study] if options.study else [each.name for each in listed(database)]
+            names = [options.study] if options.study else [each.name for each in read_studies(database)]
             for name in names:
                 found = verify(database, witness, only(database, name))
                 print(

@@ -16,8 +16,9 @@ from itertools import count
 from threading import Lock
 from typing import Any, NamedTuple
 
-from maskedbandit.errors import InvalidValue, Unauthorized, UnknownKey, UnknownStudy, shown
+from maskedbandit.errors import InvalidValue, Unauthorized, UnknownKey, shown
 from maskedbandit.store.databases.database import Database, again
+from maskedbandit.store.study_rows import read_study
 
 OWNER, OFFICER, CLIENT = "owner", "officer", "client"
 ROLES = (OWNER, OFFICER, CLIENT)
@@ -59,8 +60,8 @@ def make(database: Database, role: str, study: str | None, now: int) -> str:
     """A new key, as it is shown once."""
     if role not in ROLES:
         raise InvalidValue("role", role, f"one of {', '.join(ROLES)}")
-    if study is not None and not database.rows("SELECT study FROM study WHERE study = ?", study):
-        raise UnknownStudy(f"there is no study {study!r}")
+    if study is not None:
+        read_study(database, study)  # is there one?
     public, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
     new = "INSERT INTO api_key (key, role, study, hash, made) VALUES (?, ?, ?, ?, ?)"
     write(database, new, public, role, study, hashed(secret), now)

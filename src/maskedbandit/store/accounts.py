@@ -18,6 +18,7 @@ from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.store.databases.database import Again, Database, Row
 
 FOREVER = 0  # the number of the only period
+COLUMNS, ONE = "project, person, period, first, spent, tickets", "project = ? AND person = ? AND period = ?"
 
 
 def number_of(text: str) -> int:
@@ -73,6 +74,17 @@ def forget_ticket(database: Database, study: str, person: str, ticket: str) -> N
     database.change(f"UPDATE account SET tickets = REPLACE(tickets, ?, '') WHERE {where}", f"{ticket} ", person, study)
 
 
+def add_charge(database: Database, losses: Losses, which: tuple[str, str, int], loss: int, tickets: str = "") -> None:
+    """Charge a person of a project, in a period, whether or not it fits the budget."""
+    before = database.one(f"SELECT spent FROM account WHERE {ONE}", *which)
+    if before is None:
+        database.insert("account", COLUMNS, [(*which, loss, loss, tickets)])
+    else:
+        more = losses.number(losses[before[0]] + losses[loss])
+        add = f"UPDATE account SET spent = ?, tickets = tickets || ? WHERE {ONE}"
+        database.change(add, more, tickets, *which)
+
+
 class Terms(NamedTuple):
     """What a project promises its people."""
 
@@ -97,7 +109,9 @@ class Accounts:
 
     @staticmethod
     def create(database: Database, losses: Losses, project: str, budget: Loss, period: int | None) -> None:
-        """Make a project, or raise `InvalidValue` if there is one with another budget."""
+        """Make a project, or raise `InvalidValue` if there is one with studies and another budget."""
+        without = "NOT EXISTS (SELECT study FROM study WHERE study.project = project.project)"
+        database.change(f"DELETE FROM project WHERE project = ? AND {without}", project)
         number = losses.number(budget)
         new = "INSERT INTO project (project, budget, period) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
         if not database.change(new, project, number, period):
@@ -155,10 +169,9 @@ class Accounts:
                 first.append((*who, start, spent, tickets))
             else:
                 more.append((spent, tickets, *who, *found[:2]))
-        columns, where = "project, person, period, first, spent, tickets", "project = ? AND person = ? AND period = ?"
-        done = self._database.insert_missing("account", columns, first) if first else 0
+        done = self._database.insert_missing("account", COLUMNS, first) if first else 0
         if more:
-            update = f"UPDATE account SET spent = ?, tickets = tickets || ? WHERE {where} AND first = ? AND spent = ?"
+            update = f"UPDATE account SET spent = ?, tickets = tickets || ? WHERE {ONE} AND first = ? AND spent = ?"
             done += self._database.each(update, more)
         if done != len(self._new):
             raise Again("another process charged the same person")
@@ -166,8 +179,7 @@ class Accounts:
 
     def spent(self, person: str, period: int) -> Loss:
         """What the person has spent in a period, and what was burned."""
-        where = "WHERE project = ? AND person = ? AND period = ?"
-        found = self._database.one(f"SELECT spent FROM account {where}", self.project, person, period)
+        found = self._database.one(f"SELECT spent FROM account WHERE {ONE}", self.project, person, period)
         return self._burned() + (self._losses[found[0]] if found else ZERO)
 
     def burn(self, loss: Loss) -> None:

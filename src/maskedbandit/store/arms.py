@@ -14,7 +14,7 @@ from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.watch import Found
 
 
-def change(session: Session, what: str, name: str, payload: Any = None) -> None:
+def change_arms(session: Session, what: str, name: str, payload: Any = None) -> None:
     """Pause, resume or add an arm, or raise `NotRunning` or `Conflict` if that cannot be."""
     if session.state not in ("running", "paused"):
         raise NotRunning(f"{session.name} is {session.state}: its arms change only while it is running or paused")

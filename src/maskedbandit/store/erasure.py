@@ -6,14 +6,15 @@ from itertools import groupby
 from operator import itemgetter
 
 from maskedbandit.store.accounts import forget_ticket, places_of
-from maskedbandit.store.databases.database import Row
+from maskedbandit.store.databases.database import Database, Row
 from maskedbandit.store.members import members
+from maskedbandit.store.requests import checked_unit
 from maskedbandit.store.session import Session
 
 COLUMNS = "cohort, ticket, person, period, loss"
 
 
-def erase(session: Session, found: Sequence[Row]) -> int:
+def erase_places(session: Session, found: Sequence[Row]) -> int:
     """Remove who had these places, their tickets and rewards: how many; of a released cohort the rows' hashes stay.
 
     What the people were charged is noted, so that it is known after a copy of the database was restored. Each cohort is
@@ -24,30 +25,39 @@ def erase(session: Session, found: Sequence[Row]) -> int:
         released = session.driver.cohorts[cohort].release is not None
         leaves = {each.ticket: each.leaf for each in members(database, name, cohort)} if released else {}
         for _, ticket, person, period, loss in rows:
-            where = "WHERE study = ? AND ticket = ?"
-            database.change(f"DELETE FROM reward {where}", name, ticket)
-            database.change(
-                f"UPDATE place SET person = NULL, ticket = ?, salt = NULL, leaf = ?, erased = ? {where}",
-                *(f"erased{secrets.token_hex(16)}", leaves.get(ticket), now, name, ticket),
-            )
+            remove_person(database, name, ticket, person, leaves.get(ticket), now)
             if person is not None:
-                new = "INSERT INTO erased (study, person, period, loss) VALUES (?, ?, ?, ?)"
-                database.change(new, name, person, period, loss)
-                forget_ticket(database, name, person, ticket)
+                database.insert("erased", "study, person, period, loss", [(name, person, period, loss)])
     session.rows.clear()
     if found:
         database.change("UPDATE study SET traces = traces + 1 WHERE study = ?", name)
     return len(found)
 
 
-def erase_person(session: Session, person: str) -> int:
+def remove_person(
+    database: Database, study: str, ticket: str, person: str | None, leaf: str | None = None, now: int | None = None
+) -> None:
+    """Remove whose a place was, its ticket, its salt and its rewards; with no time, as if that was at once."""
+    where = "WHERE study = ? AND ticket = ?"
+    database.change(f"DELETE FROM reward {where}", study, ticket)
+    database.change(
+        "UPDATE place SET person = NULL, ticket = ?, salt = NULL, leaf = COALESCE(?, leaf), "
+        f"erased = COALESCE(?, assigned) {where}",
+        *(f"erased{secrets.token_hex(16)}", leaf, now, study, ticket),
+    )
+    if person is not None:
+        forget_ticket(database, study, person, ticket)
+
+
+def erase(session: Session, unit: str) -> int:
     """Erase a person's data: of how many places."""
+    person = session.pseudonym(checked_unit(unit))
     session.write()
-    return erase(session, places_of(session.database, session.name, person, COLUMNS))
+    return erase_places(session, places_of(session.database, session.name, person, COLUMNS))
 
 
 def erase_all(session: Session) -> None:
     """Erase the data of all people."""
     session.write()
     find = f"SELECT {COLUMNS} FROM place WHERE study = ? AND erased IS NULL"
-    erase(session, session.database.rows(find, session.name))
+    erase_places(session, session.database.rows(find, session.name))

@@ -8,9 +8,11 @@ import os
 import secrets
 import socket
 import time
+from contextlib import suppress
 
-from maskedbandit.errors import UnknownStudy
-from maskedbandit.store.databases.database import Database
+from maskedbandit.errors import FencedOff, StoreError
+from maskedbandit.store.databases.database import Again, Database
+from maskedbandit.store.study_rows import StudyRow, read_study
 
 LENGTH = 15_000  # milliseconds
 
@@ -43,14 +45,38 @@ def wall_clock() -> int:
     return time.time_ns() // 1_000_000
 
 
-def lease_of(database: Database, name: str) -> tuple[str, int]:
-    """Who holds a study, and until when nobody else may take it over."""
-    row = database.one("SELECT holder, lease FROM study WHERE study = ?", name)
-    if row is None:
-        raise UnknownStudy(f"there is no study {name!r}")
-    return str(row[0]), int(row[1])
+def end_of_lease() -> int:
+    """Until when a lease holds that is given now."""
+    return wall_clock() + LENGTH
 
 
-def holder_of(database: Database, name: str) -> str:
-    """Who holds a study."""
-    return lease_of(database, name)[0]
+class Lease:
+    """That of a study for one holder; all but `give_back` is within a transaction."""
+
+    def __init__(self, database: Database, study: str, holder: str) -> None:
+        self._database, self._study, self._holder = database, study, holder
+
+    def take(self) -> StudyRow:
+        """Take the study over: as it is now, or raise `FencedOff` if somebody holds it who may be alive."""
+        before, now = read_study(self._database, self._study), wall_clock()
+        if before.holder != self._holder and before.lease > now and may_be_alive(before.holder):
+            raise FencedOff(
+                f"another process holds {self._study} ({before.holder}): stop it, or wait until its lease ends "
+                f"in {(before.lease - now) / 1000:.0f} seconds"
+            )
+        take = "UPDATE study SET fence = fence + 1, holder = ?, lease = ? WHERE study = ? AND fence = ?"
+        if not self._database.change(take, self._holder, now + LENGTH, self._study, before.fence):
+            raise Again("another process has just taken it")
+        self._fence = before.fence + 1
+        return read_study(self._database, self._study)
+
+    def check(self) -> None:
+        """Raise `FencedOff`, and write nothing, if another process has taken the study over; none does meanwhile."""
+        lock = "UPDATE study SET fence = fence WHERE study = ? AND fence = ?"
+        if not self._database.change(lock, self._study, self._fence):
+            raise FencedOff(f"another process has taken {self._study} over: nothing was done")
+
+    def give_back(self) -> None:
+        """Let others take the study; if that fails the lease ends by itself."""
+        with suppress(StoreError, Again), self._database.transaction():
+            self._database.change("UPDATE study SET lease = 0 WHERE study = ? AND fence = ?", self._study, self._fence)

@@ -17,29 +17,29 @@ from maskedbandit.errors import (
     UnknownTicket,
 )
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.privacy.sampling import Bits
-from maskedbandit.store.requests import Assigned, Reported, check_report, name_report
+from maskedbandit.store.requests import Assigned, Reported, check_report, checked_unit, name_report
 from maskedbandit.store.rows import Place
 from maskedbandit.store.session import Session
 
 
-def assign(session: Session, person: str, bits: Bits, evaluated: bool = False) -> Assigned:
-    """The arm for a person, by pseudonym, who is charged; the same one if the person has a place already.
+def assign(session: Session, unit: str, evaluated: bool = False) -> Assigned:
+    """The arm for a person, who is charged; the same one if the person has a place already.
 
     With `evaluated` the person is shown the arm as the value of a flag, which counts as exposure unless the protocol
     says otherwise. Whoever is over budget is served as those for whom there is no place.
     """
-    protocol = session.protocol
+    protocol, person = session.protocol, session.pseudonym(checked_unit(unit))
     exposes = evaluated and protocol.reward.evaluating == "exposes"
     if (had := session.rows.place_of(person)) is not None:
         if exposes and had.exposed is None and may_be_exposed(session, had):
             had = note_exposed(session, had)
-        return Assigned(had.arm, had.ticket, Fraction(had.propensity), True, had.exposed is not None)
+        offers = make_offers(session, had) if protocol.on_devices else ()
+        return Assigned(had.arm, had.ticket, Fraction(had.propensity), True, had.exposed is not None, offers=offers)
     if session.state in ("draft", "archived"):
         raise NotRunning(f"{session.name} is {session.state}: nobody is given an arm")
     all_there = protocol.people is not None and session.people >= protocol.people
     enrols = session.state == "running" and not all_there and not session.rows.was_erased(person)
-    given = (session.driver.assign if enrols else session.driver.serve)(bits)
+    given = (session.driver.assign if enrols else session.driver.serve)(session.bits)
     if given.cohort is None or given.place is None:
         return Assigned(given.arm, None, given.propensity)
     period = session.accounts.period(session.now)
@@ -54,13 +54,14 @@ def assign(session: Session, person: str, bits: Bits, evaluated: bool = False) -
         session.driver.give_back(given.cohort, given.place)
         if not isinstance(why, BudgetExceeded):
             raise
-        served = session.driver.serve(bits)
+        served = session.driver.serve(session.bits)
         return Assigned(served.arm, None, served.propensity, over_budget=True)
     named = given.cohort, given.place, given.arm, person, str(given.propensity)
     session.rows.deal(dealt := Place(ticket, *named, price, period, session.now))
     if exposed := exposes or not protocol.reward.exposure:
         note_exposed(session, dealt)
-    return Assigned(given.arm, ticket, given.propensity, exposed=exposed)
+    offers = make_offers(session, dealt) if protocol.on_devices else ()
+    return Assigned(given.arm, ticket, given.propensity, exposed=exposed, offers=offers)
 
 
 def expose(session: Session, ticket: str) -> None:
@@ -71,7 +72,7 @@ def expose(session: Session, ticket: str) -> None:
         note_exposed(session, place)
 
 
-def report(session: Session, ticket: str, value: float, event: str, metric: str, proof: str) -> Reported:
+def report(session: Session, ticket: str, value: float, event: str = "", metric: str = "", proof: str = "") -> Reported:
     """What the person's outcome is: the first report of an event counts.
 
     **Guarantee**: what is answered, and which statements are made, depend on the place, the time, and the reports with
@@ -87,20 +88,24 @@ def report(session: Session, ticket: str, value: float, event: str, metric: str,
     if session.now > place.exposed + session.protocol.reward.window or session.driver.cohorts[place.cohort].closed:
         raise Late("the window in which this outcome counts is over")
     name, position = name_report(ticket, event, metric, proof), next(session.positions)
-    before = session.rows.report(name, float(value), session.now, position)
+    before = session.rows.add_report(name, float(value), session.now, position)
     if before is not None and before != float(value):
         raise Conflict("this report came before, with another value: the first one stands")
     return Reported(again=before is not None)
 
 
-def offers(session: Session, ticket: str) -> tuple[Offer, ...]:
+def read_offers(session: Session, ticket: str) -> tuple[Offer, ...]:
     """What the person's device is offered for each outcome, if it adds the noise itself."""
-    place = session.rows.place(ticket)
+    return make_offers(session, session.rows.place(ticket))
+
+
+def make_offers(session: Session, place: Place) -> tuple[Offer, ...]:
+    """The same, for whoever has this place."""
     found = session.offers(session.driver.cohorts[place.cohort].size)
     return tuple(offer.at(place.place) for offer in found)
 
 
-def spent(session: Session, ticket: str) -> Loss:
+def read_spent(session: Session, ticket: str) -> Loss:
     """What the person has spent in the period of the place, in all studies of the project."""
     place = session.rows.place(ticket)
     if place.person is None:
@@ -127,4 +132,4 @@ def note_exposed(session: Session, place: Place) -> Place:
     """Somebody saw the arm of this place, now."""
     count, latest = session.exposed.get(place.cohort, (0, 0))
     session.exposed[place.cohort] = count + 1, max(latest, session.now)
-    return session.rows.expose(place.ticket, session.now)
+    return session.rows.add_exposure(place.ticket, session.now)

@@ -25,13 +25,15 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from maskedbandit.errors import BehindWitness, InvalidValue
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.store.accounts import Accounts, Losses, forget_ticket, places_of
+from maskedbandit.store.accounts import Accounts, Losses, add_charge, places_of
 from maskedbandit.store.book.chain import ENTRY, Entry, Head, entries, holds, next_entry, verified
 from maskedbandit.store.book.checked import STATES
 from maskedbandit.store.book.witness import Seen, Witness
 from maskedbandit.store.databases.database import Database, Row
+from maskedbandit.store.erasure import remove_person
 from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.members import members
+from maskedbandit.store.study_rows import read_studies, read_study
 from maskedbandit.store.traces import Scrubber
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.words import duration
@@ -68,7 +70,8 @@ def telling(database: Database, witness: Witness, study: str) -> Iterator[str]:
     """See `exported`."""
     if (seen := witness.seen(study)) is None or len(entries(database, study)) != seen.head.entries:
         raise BehindWitness(f"the ledger of {study} is not where its witness is: open the study once, or reconcile it")
-    yield json.dumps(["study", *database.rows("SELECT people, reached FROM study WHERE study = ?", study)[0]])
+    here = read_study(database, study)
+    yield json.dumps(["study", here.people, here.reached])
     for table, columns in TABLES.items():
         where, values = ("", ()) if table == "loss" else ("WHERE study = ?", (study,))
         for row in database.rows(f"SELECT {columns} FROM {table} {where}", *values):
@@ -158,10 +161,10 @@ def burn(database: Database, witness: Witness, study: str) -> str:
     head = verified(study, ours, key.public_key())
     missing = max(seen.head.entries - head.entries, 1)
     with database.transaction():
-        project, text = database.rows("SELECT project, protocol FROM study WHERE study = ?", study)[0]
-        protocol = Protocol.from_text(text)
-        for (each,) in database.rows("SELECT study FROM study WHERE project = ? ORDER BY study", project):
-            hold(database, each)  # whoever has one of them open knows what was burned before
+        project, protocol = (row := read_study(database, study)).project, Protocol.from_text(row.protocol)
+        for each in read_studies(database):
+            if each.project == project:
+                hold(database, each.name)  # whoever has it open knows what was burned before
         Accounts(database, Losses(database), project).burn(loss)
         database.change(
             "UPDATE place SET returned = assigned WHERE study = ? AND returned IS NULL "
@@ -198,7 +201,7 @@ def hold(database: Database, study: str) -> None:
 def places(database: Database, study: str, found: list[list[Any]]) -> None:
     """Take these places as those of their cohorts, and charge those people for them who were not."""
     losses = Losses(database)
-    (project,) = database.rows("SELECT project FROM study WHERE study = ?", study)[0]
+    project = read_study(database, study).project
     ours = database.rows("SELECT ticket FROM place WHERE study = ?", study)
     charged = {hashed(ticket): ticket for (ticket,) in ours}
     for cohort in {row[0] for row in found}:
@@ -219,19 +222,7 @@ def places(database: Database, study: str, found: list[list[Any]]) -> None:
             *(study, ticket, cohort, place, arm, person, propensity, loss, period, assigned, exposed, leaf),
         )
         if hidden not in charged and person is not None:
-            charge(database, losses, (project, person, period), loss, f"{ticket} ")
-
-
-def charge(database: Database, losses: Losses, which: tuple[str, str, int], loss: int, tickets: str = "") -> None:
-    """Charge a person of a project, in a period, whether or not it fits the budget."""
-    before = database.one("SELECT spent FROM account WHERE project = ? AND person = ? AND period = ?", *which)
-    if before is None:
-        columns = "project, person, period, first, spent, tickets"
-        database.insert("account", columns, [(*which, loss, loss, tickets)])
-    else:
-        more = losses.number(losses[before[0]] + losses[loss])
-        add = "UPDATE account SET spent = ?, tickets = tickets || ? WHERE project = ? AND person = ? AND period = ?"
-        database.change(add, more, tickets, *which)
+            add_charge(database, losses, (project, person, period), loss, f"{ticket} ")
 
 
 def charges(database: Database, study: str) -> Counter[Row]:
@@ -245,27 +236,20 @@ def charges(database: Database, study: str) -> Counter[Row]:
 def erasures(database: Database, study: str, theirs: Counter[Row], before: Counter[Row]) -> None:
     """Erase those who were erased after the copy was made, and charge them for what they were not charged before."""
     losses = Losses(database)
-    (project,) = database.rows("SELECT project FROM study WHERE study = ?", study)[0]
+    project = read_study(database, study).project
     empty(database, study, {person for person, *_ in theirs})
     database.change("DELETE FROM erased WHERE study = ?", study)
     for person, period, loss in theirs.elements():
         database.insert("erased", f"study, {TABLES['erased']}", [(study, person, period, loss)])
     for person, period, loss in (theirs - before).elements():
-        charge(database, losses, (project, person, period), loss)
+        add_charge(database, losses, (project, person, period), loss)
 
 
 def empty(database: Database, study: str, people: set[str]) -> None:
     """Remove the data of these people from the copy."""
     for person in people:
         for (ticket,) in places_of(database, study, person, "ticket"):
-            where = "WHERE study = ? AND ticket = ?"
-            database.change(f"DELETE FROM reward {where}", study, ticket)
-            gone = f"erased{secrets.token_hex(16)}"
-            database.change(
-                f"UPDATE place SET person = NULL, ticket = ?, salt = NULL, erased = assigned {where}",
-                *(gone, study, ticket),
-            )
-            forget_ticket(database, study, person, ticket)
+            remove_person(database, study, ticket, person)
 
 
 def worst(database: Database, study: str, seen: Seen) -> Loss:

@@ -5,9 +5,25 @@ from fractions import Fraction
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from maskedbandit.channels.offers import Offer
 from maskedbandit.checks import number
-from maskedbandit.errors import PersonalValue, RewardOutOfRange
+from maskedbandit.errors import MaskedBanditError, PersonalValue, RewardOutOfRange
 from maskedbandit.study.protocol import Protocol
+
+Operation = tuple[Any, ...]  # a verb of `Study.operations`, or a function of a session, and then what it is given
+
+
+class Done(NamedTuple):
+    """What comes of an operation: a result, or a refusal, which leaves the transaction as it is."""
+
+    result: Any
+    refusal: MaskedBanditError | None = None
+
+    def value(self) -> Any:
+        """The result, or raise the refusal."""
+        if self.refusal:
+            raise self.refusal
+        return self.result
 
 
 class Assigned(NamedTuple):
@@ -19,6 +35,7 @@ class Assigned(NamedTuple):
     again: bool = False  # the place that the person had before
     exposed: bool = False  # the arm counts as seen
     over_budget: bool = False  # the person has no ticket, as the budget does not allow another place
+    offers: tuple[Offer, ...] = ()  # if the device adds the noise: what it is offered, one for each outcome
 
 
 class Reported(NamedTuple):
@@ -32,6 +49,11 @@ def checked_unit(unit: Any) -> str:
     if type(unit) is not str or not 1 <= len(unit) <= 256 or not unit.isprintable():
         raise PersonalValue("unit", "a str of 1 to 256 printable characters")
     return unit
+
+
+def is_text(*words: Any) -> bool:
+    """Whether every database can read these words."""
+    return set(map(type, words)) <= {str} and "".join(words).isprintable()
 
 
 class ReportName(NamedTuple):
@@ -48,10 +70,10 @@ GUARDRAIL = "guardrail\n"  # before the event of a report of the guardrail; no e
 PROOF = "[0-9A-Za-z_-]{16,64}"
 
 
-def name_report(ticket: str, event: str, metric: str, proof: str) -> ReportName:
+def name_report(ticket: str, event: str = "", metric: str = "", proof: str = "") -> ReportName:
     """The name of a report: with what is kept of its proof.
 
-    >>> name_report("3f", "visit", "", "")
+    >>> name_report("3f", "visit")
     ReportName(ticket='3f', event='visit', proof='')
     """
     hidden = sha256(proof.encode()).hexdigest() if proof else ""

@@ -84,7 +84,8 @@ class Rows:
     def place(self, ticket: str) -> Place:
         """The place with this ticket."""
         if type(ticket) is str and ticket.isalnum():
-            self.read([ticket], [])
+            if ticket not in self._places:
+                self.read([ticket], [])
             if (found := self._places[ticket]) is not None:
                 return found
         raise UnknownTicket(f"no place of {self._study} has this ticket")
@@ -107,7 +108,7 @@ class Rows:
         self._places[place.ticket] = self._new_places[place.ticket] = place
         self._of_people[str(place.person)] = place.ticket
 
-    def expose(self, ticket: str, now: int) -> Place:
+    def add_exposure(self, ticket: str, now: int) -> Place:
         """The place, now that it was seen."""
         seen = self.place(ticket)._replace(exposed=now)
         self._places[ticket] = seen
@@ -117,12 +118,13 @@ class Rows:
             self._new_exposures[ticket] = now
         return seen
 
-    def report(self, report: ReportName, value: float, now: int, position: int) -> float | None:
+    def add_report(self, report: ReportName, value: float, now: int, position: int) -> float | None:
         """Write a report down, unless it came before: its value then, if whoever made it can prove to have done so.
 
         It is written by the same statement whether or not there is one of this name.
         """
-        self.read([], [], [report])
+        if report not in self._reports:
+            self.read([], [], [report])
         if (before := self._reports.get(report)) is None:
             self._new_reports.append((self._study, *report, value, now, position))
             if report.proof:

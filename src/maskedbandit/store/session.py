@@ -7,14 +7,21 @@ made again before the next one, and nothing is acknowledged that is not on disk.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from itertools import count
 from threading import RLock
 from typing import Any, NamedTuple
 
 from maskedbandit.channels.offers import Offer
-from maskedbandit.errors import FencedOff, StoreError, UnknownStudy
+from maskedbandit.errors import (
+    FencedOff,
+    IllegalDecision,
+    MaskedBanditError,
+    ProtocolError,
+    StoreError,
+)
 from maskedbandit.privacy.loss import ZERO
+from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.book.asked import named
 from maskedbandit.store.book.chain import ENTRY, Head, entries, next_entry, verified
@@ -32,11 +39,11 @@ from maskedbandit.store.book.harm import watched
 from maskedbandit.store.book.standing import Standing, amended, standing
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Again, Database, again
-from maskedbandit.store.lease import LENGTH, may_be_alive, own_name, wall_clock
+from maskedbandit.store.lease import Lease, end_of_lease, own_name
 from maskedbandit.store.memory import memory_of
-from maskedbandit.store.operation import Done, Operation
-from maskedbandit.store.requests import ReportName
+from maskedbandit.store.requests import Done, ReportName
 from maskedbandit.store.rows import Rows
+from maskedbandit.store.study_rows import read_study
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.watch import Watch
@@ -86,22 +93,23 @@ class Session:
         self, database: Database, witness: Witness, name: str, clock: Callable[[], int], holder: str | None
     ) -> None:
         self.database, self.witness, self.name = database, witness, name
-        found = database.one("SELECT project, protocol, seed FROM study WHERE study = ?", name)
-        if found is None:
-            raise UnknownStudy(f"there is no study {name!r} in this database")
+        row = read_study(database, name)
         with readable(name):
-            self.project, self.protocol, self.seed = found[0], Protocol.from_text(found[1]), bytes.fromhex(found[2])
-        self._written_down = found
+            self.project, self.protocol = row.project, Protocol.from_text(row.protocol)
+            self.seed = bytes.fromhex(row.seed)
+        self._written_down = row.project, row.protocol, row.seed
         self.losses, self.worst = Losses(database), ZERO
-        self._key, self._holder = witness.signing_key(), holder or own_name()
+        self._key, self._lease = witness.signing_key(), Lease(database, name, holder or own_name())
+        self.bits = Bits()
         self._clock, self.lock = clock, RLock()
         self._stale = True
         self._counted, self._since = FEW, 0  # places when they were counted, and since then
         self.apply([])
+        self.pseudonym = lru_cache(1024)(witness.pseudonyms(self.project).of)  # which a batch asks for twice
 
     def apply(
         self,
-        operations: Sequence[Operation],
+        operations: Sequence[Callable[[], Any]],
         tickets: Sequence[str] = (),
         people: Sequence[str] = (),
         reports: Sequence[ReportName] = (),
@@ -140,16 +148,12 @@ class Session:
         if not self.database.own:
             return
         with self.lock:
-            self._free()
+            self._lease.give_back()
             self.database.close()
-
-    def _free(self) -> None:
-        with suppress(StoreError, Again), self.database.transaction():  # if it fails the lease ends by itself
-            self.database.change("UPDATE study SET lease = 0 WHERE study = ? AND fence = ?", self.name, self._fence)
 
     def _apply(
         self,
-        operations: Sequence[Operation],
+        operations: Sequence[Callable[[], Any]],
         tickets: Sequence[str],
         people: Sequence[str],
         reports: Sequence[ReportName],
@@ -160,7 +164,7 @@ class Session:
         before = self.at_witness = self.head
         try:
             self.database.begin()
-            self._check_fence()
+            self._lease.check()
             self.accounts.renew()
             self.rows.read(tickets, people, reports)
             done = [self._do(operation) for operation in operations]
@@ -174,34 +178,29 @@ class Session:
             self._stale = True
             self.database.rollback()
             raise
-        arms = None if self._answer is None else named(self.driver)
-        self._shown = Shown(self.state, self.people, self._answer, arms, len(self.driver.log), self.arms.in_play)
+        answer = None if self.arms.is_alone else self.driver.answer  # an arm that others were taken beside is none
+        arms = None if answer is None else named(self.driver)
+        self._shown = Shown(self.state, self.people, answer, arms, len(self.driver.log), self.arms.in_play)
         if self._since > self._counted:  # the tables are about twice as large as when they were counted
             self._counted, self._since = self._counted + self._since, 0
             with suppress(StoreError, Again):  # what was asked for is done all the same
                 self.database.count()
         return done
 
-    @property
-    def _answer(self) -> int | None:
-        """The policy's answer; an arm that is alone in play, as all others were taken out, is none."""
-        return None if self.arms.is_alone else self.driver.answer
-
-    def _do(self, operation: Operation) -> Done:
+    def _do(self, operation: Callable[[], Any]) -> Done:
+        """Do it; a failure of the store, the policy or the channel is no refusal, as something may have been done."""
         before, self.now = self.now, max(self.now, self._clock())
-        done = Done.of(operation)
+        try:
+            done = Done(operation())
+        except (StoreError, IllegalDecision, ProtocolError):
+            raise
+        except MaskedBanditError as why:
+            done = Done(None, why)
         if self.silent:  # what follows from the time is seen by others
             self.now, self.silent = before, False
         else:
             self._moved = True
         return done
-
-    def _check_fence(self) -> None:
-        """Raise `FencedOff`, and write nothing, if another process has taken the study over; none does meanwhile."""
-        if not self.database.change(
-            "UPDATE study SET fence = fence WHERE study = ? AND fence = ?", self.name, self._fence
-        ):
-            raise FencedOff(f"another process has taken {self.name} over: nothing was done")
 
     def write(self) -> None:
         """Write the places, rewards and charges of this transaction."""
@@ -219,7 +218,7 @@ class Session:
         self._written = len(self.driver.log)
         if self._moved:  # when somebody reports is an outcome, and leaves no trace here
             keep = "UPDATE study SET people = ?, state = ?, reached = ?, lease = ? WHERE study = ?"
-            now = self.people, self.state, self.now, wall_clock() + LENGTH
+            now = self.people, self.state, self.now, end_of_lease()
             self.database.change(keep, *now, self.name)
 
     def _take(self) -> None:
@@ -227,26 +226,16 @@ class Session:
         database, name = self.database, self.name
         self.losses.forget()
         with database.transaction():
-            now = wall_clock()
-            holder, lease, fence = database.rows("SELECT holder, lease, fence FROM study WHERE study = ?", name)[0]
-            if holder != self._holder and lease > now and may_be_alive(holder):
-                raise FencedOff(
-                    f"another process holds {name} ({holder}): stop it, or wait until its lease ends "
-                    f"in {(lease - now) / 1000:.0f} seconds"
-                )
-            take = "UPDATE study SET fence = fence + 1, holder = ?, lease = ? WHERE study = ? AND fence = ?"
-            if not database.change(take, self._holder, now + LENGTH, name, fence):
-                raise Again("another process has just taken it")
-            find = "SELECT fence, state, reached, project, protocol, seed FROM study WHERE study = ?"
-            self._fence, self.state, self.now, *written_down = database.rows(find, name)[0]
-            if tuple(written_down) != self._written_down:
+            row = self._lease.take()
+            self.state, self.now = row.state, row.reached
+            if (row.project, row.protocol, row.seed) != self._written_down:
                 raise FencedOff(f"another process has written {name} down anew: open it again")
         try:
             with database.transaction(), readable(name):  # apart: it may take long, and keeps no row from others
                 database.take_time()  # as long as all that was decided takes to be decided again
                 self._load()
         except BaseException:
-            self._free()
+            self._lease.give_back()
             raise
         self._stale = False
 

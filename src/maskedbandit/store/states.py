@@ -8,7 +8,8 @@ Each move is an entry of the ledger, so the last of them says which state it is.
 from typing import Any
 
 from maskedbandit.errors import NotRunning
-from maskedbandit.store.book.checked import STATES
+from maskedbandit.store.book.checked import STATES, seed_digest
+from maskedbandit.store.book.harm import rule_of_harm
 from maskedbandit.store.erasure import erase_all
 from maskedbandit.store.session import Session
 
@@ -31,6 +32,12 @@ def move(session: Session, kind: str, **says: Any) -> None:
         raise NotRunning(f"no arm in play of {session.name} is without harm: {what}")
     session.enter(kind=kind, **says)
     session.state = STATES[kind]
+
+
+def start(session: Session, simulated: bool = False) -> None:
+    """Freeze the protocol and begin; the ledger says for ever if all people of the study are `simulated`."""
+    says = {"protocol": session.protocol.digest, "seed": seed_digest(session.seed), "simulated": simulated}
+    move(session, "started", **says, **rule_of_harm(session.protocol))
 
 
 def archive(session: Session) -> None:

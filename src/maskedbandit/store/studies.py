@@ -2,11 +2,10 @@
 
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
 
 from maskedbandit.errors import BehindWitness, FrozenProtocol, UnknownStudy
 from maskedbandit.store.accounts import Accounts, Losses
@@ -15,16 +14,8 @@ from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.databases.database import Database, again
 from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.study import Study
+from maskedbandit.store.study_rows import read_studies
 from maskedbandit.study.protocol import Protocol
-
-
-class Listed(NamedTuple):
-    """A study in a list."""
-
-    name: str
-    project: str
-    state: str
-    people: int
 
 
 def identity(database: Database) -> str:
@@ -42,7 +33,7 @@ def prepared_witness(database: Database, folder: Path | None) -> Witness:
     """The witness of a database, with keys; they are made if the database has no studies yet."""
     witness = witness_of(database, folder)
     if not witness.exists():
-        if database.rows("SELECT study FROM study LIMIT 1"):
+        if read_studies(database):
             raise BehindWitness(
                 f"the keys of this database are not in {witness.folder}: name the folder that has them, with --witness"
             )
@@ -52,13 +43,10 @@ def prepared_witness(database: Database, folder: Path | None) -> Witness:
 
 def new(protocol: Protocol, address: str, folder: Path | None = None) -> None:
     """Write a study down as a draft, in place of a draft of the same name."""
-    database = connect(address)
-    try:
+    with closing(connect(address)) as database:
         witness = prepared_witness(database, folder)
         witness.add_project(protocol.project)
         again(partial(write_draft, database, witness, protocol))
-    finally:
-        database.close()
 
 
 def write_draft(database: Database, witness: Witness, protocol: Protocol) -> None:
@@ -69,8 +57,6 @@ def write_draft(database: Database, witness: Witness, protocol: Protocol) -> Non
             raise FrozenProtocol(f"{protocol.name} is {found[0]}: its protocol cannot be changed")
         witness.expect(protocol.name)
         database.change("DELETE FROM study WHERE study = ?", protocol.name)
-        empty = "AND NOT EXISTS (SELECT study FROM study WHERE study.project = project.project)"
-        database.change(f"DELETE FROM project WHERE project = ? {empty}", protocol.project)  # only drafts are deleted
         Accounts.create(database, Losses(database), protocol.project, protocol.budget, protocol.period)
         database.change(
             "INSERT INTO study (study, project, state, protocol, seed, people, reached, fence, holder, lease) "
@@ -80,14 +66,9 @@ def write_draft(database: Database, witness: Witness, protocol: Protocol) -> Non
         )
 
 
-def listed(database: Database) -> list[Listed]:
-    """All studies, by name."""
-    return [Listed(*row) for row in database.rows("SELECT study, project, state, people FROM study ORDER BY study")]
-
-
 def only(database: Database, name: str | None) -> str:
     """The name of the study that is meant: the only one, if none is named."""
-    known = [each.name for each in listed(database)]
+    known = [each.name for each in read_studies(database)]
     if name is None and len(known) == 1:
         return known[0]
     if name not in known:

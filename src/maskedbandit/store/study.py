@@ -11,26 +11,21 @@ policy is told. The witness sees the ledger's new head before anybody sees the r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 from maskedbandit.channels.offers import Offer
 from maskedbandit.core import Recorded
-from maskedbandit.privacy.loss import Loss
-from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store import people
-from maskedbandit.store.arms import change
-from maskedbandit.store.book.checked import seed_digest
-from maskedbandit.store.book.harm import rule_of_harm
+from maskedbandit.store.arms import change_arms
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.erasure import erase_person
+from maskedbandit.store.erasure import erase
 from maskedbandit.store.lease import wall_clock
-from maskedbandit.store.operation import About, Done, Operation
 from maskedbandit.store.release import Release, do_what_is_due, releases
-from maskedbandit.store.requests import Assigned, Reported, checked_unit
+from maskedbandit.store.requests import Assigned, Done, Operation, Reported, ReportName, is_text, name_report
 from maskedbandit.store.session import Session
-from maskedbandit.store.states import archive, move
+from maskedbandit.store.states import archive, move, start
 from maskedbandit.store.traces import Scrubber
 from maskedbandit.study.protocol import Protocol
 
@@ -50,6 +45,22 @@ class Study:
     [False, True]
     """
 
+    operations: ClassVar[dict[str, Callable[..., Any]]] = {  # by verb: functions of a session, within a transaction
+        "assign": people.assign,
+        "expose": people.expose,
+        "report": people.report,
+        "offers": people.read_offers,
+        "spent": people.read_spent,
+        "erase": erase,
+        "tick": do_what_is_due,
+        "start": start,
+        "pause": partial(move, kind="paused"),
+        "resume": partial(move, kind="resumed"),
+        "stop": partial(move, kind="stopped"),
+        "archive": archive,
+        "change_arms": change_arms,
+    }
+
     def __init__(
         self,
         database: Database,
@@ -60,8 +71,6 @@ class Study:
     ) -> None:
         self._session = Session(database, witness, name, clock, holder)
         self.name, self.database = name, database
-        self._bits = Bits()
-        self._person = lru_cache(1024)(witness.pseudonyms(self._session.project).of)  # which a batch asks for twice
 
     @property
     def protocol(self) -> Protocol:
@@ -98,37 +107,45 @@ class Study:
         """The arms of the policy's final answer, if it has one: that arm alone, or all arms of a kind."""
         return self._session.shown.named
 
-    def apply(self, operations: Sequence[Operation], about: Sequence[About] = ()) -> list[Done]:
-        """Do these in one transaction; nothing is done if the store fails.
+    def apply(self, operations: Sequence[Operation]) -> list[Done]:
+        """Do these in one transaction, each a verb of `operations`, or a function of a session, with what it is given.
 
-        It is faster if all that they are about is named; what cannot be is for the operations to refuse.
+        Nothing is done if the store fails. The rows of people, places and reports are read together first; what cannot
+        be read is for the operations to refuse.
         """
-        people = [self._person(each.unit) for each in about if type(each.unit) is str and each.unit.isprintable()]
-        tickets = [each.ticket for each in about if type(each.ticket) is str and each.ticket.isalnum()]
-        reports = [each.report for each in about if each.report and "".join(each.report[:2]).isprintable()]
-        return self._session.apply(operations, tickets, people, reports)
+        session, do = self._session, list[Callable[[], Any]]()
+        tickets, people, reports = list[str](), list[str](), list[ReportName]()
+        for verb, *given in operations:
+            do.append(partial(self.operations[verb] if type(verb) is str else verb, session, *given))
+            if verb == "assign" and is_text(given[0]):
+                people.append(session.pseudonym(given[0]))
+            elif verb in ("expose", "report") and is_text(given[0], *given[2:]):
+                tickets.append(given[0])
+                if verb == "report":
+                    reports.append(name_report(given[0], *given[2:]))
+        return session.apply(do, tickets, people, reports)
 
-    def _one(self, operation: Callable[..., Any], *given: Any) -> Any:
-        return self.apply([partial(operation, *given)])[0].value()
+    def _do(self, *operation: Any) -> Any:
+        return self.apply([operation])[0].value()
 
     def assign(self, unit: str) -> Assigned:
         """The arm for a person, who is charged; the same one if the person has a place already.
 
         Whoever is over budget is served the best arm of what was released: without a ticket, and charged nothing.
         """
-        found: Assigned = self._one(self.op_assign, unit)
+        found: Assigned = self._do("assign", unit)
         return found
 
     def expose(self, ticket: str) -> None:
         """The person saw the arm: from now on the outcome counts."""
-        self._one(self.op_expose, ticket)
+        self._do("expose", ticket)
 
     def report(self, ticket: str, value: float, event: str = "", metric: str = "", proof: str = "") -> Reported:
         """A person's outcome, or that of the guardrail named `metric`: or one of several with an `event`.
 
         The first one counts. Whether there was one before is told to whoever made it, who proves it by the same secret.
         """
-        found: Reported = self._one(self.op_report, ticket, value, event, metric, proof)
+        found: Reported = self._do("report", ticket, value, event, metric, proof)
         return found
 
     def erase(self, unit: str) -> int:
@@ -136,43 +153,43 @@ class Study:
 
         The person takes no further part in it, and is served the arm that is best in what was released.
         """
-        found: int = self._one(self.op_erase, unit)
+        found: int = self._do("erase", unit)
         Scrubber().scrub(self.database)
         return found
 
     def tick(self) -> list[Release]:
         """Do what is due: give back places that nobody saw, close cohorts, and release them."""
-        found: list[Release] = self._one(self.op_tick)
+        found: list[Release] = self._do("tick")
         return found
 
     def start(self, simulated: bool = False) -> None:
         """Freeze the protocol and begin; the ledger says for ever if all people of the study are `simulated`."""
-        self._one(self.op_start, simulated)
+        self._do("start", simulated)
 
     def pause(self) -> None:
         """Give no more places, until `resume`; reports and releases go on."""
-        self._one(self.op_pause)
+        self._do("pause")
 
     def resume(self) -> None:
         """Go on after a pause."""
-        self._one(self.op_resume)
+        self._do("resume")
 
     def stop(self) -> None:
         """Give no more places, for ever; reports and releases of full cohorts go on."""
-        self._one(self.op_stop)
+        self._do("stop")
 
     def archive(self) -> None:
         """Erase the data of all people; what was released, and charged, stays."""
-        self._one(self.op_archive)
+        self._do("archive")
         Scrubber().scrub(self.database)
 
     def change_arms(self, what: str, name: str, payload: Any = None) -> None:
         """`pause` or `resume` the arm of this name, or `add` one, while the study runs (store/book/standing.py)."""
-        self._one(self.op_change_arms, what, name, payload)
+        self._do("change_arms", what, name, payload)
 
     def offers(self, ticket: str) -> tuple[Offer, ...]:
         """What a device is offered that adds the noise itself: one offer for each outcome."""
-        found: tuple[Offer, ...] = self._one(self.op_offers, ticket)
+        found: tuple[Offer, ...] = self._do("offers", ticket)
         return found
 
     def releases(self) -> list[Release]:
@@ -194,58 +211,3 @@ class Study:
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-    # operations, within a transaction
-
-    def op_assign(self, unit: str, evaluated: bool = False) -> Assigned:
-        """See `assign`; with `evaluated` it is a flag that the application evaluates for the person."""
-        return people.assign(self._session, self._person(checked_unit(unit)), self._bits, evaluated)
-
-    def op_expose(self, ticket: str) -> None:
-        """See `expose`."""
-        people.expose(self._session, ticket)
-
-    def op_report(self, ticket: str, value: float, event: str = "", metric: str = "", proof: str = "") -> Reported:
-        """See `report`."""
-        return people.report(self._session, ticket, value, event, metric, proof)
-
-    def op_offers(self, ticket: str) -> tuple[Offer, ...]:
-        """See `offers`."""
-        return people.offers(self._session, ticket)
-
-    def op_spent(self, ticket: str) -> Loss:
-        """What the person who has this ticket has spent in its period, in all studies of the project."""
-        return people.spent(self._session, ticket)
-
-    def op_erase(self, unit: str) -> int:
-        """See `erase`."""
-        return erase_person(self._session, self._person(checked_unit(unit)))
-
-    def op_tick(self) -> list[Release]:
-        """See `tick`."""
-        return do_what_is_due(self._session)
-
-    def op_start(self, simulated: bool = False) -> None:
-        """See `start`."""
-        says = {"protocol": self.protocol.digest, "seed": seed_digest(self._session.seed), "simulated": simulated}
-        move(self._session, "started", **says, **rule_of_harm(self.protocol))
-
-    def op_pause(self) -> None:
-        """See `pause`."""
-        move(self._session, "paused")
-
-    def op_resume(self) -> None:
-        """See `resume`."""
-        move(self._session, "resumed")
-
-    def op_stop(self) -> None:
-        """See `stop`."""
-        move(self._session, "stopped")
-
-    def op_archive(self) -> None:
-        """See `archive`."""
-        archive(self._session)
-
-    def op_change_arms(self, what: str, name: str, payload: Any = None) -> None:
-        """See `change_arms`."""
-        change(self._session, what, name, payload)

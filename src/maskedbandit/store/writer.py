@@ -17,13 +17,13 @@ from threading import Lock, Thread
 from typing import Any
 
 from maskedbandit.errors import StorageFailed
-from maskedbandit.store.operation import NOTHING, About, Done, Operation
+from maskedbandit.store.requests import Done, Operation
 from maskedbandit.store.study import Study
 
 MOST = 512  # operations in a transaction
 ROUNDS = 2  # of the loop without anything new: it reads a request in one, and acts on it in the next
 LONGEST = 0.003  # seconds: a loop that has much else to do goes round seldom, and each time somebody may have come
-Waiting = tuple[Operation, Any, About]  # an operation, its future, and what it is about
+Waiting = tuple[Operation, Any]  # an operation and its future
 
 
 class Writer:
@@ -35,13 +35,13 @@ class Writer:
 
     >>> from maskedbandit.store.studies import example
     >>> with example() as study, Writer(study) as writer:
-    ...     waiting = [writer.submit(lambda unit=unit: study.op_assign(unit)) for unit in ("ann", "bob")]
+    ...     waiting = [writer.submit("assign", unit) for unit in ("ann", "bob")]
     ...     [len(each.result().ticket) for each in waiting]
     [32, 32]
     """
 
     def __init__(self, study: Study, loop: AbstractEventLoop | None = None) -> None:
-        self._study, self._loop = study, loop
+        self.study, self._loop = study, loop
         self._waiting: deque[Waiting] = deque()
         self._turns: SimpleQueue[bool] = SimpleQueue()  # each lets the thread write; False is the last one
         self._idle = True  # no turn is being waited for, or taken
@@ -49,8 +49,8 @@ class Writer:
         self._thread = Thread(target=self._write, name=f"writer of {study.name}", daemon=True)
         self._thread.start()
 
-    def submit(self, operation: Operation, about: About = NOTHING) -> Any:
-        """Have an operation of the study done; it is faster if what it is about is named.
+    def submit(self, *operation: Any) -> Any:
+        """Have an operation of the study done: a verb, and what it is given.
 
         What comes of it is in a future: of the loop, if the writer has one, and otherwise of threads.
         """
@@ -58,7 +58,7 @@ class Writer:
         with self._lock:
             if self._closed:
                 raise StorageFailed("the study is being closed: nothing was done")
-            self._waiting.append((operation, future, about))
+            self._waiting.append((operation, future))
             if not self._loop:
                 self._turns.put(True)
         if self._loop and self._idle:
@@ -95,13 +95,9 @@ class Writer:
 
     def _write(self) -> None:
         while self._turns.get():
-            self._do_batch()
+            self._do_next()
         while self._waiting:
-            self._do_batch()
-
-    def _do_batch(self) -> None:
-        if batch := self._next(MOST):
-            self._do(batch)
+            self._do_next()
 
     def _next(self, most: int) -> list[Waiting]:
         batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), most))]
@@ -109,11 +105,12 @@ class Writer:
             batch = [each for each in batch if each[1].set_running_or_notify_cancel()]
         return batch
 
-    def _do(self, batch: list[Waiting]) -> None:
-        operations, waiting, about = zip(*batch, strict=True)
-        futures = list(waiting)
+    def _do_next(self) -> None:
+        if not (batch := self._next(MOST)):
+            return
+        operations, futures = [each for each, _ in batch], [future for _, future in batch]
         try:
-            done: list[Done] | BaseException = self._study.apply(operations, about)
+            done: list[Done] | BaseException = self.study.apply(operations)
         except BaseException as why:
             done = why
             if isinstance(why, StorageFailed):  # it may have taken long, and whoever waits would wait for it once more

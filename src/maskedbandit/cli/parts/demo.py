@@ -8,18 +8,21 @@ are played again, with no effect on what was written, and all goes on from there
 import asyncio
 import heapq
 import random
-from functools import partial
+from contextlib import closing
 from pathlib import Path
 
 from maskedbandit.cli.parts.simulation import Clock, Simulated
 from maskedbandit.errors import Refused, StoreError
 from maskedbandit.lab.experiments.packaged import folder
-from maskedbandit.service.host.held import Held
 from maskedbandit.service.host.host import Host
 from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.lease import wall_clock
+from maskedbandit.store.people import assign, expose, report
+from maskedbandit.store.release import do_what_is_due
+from maskedbandit.store.session import Session
 from maskedbandit.store.studies import new, opened, prepared_witness
-from maskedbandit.store.study import Study
+from maskedbandit.store.study_rows import read_studies
+from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol
 
 PAST = 1_800_000  # milliseconds that are played before the server listens
@@ -49,7 +52,7 @@ class Demo:
                 study.start(simulated=True)
             for first in range(begin, end, 100 * STEP):
                 steps = range(first, min(first + 100 * STEP, end), STEP)
-                study.apply([partial(self._moment, study, clock, now) for now in steps])
+                study.apply([(self._moment, clock, now) for now in steps])
 
     async def people(self, host: Host) -> None:
         """Play on, as long as the server lives."""
@@ -57,34 +60,34 @@ class Demo:
             await asyncio.sleep(STEP / 1000)
             try:
                 held = await host.hold(self.protocol.name)
-                if isinstance(held, Held):
-                    await held.do(partial(self.play, held.study, wall_clock()))
+                if isinstance(held, Writer):
+                    await held.submit(self.play, wall_clock())
             except StoreError:
                 pass  # these people found the server closed
 
-    def play(self, study: Study, now: int) -> None:
+    def play(self, session: Session, now: int) -> None:
         """Within a transaction: all that happens up to now."""
         while self._next * self._every <= now:
-            self._come(study, self._next)
+            self._come(session, self._next)
             self._next += 1
         while self._later and self._later[0][0] <= now:
             _, ticket, converts = heapq.heappop(self._later)
             try:
                 if converts:
-                    study.op_report(ticket, 1)
+                    report(session, ticket, 1)
                 else:
-                    study.op_expose(ticket)
+                    expose(session, ticket)
             except Refused:
                 pass  # too late: this person dropped out
 
-    def _moment(self, study: Study, clock: Clock, now: int) -> None:
+    def _moment(self, session: Session, clock: Clock, now: int) -> None:
         clock.now = now
-        self.play(study, now)
-        study.op_tick()
+        self.play(session, now)
+        do_what_is_due(session)
 
-    def _come(self, study: Study, person: int) -> None:
+    def _come(self, session: Session, person: int) -> None:
         try:
-            given = study.op_assign(f"person {person}")
+            given = assign(session, f"person {person}")
         except Refused:
             return
         fate, reward = random.Random(person), self.protocol.reward
@@ -96,11 +99,8 @@ class Demo:
             heapq.heappush(self._later, (seen + round(fate.expovariate(4 / reward.window)), given.ticket, True))
 
     def _create(self) -> None:
-        database = connect(self.address)
-        try:
+        with closing(connect(self.address)) as database:
             prepared_witness(database, self.witness)
-            exists = database.rows("SELECT study FROM study WHERE study = ?", self.protocol.name)
-        finally:
-            database.close()
-        if not exists:
+            names = [each.name for each in read_studies(database)]
+        if self.protocol.name not in names:
             new(self.protocol, self.address, self.witness)

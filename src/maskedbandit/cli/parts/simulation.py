@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +21,10 @@ from maskedbandit.lab.streams import Rewards, Streams, uniform
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.privacy.exact import whole
 from maskedbandit.privacy.sampling import Bits
+from maskedbandit.store import people
+from maskedbandit.store.arms import change_arms
+from maskedbandit.store.release import do_what_is_due
+from maskedbandit.store.session import Session
 from maskedbandit.store.study import Study
 from maskedbandit.study.naming import refuse_unknown
 from maskedbandit.study.protocol import Protocol
@@ -134,23 +137,23 @@ def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Play
     second, guardrail = Rewards(of_people[1], streams.of(run=2)[0]), simulated.guardrail
     first, over, regret = came(study, every), 0, 0.0
 
-    def person(i: int) -> None:
+    def come(session: Session, i: int) -> None:
         nonlocal over, regret
         if last is None and study.answer is not None:
             return  # the study has ended within these people
         clock.now = i * every
-        study.op_tick()
+        do_what_is_due(session)
         for each in simulated.changes:
             if each.at == i:
                 with suppress(Conflict):  # the rule was faster
-                    study.op_change_arms(each.what, each.arm)
-        given = study.op_assign(f"person {i}")
+                    change_arms(session, each.what, each.arm)
+        given = people.assign(session, f"person {i}")
         known = simulated.instance.expected(world, given.arm, i)
         regret += float(known.best - known.mean)
         if given.ticket is None:
             over += given.over_budget
             return
-        study.op_expose(given.ticket)
+        people.expose(session, given.ticket)
         if is_lost(i):
             return
         found = [float(simulated.instance.one(world, given.arm, i, 0, stream))]
@@ -159,9 +162,9 @@ def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Play
         for j, (outcome, scaled) in enumerate(zip(protocol.outcomes, found, strict=True)):
             values = outcome.reward.reports(scaled)
             if outcome.on_devices:
-                values = [outcome.channel.randomize(scaled, study.op_offers(given.ticket)[j], bits)]
+                values = [outcome.channel.randomize(scaled, given.offers[j], bits)]
             for nth, value in enumerate(values):
-                study.op_report(given.ticket, value, str(nth or ""), outcome.metric)
+                people.report(session, given.ticket, value, str(nth or ""), outcome.metric)
 
     def is_lost(i: int) -> bool:
         return simulated.lost > 0 and float(uniform(chances, i)) < simulated.lost
@@ -175,7 +178,7 @@ def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Play
             if study.state != "running" or (last is None and alone()):
                 break  # all its arms did harm, or there is nothing to compare any more
             many = min(TOGETHER, (last or MOST) - i)
-            for done in study.apply([partial(person, each) for each in range(i, i + many)]):
+            for done in study.apply([(come, each) for each in range(i, i + many)]):
                 done.value()
             i += many
             advance(many)

@@ -14,9 +14,9 @@ from maskedbandit.client.calls import check_key, checked_url
 from maskedbandit.errors import Forbidden, MaskedBanditError, StorageFailed, Unauthorized, UnknownStudy
 from maskedbandit.service import keys
 from maskedbandit.service.app import application
-from maskedbandit.service.host.held import Held
 from maskedbandit.service.host.host import Host
 from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.writer import Writer
 
 TOGETHER = 1000  # requests in a batch
 ARMS, ARMS_FAR = 200, 1000  # cohorts that are released together: here, and where each release takes seconds
@@ -99,8 +99,8 @@ async def own() -> AsyncIterator[Service]:
         async def tick(study: str) -> None:
             now[0] += 1
             held = await host.hold(study)
-            assert isinstance(held, Held)
-            await held.do(held.study.op_tick)
+            assert isinstance(held, Writer)
+            await held.submit("tick")
 
         transport = httpx.ASGITransport(app=application(host))
         await host.start()

@@ -3,10 +3,10 @@
 from functools import partial
 from typing import Any
 
+from maskedbandit.service.api.studies import get
 from maskedbandit.service.keys import OWNER, STAFF
 from maskedbandit.service.messages import Body, Name, StudyState
 from maskedbandit.service.request.route import Call, Route
-from maskedbandit.service.shown.describe import described
 
 
 class NewArm(Body):
@@ -16,31 +16,29 @@ class NewArm(Body):
     payload: Any = None
 
 
-async def changed(call: Call, what: str, name: str, payload: Any = None) -> StudyState:
-    """The study after a change of its arms."""
-    held = await call.held()
-    await held.do(partial(held.study.op_change_arms, what, name, payload))
-    return await call.host.read(partial(described, witness=call.host.witness, name=call.study))
+async def change_arm(call: Call, what: str) -> StudyState:
+    """Pause or resume an arm."""
+    await call.do("change_arms", what, call.path["arm"])
+    return await get(call)
 
 
-async def pause(call: Call) -> StudyState:
-    """Give nobody this arm from now on; people who have it keep it."""
-    return await changed(call, "pause", call.path["arm"])
-
-
-async def resume(call: Call) -> StudyState:
-    """Give people this arm again."""
-    return await changed(call, "resume", call.path["arm"])
-
-
-async def add(call: Call, body: NewArm) -> StudyState:
+async def add_arm(call: Call, body: NewArm) -> StudyState:
     """Add an arm. Its name was never that of another arm of the study, and never will be."""
-    return await changed(call, "add", body.name, body.payload)
+    await call.do("change_arms", "add", body.name, body.payload)
+    return await get(call)
 
 
 PATH = "/v1/studies/{study}/arms"
 ROUTES = [
-    Route("POST", PATH, (OWNER,), add, NewArm, StudyState, refusals=(404, 409)),
-    Route("POST", f"{PATH}/{{arm}}/pause", STAFF, pause, answer=StudyState, refusals=(404, 409, 422)),
-    Route("POST", f"{PATH}/{{arm}}/resume", (OWNER,), resume, answer=StudyState, refusals=(404, 409, 422)),
+    Route("POST", PATH, (OWNER,), add_arm, NewArm, StudyState, refusals=(404, 409)),
+    Route(
+        *("POST", f"{PATH}/{{arm}}/pause", STAFF, partial(change_arm, what="pause"), None, StudyState),
+        refusals=(404, 409, 422),
+        about="Give nobody this arm from now on; people who have it keep it.",
+    ),
+    Route(
+        *("POST", f"{PATH}/{{arm}}/resume", (OWNER,), partial(change_arm, what="resume"), None, StudyState),
+        refusals=(404, 409, 422),
+        about="Give people this arm again.",
+    ),
 ]

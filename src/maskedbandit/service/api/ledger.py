@@ -1,6 +1,5 @@
 """What was released, what it cost, and whether all of it fits together."""
 
-import asyncio
 from functools import partial
 
 from starlette.responses import StreamingResponse
@@ -16,7 +15,6 @@ from maskedbandit.service.shown.published import Ledger, LedgerEntry, LedgerHead
 from maskedbandit.store.book.published import published
 from maskedbandit.store.book.verify import verify
 from maskedbandit.store.book.witness import Witness
-from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.databases.database import Database
 
 
@@ -81,17 +79,8 @@ def misfit(why: Corrupted | BehindWitness) -> Answer:
 
 async def recomputed(host: Host, name: str) -> Verified:
     """What was found to fit."""
-
-    def question() -> Verified:
-        database = connect(host.address, create=False)  # of its own, as it takes a while
-        try:
-            found = verify(database, host.witness, name)
-            return Verified(name, *found[:4], str(found.worst))
-        finally:
-            database.close()
-
-    async with host.verifying:
-        return await asyncio.to_thread(question)
+    found = await host.recompute(partial(verify, witness=host.witness, study=name))
+    return Verified(name, *found[:4], str(found.worst))
 
 
 async def events(call: Call) -> StreamingResponse:

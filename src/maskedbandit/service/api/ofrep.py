@@ -27,7 +27,7 @@ from maskedbandit.store.book.published import EVER
 from maskedbandit.store.book.standing import amended, of_arms, stages
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.studies import listed
+from maskedbandit.store.study_rows import read_studies
 from maskedbandit.study.signatures import is_signed
 
 CODES = {422: "INVALID_CONTEXT", 404: "FLAG_NOT_FOUND"}
@@ -118,8 +118,8 @@ async def one(call: Call, body: Evaluate) -> Evaluation | Answer:
         study_name(name)
         if call.key and call.key.study not in (None, name):
             raise UnknownStudy(f"there is no study {name!r} for this key")
-        unit = unit_of(body)
-        return as_flag(await ask(call, "assign", name, unit))
+        call.path = {"study": name}
+        return as_flag(await ask(call, unit_of(body)))
     except MaskedBanditError as why:
         said = problem(why)
         if said.status >= 500 or said.status == 429:
@@ -137,7 +137,7 @@ async def every(call: Call, body: Evaluate) -> Evaluations | Answer:
     only = call.key.study if call.key else None
 
     def question(database: Database) -> list[Assigned]:
-        names = [each.name for each in listed(database) if each.state != "draft" and only in (None, each.name)]
+        names = [each.name for each in read_studies(database) if each.state != "draft" and only in (None, each.name)]
         found = [has(database, call.host.witness, name, unit) for name in names]
         return [each for each in found if each is not None]
 

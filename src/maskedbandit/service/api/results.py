@@ -1,15 +1,17 @@
 """What a study has found so far, and what it promises: from what was released alone."""
 
+from functools import partial
+
 import msgspec
 
 from maskedbandit.errors import BehindWitness, Corrupted
 from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.service.api.ledger import misfit
-from maskedbandit.service.host.statement import recomputed_statement
 from maskedbandit.service.keys import STAFF
 from maskedbandit.service.request.route import Answer, Call, Route
 from maskedbandit.service.shown.published import ArmResult, Compared, GuardrailResult, Results
 from maskedbandit.service.shown.view import Arm, View
+from maskedbandit.statement.check import made
 from maskedbandit.statement.content import Statement
 
 
@@ -63,7 +65,7 @@ def compared(found: View, arm: Arm) -> Compared | None:
 async def stated(call: Call) -> Statement | Answer:
     """The privacy statement, after all that is stored of the study was recomputed; what does not fit is an error."""
     try:
-        return await recomputed_statement(call.host, call.study)
+        return await call.host.recompute(partial(made, witness=call.host.witness, study=call.study))
     except (Corrupted, BehindWitness) as why:  # staff may know what does not fit
         return misfit(why)
 

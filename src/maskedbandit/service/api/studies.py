@@ -1,7 +1,6 @@
 """Studies: new ones, how they stand, and their states."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from functools import partial
 from hashlib import sha256
 from typing import Any
@@ -14,9 +13,8 @@ from maskedbandit.service.messages import Erase, Erased, Studies, StudyState, Va
 from maskedbandit.service.request.route import Call, Route
 from maskedbandit.service.shown.describe import described, in_list, protocol_of
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.operation import About
-from maskedbandit.store.studies import listed, new
-from maskedbandit.store.study import Study
+from maskedbandit.store.studies import new
+from maskedbandit.store.study_rows import read_studies
 from maskedbandit.study.protocol import Protocol
 
 
@@ -82,7 +80,7 @@ async def list_all(call: Call) -> Studies:
 
     def question(database: Database) -> Studies:
         witness = call.host.witness
-        names = [each.name for each in listed(database)]
+        names = [each.name for each in read_studies(database)]
         return Studies([in_list(database, witness, name) for name in names if only in (None, name)])
 
     return await call.host.read(question)
@@ -93,24 +91,16 @@ async def get(call: Call) -> StudyState:
     return await call.host.read(partial(described, witness=call.host.witness, name=call.study))
 
 
-def moved(operation: Callable[[Study], Any], about: str) -> Callable[[Call], Awaitable[StudyState]]:
-    """A handler that moves a study to another state."""
-
-    async def move(call: Call) -> StudyState:
-        held = await call.held()
-        await held.do(partial(operation, held.study))
-        return await call.host.read(partial(described, witness=call.host.witness, name=call.study))
-
-    move.__doc__ = about
-    return move
-
-
 async def start(call: Call) -> StudyState:
     """Freeze the protocol and begin; with `?simulated=1` the ledger says for ever that nobody takes part."""
-    held = await call.held()
-    simulated = whole_number("simulated", call.query.get("simulated")) > 0
-    await held.do(partial(held.study.op_start, simulated))
-    return await call.host.read(partial(described, witness=call.host.witness, name=call.study))
+    await call.do("start", whole_number("simulated", call.query.get("simulated")) > 0)
+    return await get(call)
+
+
+async def move(call: Call, verb: str) -> StudyState:
+    """Have a study in another state."""
+    await call.do(verb)
+    return await get(call)
 
 
 async def protocol(call: Call) -> dict[str, Any]:
@@ -120,17 +110,15 @@ async def protocol(call: Call) -> dict[str, Any]:
 
 async def erase(call: Call, body: Erase) -> Erased:
     """Erase a person's data. What was released, and charged, stays; the person takes no further part."""
-    held = await call.held()
-    return Erased(await held.do(partial(held.study.op_erase, body.unit), About(unit=body.unit)))
+    return Erased(await call.do("erase", body.unit))
 
 
 PATH = "/v1/studies/{study}"
 MOVES = {
-    "start": (Study.op_start, (OWNER,), "Freeze the protocol and begin."),
-    "pause": (Study.op_pause, STAFF, "Give no more places; reports and releases go on."),
-    "resume": (Study.op_resume, (OWNER,), "Go on after a pause."),
-    "stop": (Study.op_stop, STAFF, "Give no more places, for ever; releases of full cohorts go on."),
-    "archive": (Study.op_archive, (OWNER,), "Erase the data of all people; releases stay."),
+    "pause": (STAFF, "Give no more places; reports and releases go on."),
+    "resume": ((OWNER,), "Go on after a pause."),
+    "stop": (STAFF, "Give no more places, for ever; releases of full cohorts go on."),
+    "archive": ((OWNER,), "Erase the data of all people; releases stay."),
 }
 ROUTES = [
     Route("GET", "/v1/studies", STAFF, list_all, answer=Studies),
@@ -141,8 +129,16 @@ ROUTES = [
     Route("POST", f"{PATH}/start", (OWNER,), start, answer=StudyState, refusals=(404, 409, 422)),
     Route("POST", f"{PATH}/erase", STAFF, erase, Erase, Erased, refusals=(404,)),
     *(
-        Route("POST", f"{PATH}/{verb}", roles, moved(operation, about), answer=StudyState, refusals=(404, 409))
-        for verb, (operation, roles, about) in MOVES.items()
-        if verb != "start"
+        Route(
+            "POST",
+            f"{PATH}/{verb}",
+            roles,
+            partial(move, verb=verb),
+            None,
+            StudyState,
+            refusals=(404, 409),
+            about=about,
+        )
+        for verb, (roles, about) in MOVES.items()
     ),
 ]

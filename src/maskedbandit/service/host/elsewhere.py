@@ -13,8 +13,9 @@ import httpx
 import msgspec
 
 from maskedbandit.errors import FencedOff, MaskedBanditError
-from maskedbandit.service.messages import Assigned, Exposed, Items, Problem, Reported
+from maskedbandit.service.messages import Assign, Assigned, Expose, Exposed, Items, Problem, Report, Reported
 
+VERBS: dict[type, str] = {Assign: "assign", Expose: "expose", Report: "report"}
 DECODE: dict[str, Any] = {
     "assign": msgspec.json.Decoder(Items[Assigned]).decode,
     "expose": msgspec.json.Decoder(Items[Exposed]).decode,
@@ -42,10 +43,10 @@ class Elsewhere:
         self._waiting: dict[tuple[str, str], list[tuple[Any, asyncio.Future[Any]]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def ask(self, verb: str, body: Any, key: str) -> Any:
+    def ask(self, body: Assign | Expose | Report, key: str) -> Any:
         """What a client is answered by the holder."""
         future = asyncio.get_running_loop().create_future()
-        what = verb, key
+        what = VERBS[type(body)], key
         if what in self._waiting:
             self._waiting[what].append((body, future))
         else:

@@ -23,11 +23,9 @@ from maskedbandit.errors import (
     MaskedBanditError,
     StorageFailed,
     StoreError,
-    UnknownStudy,
 )
 from maskedbandit.service.host.attention import AHEAD, CLOCK, Attention
 from maskedbandit.service.host.elsewhere import Elsewhere
-from maskedbandit.service.host.held import Held
 from maskedbandit.service.host.metrics import Metrics
 from maskedbandit.service.host.questions import PATIENCE, Questions
 from maskedbandit.service.host.scrubbing import Scrubbing
@@ -38,9 +36,10 @@ from maskedbandit.service.shown.tally import Tally
 from maskedbandit.service.shown.view import View, view
 from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.lease import holder_of, lease_of, may_be_alive, own_name, wall_clock
-from maskedbandit.store.studies import listed, prepared_witness
+from maskedbandit.store.lease import may_be_alive, own_name, wall_clock
+from maskedbandit.store.studies import prepared_witness
 from maskedbandit.store.study import Study
+from maskedbandit.store.study_rows import StudyRow, read_studies, read_study
 from maskedbandit.store.traces import are_left
 from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol
@@ -68,21 +67,21 @@ class Host:
         self.callers, self.people = Buckets(rate, 2 * rate), Buckets(10, 30)
         self.strangers = Buckets(5, 20)  # requests with wrong keys
         self.visitors = Buckets(20, 100)  # pages for those who are not signed in
-        self.verifying, self.forecasting = asyncio.Lock(), asyncio.Lock()  # each takes long: one at a time
+        self.forecasting = asyncio.Lock()  # it takes long: one at a time
         self.streams, self.open_streams = Streams(500, 100), Streams(100, 20)  # of events: with a key, and without one
         self.metrics = Metrics()
         self._tallies: dict[str, Tally] = {}  # what was counted for views, by study
         self.stopping = asyncio.Event()
         self._wrote = False  # whether the last round of the clock wrote everything
         self._round_since: float | None = None  # when the round began that is under way
-        self.held: dict[str, Held | Elsewhere] = {}  # studies that were asked for, by name
+        self.held: dict[str, Writer | Elsewhere] = {}  # studies that were asked for, by name
         self._refused: dict[str, StoreError] = {}  # studies that could not be opened since the last round
         self._troubles: dict[str, BaseException] = {}  # of studies, when the clock last went round
         self.attention, self.scrubbing = Attention(), Scrubbing(address)
         self._opening = asyncio.Lock()
         connect(address).close()  # its tables are brought up to date, however long that takes
         self.questions = Questions(address)
-        self.read = self.questions.read
+        self.read, self.recompute = self.questions.read, self.questions.recompute
         self.witness = self.questions.ask(partial(prepared_witness, folder=folder))
         self.questions.ask(self.keys.read)
         self.signed_out = SignedOut()
@@ -125,14 +124,14 @@ class Host:
             await self.read(self.keys.read)
         return self.keys.of(text, self.clock())
 
-    async def hold(self, name: str) -> Held | Elsewhere:
+    async def hold(self, name: str) -> Writer | Elsewhere:
         """The study of this name: held by this process, or by another one that answers for it.
 
         One that could not be opened is not tried again before the next round of the clock, however many ask for it.
         """
         if (held := self.held.get(name)) is not None:
             return held
-        await self.read(partial(lease_of, name=name))  # is there such a study?
+        await self.read(partial(read_study, name=name))  # is there such a study?
         async with self._opening:
             if name not in self.held:
                 if name in self._refused:
@@ -149,8 +148,8 @@ class Host:
     async def drop(self, name: str) -> None:
         """Give a study back, as it will be another one; whoever asks for it meanwhile waits until it was given back."""
         async with self._opening:
-            if isinstance(held := self.held.pop(name, None), Held):
-                await asyncio.to_thread(held.writer.close)
+            if isinstance(held := self.held.pop(name, None), Writer):
+                await asyncio.to_thread(held.close)
                 await asyncio.to_thread(held.study.close)
 
     async def view(self, name: str) -> View:
@@ -164,23 +163,20 @@ class Host:
         """What changes whenever something changes that may be shown of a study."""
 
         def question(database: Database) -> tuple[Any, ...]:
-            found = database.one("SELECT state, people FROM study WHERE study = ?", name)
-            if found is None:
-                raise UnknownStudy(f"there is no study {name!r}")
-            seen = self.witness.seen(name)
-            return *found, seen.head.entries if seen else 0
+            found, seen = read_study(database, name), self.witness.seen(name)
+            return found.state, found.people, seen.head.entries if seen else 0
 
         return await self.read(question)
 
-    async def _opened(self, name: str) -> Held | Elsewhere:
+    async def _opened(self, name: str) -> Writer | Elsewhere:
         try:
             study = await asyncio.to_thread(self._open, name)
         except FencedOff:
-            holder = await self.read(partial(holder_of, name=name))
+            holder = (await self.read(partial(read_study, name=name))).holder
             if (url := self._reached(holder)) in ("", self.url):
                 raise  # by a command, which ends soon, or by this process, which is about to give it back
             return Elsewhere(name, holder, url, self._client)
-        return Held(study, Writer(study, asyncio.get_running_loop()))
+        return Writer(study, asyncio.get_running_loop())
 
     def _holder(self) -> str:
         """The name of a holder in this process, and where others may send what they are asked."""
@@ -225,47 +221,42 @@ class Host:
     async def _go_round(self) -> None:
         """Read the keys and who signed out, hold what is not held yet, and do what is due."""
 
-        def question(database: Database) -> tuple[list[tuple[str, bool, str, int]], bool]:
+        def question(database: Database) -> tuple[list[StudyRow], bool]:
             self.keys.read(database)
             self.signed_out.read(database)
-            witness, studies = self.witness.as_now(), listed(database)
+            witness, studies = self.witness.as_now(), read_studies(database)
             for each in studies:
                 if each.state not in LIVE:
                     continue
                 seen, many = witness.seen(each.name), None
                 held, entries = self.held.get(each.name), seen.head.entries if seen else 0
-                here = held.study.protocol if isinstance(held, Held) else None
+                here = held.study.protocol if isinstance(held, Writer) else None
                 if database.rows("SELECT COUNT(*) FROM entry WHERE study = ?", each.name)[0][0] == entries:
                     # all of it was published
                     many = count_wasted(database, each.name, self.clock() - here.reward.exposure) if here else 0
                     self.metrics.study(each.name, each.state, each.people, entries, bool(here), many)
                 if each.state == "running":
                     looks[each.name, WASTED] = None if many is None else many >= MANY
-            found = [
-                (each.name, each.state in LIVE, *lease_of(database, each.name))
-                for each in studies
-                if each.state in LIVE or isinstance(self.held.get(each.name), Elsewhere)
-            ]
-            return found, are_left(database)
+            return studies, are_left(database)
 
         looks, troubles = dict[tuple[str, str], bool | None](), dict[str, BaseException]()
         self._refused.clear()
         studies, traces = await self.questions.of_clock(question)
         if traces:
             self.scrubbing.begin()
-        for name, live, holder, lease in studies:
-            held = self.held.get(name)
+        for row in studies:
+            held = self.held.get(row.name)
             if isinstance(held, Elsewhere) and (
-                holder != held.holder or lease < wall_clock() or not may_be_alive(holder)
+                row.holder != held.holder or row.lease < wall_clock() or not may_be_alive(row.holder)
             ):
-                await self.drop(name)  # it ended, or somebody else has it
+                await self.drop(row.name)  # it ended, or somebody else has it
             try:
-                if live:
-                    await self.hold(name)
+                if row.state in LIVE:
+                    await self.hold(row.name)
             except MaskedBanditError as why:
-                troubles[name] = why
-        here = {name: held for name, held in self.held.items() if isinstance(held, Held)}
-        ticks = [held.writer.submit(held.study.op_tick) for held in here.values()]
+                troubles[row.name] = why
+        here = {name: held for name, held in self.held.items() if isinstance(held, Writer)}
+        ticks = [held.submit("tick") for held in here.values()]
         start = perf_counter()
         results = await asyncio.gather(*ticks, return_exceptions=True)
         for name, done in zip(here, results, strict=True):

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TypeVar
@@ -26,6 +26,7 @@ class Questions:
         self._readers: SimpleQueue[Database] = SimpleQueue()
         self._threads = ThreadPoolExecutor(READERS, thread_name_prefix="reader")
         self._clock = ThreadPoolExecutor(1, thread_name_prefix="clock")
+        self._long = asyncio.Lock()
         self.waiting = 0  # or being answered
         self._failures = 0  # of the database
 
@@ -43,6 +44,16 @@ class Questions:
     async def of_clock(self, question: Callable[[Database], T]) -> T:
         """The same, for the clock."""
         return await asyncio.get_running_loop().run_in_executor(self._clock, self.ask, question)
+
+    async def recompute(self, question: Callable[[Database], T]) -> T:
+        """The answer to one that takes a while, from a connection of its own: one at a time."""
+
+        def ask() -> T:
+            with closing(connect(self._address, create=False)) as database:
+                return question(database)
+
+        async with self._long:
+            return await asyncio.to_thread(ask)
 
     def ask(self, question: Callable[[Database], T]) -> T:
         """The answer, from this thread."""

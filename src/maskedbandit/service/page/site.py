@@ -19,7 +19,6 @@ from starlette.staticfiles import StaticFiles
 from maskedbandit.errors import BehindWitness, Corrupted, Unauthorized
 from maskedbandit.service.api.ledger import ledger_of, releases_in
 from maskedbandit.service.api.studies import MOVES
-from maskedbandit.service.host.statement import statement
 from maskedbandit.service.keys import OWNER, STAFF
 from maskedbandit.service.page.staff import (
     change_arms,
@@ -84,7 +83,7 @@ def of_statement(show: Callable[[Visit, Statement], Awaitable[Response]]) -> Han
         await visit.may_see()
         try:
             await visit.host.read(partial(published_facts, witness=visit.host.witness, study=visit.name))
-            return await show(visit, statement(await visit.view()))
+            return await show(visit, (await visit.view()).statement)
         except (Corrupted, BehindWitness) as why:
             said = f"No statement can be made, as this does not fit: {why}"
             return await visit.show("problem", 409, title="Refused", detail=said)
@@ -226,7 +225,8 @@ def routes() -> list[BaseRoute]:
         ("POST", f"{one}/arms"): change_arms("add", (OWNER,)),
         ("POST", f"{one}/arms/{{arm}}/pause"): change_arms("pause", STAFF),
         ("POST", f"{one}/arms/{{arm}}/resume"): change_arms("resume", (OWNER,)),
-        **{("POST", f"{one}/{verb}"): change_state(verb) for verb in MOVES},
+        ("POST", f"{one}/start"): change_state("start", (OWNER,)),
+        **{("POST", f"{one}/{verb}"): change_state(verb, roles) for verb, (roles, _) in MOVES.items()},
     }
     return [
         *(Path_(path, page(handler), methods=[method]) for (method, path), handler in pages.items()),

@@ -6,14 +6,13 @@ process (cli/parts/computed.py), one at a time, and other pages are answered mea
 
 import asyncio
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
 from maskedbandit.errors import BehindWitness, Corrupted, MaskedBanditError
 from maskedbandit.service.api.ledger import recomputed
-from maskedbandit.service.api.studies import MOVES, checked, made
+from maskedbandit.service.api.studies import checked, made
 from maskedbandit.service.host.elsewhere import RELAYED
 from maskedbandit.service.keys import OWNER, STAFF
 from maskedbandit.service.page.form import EXAMPLE, arm_payload, as_number, table_of
@@ -21,7 +20,7 @@ from maskedbandit.service.page.render import Notice
 from maskedbandit.service.page.sentences import say_preview
 from maskedbandit.service.page.visit import Handler, Visit
 from maskedbandit.service.request.problems import problem
-from maskedbandit.service.request.route import held_here
+from maskedbandit.service.request.route import find_writer
 from maskedbandit.service.shown.describe import visible
 
 PLANNED = ("baseline", "difference", "per_day")  # what a forecast and a plan are told of the application
@@ -105,30 +104,29 @@ async def verify(visit: Visit) -> Response:
     return await visit.show("ledger", 200 if notice.good else 409, view=await visit.view(), notice=notice)
 
 
-def change_state(verb: str) -> Handler:
+def change_state(verb: str, roles: tuple[str, ...]) -> Handler:
     """A form that moves a study to another state."""
-    operation, roles, _ = MOVES[verb]
-    return change_study(roles, lambda visit, study: partial(operation, study))
+    return change_study(verb, roles, lambda visit: ())
 
 
 def change_arms(what: str, roles: tuple[str, ...]) -> Handler:
     """A form that changes the arms of a study."""
 
-    def change(visit: Visit, study: Any) -> Callable[..., Any]:
+    def change(visit: Visit) -> tuple[Any, ...]:
         name = visit.request.path_params.get("arm", visit.values.get("name", "").strip())
-        return partial(study.op_change_arms, what, name, arm_payload(visit.values.get("payload", "")))
+        return what, name, arm_payload(visit.values.get("payload", ""))
 
-    return change_study(roles, change)
+    return change_study("change_arms", roles, change)
 
 
-def change_study(roles: tuple[str, ...], change: Callable[[Visit, Any], Callable[..., Any]]) -> Handler:
-    """A form that has an operation done in a study, wherever it is held, and leads back to its page."""
+def change_study(verb: str, roles: tuple[str, ...], given: Callable[[Visit], tuple[Any, ...]]) -> Handler:
+    """A form that has something done with a study, wherever it is held, and leads back to its page."""
 
     async def answer(visit: Visit) -> Response:
         visit.allow(roles)
         visible(visit.who.key, visit.name)
-        held = await held_here(visit.host, visit.name, RELAYED in visit.request.headers)
-        await held.do(change(visit, held.study))
+        writer = await find_writer(visit.host, visit.name, RELAYED in visit.request.headers)
+        await writer.submit(verb, *given(visit))
         return RedirectResponse(f"/studies/{visit.name}", 303)
 
     return answer

@@ -71,7 +71,10 @@ def operation(route: Route, schema: dict[Any, Any]) -> dict[str, Any]:
                 {"name": name, "in": "path", "required": True, "schema": PARAMETERS[name]}
                 for name in re.findall(r"{(\w+)}", route.path)
             ),
-            *({"name": name, "in": "query", "schema": WHOLE} for name in QUERIES.get(route.handler.__name__, [])),
+            *(
+                {"name": name, "in": "query", "schema": WHOLE}
+                for name in QUERIES.get(route.path.rpartition("/")[2], [])
+            ),
         ],
         "responses": {
             str(route.status): {"description": "Done", "content": {kind: {"schema": right}}},

@@ -9,7 +9,7 @@ import logging
 import re
 import tomllib
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from time import perf_counter
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
@@ -17,9 +17,8 @@ from urllib.parse import parse_qs
 import msgspec
 from starlette.responses import StreamingResponse
 
-from maskedbandit.errors import FencedOff, Forbidden, Unauthorized, UnknownStudy
+from maskedbandit.errors import FencedOff, Forbidden, TooMany, Unauthorized, UnknownStudy
 from maskedbandit.service.host.elsewhere import RELAYED, Elsewhere
-from maskedbandit.service.host.held import Held
 from maskedbandit.service.host.host import Host
 from maskedbandit.service.keys import Key
 from maskedbandit.service.messages import NAME, Problem
@@ -27,11 +26,13 @@ from maskedbandit.service.request.bodies import BadBody, body_of, check_names, s
 from maskedbandit.service.request.joined import Start, sent
 from maskedbandit.service.request.limits import BODY
 from maskedbandit.service.request.problems import problem
+from maskedbandit.store.writer import Writer
 
 log = logging.getLogger("maskedbandit")
 encode = msgspec.json.Encoder().encode
 JSON, PROBLEM = b"application/json", b"application/problem+json"
 NAMES, SENT_HERE = re.compile(NAME), RELAYED.encode()
+WAITING = 20_000  # operations of a study; more are refused
 Headers = tuple[tuple[bytes, bytes], ...]
 
 
@@ -58,9 +59,9 @@ class Call:
         given = self.headers.get(b"authorization", b"")
         return given[7:].decode("latin-1") if given[:7].lower() == b"bearer " else ""
 
-    async def held(self) -> Held:
-        """The study that the path names, if this process holds it; otherwise the request goes to whoever does."""
-        return await held_here(self.host, self.study, self.relayed)
+    async def do(self, *operation: Any) -> Any:
+        """What comes of an operation of the study that the path names; the request goes to whoever holds it."""
+        return await (await find_writer(self.host, self.study, self.relayed)).submit(*operation)
 
     @property
     def relayed(self) -> bool:
@@ -121,17 +122,14 @@ class Route:
         limit: int = BODY,
         refusals: tuple[int, ...] = (),
         fault: Any = None,
+        about: str = "",
     ) -> None:
         self.method, self.path, self.roles, self.handler = method, path, roles, handler
         self.body, self.answer, self.status, self.limit, self.refusals = body, answer, status, limit, refusals
         self.fault = fault  # the type of these refusals, if it is no problem
+        self.about = about or (handler.__doc__ or "").strip()  # what it is for
         self.decode = None if body in (None, Any) else msgspec.json.Decoder(body).decode
         self._names = [f'"{name}"'.encode() for name in getattr(body, "__struct_fields__", ())]
-
-    @cached_property
-    def about(self) -> str:
-        """What it is for."""
-        return (self.handler.__doc__ or "").strip()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request."""
@@ -194,17 +192,20 @@ class Route:
             raise BadBody(why) from None
 
 
-async def asked_of(host: Host, name: str, relayed: bool) -> Held | Elsewhere:
+async def find_holder(host: Host, name: str, relayed: bool) -> Writer | Elsewhere:
     """Whoever answers for a study; what was sent here is sent no further, as it could go round for ever."""
-    found = await host.hold(name)
-    if relayed and isinstance(found, Elsewhere):
+    found = host.held.get(name) or await host.hold(name)
+    if isinstance(found, Writer):
+        if found.waiting > WAITING:
+            raise TooMany("the study has more requests waiting than it can write: try again later")
+    elif relayed:
         raise found.away()
     return found
 
 
-async def held_here(host: Host, name: str, relayed: bool) -> Held:
-    """A study, if this process holds it, or raise `HeldElsewhere`."""
-    found = await asked_of(host, name, relayed)
+async def find_writer(host: Host, name: str, relayed: bool) -> Writer:
+    """The writer of a study, if this process holds it, or raise `HeldElsewhere`."""
+    found = await find_holder(host, name, relayed)
     if isinstance(found, Elsewhere):
         raise HeldElsewhere(found)
     return found

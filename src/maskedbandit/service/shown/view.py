@@ -21,7 +21,9 @@ from maskedbandit.service.shown.describe import is_simulated
 from maskedbandit.service.shown.estimates import ALPHA, Difference, Estimate, confidences, differences, estimates
 from maskedbandit.service.shown.guardrail import Guarded, guarded
 from maskedbandit.service.shown.tally import Tally
+from maskedbandit.statement.content import Statement
 from maskedbandit.statement.facts import Facts
+from maskedbandit.statement.study import study_statement
 from maskedbandit.store.book.asked import named_by
 from maskedbandit.store.book.chain import Entry
 from maskedbandit.store.book.checked import state_of
@@ -93,6 +95,11 @@ class View(Struct, frozen=True):
     def loss(self) -> Loss:
         """What a person loses by all that this study publishes."""
         return self.facts.at_most
+
+    @property
+    def statement(self) -> Statement:
+        """The privacy statement of the study."""
+        return study_statement(self.protocol, self.facts, self.key, self.kept_in)
 
     @property
     def releases(self) -> list[Line]:

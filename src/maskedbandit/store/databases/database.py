@@ -50,7 +50,7 @@ class Database(ABC):
 
     def check_own(self) -> None:
         """Raise `InvalidValue` in a fork of the process that made the connection."""
-        if not self.own:
+        if process() != self._process:
             raise InvalidValue("the process of this study", os.getpid(), "the one that opened it, not a fork of it")
 
     @abstractmethod
