@@ -14,6 +14,7 @@ import maskedbandit as mb
 from maskedbandit.channels.channel import Channel
 from maskedbandit.core import Recorded
 from maskedbandit.law import draws_of_one
+from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.guardrail import Guardrail
@@ -147,7 +148,7 @@ def devices() -> None:
                 print(f"    mean {mean}: {until_found(channel, mean, 38)}", flush=True)
 
 
-def regret(policy: mb.policies.Policy, means: Sequence[float], seed: int, change: tuple[int, tuple[int, ...]]) -> float:
+def regret(policy: Policy, means: Sequence[float], seed: int, change: tuple[int, tuple[int, ...]]) -> float:
     """The regret of a study in which, before a person of this number, these arms stay in play; central at epsilon 1."""
     rng, bits = np.random.default_rng(seed), Bits(Random(seed).randbytes)
     channel = channel_of(1.0)

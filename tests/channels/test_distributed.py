@@ -19,7 +19,7 @@ from maskedbandit.law import draws
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
-from maskedbandit.privacy.loss import ORDERS
+from maskedbandit.privacy.renyi_divergences import ORDERS
 from maskedbandit.privacy.sampling import polya
 from tests.floatfree import offences
 from tests.statistics import mean_is, same_distribution, seeded

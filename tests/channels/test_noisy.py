@@ -18,7 +18,8 @@ from maskedbandit.noise_bounds import log_mgf
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
-from maskedbandit.privacy.loss import ORDERS, Loss
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.renyi_divergences import ORDERS
 from tests.floatfree import offences
 from tests.statistics import same_distribution, seeded
 

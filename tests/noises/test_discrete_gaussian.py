@@ -8,7 +8,8 @@ import pytest
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_gaussian import LEAST_SHARE, DiscreteGaussian
-from maskedbandit.privacy.loss import ORDERS, Loss
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.renyi_divergences import ORDERS
 
 
 def gaussian(variance, far=400):

@@ -11,7 +11,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.core import WAIT
 from maskedbandit.law import LAPLACE, NO_NOISE, Law
-from maskedbandit.policies.identify.released_likelihood import MOST
+from maskedbandit.policies.parts.known_releases import MOST
 from maskedbandit.policies.regret.dp_thompson import FIRST, PILOT, STEP, THEN
 from maskedbandit.policies.regret.gaussian_thompson import DRAWS
 from maskedbandit.policies.regret.successive_elimination import confidence, fewest_users

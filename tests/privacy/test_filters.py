@@ -21,8 +21,8 @@ from maskedbandit.errors import BudgetExceeded
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.budget import Filter, Ledger, filters
-from maskedbandit.privacy.loss import INF, ORDERS, ZERO, Loss
-from maskedbandit.privacy.renyi_divergences import additions
+from maskedbandit.privacy.loss import ZERO, Loss
+from maskedbandit.privacy.renyi_divergences import INF, ORDERS, additions
 
 EPSILON, DELTA = 8, Fraction(1, 100)
 BUDGET = Loss.approximate(EPSILON, DELTA)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from maskedbandit.errors import BudgetExceeded, InvalidValue, PersonalValue
 from maskedbandit.privacy.budget import Ledger
-from maskedbandit.privacy.loss import INF, ZERO, Loss
+from maskedbandit.privacy.loss import ZERO, Loss
+from maskedbandit.privacy.renyi_divergences import INF
 
 fixed = settings(max_examples=60)
 

@@ -21,8 +21,8 @@ from scipy.stats import binom
 
 from maskedbandit import noises
 from maskedbandit.errors import InvalidValue
-from maskedbandit.privacy.loss import INF, ORDERS, ZERO, Loss
-from maskedbandit.privacy.renyi_divergences import skellam_bound, skellam_curve
+from maskedbandit.privacy.loss import ZERO, Loss
+from maskedbandit.privacy.renyi_divergences import INF, ORDERS, skellam_bound, skellam_curve
 from tests.thrift import thrifty
 
 fixed = settings(max_examples=50)

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.privacy.loss import INF, ORDERS, ZERO, Loss
+from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.privacy.loss_text import LONGEST
+from maskedbandit.privacy.renyi_divergences import INF, ORDERS
 from maskedbandit.privacy.single_release import SingleRelease
 
 fixed = settings(max_examples=40)

@@ -21,20 +21,9 @@ from maskedbandit.secagg import client, masks
 from maskedbandit.secagg.client import Client
 from maskedbandit.secagg.graph import Tree
 from maskedbandit.secagg.masks import KEY
-from maskedbandit.secagg.messages import (
-    KEY_SHARE,
-    PARCEL,
-    POST,
-    ROSTER,
-    SIGNATURE,
-    SURVIVORS,
-    VOTES,
-    chosen,
-    flagged,
-    packed,
-)
+from maskedbandit.secagg.messages import PARCEL, POST, ROSTER, SIGNATURE, SURVIVORS, VOTES, chosen, flagged, packed
 from maskedbandit.secagg.plan import Plan
-from maskedbandit.secagg.shamir import combine, split, weights
+from maskedbandit.secagg.shamir import KEY_SHARE, combine, split, weights
 
 HEAD = 2 + KEY  # version, kind, session
 OWN, FOR_MASKS = 0, 1  # the two secrets of a user, and the order in which a parcel holds key shares of them

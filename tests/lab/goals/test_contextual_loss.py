@@ -13,7 +13,8 @@ from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.engine import context_play as contextual
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.replay import replay as replays
-from maskedbandit.privacy.loss import ORDERS, Loss
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.renyi_divergences import ORDERS
 from maskedbandit.privacy.statistics import linear
 from tests.lab.corner import Corner
 from tests.lab.goals.replay.test_replay_streams import interpreted

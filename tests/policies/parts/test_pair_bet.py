@@ -10,9 +10,9 @@ from scipy.stats import binom, dlaplace
 
 import maskedbandit as mb
 from maskedbandit.law import LAPLACE, Law, draws_of_one
-from maskedbandit.policies.parts.epochs import arrive, compare, flight, fold, free_row, launch, pairs
+from maskedbandit.policies.parts.epochs import arrive, compare, evidence, flight, fold, free_row, launch, pairs
 from maskedbandit.policies.parts.pair_bet import MOST, bet, difference, keep, kept, log_density, of_epoch
-from maskedbandit.policies.regret.contemporaneous_klucb import RELEASED, ContemporaneousKLUCB, against, evidence, level
+from maskedbandit.policies.regret.contemporaneous_klucb import RELEASED, ContemporaneousKLUCB, against, level
 from maskedbandit.theory.noise_pmf import log_pmf_of_draws
 from tests.policies.mutants import mutant
 from tests.statistics import at_most

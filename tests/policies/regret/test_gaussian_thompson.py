@@ -22,7 +22,8 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.policies.regret.gaussian_thompson import DRAWS, GaussianThompson, challenge
 from maskedbandit.privacy.gaussian import gaussian_epsilon
-from maskedbandit.privacy.loss import ORDERS, ZERO, Loss
+from maskedbandit.privacy.loss import ZERO, Loss
+from maskedbandit.privacy.renyi_divergences import ORDERS
 from tests.golden import interpreted
 from tests.policies.mutants import mutant
 from tests.statistics import at_most, same_distribution

@@ -15,11 +15,11 @@ from maskedbandit.policies.regret.restarting_klucb import (
     QUICK,
     RestartingKLUCB,
     any_changed,
-    has_changed,
     renew,
     within,
 )
 from maskedbandit.theory.bounds import minimax
+from maskedbandit.theory.chernoff import has_changed
 from tests.policies.mutants import mutant
 
 CENTRAL = mb.channels.Central(epsilon=1)

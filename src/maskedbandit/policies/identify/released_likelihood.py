@@ -107,7 +107,8 @@ def bet(s: State, law: Law, b: int, at: float) -> None:
     a = s.leader[0]
     gap = s.mean[a] - s.mean[b]
     z = min(max(s.mean[b] + at * gap, 1e-9), 1 - 1e-9)  # at 0 and 1 likelihood ratios can be 0 / 0
-    s.found[b], s.gains[0, b], s.gains[1, b] = evidence(law, in_favour(s, a), releases(s, b), bets(s, a, b), gap, z)
+    known = in_favour(s, a), releases(s, b)
+    s.found[b], s.gains[0, b], s.gains[1, b] = evidence(law, *known, bets(s, a, b), gap, z)
     s.found[b] -= nats_of_share(s, a, b)
 
 
