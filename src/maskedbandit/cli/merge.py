@@ -17,7 +17,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def do(options: argparse.Namespace) -> None:
     """Merge the folders, and show the summary."""
-    from maskedbandit.lab.experiments.merge import experiment_of, merge
+    from maskedbandit.lab.experiments.table import experiment_of, merge
 
     out = options.out or options.folders[0]
     experiment = experiment_of(options.folders[0])

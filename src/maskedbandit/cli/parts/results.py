@@ -22,7 +22,7 @@ def finished(experiment: Experiment, out: Path) -> Callable[[pl.DataFrame], None
 
 def show(experiment: Experiment, table: pl.DataFrame, out: Path) -> None:
     """Print the summary of a table, and where everything is."""
-    from maskedbandit.lab.goals.text import text
+    from maskedbandit.lab.goals.cells import text
 
     if experiment.about:
         print(f"\n{experiment.about}\n")

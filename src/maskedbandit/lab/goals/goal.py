@@ -41,7 +41,7 @@ class Plotted(NamedTuple):
 class Shown:
     """The tables and figures of a goal: `SHOWN` in the `figure.py` of its folder, which needs the extra `lab`."""
 
-    drawn: Callable[[Any], pl.DataFrame]  # a curve of theory or a published point, as rows like those of runs
+    tabulate_curve: Callable[[Any], pl.DataFrame]  # a curve of theory or a published point, as rows like those of runs
     summary: Callable[[pl.DataFrame], pl.DataFrame]  # one row for each curve and all that varied
     cells: Callable[[dict[str, Any]], dict[str, str]]  # a row of the summary as text, by column heading
     figures: Mapping[str, Callable[[pl.DataFrame, Labels], Figure]]  # the first is the default
@@ -58,7 +58,7 @@ class Goal:
     worlds: tuple[type, ...]  # of what it is run on
     policies: tuple[str, ...]  # the goals of the policies that it runs
     asks: tuple[str, ...]  # keys of an experiment that define the task of a policy
-    asked: Callable[[dict[str, Any], Any], dict[str, Any]]  # their checked values, for an instance
+    read_task: Callable[[dict[str, Any], Any], dict[str, Any]]  # their checked values, for an instance
     check: Callable[[Any, Any, Any, Any, Mapping[str, Any]], None]  # raise if a policy, a channel, an instance, a delay
     # and more of the task do not fit
     planned: Planned | None = None  # how studies are planned, if they can be
@@ -77,4 +77,4 @@ class Goal:
     def run(self, setting: Setting, **how: Any) -> Result:
         """Run a setting, whose id names the random streams."""
         named = {"runs": setting.runs, "seed": setting.seed, "study": setting.id, "delay": setting.delay}
-        return self.verb(setting.policy, setting.channel, setting.instance, **named, **setting.asked, **how)
+        return self.verb(setting.policy, setting.channel, setting.instance, **named, **setting.task, **how)

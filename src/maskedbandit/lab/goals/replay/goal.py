@@ -10,9 +10,9 @@ from maskedbandit.lab.goals.replay.replay import replay
 from maskedbandit.lab.logs.log import Log
 
 
-def check(policy: Any, channel: Any, log: Any, delay: Any, asked: Mapping[str, Any]) -> None:
+def check(policy: Any, channel: Any, log: Any, delay: Any, task: Mapping[str, Any]) -> None:
     """Raise unless the policy can choose by what the log says."""
-    context_play.check_compatible(policy, channel, LogContexts(log, asked.get("context", "user")), delay)
+    context_play.check_compatible(policy, channel, LogContexts(log, task.get("context", "user")), delay)
 
 
 GOAL = Goal(
@@ -22,7 +22,7 @@ GOAL = Goal(
     worlds=(Log,),
     policies=("contextual",),
     asks=("context",),
-    asked=lambda given, log: {"context": given["context"] if given["context"] is not None else "user"},
+    read_task=lambda given, log: {"context": given["context"] if given["context"] is not None else "user"},
     check=check,
     options=("caption",),
 )
