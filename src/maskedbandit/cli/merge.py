@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from maskedbandit.cli.parts.results import finished, show
+from maskedbandit.cli.run import draw_finished, show_results
 
 EXAMPLE = "maskedbandit merge results/job-* --out results/quickstart"
 
@@ -25,4 +25,4 @@ def do(options: argparse.Namespace) -> None:
     def note(text: str) -> None:
         print(f"maskedbandit: {text}", file=sys.stderr)
 
-    show(experiment, merge(options.folders, out, note, finished(experiment, out)), out)
+    show_results(experiment, merge(options.folders, out, note, draw_finished(experiment, out)), out)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from maskedbandit.lab.goals.answer.answer import answer, bound
-from maskedbandit.lab.goals.drive import LONGEST, check_arms, check_compatible
+from maskedbandit.lab.goals.drive import LONGEST, check_arms
 from maskedbandit.lab.goals.goal import Goal
 from maskedbandit.lab.goals.identify.identify import best_arm
 from maskedbandit.lab.goals.interval import LEVEL
@@ -57,12 +57,8 @@ COLUMNS = (
 GOAL = Goal(
     name="answer",
     verb=answer,
-    aim="horizon",
-    worlds=(Instance,),
-    policies=("answer",),
     asks=("horizon",),
     read_task=read_task,
-    check=lambda policy, channel, world, delay, task: check_compatible(policy, channel, world, "answer", delay),
     planned=Planned(
         play=play,
         columns=COLUMNS,
@@ -75,7 +71,6 @@ GOAL = Goal(
         finish=", as it waits for the outcomes of each phase: who comes meanwhile has no place",
         wrong="Wrong answers",
     ),
-    options=("caption",),
     theories=tuple(INFORMATION),
     bounds=tuple(INFORMATION),
 )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from maskedbandit import theory
-from maskedbandit.lab.goals.drive import check_arms, check_compatible
+from maskedbandit.lab.goals.drive import check_arms
 from maskedbandit.lab.goals.goal import Goal
 from maskedbandit.lab.goals.identify.identify import best_arm, identify
 from maskedbandit.lab.goals.planned import Planned
@@ -29,16 +29,11 @@ def difference(world: Instance) -> tuple[str, float]:
 GOAL = Goal(
     name="identify",
     verb=identify,
-    aim="delta",
-    worlds=(Instance,),
-    policies=("identify",),
     asks=("delta", "max_pulls"),
     read_task=read_task,
-    check=lambda policy, channel, instance, delay, task: check_compatible(policy, channel, instance, "identify", delay),
     planned=Planned(
         play=partial(play_search, identify, difference), bound=lambda policy, *which: theory.least_samples(*which)
     ),
-    options=("caption",),
     theories=theory.SAMPLES,
     bounds=theory.SAMPLES,
     publishes=True,

@@ -21,7 +21,7 @@ def read_task(given: dict[str, Any], instance: Any) -> dict[str, Any]:
     return {"horizon": whole("horizon", given["horizon"], 1, LONGEST)}
 
 
-def check(policy: Any, channel: Any, instance: Any, delay: Any, task: Any) -> None:
+def refuse_misfits(policy: Any, channel: Any, instance: Any, delay: Any, task: Any) -> None:
     """Raise unless a contextual policy has contexts, and any other policy arms without contexts."""
     if isinstance(policy, ContextualPolicy):
         context_play.check_compatible(policy, channel, instance, delay)
@@ -39,12 +39,11 @@ def play(policy: Any, channel: Any, world: Instance, people: int, **how: Any) ->
 GOAL = Goal(
     name="regret",
     verb=simulate,
-    aim="horizon",
     worlds=(Instance, Contexts),
     policies=("regret", "contextual"),
     asks=("horizon",),
     read_task=read_task,
-    check=check,
+    refuse_misfits=refuse_misfits,
     planned=Planned(
         play=play,
         columns=(*FIRST, MOST_PEOPLE, DAYS, *LOST_REWARDS, WRONG),

@@ -10,22 +10,17 @@ from maskedbandit.lab.goals.goal import Goal
 from maskedbandit.lab.goals.planned import Planned
 from maskedbandit.lab.goals.search import check_search, play_search
 from maskedbandit.lab.goals.select.select import check_question, select
-from maskedbandit.lab.worlds.instance import Instance
 
 GOAL = Goal(
     name="select",
     verb=select,
-    aim="delta",
-    worlds=(Instance,),
-    policies=("select",),
     asks=("delta", "max_pulls"),
     read_task=lambda given, instance: check_search(given, check_arms(instance)),
-    check=lambda policy, channel, instance, delay, task: check_question(policy, channel, instance, delay),
+    refuse_misfits=lambda policy, channel, instance, delay, task: check_question(policy, channel, instance, delay),
     planned=Planned(
         play=partial(play_search, select, lambda world: ("instance", world)),
         bound=lambda policy, *which: policy.question.least_samples(*which),
         wrong="Wrong answers",
     ),
     alike="identify",
-    options=("caption",),
 )
