@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from maskedbandit.cli.parts.results import finished, show
+from maskedbandit.cli.run import draw_finished, show_results
 
 EXAMPLE = "maskedbandit merge results/job-* --out results/quickstart"
 
@@ -17,7 +17,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def do(options: argparse.Namespace) -> None:
     """Merge the folders, and show the summary."""
-    from maskedbandit.lab.experiments.merge import experiment_of, merge
+    from maskedbandit.lab.experiments.table import experiment_of, merge
 
     out = options.out or options.folders[0]
     experiment = experiment_of(options.folders[0])
@@ -25,4 +25,4 @@ def do(options: argparse.Namespace) -> None:
     def note(text: str) -> None:
         print(f"maskedbandit: {text}", file=sys.stderr)
 
-    show(experiment, merge(options.folders, out, note, finished(experiment, out)), out)
+    show_results(experiment, merge(options.folders, out, note, draw_finished(experiment, out)), out)

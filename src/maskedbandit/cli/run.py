@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskedbandit.cli.parts.progress import Progress
-from maskedbandit.cli.parts.results import finished, show
 from maskedbandit.errors import InvalidValue, MaskedBanditError
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from maskedbandit.lab.engine.each_run import Workers
+    from maskedbandit.lab.experiments.experiment import Experiment
     from maskedbandit.lab.experiments.parts import AnySetting
 
 EXAMPLE = (
@@ -89,9 +92,9 @@ def do(options: argparse.Namespace) -> None:
 
         if left:
             progress.note(f"without {protocol}, as their channels take none: {', '.join(left)}")
-        how = advance, progress.note, runs, finished(experiment, out)
+        how = advance, progress.note, runs, draw_finished(experiment, out)
         table = collect(experiment, settings, out, options.resume, executor, *how)
-    show(experiment, table, out)
+    show_results(experiment, table, out)
 
 
 @contextmanager
@@ -112,3 +115,21 @@ def workers(jobs: int | None, cluster: str | None) -> Iterator[Workers]:
         if isinstance(wrong, MaskedBanditError):
             raise
         raise InvalidValue("--cluster", cluster, f"the address of a Dask scheduler ({wrong})") from None
+
+
+def draw_finished(experiment: Experiment, out: Path) -> Callable[[pl.DataFrame], None]:
+    """What is done with a table as it is written: its figure is drawn."""
+    from maskedbandit.lab.experiments.figure import save
+
+    return lambda table: save(experiment.draw(table), out / "figure")
+
+
+def show_results(experiment: Experiment, table: pl.DataFrame, out: Path) -> None:
+    """Print the summary of a table, and where everything is."""
+    from maskedbandit.lab.goals.cells import text
+
+    if experiment.about:
+        print(f"\n{experiment.about}\n")
+    width = shutil.get_terminal_size((80, 24)).columns
+    print(text(experiment.shown.summary(table), experiment.shown.cells, width))
+    print(f"\ntable   {out / 'table.parquet'}\nsummary {out / 'summary.csv'}\nfigure  {out / 'figure.png'}")

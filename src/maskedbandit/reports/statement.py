@@ -86,7 +86,7 @@ def statement_of_experiment(experiment: Experiment, audits: Sequence[Path] = ())
 
 def people(setting: Setting) -> int:
     """How many people there are at most."""
-    return int(setting.asked.get("horizon", PEOPLE))
+    return int(setting.task.get("horizon", PEOPLE))
 
 
 def stated(setting: Setting) -> Promise:

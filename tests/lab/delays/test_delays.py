@@ -430,8 +430,8 @@ def test_files_that_ask_for_no_delay_are_refused(wrong) -> None:
 @pytest.mark.slow
 def test_tables_and_summaries_hold_the_delay(tmp_path) -> None:
     from maskedbandit.lab.experiments.table import collect
+    from maskedbandit.lab.goals.cells import text
     from maskedbandit.lab.goals.regret.rows import cells, summary
-    from maskedbandit.lab.goals.text import text
 
     vary = {"delay": [0, {"name": "geometric", "mean": 9}]}
     experiment = expand("x", "", {**FILE, "runs": 2, "curves": [{}, {"theory": "no_privacy"}], "vary": vary})

@@ -16,9 +16,9 @@ from maskedbandit.cli import main, parser
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.experiments import table
 from maskedbandit.lab.experiments.experiment import read
-from maskedbandit.lab.experiments.merge import merge
 from maskedbandit.lab.experiments.packaged import find
 from maskedbandit.lab.experiments.parts import FOLDER, Parts
+from maskedbandit.lab.experiments.table import merge
 from maskedbandit.lab.goals.columns import together
 from maskedbandit.lab.goals.result import LOSSES
 

@@ -51,7 +51,7 @@ def test_every_curve_takes_the_values_it_has_a_parameter_for(tmp_path) -> None:
     assert found.settings[3].values == {"channel.epsilon": 0.5, "instance.seed": 0}
     assert [s.label for s in found.settings] == ["free"] * 3 + ["distributed"] * 6
     last = found.settings[-1]
-    assert (last.asked, last.runs, last.seed) == ({"horizon": 1000}, 2, 5)
+    assert (last.task, last.runs, last.seed) == ({"horizon": 1000}, 2, 5)
     assert last.policy == mb.policies.SuccessiveElimination(base=4)
     assert last.channel == mb.channels.Distributed(1, noise=mb.noises.Skellam(), grid=Grid(fineness=10))
     assert last.instance == mb.ClippedGaussian(mb.uniform_means("easy", 4, 2), sd=0.1)
@@ -150,7 +150,7 @@ def test_theory_takes_what_it_needs_and_policies_vary_with_the_horizon(tmp_path)
     policies = [s for s in found.settings if isinstance(s, Setting)]
     lines = [s for s in found.settings if isinstance(s, TheoryCurve)]
     assert (len(policies), len(lines)) == (16, 8 + 4)
-    assert {s.asked["horizon"] for s in policies} == {s.asked["horizon"] for s in lines} == {100, 1000}
+    assert {s.task["horizon"] for s in policies} == {s.task["horizon"] for s in lines} == {100, 1000}
     assert [s.values for s in kinds["nobody hides"]] == [
         {"horizon": horizon, "instance.means": name} for horizon in (100, 1000) for name in ("C1", "C3")
     ]

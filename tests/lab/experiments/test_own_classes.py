@@ -14,7 +14,7 @@ import maskedbandit as mb
 from maskedbandit.core import Decision
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.experiments.experiment import read
-from maskedbandit.lab.experiments.fingerprint import fingerprint, parts
+from maskedbandit.lab.experiments.parts import fingerprint, ingredients_of
 from maskedbandit.policies.policy import Policy
 
 GOOD = """
@@ -142,4 +142,4 @@ def test_a_noise_of_one_s_own_counts_too(tmp_path) -> None:
 
     setting = experiment(tmp_path).settings[1]
     mine = replace(setting, channel=replace(setting.channel, noise=Louder()))
-    assert Louder in {type(each) for each in parts(mine)}
+    assert Louder in {type(each) for each in ingredients_of(mine)}

@@ -44,9 +44,9 @@ def together(path: Path, broken: bool, barrier: Any, drawn: Any, done: Any) -> N
     def draw(curve: Any) -> pl.DataFrame:
         barrier.wait(LATE)
         drawn.put(curve.id)
-        return experiment.shown.drawn(curve)
+        return experiment.shown.tabulate_curve(curve)
 
-    shown = replace(experiment.shown, drawn=draw)
+    shown = replace(experiment.shown, tabulate_curve=draw)
     found = table.collect(replace(experiment, shown=shown), experiment.settings, path.parent / "out", resume=True)
     done.put(found["id"].unique(maintain_order=True).to_list())
 

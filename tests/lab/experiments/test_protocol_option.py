@@ -11,7 +11,7 @@ from maskedbandit.backends.secagg import SecAgg
 from maskedbandit.cli import main
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.lab.experiments.experiment import read
-from maskedbandit.lab.experiments.fingerprint import fingerprint
+from maskedbandit.lab.experiments.parts import fingerprint
 from maskedbandit.lab.experiments.protocol_option import over, protocol, takes
 from maskedbandit.lab.experiments.table import collect
 from tests.lab.scripted import in_python

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from maskedbandit.lab.goals.text import text
+from maskedbandit.lab.goals.cells import text
 
 LABELS = ("DP-SE", "a policy with quite a long name, batches that double", "bound")
 

@@ -70,10 +70,10 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.experiments.names import PARTS, TABLES
 from maskedbandit.lab.goals import goal_named, goals
+from maskedbandit.lab.goals.drive import check_arms
 from maskedbandit.lab.goals.goal import Goal, Labels, Shown
 from maskedbandit.lab.goals.setting import PublishedPoint, Setting, TheoryCurve
 from maskedbandit.lab.rehearsal.rehearse import refuse_unrehearsed
-from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.privacy.exact import exact, whole
 from maskedbandit.study.naming import refuse_twice, refuse_unknown, table
 
@@ -213,9 +213,9 @@ def setting(id: str, goal: Goal, curve: dict[str, Any], values: dict[str, Any], 
         if part in PARTS:
             own[part][parameter] = value
     instance = TABLES.made("instance", own["instance"])
-    if "theory" in curve and not isinstance(instance, Instance):
-        raise InvalidValue("instance", instance, "one of arms without contexts, such as Bernoulli([0.9, 0.8])")
-    asked = goal.asked({key: values.get(key, curve.get(key)) for key in goal.asks}, instance)
+    if "theory" in curve:
+        check_arms(instance)
+    task = goal.read_task({key: values.get(key, curve.get(key)) for key in goal.asks}, instance)
     if "theory" in curve:
         if curve["theory"] in goal.bounds and not instance.bits:
             raise InvalidValue("instance", instance, f"one whose rewards are bits, for theory {curve['theory']!r}")
@@ -223,19 +223,19 @@ def setting(id: str, goal: Goal, curve: dict[str, Any], values: dict[str, Any], 
             raise InvalidValue("instance", instance, "one whose users have one reward each, for a curve of theory")
         if instance.moves:
             raise InvalidValue("instance", instance, "one whose means stay, for a curve of theory")
-        if asked.get("delta", 0) >= 0.5:
-            raise InvalidValue("delta", asked["delta"], "below 1/2 for a curve of theory: from there on the bound is 0")
+        if task.get("delta", 0) >= 0.5:
+            raise InvalidValue("delta", task["delta"], "below 1/2 for a curve of theory: from there on the bound is 0")
         channel = TABLES.made("channel", own["channel"]) if "channel" in own else None
         if channel is not None and not hasattr(channel, "epsilon"):
             raise InvalidValue("channel", curve["channel"], f"one with an epsilon, for theory {curve['theory']!r}")
         epsilon = math.inf if channel is None else float(channel.epsilon)
-        return TheoryCurve(id, label_of(curve), curve["theory"], epsilon, instance, asked, values)
+        return TheoryCurve(id, label_of(curve), curve["theory"], epsilon, instance, task, values)
     policy, channel = TABLES.made("policy", own["policy"]), TABLES.made("channel", own["channel"])
-    goal.check(policy, channel, instance, AT_ONCE, asked)
+    goal.check(policy, channel, instance, AT_ONCE, task)
     delay = TABLES.made("delay", values.get("delay", curve.get("delay", 0)))
     refuse_unrehearsed(channel, instance, delay)
     runs = whole("runs", curve.get("runs", 1), 1, 10**7)
-    what = policy, channel, instance, asked
+    what = policy, channel, instance, task
     return Setting(id, label_of(curve), *what, runs, whole("seed", seed, 0), values, delay)
 
 
@@ -252,10 +252,10 @@ def points(
     means = vary.get("instance.means", [table("instance", curve.get("instance")).get("means")])
     refuse_unknown("instance of published", curve["published"], [each for each in means if isinstance(each, str)])
     found: list[PublishedPoint] = []
-    asked = {key: curve.get(key) for key in goal.asks}
+    task = {key: curve.get(key) for key in goal.asks}
     for name, epsilon, samples in rows:
         values = {"instance.means": name, "channel.epsilon": epsilon}
-        found.append(PublishedPoint(f"{prefix}{first + len(found)}", label_of(curve), samples, asked, values))
+        found.append(PublishedPoint(f"{prefix}{first + len(found)}", label_of(curve), samples, task, values))
     return found
 
 

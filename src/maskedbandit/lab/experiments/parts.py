@@ -7,22 +7,35 @@ last. So a run that is resumed redoes exactly what is missing or changed, and pa
 from __future__ import annotations
 
 import hashlib
+import inspect
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
+from types import FunctionType
+from typing import Any
 
 import polars as pl
 
+from maskedbandit.backends.backend import Backend
+from maskedbandit.channels.channel import Channel
+from maskedbandit.core import Kernel
+from maskedbandit.lab.delays.delay import Delay
+from maskedbandit.lab.engine.digest import ingredients, package
 from maskedbandit.lab.engine.each_run import stretches
-from maskedbandit.lab.experiments.fingerprint import fingerprint
 from maskedbandit.lab.files import whole_file
 from maskedbandit.lab.goals.columns import together
 from maskedbandit.lab.goals.setting import PublishedPoint, Setting, TheoryCurve
+from maskedbandit.lab.logs.log import Log
+from maskedbandit.lab.worlds.contexts import Contexts
+from maskedbandit.lab.worlds.instance import Instance
+from maskedbandit.noises.noise import Noise
+from maskedbandit.policies.policy import Policy
 
 FOLDER = "parts"
 AnySetting = Setting | TheoryCurve | PublishedPoint
+MADE_OF = Policy | Channel | Noise | Backend | Instance | Contexts | Log | Delay
 
 
 def write(table: pl.DataFrame, path: Path, about: dict[str, str]) -> None:
@@ -101,3 +114,39 @@ class Parts:
             elif new and path.exists():
                 self.note(f"{path} is damaged and was left out: --resume redoes it")
         return together(tables) if tables else None
+
+
+def fingerprint(setting: AnySetting) -> str:
+    """A name for a setting and all code that it may run: that of the package, and of the setting's own classes.
+
+    How many runs it has does not matter: a run is the same beside any number of others.
+    """
+    kinds = [kind for each in ingredients_of(setting) for kind in type(each).mro()]
+    own = {f"{kind.__module__}.{kind.__qualname__}": code(kind) for kind in kinds}
+    found = [repr(replace(setting, runs=0)).encode(), package().encode(), *(own[name] for name in sorted(own))]
+    return hashlib.sha256(b"\0".join(found)).hexdigest()[:16]
+
+
+def ingredients_of(whole: Any) -> Iterator[Any]:
+    """What a setting is made of, and what that is made of: a channel's noise, its backend."""
+    for each in getattr(whole, "__dict__", {}).values():
+        if isinstance(each, MADE_OF):
+            yield each
+            yield from ingredients_of(each)
+
+
+def code(kind: type) -> bytes:
+    """The file of a class from elsewhere, or what its functions do if it has none, as in a notebook."""
+    if kind.__module__.partition(".")[0] in ("maskedbandit", "builtins", "abc", "typing"):
+        return b""
+    try:
+        source = inspect.getsourcefile(kind)
+        if source is not None and Path(source).is_file():
+            return Path(source).read_bytes()
+    except (TypeError, OSError):  # no file
+        pass
+    functions = [getattr(each, "__func__", each) for each in vars(kind).values()]
+    functions = [each.function if isinstance(each, Kernel) else each for each in functions]
+    functions += [each.fget for each in functions if isinstance(each, property)]
+    found = [ingredients(each, {}) for each in functions if isinstance(each, FunctionType)]
+    return repr(found).encode()

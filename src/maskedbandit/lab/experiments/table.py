@@ -6,7 +6,8 @@ done. Several processes may fill one folder: a run belongs to whoever has its lo
 
 import platform
 import subprocess
-from collections.abc import Callable, Iterable
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -20,8 +21,9 @@ import maskedbandit
 from maskedbandit.errors import InvalidValue, MaskedBanditError, ResultsExist
 from maskedbandit.lab.engine.each_run import MOST, Ended, Interrupted, Workers, stretches
 from maskedbandit.lab.engine.threads import Threads
-from maskedbandit.lab.experiments.experiment import Experiment
+from maskedbandit.lab.experiments.experiment import Experiment, expand
 from maskedbandit.lab.experiments.parts import FOLDER, AnySetting, Parts, write
+from maskedbandit.lab.experiments.protocol_option import over
 from maskedbandit.lab.files import Locks, whole_file
 from maskedbandit.lab.goals.result import LOSSES
 from maskedbandit.lab.goals.setting import PublishedPoint, Setting, TheoryCurve
@@ -176,12 +178,12 @@ def part(
 ) -> pl.DataFrame:
     """The rows of some runs of a setting, or of one that is computed or was published."""
     if isinstance(setting, TheoryCurve | PublishedPoint):
-        found = experiment.shown.drawn(setting)
+        found = experiment.shown.tabulate_curve(setting)
     else:
         some = replace(setting, runs=len(runs))
         found = experiment.goal.run(some, runs_from=runs.start, executor=executor, advance=advance).to_frame()
     named = found.select(pl.lit(setting.id).alias("id"), pl.lit(setting.label).alias("label"), pl.all())
-    values = {key: pl.lit(shown(value)) for key, value in setting.values.items() if key not in setting.asked}
+    values = {key: pl.lit(shown(value)) for key, value in setting.values.items() if key not in setting.task}
     if "delay" in values and isinstance(setting, Setting):
         values["delay"] = pl.lit(str(setting.delay))
     return named.with_columns(**values)
@@ -200,7 +202,7 @@ def check(experiment: Experiment) -> None:
     known = ["regret", "realised_regret", *LOSSES]
     for setting in experiment.settings:
         if experiment.value and isinstance(setting, Setting) and isinstance(setting.instance, Instance):
-            start = setting.policy.init(len(setting.instance.true_means()), setting.asked["horizon"])
+            start = setting.policy.init(len(setting.instance.true_means()), setting.task["horizon"])
             known += [name for name in setting.policy.findings(start) if name not in known]
     for name in experiment.value.values():
         if name not in known:
@@ -212,3 +214,51 @@ def shown(value: Any) -> Any:
     if isinstance(value, dict):
         return ", ".join(str(each) if key == "name" else f"{key} = {shown(each)}" for key, each in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list) else value
+
+
+def experiment_of(folder: Path) -> Experiment:
+    """The experiment whose results a folder holds."""
+    try:
+        about = pl.read_parquet_metadata(folder / "table.parquet")
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        raise InvalidValue("DIR", str(folder), "a folder with a table.parquet, as `run` writes it") from None
+    text = about["experiment"]
+    found = expand(about["name"], text, tomllib.loads(text))
+    return over(found, about["protocol"])[0] if "protocol" in about else found
+
+
+def merge(
+    folders: Sequence[Path],
+    out: Path,
+    note: Callable[[str], object] = print,
+    finish: Callable[[pl.DataFrame], object] = lambda table: None,
+) -> pl.DataFrame:
+    """Copy the parts of all folders to `out`, which may be one of them, and gather them as `run` does.
+
+    A run that several folders hold is taken once. There is a `note` of runs that are in none.
+    """
+    experiment = experiment_of(folders[0])
+    for each in folders[1:]:
+        other = experiment_of(each)
+        if (other.name, other.text, other.protocol) != (experiment.name, experiment.text, experiment.protocol):
+            raise InvalidValue("DIR", str(each), f"a folder with results of the same experiment as {folders[0]}")
+    with opened(out) as locks:
+        results = Results(experiment, out, note, finish)
+        for setting in experiment.settings:
+            for each in folders:
+                copy_parts(Parts.of(setting, each, note), out / FOLDER)
+        table = results.gathered(locks, provenance(experiment))
+        for setting in experiment.settings:
+            left = results.parts[setting.id].missing(range(max(setting.runs, 1)))
+            if left:
+                said = ", ".join(f"{each.start} to {each.stop - 1}" if len(each) > 1 else str(each[0]) for each in left)
+                note(f"runs {said} of {setting.id} are missing: `run --resume` does them")
+    return table
+
+
+def copy_parts(parts: Parts, folder: Path) -> None:
+    """Copy parts to a folder that does not have them."""
+    for _, path in parts.there():
+        if not (folder / path.name).exists():
+            with whole_file(folder / path.name) as file:
+                file.write(path.read_bytes())

@@ -2,9 +2,8 @@
 
 import polars as pl
 
+from maskedbandit.lab.goals.cells import VARIED
 from maskedbandit.lab.goals.result import LOSSES
-
-VARIED = ("policy.", "channel.", "instance.", "delay")  # prefixes of the columns of what may vary
 
 
 def together(parts: list[pl.DataFrame]) -> pl.DataFrame:

@@ -36,16 +36,23 @@ from maskedbandit.study.driver import Driver
 LONGEST = 10**15
 
 
+def check_arms(instance: Any) -> Instance:
+    """The instance, or raise unless it is one of arms."""
+    if not isinstance(instance, Instance):
+        raise InvalidValue("instance", instance, "one of arms without contexts, such as Bernoulli([0.9, 0.8])")
+    return instance
+
+
 def check_compatible(policy: Any, channel: Any, instance: Any, goal: str, delay: Any = AT_ONCE) -> None:
     """Raise unless each object has its type, the policy has this goal, and the channel suits the policy."""
     for name, value, kind, allowed in (
         ("policy", policy, Policy, "a policy, such as UCB1()"),
         ("channel", channel, Channel, "a channel, such as Central()"),
-        ("instance", instance, Instance, "one of arms without contexts, such as Bernoulli([0.9, 0.8])"),
         ("delay", delay, Delay, "a delay, such as Constant(100)"),
     ):
         if not isinstance(value, kind):
             raise InvalidValue(name, value, allowed)
+    check_arms(instance)
     if policy.goal != goal:
         raise InvalidValue("policy", policy, f"a policy whose goal is {goal!r}, not {policy.goal!r}")
     law = channel.carrying(instance.statistics).law()

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from maskedbandit.lab.goals.drive import check_compatible
 from maskedbandit.lab.goals.planned import Planned
 from maskedbandit.lab.goals.result import Result
 from maskedbandit.lab.goals.setting import Setting
+from maskedbandit.lab.worlds.instance import Instance
+from maskedbandit.policies.parts.purposes import purpose_named
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,7 +44,7 @@ class Plotted(NamedTuple):
 class Shown:
     """The tables and figures of a goal: `SHOWN` in the `figure.py` of its folder, which needs the extra `lab`."""
 
-    drawn: Callable[[Any], pl.DataFrame]  # a curve of theory or a published point, as rows like those of runs
+    tabulate_curve: Callable[[Any], pl.DataFrame]  # a curve of theory or a published point, as rows like those of runs
     summary: Callable[[pl.DataFrame], pl.DataFrame]  # one row for each curve and all that varied
     cells: Callable[[dict[str, Any]], dict[str, str]]  # a row of the summary as text, by column heading
     figures: Mapping[str, Callable[[pl.DataFrame, Labels], Figure]]  # the first is the default
@@ -54,16 +57,14 @@ class Goal:
 
     name: str
     verb: Callable[..., Result]  # runs a policy: `simulate`, `identify`, ...
-    aim: str  # the argument of the verb that `compare` is given: "horizon" or "delta"
-    worlds: tuple[type, ...]  # of what it is run on
-    policies: tuple[str, ...]  # the goals of the policies that it runs
     asks: tuple[str, ...]  # keys of an experiment that define the task of a policy
-    asked: Callable[[dict[str, Any], Any], dict[str, Any]]  # their checked values, for an instance
-    check: Callable[[Any, Any, Any, Any, Mapping[str, Any]], None]  # raise if a policy, a channel, an instance, a delay
-    # and more of the task do not fit
+    read_task: Callable[[dict[str, Any], Any], dict[str, Any]]  # their checked values, for an instance
+    worlds: tuple[type, ...] = (Instance,)  # of what it is run on
+    policies: tuple[str, ...] = ()  # the purposes of the policies that it runs, if not its own
+    refuse_misfits: Callable[..., None] | None = None  # in place of `check_compatible`, see `check`
     planned: Planned | None = None  # how studies are planned, if they can be
     alike: str = ""  # the goal whose tables and figures it has, if they are not its own
-    options: tuple[str, ...] = ()  # further keys of an experiment, about the figure
+    options: tuple[str, ...] = ("caption",)  # further keys of an experiment, about the figure
     theories: Collection[str] = ()  # names of its curves of theory
     bounds: Collection[str] = ()  # those that are bounds for rewards that are bits
     publishes: bool = False  # whether a curve may be published points
@@ -74,7 +75,19 @@ class Goal:
         found: Shown = import_module(f"{__package__}.{self.alike or self.name}.figure").SHOWN
         return found
 
+    @property
+    def aim(self) -> str:
+        """The argument of the verb that `compare` is given."""
+        return "delta" if purpose_named((self.policies or (self.name,))[0]).aim == "delta" else "horizon"
+
+    def check(self, policy: Any, channel: Any, instance: Any, delay: Any, task: Mapping[str, Any]) -> None:
+        """Raise unless all of them fit together."""
+        if self.refuse_misfits is None:
+            check_compatible(policy, channel, instance, self.name, delay)
+        else:
+            self.refuse_misfits(policy, channel, instance, delay, task)
+
     def run(self, setting: Setting, **how: Any) -> Result:
         """Run a setting, whose id names the random streams."""
         named = {"runs": setting.runs, "seed": setting.seed, "study": setting.id, "delay": setting.delay}
-        return self.verb(setting.policy, setting.channel, setting.instance, **named, **setting.asked, **how)
+        return self.verb(setting.policy, setting.channel, setting.instance, **named, **setting.task, **how)

@@ -11,15 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.interval import interval
-from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.renyi_divergences import INF
-
-MOST = 10**9  # people in a simulated search
-LOST = 0.001  # runs of a search that may not end
 
 
 class Played(NamedTuple):
@@ -139,12 +134,3 @@ class Planned:
         if self.bound is None or loss.delta > 0 or loss.pure_epsilon == INF:
             return None
         return self.bound(policy, trust, means, aim, float(loss.pure_epsilon))
-
-
-def play_search(verb: Callable[..., Any], refused: Callable[[Instance], Any], *study: Any, **how: Any) -> Played:
-    """Play studies that end by themselves; `refused` is the name and the value of what makes them too long."""
-    found = verb(*study, max_pulls=MOST, **how)
-    if np.mean(~found.stopped) > LOST:
-        name, value = refused(found.instance)
-        raise InvalidValue(name, value, f"one that fewer than {MOST:.0e} people can show")
-    return Played(found.samples.astype(float), found.pulls, 1 - float(found.correct.mean()))

@@ -21,7 +21,7 @@ class Setting:
     policy: Policy
     channel: Channel
     instance: Instance | Contexts | Log
-    asked: dict[str, Any]  # the task of the policy; its keys depend on the goal
+    task: dict[str, Any]  # the task of the policy; its keys depend on the goal
     runs: int
     seed: int
     values: dict[str, Any]  # what varies, by its key
@@ -37,7 +37,7 @@ class TheoryCurve:
     theory: str
     epsilon: float
     instance: Instance
-    asked: dict[str, Any]
+    task: dict[str, Any]
     values: dict[str, Any]
     runs: int = 0
 
@@ -49,6 +49,6 @@ class PublishedPoint:
     id: str
     label: str
     samples: float
-    asked: dict[str, Any]
+    task: dict[str, Any]
     values: dict[str, Any]
     runs: int = 0

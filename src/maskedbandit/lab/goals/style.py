@@ -1,11 +1,14 @@
 """How curves look in all figures, which panels there are, and where curves are labelled."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import count, cycle
+from textwrap import fill
 from typing import Any
 
 import numpy as np
 import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 # Okabe and Ito's colours: they can be distinguished with any colour vision
 # seven lines for eight colours: no combination is repeated before the 57th curve
@@ -14,6 +17,7 @@ COLOURS = ("#000000", "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#E
 THEORY = "#777777"
 THIN = ((0, (4, 3)), (0, (1, 2)), (0, (8, 2, 1, 2)), (0, (12, 3)))
 TEXT_STAYS_TEXT: Any = {"svg.hashsalt": "maskedbandit", "svg.fonttype": "none", "pdf.fonttype": 42}
+CHARACTERS = 16  # of a caption, per inch
 PLAIN: dict[str, Any] = {"parse_math": False}  # what a user wrote is text, also between dollars
 
 
@@ -45,6 +49,21 @@ def looks(labels: list[str], drawn: list[str]) -> dict[str, Any]:
 def panels(table: pl.DataFrame, name: str | None) -> list[Any]:
     """The values of an axis, in the order of the table; None for all of a table without one."""
     return table[name].drop_nulls().unique(maintain_order=True).to_list() if name else [None]
+
+
+def figure_of_panels(many: int, title: str, captions: Sequence[str]) -> tuple[Figure, list[Axes]]:
+    """A figure of so many panels in at most two columns, with captions below, and its panels."""
+    across = min(2, many)
+    down = -(-many // across)
+    text = "\n".join(fill(line, CHARACTERS * (1 + 6 * across)) for line in captions)
+    size = 1 + 6 * across, 0.4 + 4 * down + 0.16 * (text.count("\n") + 1)
+    figure = Figure(figsize=size, layout="constrained")
+    plots = figure.subplots(down, across, squeeze=False).ravel().tolist()
+    for unused in plots[many:]:
+        unused.set_axis_off()
+    figure.suptitle(title, x=0.01, ha="left", fontsize="medium", **PLAIN)
+    figure.supxlabel(text, x=0.01, ha="left", fontsize="small", **PLAIN)
+    return figure, plots[:many]
 
 
 def at(table: pl.DataFrame, name: str | None, value: Any) -> pl.DataFrame:

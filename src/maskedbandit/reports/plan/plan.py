@@ -22,7 +22,8 @@ from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.checks import number
 from maskedbandit.errors import InvalidValue, UnknownName
-from maskedbandit.lab.goals.planned import MOST, Forecast, Planned, Row
+from maskedbandit.lab.goals.planned import Forecast, Planned, Row
+from maskedbandit.lab.goals.search import MOST
 from maskedbandit.policies import room
 from maskedbandit.policies.parts.purposes import purpose_named
 from maskedbandit.policies.parts.selection import Above, Top
@@ -31,7 +32,6 @@ from maskedbandit.privacy.exact import whole
 from maskedbandit.reports.plan.compiled_ahead import compiled_ahead
 from maskedbandit.reports.plan.forecast import forecast, planned_goal, waits
 from maskedbandit.reports.plan.means import described_by, hardest, question_of
-from maskedbandit.reports.plan.table import table_lines
 from maskedbandit.theory.bounds import positive
 
 TRUST: dict[str, Callable[[float, float], Channel]] = {
@@ -231,33 +231,48 @@ def _row(asked: Question, trust: str, runs: int, advance: Callable[[], object]) 
         "difference": (1e-4, 1 - asked.baseline),
         "epsilon": (LEAST_EPSILON, MOST_EPSILON),
     }[name]
-    best: Row | None = None
-    for guess in _halving(least, most):
-        tried: dict[str, Any] = {name: round(guess.at) if name == "people" else guess.at}
-        row = replace(asked, **tried).under(trust, runs, advance)
-        guess.enough = asked.enough(row.expected)
-        best = row if guess.enough else best
-    if best is None:
+
+    def row_at(guess: float) -> Row:
+        tried: dict[str, Any] = {name: round(guess) if name == "people" else guess}
+        return replace(asked, **tried).under(trust, runs, advance)
+
+    best = row_at(most)
+    if not asked.enough(best.expected):
         tried_most = f"{most:.0e} people are" if name == "people" else f"{AN[name]} of {most:g} is"
         more = "difference" if name == "people" else "people"
         raise InvalidValue(more, getattr(asked, more), f"more: under {trust} trust not even {tried_most} enough")
+    for _ in range(STEPS):
+        guess = math.sqrt(least * most)
+        row = row_at(guess)
+        if asked.enough(row.expected):
+            best, most = row, guess
+        else:
+            least = guess
     return best
 
 
-class _Guess:
-    """A value that is tried, and whether it was enough."""
-
-    def __init__(self, at: float) -> None:
-        self.at, self.enough = at, True
-
-
-def _halving(least: float, most: float) -> Iterator[_Guess]:
-    """The largest value, and then those that halve the range in which the smallest that is enough lies."""
-    guess = _Guess(most)
-    yield guess
-    if not guess.enough:
+def table_lines(planned: Planned, rows: Sequence[Row], runs: int, late: int) -> Iterator[str]:
+    """The table, and what its numbers are; `late` is how many people come until an outcome is there."""
+    heads = [(each.head, each.width) for each in planned.columns]
+    cells = [[(each.cell(row, runs), each.width) for each in planned.columns] for row in rows]
+    for line in (heads, *cells):
+        yield " ".join(text.ljust(-width) if width < 0 else text.rjust(width) for text, width in line)
+    if planned.unbounded:
+        yield planned.unbounded
+    elif without := [row.trust for row in rows if row.bound is None]:
+        yield f"Under {' and '.join(without)} trust nothing is known to be the least: proofs are of an ε without a δ."
+    if not planned.delayed:
+        yield (
+            f"{runs} simulated studies each; {late:,} people come while the outcomes of a phase are awaited: they have "
+            "no place and do not count."
+        )
         return
-    for _ in range(STEPS):
-        guess = _Guess(math.sqrt(least * most))
-        yield guess
-        least, most = (least, guess.at) if guess.enough else (guess.at, most)
+    what = planned.curve.name
+    found = [(getattr(row.expected, f"{what}_error"), getattr(row.expected, what)) for row in rows]
+    error = max((error / mean for error, mean in found if mean > 0), default=0.0)
+    yield (
+        f"{runs} simulated studies each; standard errors of the {what} are at most {error:.1%}. "
+        f"Outcomes are {late:,} people late."
+    )
+    if len({row.floor for row in rows}) == 1 and (floor := rows[0].floor) > 0:
+        yield f"Of the regret {floor:,.0f} are theirs: no policy knows anything before the first outcome is there."

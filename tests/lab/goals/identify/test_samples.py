@@ -13,13 +13,13 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.experiments import table
 from maskedbandit.lab.experiments.experiment import Experiment, read
+from maskedbandit.lab.goals.cells import text
 from maskedbandit.lab.goals.goal import Labels
 from maskedbandit.lab.goals.identify import figure as stopping
 from maskedbandit.lab.goals.identify import rows as samples
-from maskedbandit.lab.goals.identify.identify import Found, bound
+from maskedbandit.lab.goals.identify.identify import Found
 from maskedbandit.lab.goals.setting import Setting, TheoryCurve
 from maskedbandit.lab.goals.style import PLAIN
-from maskedbandit.lab.goals.text import text
 from maskedbandit.lab.worlds.named_means import named_means
 
 TEXT = """
@@ -75,8 +75,8 @@ def test_a_goal_has_keys_of_its_own(tmp_path) -> None:
     lines = [s for s in found.settings if isinstance(s, TheoryCurve)]
     assert (len(settings), len(lines)) == (4 + 8, 8)
     assert (found.goal.name, found.figure, found.caption) == ("identify", "samples", "What there is to say of it.")
-    assert settings[0].asked == {"delta": 0.1, "max_pulls": 5000}
-    assert {s.asked["delta"] for s in found.settings} == {0.1, 0.01}
+    assert settings[0].task == {"delta": 0.1, "max_pulls": 5000}
+    assert {s.task["delta"] for s in found.settings} == {0.1, 0.01}
 
 
 @pytest.mark.parametrize(
@@ -217,9 +217,9 @@ def test_the_bound_is_that_of_the_trust_model() -> None:
         (mb.channels.Central(1, noise=mb.noises.DiscreteGaussian()), "no_privacy", np.inf),
     ):
         expected = mb.theory.least_samples(name, means, 0.1, epsilon)
-        assert bound(found(channel, mb.Bernoulli(means))) == expected
+        assert found(channel, mb.Bernoulli(means)).bound == expected
     unknown = found(mb.channels.Raw(), mb.Beta([1, 2], [2, 1]))
-    assert bound(unknown) is None
+    assert unknown.bound is None
     named = unknown.to_frame().with_columns(id=pl.lit("x"), label=pl.lit("x"))
     assert samples.summary(named)["ratio"].to_list() == [None]
 

@@ -4,20 +4,16 @@ Bands are confidence intervals. Where no run was wrong an open triangle that poi
 interval, and the curve ends before it.
 """
 
-import math
-from textwrap import fill
-
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from maskedbandit.lab.goals.answer.rows import cells, drawn, summary
+from maskedbandit.lab.goals.answer.rows import cells, summary, tabulate_curve
 from maskedbandit.lab.goals.columns import axes
 from maskedbandit.lab.goals.goal import UNLABELLED, Labels, Plotted, Shown
 from maskedbandit.lab.goals.interval import LEVEL
-from maskedbandit.lab.goals.style import PLAIN, at, looks, name_ends, panels
+from maskedbandit.lab.goals.style import PLAIN, at, figure_of_panels, looks, name_ends, panels
 
-CHARACTERS = 16  # of a caption, per inch
 LEAST = 1e-4  # the axis of shares goes no lower
 
 
@@ -28,21 +24,13 @@ def wrong(table: pl.DataFrame, labels: Labels = UNLABELLED) -> Figure:
     others = [pl.format(", {} {}", pl.lit(name.split(".")[-1]), name) for name in varied[1:]]
     table = table.with_columns(pl.concat_str("label", *(pl.coalesce(other, pl.lit("")) for other in others)))
     shown = panels(table, down)
-    across = min(2, len(shown))
-    lines = [fill(line, CHARACTERS * (1 + 6 * across)) for line in (*labels.caption.strip().splitlines(), note(table))]
-    text = "\n".join(lines)
-    size = 1 + 6 * across, 0.4 + 4 * math.ceil(len(shown) / across) + 0.16 * (text.count("\n") + 1)
-    figure = Figure(figsize=size, layout="constrained")
-    plots = figure.subplots(math.ceil(len(shown) / across), across, squeeze=False).ravel()
-    for axes_left in plots[len(shown) :]:
-        axes_left.set_axis_off()
-    for axes_of, value in zip(plots, shown, strict=False):
+    captions = *labels.caption.strip().splitlines(), note(table)
+    figure, plots = figure_of_panels(len(shown), labels.title, captions)
+    for axes_of, value in zip(plots, shown, strict=True):
         curves = plot(axes_of, at(table, down, value))
         name_ends(axes_of, curves.ends, curves.look)
         named = "" if down is None else f"{down.split('.')[-1]} {value}".removeprefix("means ")
         axes_of.set_title(named.replace("epsilon", "ε ="), **PLAIN)
-    figure.suptitle(labels.title, x=0.01, ha="left", fontsize="medium", **PLAIN)
-    figure.supxlabel(text, x=0.01, ha="left", fontsize="small", **PLAIN)
     return figure
 
 
@@ -89,4 +77,4 @@ def plot(axes_of: Axes, table: pl.DataFrame) -> Plotted:
     return Plotted(note(table), 3.0, look, ends)
 
 
-SHOWN = Shown(drawn, summary, cells, {"wrong": wrong}, plot)
+SHOWN = Shown(tabulate_curve, summary, cells, {"wrong": wrong}, plot)

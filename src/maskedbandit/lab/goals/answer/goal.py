@@ -4,9 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.answer.answer import answer, bound
-from maskedbandit.lab.goals.drive import LONGEST, check_compatible
+from maskedbandit.lab.goals.drive import LONGEST, check_arms
 from maskedbandit.lab.goals.goal import Goal
 from maskedbandit.lab.goals.identify.identify import best_arm
 from maskedbandit.lab.goals.interval import LEVEL
@@ -28,11 +27,9 @@ from maskedbandit.theory.bounds import INFORMATION
 from maskedbandit.theory.wrong_answers import least_wrong
 
 
-def asked(given: dict[str, Any], instance: Any) -> dict[str, Any]:
+def read_task(given: dict[str, Any], instance: Any) -> dict[str, Any]:
     """The number of users; raises unless the instance has a single best arm."""
-    if not isinstance(instance, Instance):
-        raise InvalidValue("instance", instance, "one of arms without contexts, such as Bernoulli([0.9, 0.8])")
-    best_arm(instance)
+    best_arm(check_arms(instance))
     return {"horizon": whole("horizon", given["horizon"], len(instance.true_means()), LONGEST)}
 
 
@@ -60,12 +57,8 @@ COLUMNS = (
 GOAL = Goal(
     name="answer",
     verb=answer,
-    aim="horizon",
-    worlds=(Instance,),
-    policies=("answer",),
     asks=("horizon",),
-    asked=asked,
-    check=lambda policy, channel, world, delay, asked: check_compatible(policy, channel, world, "answer", delay),
+    read_task=read_task,
     planned=Planned(
         play=play,
         columns=COLUMNS,
@@ -78,7 +71,6 @@ GOAL = Goal(
         finish=", as it waits for the outcomes of each phase: who comes meanwhile has no place",
         wrong="Wrong answers",
     ),
-    options=("caption",),
     theories=tuple(INFORMATION),
     bounds=tuple(INFORMATION),
 )

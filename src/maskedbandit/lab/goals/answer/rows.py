@@ -11,9 +11,9 @@ from maskedbandit.lab.goals.setting import TheoryCurve
 from maskedbandit.theory.wrong_answers import least_wrong
 
 
-def drawn(curve: TheoryCurve) -> pl.DataFrame:
+def tabulate_curve(curve: TheoryCurve) -> pl.DataFrame:
     """A point of a curve of theory, in the same form as a run."""
-    horizon = curve.asked["horizon"]
+    horizon = curve.task["horizon"]
     return pl.DataFrame(
         {
             "trust": "theory",

@@ -7,9 +7,7 @@ varies (no privacy has no epsilon) is horizontal. A dotted line marks the epsilo
 Where nothing varies there are boxes of stopping times: what runs needed until they stopped, one box for each curve.
 """
 
-import math
 from itertools import cycle
-from textwrap import fill
 from typing import Any
 
 import polars as pl
@@ -18,10 +16,8 @@ from matplotlib.figure import Figure
 
 from maskedbandit.lab.goals.columns import axes
 from maskedbandit.lab.goals.goal import UNLABELLED, Labels, Plotted, Shown
-from maskedbandit.lab.goals.identify.rows import cells, drawn, summary
-from maskedbandit.lab.goals.style import PLAIN, THEORY, at, lines_of_labels, looks, name_ends, panels
-
-CHARACTERS = 16  # of a caption, per inch
+from maskedbandit.lab.goals.identify.rows import cells, summary, tabulate_curve
+from maskedbandit.lab.goals.style import PLAIN, THEORY, at, figure_of_panels, lines_of_labels, looks, name_ends, panels
 
 
 def samples(table: pl.DataFrame, labels: Labels = UNLABELLED) -> Figure:
@@ -50,15 +46,9 @@ def stopping(table: pl.DataFrame, column: str, ylabel: str, said: Labels) -> Fig
     for label, mark in zip(marks, cycle("x+*1"), strict=False):
         look[label] |= {"marker": mark, "linestyle": "none", "clip_on": False}
     shown = panels(table, down)
-    across = min(2, len(shown))
-    words = *said.caption.strip().splitlines(), key(rows, table, column)
-    text = "\n".join(fill(line, CHARACTERS * (1 + 6 * across)) for line in words)
-    size = 1 + 6 * across, 0.4 + 4 * math.ceil(len(shown) / across) + 0.16 * (text.count("\n") + 1)
-    figure = Figure(figsize=size, layout="constrained")
-    plots = figure.subplots(math.ceil(len(shown) / across), across, squeeze=False).ravel()
-    for plot in plots[len(shown) :]:
-        plot.set_axis_off()
-    for plot, instance in zip(plots, shown, strict=False):
+    captions = *said.caption.strip().splitlines(), key(rows, table, column)
+    figure, plots = figure_of_panels(len(shown), said.title, captions)
+    for plot, instance in zip(plots, shown, strict=True):
         ends = panel(plot, at(rows, down, instance), column, against, look)
         if against != "delta":
             regimes(plot, at(table, down, instance))
@@ -66,8 +56,6 @@ def stopping(table: pl.DataFrame, column: str, ylabel: str, said: Labels) -> Fig
         plot.set_ylabel(ylabel, **PLAIN)
         plot.set_xlabel("ε" if against != "delta" else "δ", **PLAIN)
         name_ends(plot, ends, look)
-    figure.suptitle(said.title, x=0.01, ha="left", fontsize="medium", **PLAIN)
-    figure.supxlabel(text, x=0.01, ha="left", fontsize="small", **PLAIN)
     return figure
 
 
@@ -154,4 +142,4 @@ def boxes(plot: Axes, table: pl.DataFrame) -> Plotted:
     return Plotted(note, 0.7 + 0.4 * len(labels))
 
 
-SHOWN = Shown(drawn, summary, cells, {"samples": samples, "cost": cost}, boxes)
+SHOWN = Shown(tabulate_curve, summary, cells, {"samples": samples, "cost": cost}, boxes)

@@ -1,14 +1,7 @@
-"""Best-arm identification with a fixed probability of error: how many users a policy needs until it stops.
-
-Every user counts: also those of arms that were dropped, those of a cohort that was open when the policy stopped, and
-those who were served while it waited for late rewards. A run that does not stop before `max_pulls` users, a limit that
-its policy does not know, is cut off there and reported as not stopped. Leaving such runs out of a mean would bias it
-towards the fast ones.
-"""
+"""Best-arm identification with a fixed probability of error: how many users a policy needs until it stops."""
 
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any, ClassVar, Unpack
+from typing import ClassVar, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -16,24 +9,12 @@ import numpy.typing as npt
 from maskedbandit import theory
 from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.goals.drive import LONGEST, check_compatible, drive
-from maskedbandit.lab.goals.result import ArmResult, Outcome, private_bound, who
+from maskedbandit.lab.goals.drive import check_compatible
 from maskedbandit.lab.goals.runs import ReleaseOptions, Runs
-from maskedbandit.lab.goals.tidy import Block
+from maskedbandit.lab.goals.search import Searched, search
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.policy import Policy
-from maskedbandit.privacy.exact import whole
 from maskedbandit.theory.transport import SAME
-
-LEAST = 1e-100  # of delta; thresholds and their logarithms stay far from the limits of floats
-
-
-def probability(name: str, value: Any) -> float:
-    """Check a real number of at least LEAST and below 1; returns a float."""
-    real = isinstance(value, Real) and not isinstance(value, bool)
-    if not real or not LEAST <= value < 1 or float(value) == 1:
-        raise InvalidValue(name, value, f"a number of at least {LEAST:g} and below 1")
-    return float(value)
 
 
 def best_arm(instance: Instance) -> int:
@@ -48,53 +29,21 @@ def best_arm(instance: Instance) -> int:
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Found(ArmResult):
+class Found(Searched):
     """The result of `identify`: one row per run."""
 
     goal: ClassVar[str] = "identify"
 
-    delta: float
-    max_pulls: int
-    samples: npt.NDArray[np.int64]  # [runs] users until the policy stopped; `max_pulls` if it did not
     answer: npt.NDArray[np.int64]  # [runs] the arm it stopped with; -1 if it did not stop
-    correct: npt.NDArray[np.bool_]  # [runs] whether that is the best arm
-    stopped: npt.NDArray[np.bool_]  # [runs]
 
-    def outcome(self) -> Outcome:
-        """Samples until it stopped."""
-        return Outcome("samples", self.samples, cut=int(np.count_nonzero(~self.stopped)))
+    @property
+    def answers(self) -> npt.NDArray[np.int64]:
+        """The arms, by their numbers."""
+        return self.answer
 
-    def blocks(self) -> list[Block]:
-        """One row for each run.
-
-        `bound` is the lower bound on the mean samples of every policy with the same loss and probability of error.
-        """
-        return [
-            {
-                **who(self),
-                "delta": self.delta,
-                "max_pulls": self.max_pulls,
-                "bound": bound(self),
-                "run": self.runs_from + np.arange(self.samples.size),
-                "samples": self.samples.astype(float),
-                "answer": self.answer,
-                "correct": self.correct,
-                "stopped": self.stopped,
-                "releases": self.releases,
-                **self.findings,
-            }
-        ]
-
-
-def bound(found: Found) -> float | None:
-    """The lower bound of a run's trust model; known for bits alone, and where means stay.
-
-    For delta >= 1/2 there is none: guessing may suffice.
-    """
-    if not found.instance.bits or found.instance.moves:
-        return None
-    name, epsilon = private_bound(found)
-    return theory.least_samples(name, found.instance.true_means().tolist(), found.delta, epsilon) or None
+    def least_samples(self, name: str, means: list[float], epsilon: float) -> float:
+        """The lower bound on mean samples of a trust model."""
+        return theory.least_samples(name, means, self.delta, epsilon)
 
 
 def identify(
@@ -120,16 +69,7 @@ def identify(
     """
     given = Runs(runs, seed, **how)
     check_compatible(policy, channel, instance, "identify", given.delay)
-    delta, best = probability("delta", delta), best_arm(instance)
-    max_pulls = whole("max_pulls", max_pulls, len(instance.true_means()), LONGEST)
-    found = drive(policy, channel.carrying(instance.statistics), instance, delta, [max_pulls], given)
+    best = best_arm(instance)
+    found, fields = search(policy, channel, instance, delta, max_pulls, given)
     answer = np.where(found.stopped, found.answer, -1)
-    return Found(
-        **found.shared,
-        delta=delta,
-        max_pulls=max_pulls,
-        samples=found.users,
-        answer=answer,
-        correct=answer == best,
-        stopped=found.stopped,
-    )
+    return Found(**fields, answer=answer, correct=answer == best)

@@ -15,7 +15,7 @@ from maskedbandit.lab.goals.result import LOSSES
 from maskedbandit.lab.goals.setting import PublishedPoint, TheoryCurve
 
 
-def drawn(curve: TheoryCurve | PublishedPoint) -> pl.DataFrame:
+def tabulate_curve(curve: TheoryCurve | PublishedPoint) -> pl.DataFrame:
     """A point of a curve of theory, in the same form as a run; below the epsilon `critical`, privacy costs samples.
 
     A published point becomes a row in the same way.
@@ -27,9 +27,7 @@ def drawn(curve: TheoryCurve | PublishedPoint) -> pl.DataFrame:
             "sees": "",
             **dict.fromkeys(LOSSES, curve.values["channel.epsilon"]),
         }
-        return pl.DataFrame(
-            {**names, **curve.asked, "run": pl.Series([None], dtype=pl.Int64), "samples": curve.samples}
-        )
+        return pl.DataFrame({**names, **curve.task, "run": pl.Series([None], dtype=pl.Int64), "samples": curve.samples})
     means = curve.instance.true_means().tolist()
     free = curve.theory in theory.WITHOUT_EPSILON
     return pl.DataFrame(
@@ -38,9 +36,9 @@ def drawn(curve: TheoryCurve | PublishedPoint) -> pl.DataFrame:
             "policy": curve.theory,
             "sees": "lower bound",
             **dict.fromkeys(LOSSES, curve.epsilon),
-            **curve.asked,
+            **curve.task,
             "run": pl.Series([None], dtype=pl.Int64),
-            "samples": theory.least_samples(curve.theory, means, curve.asked["delta"], curve.epsilon),
+            "samples": theory.least_samples(curve.theory, means, curve.task["delta"], curve.epsilon),
             "critical": pl.Series([None if free else theory.critical_epsilon(curve.theory, means)], dtype=pl.Float64),
         }
     )

@@ -5,6 +5,7 @@ their own. Curves of theory are thin and grey. Bands are standard errors over in
 """
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -19,7 +20,7 @@ from maskedbandit import theory
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.columns import axes, observed
 from maskedbandit.lab.goals.goal import UNLABELLED, Labels, Plotted, Shown
-from maskedbandit.lab.goals.regret.rows import cells, drawn, summary
+from maskedbandit.lab.goals.regret.rows import cells, summary, tabulate_curve
 from maskedbandit.lab.goals.style import PLAIN, at, looks, name_ends, panels
 
 TITLES = {"delay": "delay, in users", "instance.every": "users between changes"}
@@ -84,22 +85,39 @@ def curves(table: pl.DataFrame, ylabel: str, errors: float, said: Labels, agains
     labels = table["label"].unique(maintain_order=True).to_list()
     drawn = table.filter(pl.col("trust") == "theory")["label"].unique(maintain_order=True).to_list()
     look = looks(labels, drawn)
-    rows, columns = panels(table, down), panels(table, across)
-    figure = Figure(figsize=(1.5 + 5.5 * len(columns), 0.4 + 4 * len(rows)), layout="constrained")
-    plots = figure.subplots(len(rows), len(columns), sharey="row", squeeze=False)
-    for line, row in zip(plots, rows, strict=True):
+
+    def draw(plot: Any, shown: pl.DataFrame) -> dict[str, float]:
+        return panel(plot, shown, labels, look, errors, against)
+
+    return grid(table, down, across, draw, look, ylabel, said.title)
+
+
+def grid(
+    rows: pl.DataFrame,
+    down: str | None,
+    across: str | None,
+    draw: Callable[[Any, pl.DataFrame], dict[str, float]],
+    look: dict[str, Any],
+    ylabel: str,
+    title: str,
+) -> Figure:
+    """A figure with a panel for each pair of values, and a common scale in each line; `draw` returns ends of curves."""
+    heights, widths = panels(rows, down), panels(rows, across)
+    figure = Figure(figsize=(1.5 + 5.5 * len(widths), 0.4 + 4 * len(heights)), layout="constrained")
+    plots = figure.subplots(len(heights), len(widths), sharey="row", squeeze=False)
+    for line, height in zip(plots, heights, strict=True):
         line[0].set_ylabel(ylabel, **PLAIN)
         ends: list[dict[str, float]] = []
-        for plot, column in zip(line, columns, strict=True):
-            ends.append(panel(plot, at(at(table, down, row), across, column), labels, look, errors, against))
-            named = ([] if row is None else [f"{row}"]) + ([] if column is None else [f"ε = {column}"])
+        for plot, width in zip(line, widths, strict=True):
+            ends.append(draw(plot, at(at(rows, down, height), across, width)))
+            named = ([] if height is None else [f"{height}"]) + ([] if width is None else [f"ε = {width}"])
             plot.set_title(", ".join(named), **PLAIN)
-        seen = [curve.get_ydata().min() for plot in line for curve in plot.lines]
+        seen = [least for plot in line for curve in plot.lines if (least := min(curve.get_ydata())) > 0]
         if seen:  # otherwise no policy has regret: all arms are equal
             line[0].set_ylim(bottom=0.7 * min(seen))
         for plot, each in zip(line, ends, strict=True):  # once the common scale of all panels is known
             name_ends(plot, each, look)
-    figure.suptitle(said.title, x=0.01, ha="left", fontsize="medium", **PLAIN)
+    figure.suptitle(title, x=0.01, ha="left", fontsize="medium", **PLAIN)
     return figure
 
 
@@ -160,28 +178,14 @@ def varied(table: pl.DataFrame, labels: Labels = UNLABELLED) -> Figure:
     across = next((name for name in names if name.endswith(".epsilon")), None)
     down = next((name for name in names if name not in (across, against)), None)
     look = looks(rows["label"].unique(maintain_order=True).to_list(), [])
-    heights, widths = panels(rows, down), panels(rows, across)
-    figure = Figure(figsize=(1.5 + 5.5 * len(widths), 0.4 + 4 * len(heights)), layout="constrained")
-    plots = figure.subplots(len(heights), len(widths), sharey="row", squeeze=False)
-    for line, height in zip(plots, heights, strict=True):
-        line[0].set_ylabel("cumulative pseudo-regret", **PLAIN)
-        ends: list[dict[str, float]] = []
-        for plot, width in zip(line, widths, strict=True):
-            ends.append(varied_panel(plot, at(at(rows, down, height), across, width), against, look))
-            named = ([] if height is None else [f"{height}"]) + ([] if width is None else [f"ε = {width}"])
-            plot.set_title(", ".join(named), **PLAIN)
-            plot.set_xlabel(TITLES.get(against, against.rpartition(".")[2]), **PLAIN)
-        seen = [mean for mean in at(rows, down, height)["mean"] if mean > 0]
-        line[0].set_ylim(bottom=0.7 * min(seen, default=1.0))
-        for plot, each in zip(line, ends, strict=True):  # once the common scale of all panels is known
-            name_ends(plot, each, look)
-    figure.suptitle(labels.title, x=0.01, ha="left", fontsize="medium", **PLAIN)
+    draw = partial(varied_panel, against=against, look=look)
+    figure = grid(rows, down, across, draw, look, "cumulative pseudo-regret", labels.title)
     key = "Lines are means of runs" + (", dotted ones the largest run." if len(look) <= FEW else ".")
     figure.supxlabel(key, x=0.01, ha="left", fontsize="small", **PLAIN)
     return figure
 
 
-def varied_panel(plot: Any, rows: pl.DataFrame, against: str, look: dict[str, Any]) -> dict[str, float]:
+def varied_panel(plot: Any, rows: pl.DataFrame, *, against: str, look: dict[str, Any]) -> dict[str, float]:
     """Draw one panel; returns the ends of its curves."""
     ends: dict[str, float] = {}
     values = rows[against].unique().sort().to_list()
@@ -198,6 +202,7 @@ def varied_panel(plot: Any, rows: pl.DataFrame, against: str, look: dict[str, An
             plot.plot(x, mine["worst"].to_numpy(), color=colour, linestyle=":", linewidth=1)
         ends[label] = float(mean[-1])
     plot.set(yscale="log", xlim=(values[0], values[-1]))
+    plot.set_xlabel(TITLES.get(against, against.rpartition(".")[2]), **PLAIN)
     plot.grid(which="major", alpha=0.3)
     plot.spines[["top", "right"]].set_visible(False)
     return ends
@@ -271,4 +276,4 @@ def shade(mean: float, base: float) -> float:
 
 
 FIGURES = {"regret": regret, "average": average, "value": values, "league": league, "varied": varied}
-SHOWN = Shown(drawn, summary, cells, FIGURES, plot)
+SHOWN = Shown(tabulate_curve, summary, cells, FIGURES, plot)

@@ -16,12 +16,12 @@ from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.privacy.exact import whole
 
 
-def asked(given: dict[str, Any], instance: Any) -> dict[str, Any]:
+def read_task(given: dict[str, Any], instance: Any) -> dict[str, Any]:
     """The horizon."""
     return {"horizon": whole("horizon", given["horizon"], 1, LONGEST)}
 
 
-def check(policy: Any, channel: Any, instance: Any, delay: Any, asked: Any) -> None:
+def refuse_misfits(policy: Any, channel: Any, instance: Any, delay: Any, task: Any) -> None:
     """Raise unless a contextual policy has contexts, and any other policy arms without contexts."""
     if isinstance(policy, ContextualPolicy):
         context_play.check_compatible(policy, channel, instance, delay)
@@ -39,12 +39,11 @@ def play(policy: Any, channel: Any, world: Instance, people: int, **how: Any) ->
 GOAL = Goal(
     name="regret",
     verb=simulate,
-    aim="horizon",
     worlds=(Instance, Contexts),
     policies=("regret", "contextual"),
     asks=("horizon",),
-    asked=asked,
-    check=check,
+    read_task=read_task,
+    refuse_misfits=refuse_misfits,
     planned=Planned(
         play=play,
         columns=(*FIRST, MOST_PEOPLE, DAYS, *LOST_REWARDS, WRONG),

@@ -11,9 +11,9 @@ from maskedbandit.lab.goals.result import LOSSES
 from maskedbandit.lab.goals.setting import TheoryCurve
 
 
-def drawn(curve: TheoryCurve) -> pl.DataFrame:
+def tabulate_curve(curve: TheoryCurve) -> pl.DataFrame:
     """A curve of theory as rows without a run, of the same form as those of a simulation."""
-    horizon = curve.asked["horizon"]
+    horizon = curve.task["horizon"]
     marks = checkpoints(horizon)
     regret = theory.curve(curve.theory, curve.instance.true_means().tolist(), marks, curve.epsilon)
     return pl.DataFrame(

@@ -102,9 +102,9 @@ def privacy(plot: Any, rows: pl.DataFrame, varied: list[str]) -> None:
     name_ends(plot, ends, look)
 
 
-def no_theory(curve: TheoryCurve | PublishedPoint) -> Any:
+def refuse_theory(curve: TheoryCurve | PublishedPoint) -> Any:
     """Raise: there are no curves of theory for a log."""
     raise InvalidValue("curve", curve.label, "a curve of a policy: there are no curves of theory for a log")
 
 
-SHOWN = Shown(no_theory, summary, cells, {"delays": rates, "privacy": partial(rates, kind="privacy")}, points)
+SHOWN = Shown(refuse_theory, summary, cells, {"delays": rates, "privacy": partial(rates, kind="privacy")}, points)

@@ -10,19 +10,17 @@ from maskedbandit.lab.goals.replay.replay import replay
 from maskedbandit.lab.logs.log import Log
 
 
-def check(policy: Any, channel: Any, log: Any, delay: Any, asked: Mapping[str, Any]) -> None:
+def refuse_misfits(policy: Any, channel: Any, log: Any, delay: Any, task: Mapping[str, Any]) -> None:
     """Raise unless the policy can choose by what the log says."""
-    context_play.check_compatible(policy, channel, LogContexts(log, asked.get("context", "user")), delay)
+    context_play.check_compatible(policy, channel, LogContexts(log, task.get("context", "user")), delay)
 
 
 GOAL = Goal(
     name="replay",
     verb=replay,
-    aim="horizon",
     worlds=(Log,),
     policies=("contextual",),
     asks=("context",),
-    asked=lambda given, log: {"context": given["context"] if given["context"] is not None else "user"},
-    check=check,
-    options=("caption",),
+    read_task=lambda given, log: {"context": given["context"] if given["context"] is not None else "user"},
+    refuse_misfits=refuse_misfits,
 )

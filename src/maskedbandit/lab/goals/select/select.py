@@ -1,7 +1,7 @@
 """All arms of a kind with a fixed probability of error: how many users a policy needs until it stops.
 
-Users are counted, and runs are cut off, as in identify.py. An answer is right if it is right in every arm. The policy
-says which arms are asked for: the m best, or those above a threshold.
+An answer is right if it is right in every arm. The policy says which arms are asked for: the m best, or those above a
+threshold.
 """
 
 from dataclasses import dataclass
@@ -13,14 +13,11 @@ import numpy.typing as npt
 from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE
-from maskedbandit.lab.goals.drive import LONGEST, check_compatible, drive
-from maskedbandit.lab.goals.identify.identify import probability
-from maskedbandit.lab.goals.result import ArmResult, Outcome, private_bound, who
+from maskedbandit.lab.goals.drive import check_compatible
 from maskedbandit.lab.goals.runs import ReleaseOptions, Runs
-from maskedbandit.lab.goals.tidy import Block
+from maskedbandit.lab.goals.search import Searched, search
 from maskedbandit.lab.worlds.instance import Floats, Instance
 from maskedbandit.policies.parts.selection import Above, Selection
-from maskedbandit.privacy.exact import whole
 
 
 def check_question(policy: Any, channel: Any, instance: Any, delay: Any = AT_ONCE) -> None:
@@ -39,53 +36,22 @@ def asked(instance: Instance) -> Floats:
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Selected(ArmResult):
+class Selected(Searched):
     """The result of `select`: one row per run."""
 
     goal: ClassVar[str] = "select"
 
     policy: Selection
-    delta: float
-    max_pulls: int
-    samples: npt.NDArray[np.int64]  # [runs] users until the policy stopped; `max_pulls` if it did not
     answer: npt.NDArray[np.bool_]  # [runs, k] whether it named the arm; no arm if it did not stop
-    correct: npt.NDArray[np.bool_]  # [runs] whether it stopped, and its answer is right in every arm
-    stopped: npt.NDArray[np.bool_]  # [runs]
 
-    def outcome(self) -> Outcome:
-        """Samples until it stopped."""
-        return Outcome("samples", self.samples, cut=int(np.count_nonzero(~self.stopped)))
+    @property
+    def answers(self) -> npt.NDArray[np.str_]:
+        """The numbers of the arms that it named."""
+        return np.array([" ".join(map(str, np.flatnonzero(named))) for named in self.answer])
 
-    def blocks(self) -> list[Block]:
-        """One row for each run.
-
-        `answer` names arms by their numbers, and `bound` is the lower bound on the mean samples of every policy with
-        the same question, loss and probability of error.
-        """
-        return [
-            {
-                **who(self),
-                "delta": self.delta,
-                "max_pulls": self.max_pulls,
-                "bound": bound(self),
-                "run": self.runs_from + np.arange(self.samples.size),
-                "samples": self.samples.astype(float),
-                "answer": np.array([" ".join(map(str, np.flatnonzero(named))) for named in self.answer]),
-                "correct": self.correct,
-                "stopped": self.stopped,
-                "releases": self.releases,
-                **self.findings,
-            }
-        ]
-
-
-def bound(found: Selected) -> float | None:
-    """The lower bound of a run's trust model; known for bits alone, and where means stay."""
-    if not found.instance.bits or found.instance.moves:
-        return None
-    name, epsilon = private_bound(found)
-    means = found.instance.true_means().tolist()
-    return found.policy.question.least_samples(name, means, found.delta, epsilon) or None
+    def least_samples(self, name: str, means: list[float], epsilon: float) -> float:
+        """The lower bound on mean samples of a trust model."""
+        return self.policy.question.least_samples(name, means, self.delta, epsilon)
 
 
 def select(
@@ -111,16 +77,6 @@ def select(
     """
     given = Runs(runs, seed, **how)
     check_question(policy, channel, instance, given.delay)
-    delta = probability("delta", delta)
-    max_pulls = whole("max_pulls", max_pulls, len(instance.true_means()), LONGEST)
-    found = drive(policy, channel.carrying(instance.statistics), instance, delta, [max_pulls], given)
+    found, fields = search(policy, channel, instance, delta, max_pulls, given)
     answer = found.selected & found.stopped[:, None]
-    return Selected(
-        **found.shared,
-        delta=delta,
-        max_pulls=max_pulls,
-        samples=found.users,
-        answer=answer,
-        correct=policy.question.right(asked(instance), answer) & found.stopped,
-        stopped=found.stopped,
-    )
+    return Selected(**fields, answer=answer, correct=policy.question.right(asked(instance), answer) & found.stopped)
