@@ -5,7 +5,7 @@ from typing import Any
 
 from maskedbandit.checks import number
 from maskedbandit.errors import InvalidValue
-from maskedbandit.policies.parts.purposes import purpose_named
+from maskedbandit.policies.parts.purposes import find_purpose
 from maskedbandit.privacy.exact import whole
 
 MOST_PEOPLE = 10**12
@@ -17,7 +17,7 @@ def people_of(table: Mapping[str, Any], goal: str) -> int | None:
     >>> people_of({"people": 1000}, "regret"), people_of({"delta": 0.1}, "identify")
     (1000, None)
     """
-    if purpose_named(goal).aim == "delta":
+    if find_purpose(goal).aim == "delta":
         if "people" in table:
             raise InvalidValue("people", table["people"], "left out: this policy stops by itself, see delta")
         return None
