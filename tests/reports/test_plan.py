@@ -12,8 +12,8 @@ import maskedbandit as mb
 from maskedbandit.cli import main
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.lab.delays.constant import Constant
-from maskedbandit.policies.parts.purposes import purpose_named
-from maskedbandit.reports.plan.forecast import planned_goal
+from maskedbandit.policies.parts.purposes import find_purpose
+from maskedbandit.reports.plan.forecast import find_planned
 from maskedbandit.reports.plan.plan import TRUST, Plan, Question, plan
 from maskedbandit.theory.samples import least_samples
 
@@ -139,17 +139,17 @@ def test_no_bound_is_stated_where_none_is_proved(capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize("goal", ["identify", "answer", "select", "regret"])
 def test_a_bound_is_stated_of_a_pure_loss_and_never_on_regret(goal: str) -> None:
     policy = mb.policies.TopArms(m=1) if goal == "select" else Question(goal=goal, people=1000).played
-    aim = 1000 if purpose_named(goal).aim == "people" else 0.05
+    aim = 1000 if find_purpose(goal).aim == "people" else 0.05
     noises: dict[str, mb.Channel] = {
         "gaussian": mb.channels.Central(epsilon=1, noise=mb.noises.DiscreteGaussian()),
         "skellam": mb.channels.Distributed(epsilon=1, noise=mb.noises.Skellam()),
     }
     for trust, channel in {**{each: made(1.0, 1e-6) for each, made in TRUST.items()}, **noises}.items():
-        bound = planned_goal(goal).prove_least(policy, "central", [0.5, 0.3], aim, channel.loss(100))
+        bound = find_planned(goal).prove_least(policy, "central", [0.5, 0.3], aim, channel.loss(100))
         assert (bound is not None) == (goal != "regret" and trust not in ("shuffled", *noises)), trust
     later = 2 * mb.channels.Central(epsilon=0.5).loss(100)  # the same person twice
     if goal == "identify":
-        assert planned_goal(goal).prove_least(policy, "central", [0.5, 0.3], aim, later) == least_samples(
+        assert find_planned(goal).prove_least(policy, "central", [0.5, 0.3], aim, later) == least_samples(
             "central", [0.5, 0.3], aim, 1.0
         )
 

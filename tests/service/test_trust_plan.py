@@ -13,7 +13,7 @@ from maskedbandit.cli.parts.computed import computed
 from maskedbandit.cli.parts.forecast import in_words
 from maskedbandit.cli.parts.trust_plan import TrustPlan, cells, main, question
 from maskedbandit.errors import InvalidValue, StorageFailed
-from maskedbandit.lab.goals import goals
+from maskedbandit.lab.goals import list_goals
 from maskedbandit.lab.goals.planned import Forecast, Row
 from maskedbandit.reports.plan.plan import TRUST
 from maskedbandit.study.protocol import Protocol
@@ -57,7 +57,7 @@ def test_a_forecast_says_how_often_answers_are_wrong(changes: dict[str, object])
 @pytest.mark.slow
 @pytest.mark.parametrize("changes", [{}, SEARCH, ANSWER, SELECT])
 def test_a_plan_has_a_row_for_each_trust_model(monkeypatch: pytest.MonkeyPatch, changes: dict[str, object]) -> None:
-    monkeypatch.setattr(trust_plan, "PART", goals()[of(**changes).policy.goal].planned.runs // 20)
+    monkeypatch.setattr(trust_plan, "PART", list_goals()[of(**changes).policy.goal].planned.runs // 20)
     rows = main({"protocol": of(**changes).text, "baseline": 0.1, "difference": 0.6, "per_day": 500.0})
     assert [each["Trust"] for each in rows] == list(TRUST)
     assert len({tuple(each) for each in rows}) == 1  # the same columns

@@ -20,13 +20,13 @@ def do(options: argparse.Namespace) -> None:
     """List what experiments can name, and what experiments there are."""
     from maskedbandit import backends, channels, noises, policies
     from maskedbandit.lab.experiments.packaged import STUDIES, described, folder
-    from maskedbandit.policies.parts.purposes import purpose_named, purposes
+    from maskedbandit.policies.parts.purposes import find_purpose, list_purposes
 
     width = max(60, shutil.get_terminal_size((80, 24)).columns)
-    rows: dict[str, list[tuple[str, str]]] = {each.heading: [] for each in purposes().values()}
+    rows: dict[str, list[tuple[str, str]]] = {each.heading: [] for each in list_purposes().values()}
     for room in (policies.room, channels.room, noises.room, backends.room):
         for name, about in room.about():
-            heading = purpose_named(room[name].goal).heading if room is policies.room else room.kind
+            heading = find_purpose(room[name].goal).heading if room is policies.room else room.kind
             rows.setdefault(heading, []).append((name, about))
     for heading, each in rows.items():
         print(f"{heading}:", *(line(name, about, width) for name, about in each), sep="\n")

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.purposes import Purpose, purpose_named
+from maskedbandit.policies.parts.purposes import Purpose, find_purpose
 from maskedbandit.privacy.loss import Loss
 
 
@@ -41,7 +41,7 @@ class Policy(ABC):
     @property
     def purpose(self) -> Purpose:
         """What it is for."""
-        return purpose_named(self.goal)
+        return find_purpose(self.goal)
 
     def needs(self, law: Law) -> str:
         """What a channel with noise of this distribution lacks for the policy; empty if it will do.

@@ -6,7 +6,7 @@ from typing import Any
 
 from maskedbandit.checks import number
 from maskedbandit.errors import InvalidValue
-from maskedbandit.policies.parts.purposes import purpose_named
+from maskedbandit.policies.parts.purposes import find_purpose
 from maskedbandit.privacy.exact import exact, whole
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.study.naming import checked_name, refuse_number_texts, refuse_unknown
@@ -55,7 +55,7 @@ def read_people(table: Mapping[str, Any], goal: str) -> int | None:
     >>> read_people({"people": 1000}, "regret"), read_people({"delta": 0.1}, "identify")
     (1000, None)
     """
-    if purpose_named(goal).aim == "delta":
+    if find_purpose(goal).aim == "delta":
         if "people" in table:
             raise InvalidValue("people", table["people"], "left out: this policy stops by itself, see delta")
         return None

@@ -15,7 +15,7 @@ from maskedbandit.cli.parts.forecast import foreseen, in_words
 from maskedbandit.cli.parts.trust_plan import cells, question
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.lab import goals
-from maskedbandit.policies.parts.purposes import purposes
+from maskedbandit.policies.parts.purposes import list_purposes
 from maskedbandit.reports.plan.plan import plan
 from maskedbandit.study.protocol import Protocol
 from tests.guides import DOCS, block
@@ -27,8 +27,8 @@ EXPERIMENT = re.findall(r"^```toml\n(.*?)^```$", (DOCS / PAGE).read_text(), re.M
 
 def forget() -> None:
     """What was listed without the goal, or with it."""
-    purposes.cache_clear()
-    goals.goals.cache_clear()
+    list_purposes.cache_clear()
+    goals.list_goals.cache_clear()
     vars(policies.room).pop("modules", None)
     for name in [each for each in sys.modules if re.match(r"maskedbandit\.(policies|lab\.goals)\.worst\b", each)]:
         del sys.modules[name]
@@ -109,6 +109,6 @@ def test_a_live_study_is_forecast() -> None:
 def test_without_its_folders_nothing_knows_it() -> None:
     """Negative control."""
     with pytest.raises(UnknownName):
-        goals.goal_named("worst")
+        goals.find_goal("worst")
     with pytest.raises(UnknownName):
         plan(goal="worst", people=200)

@@ -15,7 +15,7 @@ from maskedbandit.cli.parts.computed import answer, computed
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.planned import Forecast
 from maskedbandit.policies.parts.selection import Selection
-from maskedbandit.reports.plan.forecast import forecast, planned_goal, waits
+from maskedbandit.reports.plan.forecast import find_planned, forecast, waits
 from maskedbandit.reports.plan.means import hardest
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import UNITS
@@ -52,7 +52,7 @@ def day(now: datetime, days: float) -> str:
 
 def in_words(protocol: Protocol, found: Forecast, per_day: float, now: datetime) -> list[tuple[str, str]]:
     """A forecast for a page: terms, and what is said of each."""
-    window, planned = protocol.reward.window / UNITS["day"], planned_goal(protocol.policy.goal)
+    window, planned = protocol.reward.window / UNITS["day"], find_planned(protocol.policy.goal)
     phases = waits(protocol.policy, protocol.channel, protocol.k, int(protocol.people or 0))
     ends, late = (day(now, people / per_day + phases * window) for people in (found.people, found.people_most))
     finish, search = f"about {ends}{planned.finish.format(late=late)}", list[tuple[str, str]]()

@@ -69,7 +69,7 @@ from maskedbandit import theory
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.experiments.names import PARTS, TABLES
-from maskedbandit.lab.goals import goal_named, goals
+from maskedbandit.lab.goals import find_goal, list_goals
 from maskedbandit.lab.goals.drive import check_arms
 from maskedbandit.lab.goals.goal import Goal, Labels, Shown
 from maskedbandit.lab.goals.setting import PublishedPoint, Setting, TheoryCurve
@@ -122,7 +122,7 @@ def read(path: Path) -> Experiment:
 
 def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
     """All settings: every curve with every combination of the values that it takes."""
-    goal = goal_named(data.get("goal", "regret"))
+    goal = find_goal(data.get("goal", "regret"))
     refuse_keys("key", data, (*FILE, *goal.asks, *goal.options), goal)
     given = data.get("curves")
     if not isinstance(given, list) or not given:
@@ -176,7 +176,7 @@ def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
 def refuse_keys(kind: str, given: dict[str, Any], known: tuple[str, ...], goal: Goal) -> None:
     """Every key is read for this goal."""
     for key in given:
-        others = [repr(other.name) for other in goals().values() if key in (*other.asks, *other.options)]
+        others = [repr(other.name) for other in list_goals().values() if key in (*other.asks, *other.options)]
         if key not in known and others:
             said = f"left out: it goes with goal = {' or '.join(others)}, and this is {goal.name!r}"
             raise InvalidValue(kind, key, said)

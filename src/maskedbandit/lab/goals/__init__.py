@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 @cache
-def goals() -> dict[str, Goal]:
+def list_goals() -> dict[str, Goal]:
     """Every goal, by the name of its folder."""
     found = sorted(each.name for each in iter_modules(__path__) if each.ispkg)
     return {name: import_module(f"{__name__}.{name}.goal").GOAL for name in found}
 
 
-def goal_named(name: object) -> Goal:
+def find_goal(name: object) -> Goal:
     """The goal that a file names."""
-    if not isinstance(name, str) or name not in goals():
-        raise UnknownName("goal", str(name), goals())
-    return goals()[name]
+    if not isinstance(name, str) or name not in list_goals():
+        raise UnknownName("goal", str(name), list_goals())
+    return list_goals()[name]

@@ -12,7 +12,7 @@ from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine.each_run import Workers
 from maskedbandit.lab.engine.threads import Threads
-from maskedbandit.lab.goals import goals
+from maskedbandit.lab.goals import list_goals
 from maskedbandit.lab.goals.cells import Cells, table
 from maskedbandit.lab.goals.goal import Goal
 from maskedbandit.lab.goals.result import Result
@@ -106,7 +106,7 @@ def compare(
     elif (horizon is None) == (delta is None):
         raise InvalidValue("horizon and delta", (horizon, delta), "one of them: serve so many users, or search")
     aim, value = ("horizon", horizon) if delta is None else ("delta", delta)
-    goal = goal_of(named, instance, aim)
+    goal = choose_goal(named, instance, aim)
     pairs = {pair(p, c, named, carried): (named[p], carried[c]) for p in named for c in carried}
     for policy, channel in pairs.values():  # all of them before the first is run
         goal.check(policy, channel, instance, delay, more)
@@ -115,9 +115,9 @@ def compare(
     return Comparison({label: goal.verb(*parts, instance, **how) for label, parts in pairs.items()})
 
 
-def goal_of(policies: Mapping[str, Policy], instance: Any, aim: str) -> Goal:
+def choose_goal(policies: Mapping[str, Policy], instance: Any, aim: str) -> Goal:
     """The goal of these policies on an instance; if they differ, that of the first which can be given the aim."""
-    could = [each for each in goals().values() if each.aim == aim and isinstance(instance, each.worlds)]
+    could = [each for each in list_goals().values() if each.aim == aim and isinstance(instance, each.worlds)]
     known = {name: each for each in could for name in each.policies or (each.name,)}
     for policy in policies.values():
         if policy.goal in known:

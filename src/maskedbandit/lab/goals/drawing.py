@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.files import whole_file
-from maskedbandit.lab.goals import goal_named
+from maskedbandit.lab.goals import find_goal
 from maskedbandit.lab.goals.style import PLAIN, TEXT_STAYS_TEXT, name_ends
 
 WIDTHS = {1: 3.4, 2: 7.0}  # inches
@@ -28,7 +28,7 @@ def draw(goal: str, table: pl.DataFrame, columns: int, axes: Any, file: str | Pa
         own = axes is None
         if own:
             axes = pyplot.figure(figsize=(WIDTHS[columns], 3), layout="constrained").subplots()
-        found = goal_named(goal).shown.plot(axes, labelled(table))
+        found = find_goal(goal).shown.plot(axes, labelled(table))
         figure = axes.figure
         if own:
             figure.set_figheight(found.height + (ENTRY * len(found.look) if columns == 1 else 0))

@@ -12,7 +12,7 @@ from maskedbandit.lab.goals.planned import Planned
 from maskedbandit.lab.goals.result import Result
 from maskedbandit.lab.goals.setting import Setting
 from maskedbandit.lab.worlds.instance import Instance
-from maskedbandit.policies.parts.purposes import purpose_named
+from maskedbandit.policies.parts.purposes import find_purpose
 
 if TYPE_CHECKING:
     import polars as pl
@@ -78,7 +78,7 @@ class Goal:
     @property
     def aim(self) -> str:
         """The argument of the verb that `compare` is given."""
-        return "delta" if purpose_named((self.policies or (self.name,))[0]).aim == "delta" else "horizon"
+        return "delta" if find_purpose((self.policies or (self.name,))[0]).aim == "delta" else "horizon"
 
     def check(self, policy: Any, channel: Any, instance: Any, delay: Any, task: Mapping[str, Any]) -> None:
         """Raise unless all of them fit together."""

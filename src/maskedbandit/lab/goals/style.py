@@ -51,7 +51,7 @@ def panels(table: pl.DataFrame, name: str | None) -> list[Any]:
     return table[name].drop_nulls().unique(maintain_order=True).to_list() if name else [None]
 
 
-def figure_of_panels(many: int, title: str, captions: Sequence[str]) -> tuple[Figure, list[Axes]]:
+def make_panels(many: int, title: str, captions: Sequence[str]) -> tuple[Figure, list[Axes]]:
     """A figure of so many panels in at most two columns, with captions below, and its panels."""
     across = min(2, many)
     down = -(-many // across)

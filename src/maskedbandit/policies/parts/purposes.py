@@ -26,7 +26,7 @@ class Purpose:
 
 
 @cache
-def purposes() -> dict[str, Purpose]:
+def list_purposes() -> dict[str, Purpose]:
     """Every purpose, by the name of its folder, in the order of lists."""
     package = import_module("maskedbandit.policies")
     names = sorted(each.name for each in iter_modules(package.__path__) if each.ispkg and each.name != "parts")
@@ -34,9 +34,9 @@ def purposes() -> dict[str, Purpose]:
     return dict(sorted(found.items(), key=lambda each: each[1].rank))
 
 
-def purpose_named(goal: str) -> Purpose:
+def find_purpose(goal: str) -> Purpose:
     """That of a goal."""
-    found = purposes()
+    found = list_purposes()
     if goal not in found:
         raise UnknownName("goal", goal, found)
     return found[goal]

@@ -13,7 +13,7 @@ import numpy as np
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.planned import PEOPLE
 from maskedbandit.lab.goals.style import looks, name_ends
-from maskedbandit.reports.plan.forecast import planned_goal
+from maskedbandit.reports.plan.forecast import find_planned
 from maskedbandit.reports.plan.plan import Question, plan
 
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
@@ -28,7 +28,7 @@ def save(question: Question, trust: Sequence[str], runs: int | None, path: Path)
     import matplotlib.pyplot as plt
 
     difference = question.difference if question.difference is not None else 0.05
-    what = PEOPLE if question.unknown == "people" else planned_goal(question.goal).curve
+    what = PEOPLE if question.unknown == "people" else find_planned(question.goal).curve
     curves: dict[str, list[tuple[float, float, float, float, float]]] = {each: [] for each in trust}
     for epsilon in EPSILONS:
         asked = replace(question, difference=difference, epsilon=epsilon)

@@ -11,7 +11,7 @@ import numpy as np
 from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import UnknownName
 from maskedbandit.lab.delays.constant import AT_ONCE, Constant
-from maskedbandit.lab.goals import goals
+from maskedbandit.lab.goals import list_goals
 from maskedbandit.lab.goals.planned import Forecast, Planned
 from maskedbandit.lab.worlds.bernoulli import Bernoulli
 from maskedbandit.law import Law
@@ -19,9 +19,9 @@ from maskedbandit.policies.parts.fixed_phases import FixedPhases
 from maskedbandit.policies.policy import Policy
 
 
-def planned_goal(name: str) -> Planned:
+def find_planned(name: str) -> Planned:
     """How studies with this goal are planned."""
-    known = {each.name: each.planned for each in goals().values() if each.planned is not None}
+    known = {each.name: each.planned for each in list_goals().values() if each.planned is not None}
     if name not in known:
         raise UnknownName("goal", name, known)
     return known[name]
@@ -58,7 +58,7 @@ def forecast(
     >>> found.people, round(found.equal), 0 < found.regret < found.equal
     (10000.0, 1000, True)
     """
-    planned, world = planned_goal(policy.goal), Bernoulli(list(means))
+    planned, world = find_planned(policy.goal), Bernoulli(list(means))
     runs = planned.runs if runs is None else runs
     late = Constant(delay) if planned.delayed else AT_ONCE
     people, pulls, wrong, at_most = planned.play(

@@ -25,12 +25,12 @@ from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.lab.goals.planned import Forecast, Planned, Row
 from maskedbandit.lab.goals.search import MOST
 from maskedbandit.policies import room
-from maskedbandit.policies.parts.purposes import purpose_named
+from maskedbandit.policies.parts.purposes import find_purpose
 from maskedbandit.policies.parts.selection import Above, Top
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.exact import whole
 from maskedbandit.reports.plan.compiled_ahead import compiled_ahead
-from maskedbandit.reports.plan.forecast import forecast, planned_goal, waits
+from maskedbandit.reports.plan.forecast import find_planned, forecast, waits
 from maskedbandit.reports.plan.means import described_by, hardest, question_of
 from maskedbandit.theory.bounds import positive
 
@@ -108,14 +108,14 @@ class Question:
     @property
     def planned(self) -> Planned:
         """How its goal is planned."""
-        return planned_goal(self.goal)
+        return find_planned(self.goal)
 
     @property
     def played(self) -> Policy:
         """The policy, by default one for live studies."""
         if self.policy is not None:
             return self.policy
-        if not (live := purpose_named(self.goal).live):
+        if not (live := find_purpose(self.goal).live):
             raise InvalidValue("policy", None, f"given if the goal is {self.goal}: it says which arms are asked for")
         found: Policy = room[live]()
         return found
@@ -123,7 +123,7 @@ class Question:
     @property
     def searches(self) -> bool:
         """Whether a study ends by itself."""
-        return purpose_named(self.goal).aim == "delta"
+        return find_purpose(self.goal).aim == "delta"
 
     @property
     def unknown(self) -> str | None:

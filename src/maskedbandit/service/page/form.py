@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from maskedbandit.errors import InvalidValue, UnknownName
-from maskedbandit.policies.parts.purposes import purposes
+from maskedbandit.policies.parts.purposes import list_purposes
 
 EXAMPLE = {
     "name": "newsletter",
@@ -24,7 +24,7 @@ EXAMPLE = {
     "budget": "1",
     "period": "90 days",
 }
-KNOWN = {goal: each for goal, each in purposes().items() if each.live}  # goals with a policy for live studies
+KNOWN = {goal: each for goal, each in list_purposes().items() if each.live}  # goals with a policy for live studies
 CHOICES = {goal: each.choice for goal, each in KNOWN.items() if each.choice}
 
 

@@ -12,7 +12,7 @@ from maskedbandit.lab.goals.answer.rows import cells, summary, tabulate_curve
 from maskedbandit.lab.goals.columns import axes
 from maskedbandit.lab.goals.goal import UNLABELLED, Labels, Plotted, Shown
 from maskedbandit.lab.goals.interval import LEVEL
-from maskedbandit.lab.goals.style import PLAIN, at, figure_of_panels, looks, name_ends, panels
+from maskedbandit.lab.goals.style import PLAIN, at, looks, make_panels, name_ends, panels
 
 LEAST = 1e-4  # the axis of shares goes no lower
 
@@ -25,7 +25,7 @@ def wrong(table: pl.DataFrame, labels: Labels = UNLABELLED) -> Figure:
     table = table.with_columns(pl.concat_str("label", *(pl.coalesce(other, pl.lit("")) for other in others)))
     shown = panels(table, down)
     captions = *labels.caption.strip().splitlines(), note(table)
-    figure, plots = figure_of_panels(len(shown), labels.title, captions)
+    figure, plots = make_panels(len(shown), labels.title, captions)
     for axes_of, value in zip(plots, shown, strict=True):
         curves = plot(axes_of, at(table, down, value))
         name_ends(axes_of, curves.ends, curves.look)

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from maskedbandit.lab.goals.columns import axes
 from maskedbandit.lab.goals.goal import UNLABELLED, Labels, Plotted, Shown
 from maskedbandit.lab.goals.identify.rows import cells, summary, tabulate_curve
-from maskedbandit.lab.goals.style import PLAIN, THEORY, at, figure_of_panels, lines_of_labels, looks, name_ends, panels
+from maskedbandit.lab.goals.style import PLAIN, THEORY, at, lines_of_labels, looks, make_panels, name_ends, panels
 
 
 def samples(table: pl.DataFrame, labels: Labels = UNLABELLED) -> Figure:
@@ -47,7 +47,7 @@ def stopping(table: pl.DataFrame, column: str, ylabel: str, said: Labels) -> Fig
         look[label] |= {"marker": mark, "linestyle": "none", "clip_on": False}
     shown = panels(table, down)
     captions = *said.caption.strip().splitlines(), key(rows, table, column)
-    figure, plots = figure_of_panels(len(shown), said.title, captions)
+    figure, plots = make_panels(len(shown), said.title, captions)
     for plot, instance in zip(plots, shown, strict=True):
         ends = panel(plot, at(rows, down, instance), column, against, look)
         if against != "delta":
