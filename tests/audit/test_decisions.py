@@ -23,8 +23,8 @@ from maskedbandit.law import Law, steps
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO, Loss
-from maskedbandit.reports.audit.bounds import seen_epsilon
-from maskedbandit.reports.audit.runs import Table, Twin, beginnings, play, sound
+from maskedbandit.reports.audit.runs import Table, Twin, play, sound
+from tests.audit.events import beginnings, seen_epsilon
 from tests.audit.twins import keep_rewards
 from tests.golden import MULTI_ARMED, channel_for
 from tests.thrift import thrifty

@@ -22,12 +22,13 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.reports.audit.audit import Control, How, Part, Promise
-from maskedbandit.reports.audit.bounds import choose, excess, largest_ratio, seen_epsilon, shown, trade_off
+from maskedbandit.reports.audit.bounds import choose, excess, largest_ratio, shown, trade_off
 from maskedbandit.reports.audit.exact import exact_part, fitting
 from maskedbandit.reports.audit.figure import promised_curve
 from maskedbandit.reports.audit.policies import BROKEN, decisions_part, run_part
 from maskedbandit.reports.audit.sampled import enough, live_part
 from maskedbandit.reports.audit.targets import audit_channel, described, of_channel, together
+from tests.audit.events import seen_epsilon
 from tests.reports.broken_channels import AllHonest, HalfNoise, PromisesMuch
 from tests.statistics import ALPHA, at_most
 

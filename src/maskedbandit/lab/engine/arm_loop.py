@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from maskedbandit.core import TOGETHER, Kernel, large_kernel, lean_kernel
+from maskedbandit.core import TOGETHER, Integers, Kernel, large_kernel, lean_kernel
 from maskedbandit.lab.delays.delay import Delays
-from maskedbandit.lab.engine.account import marked
 from maskedbandit.lab.engine.books import Books, blank, is_whole, sent
+from maskedbandit.lab.engine.checkpoints import marked
 from maskedbandit.lab.engine.compiler import bind_hooks, checked
 from maskedbandit.lab.engine.deck import Progress, best_released, placed
 from maskedbandit.lab.engine.in_flight import first_due, pop
@@ -91,7 +91,7 @@ def loop(
     delay: Delays,
     horizon: int,
     serve: bool,
-    marks: npt.NDArray[np.int64],
+    marks: Integers,
     out: Out,
     keys: npt.NDArray[np.uint64],
     of_rewards: np.random.Generator,
@@ -251,7 +251,7 @@ def whole_run(
     delay: Delays,
     horizon: int,
     serve: bool,
-    marks: npt.NDArray[np.int64],
+    marks: Integers,
     out: Out,
     keys: npt.NDArray[np.uint64],
     of_rewards: np.random.Generator,

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel, real
+from maskedbandit.core import Floats, Integers
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
@@ -26,12 +26,12 @@ NAMES = ("ask", "tell", "due", "direction", "arrived")
 class Finished(NamedTuple):
     """The result of a run; the arrays are those of its `Progress`."""
 
-    counts: npt.NDArray[np.int64]
-    totals: npt.NDArray[np.float64]
-    tallies: npt.NDArray[np.float64]
-    regret: npt.NDArray[np.float64]
-    reward: npt.NDArray[np.float64]
-    pulls: npt.NDArray[np.int64]
+    counts: Integers
+    totals: Floats
+    tallies: Floats
+    regret: Floats
+    reward: Floats
+    pulls: Integers
     loss: Loss
     findings: dict[str, float]
 
@@ -131,6 +131,6 @@ def worst(rows: Iterable[Finished]) -> Loss:
     return loss
 
 
-def gathered(rows: Sequence[Finished]) -> dict[str, npt.NDArray[np.float64]]:
+def gathered(rows: Sequence[Finished]) -> dict[str, Floats]:
     """What the last states of the runs say."""
     return {name: np.array([row.findings[name] for row in rows]) for name in rows[0].findings}

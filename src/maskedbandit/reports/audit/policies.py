@@ -13,12 +13,13 @@ from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.channels.response import Response
 from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.channels.split_and_mix import SplitAndMix
+from maskedbandit.core import Floats
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.regret.simulate import simulate
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO
 from maskedbandit.reports.audit.audit import USUAL, Control, How, Part, above
-from maskedbandit.reports.audit.bounds import Law, Views, trade_off
+from maskedbandit.reports.audit.bounds import Views, trade_off
 from maskedbandit.reports.audit.exact import (
     NOISY,
     Pair,
@@ -114,7 +115,7 @@ def run_part(policy: Policy, channel: Channel) -> tuple[Part | None, str]:
             shown = {name: shown_by(each, promise) for name, each in twins.items()}
             controls = [Control(name, each, above(each, promise, "exact")) for name, each in shown.items()]
         users *= 4
-    curve: Law = trade_off(*pair)
+    curve: Floats = trade_off(*pair)
     return (
         Part(
             f"a run of {users // 4:,} people, one of them turned over",

@@ -4,16 +4,15 @@ The engine's own loop plays them, as Python. A broken twin of it calls other fun
 that the loop calls, by name, and returns what is called in their place.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel
-from maskedbandit.core import Decision, kernel
+from maskedbandit.core import Decision, Floats, Integers, kernel
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine.arm_loop import loop
@@ -52,7 +51,7 @@ class Table(Instance):
     bits = True
     moves = True  # users are told apart, so they are dealt one by one
 
-    def true_means(self) -> npt.NDArray[np.float64]:
+    def true_means(self) -> Floats:
         return np.array([1.0] + [0.0] * (len(self.rows[0]) - 1))
 
     def parameters(self) -> TableParameters:
@@ -93,7 +92,7 @@ def run_loop(
     world: Any,
     delay: Delay,
     serve: bool,
-    marks: npt.NDArray[np.int64],
+    marks: Integers,
     out: Out,
     streams: Sequence[Any],
     hooks: Hooks,
@@ -168,11 +167,3 @@ def play(
     state = policy.init(k, aim(policy, horizon))
     assert run_loop(state, channel, table, delay, True, marks, out, streams, hooks, twin) == DONE
     return Play(decisions, starts, tuple(table.arms.tolist()), sums, draws[0], int(out.releases[0]), released)
-
-
-def beginnings(runs: Sequence[tuple[int, ...]]) -> Counter[Hashable]:
-    """How often each beginning of a sequence of arms occurred: the events of an audit."""
-    found: Counter[Hashable] = Counter({None: len(runs)})
-    for served in runs:
-        found.update(served[:t] for t in range(1, len(served) + 1))
-    return found

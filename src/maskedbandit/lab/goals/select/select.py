@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from maskedbandit.channels.channel import Channel
+from maskedbandit.core import Floats
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
@@ -18,7 +19,7 @@ from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.drive import LONGEST, check_compatible, drive
 from maskedbandit.lab.goals.identify.identify import probability
 from maskedbandit.lab.goals.select.result import Selected
-from maskedbandit.lab.worlds.instance import Floats, Instance
+from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.parts.selection import Above, Selection
 from maskedbandit.privacy.exact import whole
 
