@@ -16,6 +16,7 @@ import numpy.typing as npt
 from maskedbandit.core import Floats, Integers, kernel
 from maskedbandit.lab.delays.delay import drawn
 from maskedbandit.lab.engine.checkpoints import marked
+from maskedbandit.lab.engine.compiler import HOOK
 from maskedbandit.lab.engine.in_flight import InFlight, first_due, pop, push
 from maskedbandit.lab.engine.outcomes import BAD_ARM, DONE, MORE_SIZES, NO_FIT, TOO_WIDE, noted, too_wide
 from maskedbandit.lab.streams import Rewards
@@ -48,15 +49,8 @@ class Progress(NamedTuple):
     paid: Floats
 
 
-present: Any = None  # these stand for the kernels that the loop is compiled with
-answer: Any = None
-ask: Any = None
-direction: Any = None
-arrived: Any = None
-due: Any = None
-tell: Any = None
-perturb: Any = None
-noise: Any = None
+# what the loop calls: contexts, a policy and a channel
+present = answer = ask = direction = arrived = due = tell = perturb = noise = HOOK
 
 
 @kernel

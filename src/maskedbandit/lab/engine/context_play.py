@@ -15,7 +15,7 @@ from maskedbandit.lab.engine.context_loop import Progress, loop
 from maskedbandit.lab.engine.in_flight import in_flight
 from maskedbandit.lab.engine.outcomes import explain
 from maskedbandit.lab.worlds.contexts import Contexts
-from maskedbandit.law import Law, draws_of_one, steps
+from maskedbandit.law import Law
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
 from maskedbandit.privacy.loss import ZERO, Loss
 
@@ -74,7 +74,6 @@ class Play:
         kernels = {name: getattr(self.policy, name) for name in NAMES}
         kernels |= {"perturb": self.channel.perturb, "noise": self.channel.draws}
         kernels |= {"present": self.contexts.present, "answer": self.contexts.answer}
-        kernels |= {"draws_of_one": draws_of_one, "steps": steps}
         parts = self.state, self.law, self.parameters, self.memory, source, self.delay
         run = compiled(loop, **kernels)
         products, signed = float(self.policy.products), self.contexts.signed or self.policy.protects == "rewards"
@@ -104,12 +103,7 @@ def check_compatible(policy: Any, channel: Any, contexts: Any, delay: Any = AT_O
     for name, value, kind, allowed in (
         ("policy", policy, ContextualPolicy, "a policy for contexts, such as LinUCB()"),
         ("channel", channel, Channel, "a channel, such as Central()"),
-        (
-            "instance",
-            contexts,
-            Contexts,
-            "one with contexts, such as LinearContexts()",
-        ),
+        ("instance", contexts, Contexts, "one with contexts, such as LinearContexts()"),
         ("delay", delay, Delay, "a delay, such as Constant(100)"),
     ):
         if not isinstance(value, kind):

@@ -9,16 +9,14 @@ import numpy as np
 from maskedbandit.core import Floats, Integers, Kernel, large_kernel, lean_kernel
 from maskedbandit.lab.delays.delay import Delays
 from maskedbandit.lab.engine.checkpoints import at_mark
-from maskedbandit.lab.engine.compiler import bind_hooks
+from maskedbandit.lab.engine.compiler import HOOK, bind_hooks
 from maskedbandit.lab.engine.earnings import Earned
 from maskedbandit.lab.engine.outcomes import Out
 from maskedbandit.lab.streams import Rewards
 from maskedbandit.lab.worlds.instance import Expected, highest
 from maskedbandit.law import Law, steps
 
-earn: Any = None  # these stand for kernels, see `dealing`
-
-expected: Any = None
+earn = expected = HOOK  # see `dealing`
 
 written = large_kernel(at_mark)
 

@@ -138,7 +138,7 @@ def coin_twins(coins: int) -> Iterator[tuple[str, Pair]]:
         yield "coins tossed again for the same bit", repeated(released_coins(coins))
 
 
-def judged(name: str, loss: Loss, pair: Pair, twins: list[tuple[str, Pair]]) -> Part:
+def judge_pair(name: str, loss: Loss, pair: Pair, twins: list[tuple[str, Pair]]) -> Part:
     """What the pair needs, beside what the loss says; a loss without a pure ε is looked at where it is tightest."""
     promise, needed = promise_of(loss), 0.0
     for i, delta in enumerate(DELTAS):
@@ -186,14 +186,14 @@ def exact_part(channel: Channel, n: int) -> tuple[Part | None, str]:
         return (replace(part, part=f"the noisy sum inside {type(channel).__name__}") if part else None), why
     if type(channel) is Response:
         twins = list(response_twins(channel))
-        return judged("what a device sends", channel.loss(1), released_bit(channel), twins), ""
+        return judge_pair("what a device sends", channel.loss(1), released_bit(channel), twins), ""
     if type(channel) is Shuffled:
         coins = channel.needed()
         if coins > WIDEST:
             return None, f"{coins} coins: too many to enumerate"
         one = Loss.approximate(channel.epsilon, channel.delta)
         name = f"the number of ones among {coins} honest coins"
-        return judged(name, one, released_coins(coins), list(coin_twins(coins))), ""
+        return judge_pair(name, one, released_coins(coins), list(coin_twins(coins))), ""
     if type(channel) in NOISY and isinstance(channel, NoisyChannel):
         if window(channel.release_noise(n), channel.steps(n)) > WIDEST:
             return None, f"{channel}: its noise is too wide to enumerate"
@@ -203,5 +203,5 @@ def exact_part(channel: Channel, n: int) -> tuple[Part | None, str]:
 
             once = replace(once, backend=Ideal())
         name = "what a device sends" if type(channel) is Local else f"the release of a cohort of {n}"
-        return judged(name, once.loss(n), released(channel, n), list(noisy_twins(channel, n))), ""
+        return judge_pair(name, once.loss(n), released(channel, n), list(noisy_twins(channel, n))), ""
     return None, f"the distribution of {type(channel).__name__}: nothing here knows it"
