@@ -22,7 +22,7 @@ from maskedbandit.lab.engine.context_play import NAMES, Play
 from maskedbandit.lab.worlds.contexts import Answer, Contexts
 from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.privacy.statistics import clip
-from maskedbandit.reports.audit.runs import Twin, sound
+from maskedbandit.reports.audit.runs import Twin, break_nothing
 
 KEYS = np.zeros(2, np.uint64)
 
@@ -141,7 +141,7 @@ def listen(
     delay: Delay = AT_ONCE,
     like: Heard | None = None,
     arms: Sequence[int] | None = None,
-    twin: Twin = sound,
+    twin: Twin = break_nothing,
     horizon: int | None = None,
 ) -> Heard:
     """A run of all users; if it is `like` another, its delays and what is told are those of that one.

@@ -142,7 +142,7 @@ def test_a_run_through_a_shuffler_is_enumerated_by_its_sum() -> None:
 @pytest.mark.slow
 def test_a_run_of_a_broken_engine_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     for twin in BROKEN.values():
-        monkeypatch.setattr("maskedbandit.reports.audit.policies.sound", twin)
+        monkeypatch.setattr("maskedbandit.reports.audit.policies.break_nothing", twin)
         part, _ = run_part(P.UCB1(), C.Central(1))
         assert part is not None
         assert part.violation

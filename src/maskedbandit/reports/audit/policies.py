@@ -29,7 +29,7 @@ from maskedbandit.reports.audit.exact import (
     released_coins,
     shifted,
 )
-from maskedbandit.reports.audit.runs import Table, Twin, count_twice, keep_sums, play, sound
+from maskedbandit.reports.audit.runs import Table, Twin, break_nothing, count_twice, keep_sums, play
 from maskedbandit.reports.audit.sampled import MOST_SAMPLES, Both, at_worst, enough, sampled_part
 
 PEOPLE, MOST_PEOPLE, ARMS, TURNED = 250, 16_000, 3, 12
@@ -59,7 +59,7 @@ def moves(policy: Policy, channel: Channel, rows: Rows) -> dict[str, list[tuple[
     generator = np.random.Generator(np.random.PCG64(3))
     decisions = play(policy, channel, rows, generator).decisions
     found = {}
-    for name, twin in {"": sound, **BROKEN}.items():
+    for name, twin in {"": break_nothing, **BROKEN}.items():
 
         def sums(table: Rows, twin: Twin = twin) -> list[tuple[int, int, float]]:
             return play(policy, channel, table, np.random.Generator(np.random.PCG64(3)), decisions, twin).sums

@@ -81,7 +81,7 @@ class Play(NamedTuple):
     released: list[tuple[int, int, float]]
 
 
-def sound(calls: Hooks) -> Hooks:
+def break_nothing(calls: Hooks) -> Hooks:
     """The engine as it is."""
     return {}
 
@@ -96,7 +96,7 @@ def run_loop(
     out: Out,
     streams: Sequence[Any],
     hooks: Hooks,
-    twin: Twin = sound,
+    twin: Twin = break_nothing,
 ) -> int:
     """One run of the engine's loop with these hooks, as Python, up to the last of the marks; how it ended."""
     k, horizon, lags = out.pulls.size, int(marks[-1]), delay.parameters()
@@ -134,7 +134,7 @@ def play(
     rows: Sequence[Sequence[float]],
     rng: np.random.Generator,
     forced: Sequence[Decision] = (),
-    twin: Twin = sound,
+    twin: Twin = break_nothing,
     delay: Delay = AT_ONCE,
 ) -> Play:
     """A run of as many users as there are rows; decisions are the policy's, unless they are forced."""
