@@ -11,6 +11,11 @@ from collections.abc import Callable
 from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, ParamSpec, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 P = ParamSpec("P")
 R = TypeVar("R")
 

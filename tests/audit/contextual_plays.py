@@ -20,10 +20,9 @@ from maskedbandit.lab.engine.compiler import bind_hooks
 from maskedbandit.lab.engine.context_loop import DONE, loop
 from maskedbandit.lab.engine.context_play import NAMES, Play
 from maskedbandit.lab.worlds.contexts import Answer, Contexts
-from maskedbandit.law import draws_of_one, steps
 from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.privacy.statistics import clip
-from maskedbandit.reports.audit.runs import Twin, sound
+from maskedbandit.reports.audit.runs import Twin, break_nothing
 
 KEYS = np.zeros(2, np.uint64)
 
@@ -142,7 +141,7 @@ def listen(
     delay: Delay = AT_ONCE,
     like: Heard | None = None,
     arms: Sequence[int] | None = None,
-    twin: Twin = sound,
+    twin: Twin = break_nothing,
     horizon: int | None = None,
 ) -> Heard:
     """A run of all users; if it is `like` another, its delays and what is told are those of that one.
@@ -213,7 +212,7 @@ def listen(
     kernels = {name: getattr(policy, name) for name in NAMES}
     heard = {"ask": ask, "due": due, "tell": tell, "arrived": arrived, "noise": noise, "perturb": perturb}
     shown = {"present": guests.present, "answer": guests.answer, "drawn": late}
-    calls = {**loop.__globals__, **kernels, **heard, **shown, "draws_of_one": draws_of_one, "steps": steps}
+    calls = {**loop.__globals__, **kernels, **heard, **shown}
     bare = {"clip": lambda z, signed: None} if type(guests).bare else {}
     go = bind_hooks(loop, calls | bare | twin(calls))
     signed = guests.signed or policy.protects == "rewards"

@@ -21,7 +21,7 @@ from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.law import LAPLACE, NO_NOISE, draws_of_one
 from maskedbandit.policies.contextual.ada_c_gope import AdaCGOPE
 from maskedbandit.privacy.statistics import clipped
-from maskedbandit.reports.audit.runs import Twin, sound
+from maskedbandit.reports.audit.runs import Twin, break_nothing
 from tests.audit.contextual_plays import Guests, Heard, listen
 
 USERS, MANY, ARMS, D = 26, 300, 3, 2
@@ -154,7 +154,7 @@ def neighbours(
 
 
 def check_neighbours(
-    policy: Any, channel: Channel, guests: Guests, others: Any, delay: Delay, twin: Twin = sound
+    policy: Any, channel: Channel, guests: Guests, others: Any, delay: Delay, twin: Twin = break_nothing
 ) -> float:
     """Nothing but the user's sums differs, and these by no more than the loss; the largest fraction of it."""
     first, worst = listen(policy, channel, guests, generator(1), delay, twin=twin), 0.0
@@ -170,7 +170,7 @@ def check_neighbours(
     return worst
 
 
-def check(policy: Any, channel: Channel, delay: Delay, twin: Twin = sound, kind: type[Guests] = Guests) -> None:
+def check(policy: Any, channel: Channel, delay: Delay, twin: Twin = break_nothing, kind: type[Guests] = Guests) -> None:
     """All rules, on a random log and random neighbours."""
     rng = generator(7)
     guests = log_for(policy, rng, kind)

@@ -18,9 +18,9 @@ from maskedbandit.channels.split_and_mix import SplitAndMix
 from maskedbandit.core import kernel
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.policies.contextual_policy import ContextualPolicy
-from maskedbandit.reports.audit.bounds import seen_epsilon
 from tests.audit.contextual_plays import Bare, Guests, listen
 from tests.audit.contextual_rules import generator
+from tests.audit.events import seen_epsilon
 from tests.audit.test_contextual import ForOneNumber
 
 DELTA = 1e-3

@@ -23,8 +23,8 @@ from maskedbandit.law import Law, steps
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO, Loss
-from maskedbandit.reports.audit.bounds import seen_epsilon
-from maskedbandit.reports.audit.runs import Table, Twin, beginnings, play, sound
+from maskedbandit.reports.audit.runs import Table, Twin, break_nothing, play
+from tests.audit.events import beginnings, seen_epsilon
 from tests.audit.twins import keep_rewards
 from tests.golden import MULTI_ARMED, channel_for
 from tests.thrift import thrifty
@@ -84,7 +84,9 @@ def check(a: Counter[Hashable], b: Counter[Hashable], loss: Loss, users: int = U
     return seen
 
 
-def audit(policy: Policy, channel: Channel, loss: Loss, twin: Twin = sound, more: int = 0, runs: int = 2000) -> float:
+def audit(
+    policy: Policy, channel: Channel, loss: Loss, twin: Twin = break_nothing, more: int = 0, runs: int = 2000
+) -> float:
     """The check for runs as Python; after the first users come `more` without rewards."""
     tables = ((*rows, *((0.0, 0.0),) * more) for rows in (ONE, NOUGHT))
     return check(*(sample(policy, channel, rows, runs, twin) for rows in tables), loss, USERS + more)
@@ -170,10 +172,10 @@ class TooNarrow(Central):
 
 
 MUTANTS = {
-    "noise redrawn every round": (Redraws(), mb.channels.Raw(), sound),
-    "no noise in the first release": (Probe(), FirstFree(1), sound),
-    "a budget multiplied by the number of arms": (Probe(), TooNarrow(1), sound),
-    "noise shares calibrated to all users": (Probe(), FewHonest(1), sound),
+    "noise redrawn every round": (Redraws(), mb.channels.Raw(), break_nothing),
+    "no noise in the first release": (Probe(), FirstFree(1), break_nothing),
+    "a budget multiplied by the number of arms": (Probe(), TooNarrow(1), break_nothing),
+    "noise shares calibrated to all users": (Probe(), FewHonest(1), break_nothing),
     "rewards that enter every later release": (Probe(), Central(1), keep_rewards),
 }
 

@@ -15,7 +15,7 @@ from maskedbandit.core import TOGETHER, Decision
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.policies.policy import Policy
-from maskedbandit.reports.audit.runs import Play, Twin, count_twice, keep_sums, play, sound
+from maskedbandit.reports.audit.runs import Play, Twin, break_nothing, count_twice, keep_sums, play
 from tests.audit.twins import deal_again, draw_twice, earn_twice, keep_rewards, release_unfinished
 from tests.golden import MULTI_ARMED, channel_for
 
@@ -34,7 +34,9 @@ def late(request):
     return mb.delays.Constant(request.param)
 
 
-def run(policy: Policy, rows: Any, forced: Sequence[Decision] = (), twin: Twin = sound, delay: Delay = AT_ONCE) -> Play:
+def run(
+    policy: Policy, rows: Any, forced: Sequence[Decision] = (), twin: Twin = break_nothing, delay: Delay = AT_ONCE
+) -> Play:
     return play(policy, channel_for(policy), rows, np.random.Generator(np.random.PCG64(3)), forced, twin, delay)
 
 
@@ -65,7 +67,7 @@ def due(found: Play, horizon: int, wait: int) -> list[tuple[int, list[int]]]:
     return cohorts
 
 
-def check_sensitivity(policy: Policy, twin: Twin = sound, delay: Delay = AT_ONCE) -> None:
+def check_sensitivity(policy: Policy, twin: Twin = break_nothing, delay: Delay = AT_ONCE) -> None:
     """The reward of a user moves one sum by one, that of the user's cohort, if it is released."""
     first = run(policy, OTHERS, twin=twin, delay=delay)
     cohorts = due(first, USERS, delay.parameters().longest)
@@ -76,13 +78,13 @@ def check_sensitivity(policy: Policy, twin: Twin = sound, delay: Delay = AT_ONCE
         assert moved == own, f"the reward of user {t} moves released sums by {moved}"
 
 
-def check_draws(policy: Policy, twin: Twin = sound, delay: Delay = AT_ONCE) -> None:
+def check_draws(policy: Policy, twin: Twin = break_nothing, delay: Delay = AT_ONCE) -> None:
     """A release has one draw of noise, and is told once."""
     found = run(policy, OTHERS, twin=twin, delay=delay)
     assert found.draws == found.releases == len(found.sums) == len(found.released), f"{found.draws} draws of noise"
 
 
-def check_unfinished(policy: Policy, twin: Twin = sound, delay: Delay = AT_ONCE) -> None:
+def check_unfinished(policy: Policy, twin: Twin = break_nothing, delay: Delay = AT_ONCE) -> None:
     """Wherever the users run out: the cohorts that were due before are released, whole, and nothing else is."""
     for horizon in (1, 2, 3, 10, 37, 100, 223, USERS):
         found = run(policy, OTHERS[:horizon], twin=twin, delay=delay)

@@ -10,7 +10,8 @@ from maskedbandit.channels.tree import Tree
 from maskedbandit.law import nodes
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.privacy.renyi_divergences import ORDERS
-from maskedbandit.reports.audit.trees import WORST, first_user, third_user, tree_part, worst_ratio
+from maskedbandit.reports.audit.trees import WORST, first_user, third_user, tree_part
+from tests.audit.events import worst_ratio
 from tests.channels.test_tree import each_counter
 
 

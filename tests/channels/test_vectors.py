@@ -37,8 +37,9 @@ from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.renyi_divergences import ORDERS
 from maskedbandit.privacy.statistics import REWARD, Statistics, clipped, linear, rewards
-from maskedbandit.reports.audit.trees import WORST, worst_ratio
+from maskedbandit.reports.audit.trees import WORST
 from maskedbandit.theory.noise_pmf import log_pmf
+from tests.audit.events import worst_ratio
 from tests.audit.test_trees import CASES
 from tests.contracts.channel_rules import agree, exactly, simulated
 from tests.privacy.test_statistics import added

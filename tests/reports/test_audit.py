@@ -22,12 +22,13 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.reports.audit.audit import Control, How, Part, Promise
-from maskedbandit.reports.audit.bounds import choose, excess, largest_ratio, seen_epsilon, shown, trade_off
+from maskedbandit.reports.audit.bounds import choose, excess, largest_ratio, shown, trade_off
 from maskedbandit.reports.audit.exact import exact_part, fitting
 from maskedbandit.reports.audit.figure import promised_curve
 from maskedbandit.reports.audit.policies import BROKEN, decisions_part, run_part
 from maskedbandit.reports.audit.sampled import enough, live_part
 from maskedbandit.reports.audit.targets import audit_channel, described, of_channel, together
+from tests.audit.events import seen_epsilon
 from tests.reports.broken_channels import AllHonest, HalfNoise, PromisesMuch
 from tests.statistics import ALPHA, at_most
 
@@ -141,7 +142,7 @@ def test_a_run_through_a_shuffler_is_enumerated_by_its_sum() -> None:
 @pytest.mark.slow
 def test_a_run_of_a_broken_engine_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     for twin in BROKEN.values():
-        monkeypatch.setattr("maskedbandit.reports.audit.policies.sound", twin)
+        monkeypatch.setattr("maskedbandit.reports.audit.policies.break_nothing", twin)
         part, _ = run_part(P.UCB1(), C.Central(1))
         assert part is not None
         assert part.violation

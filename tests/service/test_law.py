@@ -12,7 +12,7 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.channels.central import Central
-from maskedbandit.reports.audit.bounds import seen_epsilon
+from tests.audit.events import seen_epsilon
 from tests.quick import QUICK
 from tests.service.inside import Inside, inside
 from tests.statistics import same_distribution_of_two

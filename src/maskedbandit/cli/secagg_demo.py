@@ -39,8 +39,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def do(options: argparse.Namespace) -> None:
     """Run a round, describe it and draw its graph."""
     from maskedbandit.lab.experiments.figure import save
-    from maskedbandit.lab.rehearsal.demo import Demo, report
-    from maskedbandit.lab.rehearsal.demo_figure import drawn
+    from maskedbandit.lab.rehearsal.demo import Demo, drawn, report
 
     names = ("n", "dropout", "corrupted", "epsilon", "lost", "server", "graph", "seed")
     demo = Demo(**{name: getattr(options, name) for name in names})

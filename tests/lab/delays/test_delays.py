@@ -28,7 +28,7 @@ from maskedbandit.lab.goals import drive
 from maskedbandit.lab.goals.drive import kernels
 from maskedbandit.lab.streams import Streams
 from maskedbandit.policies.policy import Policy
-from maskedbandit.reports.audit.runs import Twin, run_loop, sound
+from maskedbandit.reports.audit.runs import Twin, break_nothing, run_loop
 from tests.audit.twins import tell_again, tell_early, tell_late, wait_the_same
 from tests.contracts.rules import LONG, RAW, of_goal
 from tests.golden import channel_for, interpreted
@@ -162,7 +162,7 @@ class Heard(NamedTuple):
     out: Out
 
 
-def hear(policy: Policy, delay: Delay, horizon: int, twin: Twin = sound, channel: Any = RAW) -> Heard:
+def hear(policy: Policy, delay: Delay, horizon: int, twin: Twin = break_nothing, channel: Any = RAW) -> Heard:
     """The loop, with its ears open."""
     k = 2
     asked, released, waits, deck = [], [], [], []  # deck: sizes of cohorts that were asked for together

@@ -8,19 +8,21 @@ import pytest
 from scipy.stats import binom
 
 import maskedbandit as mb
-from maskedbandit.core import Decision, Kernel
+from maskedbandit.core import Decision
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import Constant
 from maskedbandit.lab.delays.geometric import Geometric
 from maskedbandit.lab.delays.lost import Lost
 from maskedbandit.lab.delays.recorded import Recorded
 from maskedbandit.lab.engine import earnings
+from maskedbandit.lab.engine.compiler import bind_hooks
+from maskedbandit.lab.engine.earnings import Earned
 from maskedbandit.lab.experiments.experiment import expand
 from maskedbandit.lab.goals import drive
 from maskedbandit.lab.streams import Rewards, Streams
+from maskedbandit.reports.audit.runs import break_nothing
 from tests.golden import interpreted
 from tests.lab.delays.test_delays import FILE, Scripted, check_times, hear
-from tests.policies.mutants import mutant
 from tests.statistics import mean_is, same_distribution, same_distribution_of_two
 
 N = 3000
@@ -28,13 +30,10 @@ BITS = mb.Bernoulli([0.5, 0.7])
 BETA = mb.Beta([2, 1], [2, 3])
 
 
-def told(world, delay, users, g=1, single=False, wrong=()):
+def told(world, delay, users, g=1, single=False, twin=break_nothing):
     """What cohorts of arm 1 are told, and what their users earned; `single`: users are dealt one by one."""
-    loses = delay.parameters().lost > 0
-    earn = earnings.earning(world.one, world.many, loses)
-    if wrong:
-        kind = Kernel(earnings.some_lost)
-        earn = mutant(kind, *wrong, one=world.one, many=world.many)
+    earn = earnings.earning(world.one, world.many, delay.parameters().lost > 0).function
+    earn = bind_hooks(earn, twin(earn.__globals__))
     keys, generator, _, _, of_delays = Streams(1, "lost").of(0)
     parts, d, stream = world.parameters(), delay.parameters(), Rewards(generator, keys)
     found = np.zeros((N, 2))
@@ -45,9 +44,9 @@ def told(world, delay, users, g=1, single=False, wrong=()):
     return found.T
 
 
-def check_bits(default: float, single: bool, wrong=()) -> None:
+def check_bits(default: float, single: bool, twin=break_nothing) -> None:
     """Of bits of mean .7, of which half are lost, each is told as a bit of mean .35 + default / 2; all are earned."""
-    of_cohort, earned = told(BITS, Lost(Constant(0), 0.5, 5, default), 7, 1, single, wrong)
+    of_cohort, earned = told(BITS, Lost(Constant(0), 0.5, 5, default), 7, 1, single, twin)
     same_distribution(of_cohort.astype(int), binom(7, 0.35 + default / 2).pmf)
     same_distribution(earned.astype(int), binom(7, 0.7).pmf)
 
@@ -58,19 +57,55 @@ def test_a_lost_reward_is_told_as_the_default(default, single) -> None:
     check_bits(default, single)
 
 
-WRONG = [
-    ("users - lost", "users", False),  # what is lost is told all the same
-    ("kept + instead", "kept", False),  # nothing stands for it
-    ("lost = binomial(users, delay.lost, rng)", "lost = round(users * delay.lost)", False),  # always as many
-    ("Earned(kept + many(instance, arm, lost, g, stream),", "Earned(kept,", False),  # as if nobody had earned it
-    ("x if lost == 0 else instead", "x", True),
+def tell_the_lost(calls):
+    """What is lost is told all the same, with the default."""
+    everybody = []
+
+    def binomial(n, p, rng):
+        everybody.append(n)
+        return calls["binomial"](n, p, rng)
+
+    def many(i, arm, n, *rest):
+        return calls["many"](i, arm, everybody.pop() if everybody else n, *rest)
+
+    return {"binomial": binomial, "many": many}
+
+
+def tell_no_default(calls):
+    """Nothing stands for what is lost."""
+    return {"default_sum": lambda d, n, g, rng: 0.0}
+
+
+def tell_two_defaults(calls):
+    """The default stands for it twice."""
+    return {"default_sum": lambda *args: 2 * calls["default_sum"](*args)}
+
+
+def lose_as_many(calls):
+    """As many are lost in every cohort."""
+    return {"binomial": lambda n, p, rng: round(n * p)}
+
+
+def earn_what_is_told(calls):
+    """Nobody has earned what is lost."""
+    return {"Earned": lambda earned, told: Earned(told, told)}
+
+
+def lose_nothing(calls):
+    """A reward is told though it is lost."""
+    return {"Earned": lambda earned, told: Earned(earned, earned)}
+
+
+TWINS = [
+    *((twin, False) for twin in (tell_the_lost, tell_no_default, lose_as_many, earn_what_is_told)),
+    (lose_nothing, True),
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "single"), WRONG)
-def test_other_sums_are_rejected(old, new, single) -> None:
+@pytest.mark.parametrize(("twin", "single"), TWINS)
+def test_other_sums_are_rejected(twin, single) -> None:
     with pytest.raises(AssertionError, match=r"another distribution|probability 0"):
-        check_bits(1, single, (old, new))
+        check_bits(1, single, twin)
 
 
 @pytest.mark.parametrize("g", [0, 5])
@@ -80,7 +115,7 @@ def test_many_rewards_are_lost_as_single_ones_are(g) -> None:
     edges = np.unique(np.quantile(many, np.arange(1, 16) / 16))
     same_distribution_of_two(np.searchsorted(edges, many), np.searchsorted(edges, single))
     mean_is(many, 6 * max(g, 1) * (0.8 * 0.25 + 0.2 * 0.37))
-    wrong = told(BETA, delay, 6, g, wrong=("instead = default_sum", "instead = 2 * default_sum"))[0]
+    wrong = told(BETA, delay, 6, g, twin=tell_two_defaults)[0]
     with pytest.raises(AssertionError, match="two distributions"):
         same_distribution_of_two(np.searchsorted(edges, wrong), np.searchsorted(edges, single))
 

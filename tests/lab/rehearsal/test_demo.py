@@ -10,8 +10,7 @@ from scipy.stats import binom
 from maskedbandit.backends.secagg import SecAgg
 from maskedbandit.cli import main
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.rehearsal.demo import RARE, Demo, allowed, costs, report
-from maskedbandit.lab.rehearsal.demo_figure import bent, drawn
+from maskedbandit.lab.rehearsal.demo import RARE, Demo, allowed, bent, costs, drawn, report
 from tests.thrift import thrifty
 
 

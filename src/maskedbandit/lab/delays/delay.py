@@ -18,12 +18,10 @@ from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from maskedbandit.core import kernel, lean_kernel
+from maskedbandit.core import Integers, kernel, lean_kernel
 from maskedbandit.errors import InvalidValue
 
-Integers = npt.NDArray[np.int64]
 MOST = 10**12  # rounds
 
 

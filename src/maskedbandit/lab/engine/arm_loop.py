@@ -25,11 +25,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from maskedbandit.core import TOGETHER, Kernel, large_kernel, lean_kernel
+from maskedbandit.core import TOGETHER, Integers, Kernel, large_kernel, lean_kernel
 from maskedbandit.lab.delays.delay import Delays
-from maskedbandit.lab.engine.account import marked
 from maskedbandit.lab.engine.books import Books, blank, is_whole, sent
-from maskedbandit.lab.engine.compiler import bind_hooks, checked
+from maskedbandit.lab.engine.checkpoints import marked
+from maskedbandit.lab.engine.compiler import HOOK, bind_hooks, checked
 from maskedbandit.lab.engine.deck import Progress, best_released, placed
 from maskedbandit.lab.engine.in_flight import first_due, pop
 from maskedbandit.lab.engine.outcomes import (
@@ -53,33 +53,9 @@ from maskedbandit.lab.streams import Rewards
 from maskedbandit.lab.worlds.instance import highest
 from maskedbandit.law import Law, draws_of_one, steps
 
-ask: Any = None  # these stand for the kernels that the loop is compiled with, see `kernels`
-
-tell: Any = None
-
-perturb: Any = None
-
-noise: Any = None
-
-earn: Any = None
-
-one: Any = None
-
-many: Any = None
-
-expected: Any = None
-
-deal: Any = None
-
-late: Any = None
-
-moves: Any = None  # whether means move, whether rewards are late, whether some are lost, and whether releases are kept
-
-delayed: Any = None
-
-loses: Any = None
-
-kept: Any = None
+# what the loop calls: a policy, a channel, a delay and a world, see `kernels`
+ask = tell = perturb = noise = late = one = many = expected = earn = deal = HOOK
+moves = delayed = loses = kept = HOOK  # whether means move, whether rewards are late, or lost, and releases are kept
 
 
 def loop(
@@ -91,7 +67,7 @@ def loop(
     delay: Delays,
     horizon: int,
     serve: bool,
-    marks: npt.NDArray[np.int64],
+    marks: Integers,
     out: Out,
     keys: npt.NDArray[np.uint64],
     of_rewards: np.random.Generator,
@@ -239,7 +215,7 @@ def loop(
     return DONE
 
 
-run: Any = None  # stands for the loop as a kernel, see `running`
+run = HOOK  # the loop as a kernel, see `running`
 
 
 def whole_run(
@@ -251,7 +227,7 @@ def whole_run(
     delay: Delays,
     horizon: int,
     serve: bool,
-    marks: npt.NDArray[np.int64],
+    marks: Integers,
     out: Out,
     keys: npt.NDArray[np.uint64],
     of_rewards: np.random.Generator,

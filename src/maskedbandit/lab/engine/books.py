@@ -3,9 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from maskedbandit.core import large_kernel, lean_kernel
+from maskedbandit.core import Floats, Integers, large_kernel, lean_kernel
 from maskedbandit.lab.engine.deck import Deck, empty_deck
 from maskedbandit.lab.engine.in_flight import InFlight, empty, full, push
 
@@ -13,12 +12,12 @@ from maskedbandit.lab.engine.in_flight import InFlight, empty, full, push
 class Books(NamedTuple):
     """What a run keeps."""
 
-    open_n: npt.NDArray[np.int64]  # [k] users in the open cohort
-    open_total: npt.NDArray[np.float64]  # [k]
-    seen_n: npt.NDArray[np.int64]  # [k] rewards in all releases, where they are late
-    seen_total: npt.NDArray[np.float64]  # [k]
+    open_n: Integers  # [k] users in the open cohort
+    open_total: Floats  # [k]
+    seen_n: Integers  # [k] rewards in all releases, where they are late
+    seen_total: Floats  # [k]
     flight: InFlight
-    closed: npt.NDArray[np.float64]  # [slots, 4] arm, number of users, sum and epoch of what is in flight
+    closed: Floats  # [slots, 4] arm, number of users, sum and epoch of what is in flight
     deck: Deck
 
 

@@ -1,15 +1,13 @@
-"""Checkpoints: the numbers of users at which a run is looked at."""
+"""Checkpoints: the numbers of users at which a run is looked at, and what it writes down there."""
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-if TYPE_CHECKING:
-    pass
+from maskedbandit.core import Floats, Integers, Kernel
 
 
-def checkpoints(horizon: int) -> npt.NDArray[np.int64]:
+def checkpoints(horizon: int) -> Integers:
     """Sixteen a decade, the same for every horizon, and the horizon itself.
 
     >>> checkpoints(10).tolist()
@@ -17,3 +15,15 @@ def checkpoints(horizon: int) -> npt.NDArray[np.int64]:
     """
     grid = np.round(10 ** (np.arange(16 * len(str(horizon)) + 1) / 16)).astype(np.int64)
     return np.append(np.unique(grid[grid < horizon]), horizon)
+
+
+def at_mark(marks: Integers, mark: int, t: int, regret: float, value: float, regrets: Floats, values: Floats) -> int:
+    """Write down both numbers if t users are the next mark; which mark is next then."""
+    if t == marks[mark]:
+        regrets[mark] = regret
+        values[mark] = value
+        return mark + 1
+    return mark
+
+
+marked: Kernel[Any, int] = Kernel(at_mark)

@@ -26,6 +26,7 @@ from maskedbandit.errors import InvalidValue, KernelError
 from maskedbandit.lab.engine.digest import digest, nested
 
 R = TypeVar("R")
+HOOK: Any = None  # what a name stands for that a function is bound to before it runs
 
 INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # of what only compiled code calls
 
@@ -41,8 +42,8 @@ def interpreted() -> bool:
 def bind_hooks(function: Callable[..., R], hooks: Mapping[str, Any]) -> Callable[..., R]:
     """The same function, in which these names stand for other functions.
 
-    A loop calls hooks: names that stand for the kernels of a policy, of a channel and of a world. Who audits a loop
-    binds functions of its own to them, which write down what they are called with, or break the loop on purpose.
+    A loop is written over hooks, which the kernels of a policy, of a channel and of a world are bound to. Who audits a
+    loop binds functions of its own, to hear what it calls them with, or to break it.
 
     >>> def greet() -> str:
     ...     return hook()

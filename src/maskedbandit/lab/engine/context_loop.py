@@ -13,17 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from maskedbandit.core import kernel
+from maskedbandit.core import Floats, Integers, kernel
 from maskedbandit.lab.delays.delay import drawn
-from maskedbandit.lab.engine.account import marked
+from maskedbandit.lab.engine.checkpoints import marked
+from maskedbandit.lab.engine.compiler import HOOK
 from maskedbandit.lab.engine.in_flight import InFlight, first_due, pop, push
 from maskedbandit.lab.engine.outcomes import BAD_ARM, DONE, MORE_SIZES, NO_FIT, TOO_WIDE, noted, too_wide
 from maskedbandit.lab.streams import Rewards
 from maskedbandit.law import Law, draws_of_one, is_noiseless, steps
 from maskedbandit.privacy.statistics import clip
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 USERS, MARK, RELEASES, EVENTS, MATCHED, FLIGHTS, FAULT = range(7)
 REGRET, REWARD = range(2)
@@ -51,15 +49,8 @@ class Progress(NamedTuple):
     paid: Floats
 
 
-present: Any = None  # these stand for the kernels that the loop is compiled with
-answer: Any = None
-ask: Any = None
-direction: Any = None
-arrived: Any = None
-due: Any = None
-tell: Any = None
-perturb: Any = None
-noise: Any = None
+# what the loop calls: contexts, a policy and a channel
+present = answer = ask = direction = arrived = due = tell = perturb = noise = HOOK
 
 
 @kernel

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel, real
+from maskedbandit.core import Floats, Integers
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
@@ -15,7 +15,7 @@ from maskedbandit.lab.engine.context_loop import Progress, loop
 from maskedbandit.lab.engine.in_flight import in_flight
 from maskedbandit.lab.engine.outcomes import explain
 from maskedbandit.lab.worlds.contexts import Contexts
-from maskedbandit.law import Law, draws_of_one, steps
+from maskedbandit.law import Law
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
 from maskedbandit.privacy.loss import ZERO, Loss
 
@@ -26,12 +26,12 @@ NAMES = ("ask", "tell", "due", "direction", "arrived")
 class Finished(NamedTuple):
     """The result of a run; the arrays are those of its `Progress`."""
 
-    counts: npt.NDArray[np.int64]
-    totals: npt.NDArray[np.float64]
-    tallies: npt.NDArray[np.float64]
-    regret: npt.NDArray[np.float64]
-    reward: npt.NDArray[np.float64]
-    pulls: npt.NDArray[np.int64]
+    counts: Integers
+    totals: Floats
+    tallies: Floats
+    regret: Floats
+    reward: Floats
+    pulls: Integers
     loss: Loss
     findings: dict[str, float]
 
@@ -74,7 +74,6 @@ class Play:
         kernels = {name: getattr(self.policy, name) for name in NAMES}
         kernels |= {"perturb": self.channel.perturb, "noise": self.channel.draws}
         kernels |= {"present": self.contexts.present, "answer": self.contexts.answer}
-        kernels |= {"draws_of_one": draws_of_one, "steps": steps}
         parts = self.state, self.law, self.parameters, self.memory, source, self.delay
         run = compiled(loop, **kernels)
         products, signed = float(self.policy.products), self.contexts.signed or self.policy.protects == "rewards"
@@ -104,12 +103,7 @@ def check_compatible(policy: Any, channel: Any, contexts: Any, delay: Any = AT_O
     for name, value, kind, allowed in (
         ("policy", policy, ContextualPolicy, "a policy for contexts, such as LinUCB()"),
         ("channel", channel, Channel, "a channel, such as Central()"),
-        (
-            "instance",
-            contexts,
-            Contexts,
-            "one with contexts, such as LinearContexts()",
-        ),
+        ("instance", contexts, Contexts, "one with contexts, such as LinearContexts()"),
         ("delay", delay, Delay, "a delay, such as Constant(100)"),
     ):
         if not isinstance(value, kind):
@@ -131,6 +125,6 @@ def worst(rows: Iterable[Finished]) -> Loss:
     return loss
 
 
-def gathered(rows: Sequence[Finished]) -> dict[str, npt.NDArray[np.float64]]:
+def gathered(rows: Sequence[Finished]) -> dict[str, Floats]:
     """What the last states of the runs say."""
     return {name: np.array([row.findings[name] for row in rows]) for name in rows[0].findings}

@@ -5,21 +5,18 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from maskedbandit.core import Kernel, large_kernel, lean_kernel
+from maskedbandit.core import Floats, Integers, Kernel, large_kernel, lean_kernel
 from maskedbandit.lab.delays.delay import Delays
-from maskedbandit.lab.engine.account import at_mark
-from maskedbandit.lab.engine.compiler import bind_hooks
+from maskedbandit.lab.engine.checkpoints import at_mark
+from maskedbandit.lab.engine.compiler import HOOK, bind_hooks
 from maskedbandit.lab.engine.earnings import Earned
 from maskedbandit.lab.engine.outcomes import Out
 from maskedbandit.lab.streams import Rewards
 from maskedbandit.lab.worlds.instance import Expected, highest
 from maskedbandit.law import Law, steps
 
-earn: Any = None  # these stand for kernels, see `dealing`
-
-expected: Any = None
+earn = expected = HOOK  # see `dealing`
 
 written = large_kernel(at_mark)
 
@@ -27,10 +24,10 @@ written = large_kernel(at_mark)
 class Deck(NamedTuple):
     """The cohorts of a deck, in the order in which they were asked for."""
 
-    arm: npt.NDArray[np.int64]  # [k]
-    n: npt.NDArray[np.int64]  # [k] places
-    rest: npt.NDArray[np.int64]  # [k] places that are left
-    total: npt.NDArray[np.float64]  # [k] summed rewards of those that were dealt
+    arm: Integers  # [k]
+    n: Integers  # [k] places
+    rest: Integers  # [k] places that are left
+    total: Floats  # [k] summed rewards of those that were dealt
 
 
 class Progress(NamedTuple):
@@ -67,7 +64,7 @@ def share(places: int, users: int, left: int, u: float) -> int:
 
 
 @lean_kernel
-def best_released(n: npt.NDArray[np.int64], total: npt.NDArray[np.float64]) -> int:
+def best_released(n: Integers, total: Floats) -> int:
     """The arm of the highest mean in so many released rewards, the first one of ties; -1 before the first release."""
     best = -1
     for a in range(n.size):
@@ -85,7 +82,7 @@ def deal_some(
     moving: bool,
     t: int,
     end: int,
-    marks: npt.NDArray[np.int64],
+    marks: Integers,
     progress: Progress,
     out: Out,
     stream: Rewards,

@@ -7,12 +7,10 @@ import numpy as np
 
 from maskedbandit.core import Kernel
 from maskedbandit.lab.delays.delay import Delays, default_sum
-from maskedbandit.lab.engine.compiler import bind_hooks
+from maskedbandit.lab.engine.compiler import HOOK, bind_hooks
 from maskedbandit.lab.streams import Rewards, binomial
 
-one: Any = None  # these stand for the kernels of a world, see `earning`
-
-many: Any = None
+one = many = HOOK  # of a world, see `earning`
 
 
 class Earned(NamedTuple):

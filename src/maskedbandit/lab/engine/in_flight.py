@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maskedbandit.core import large_kernel, lean_kernel
-from maskedbandit.lab.delays.delay import MOST, Delays, Integers
+from maskedbandit.core import Integers, large_kernel, lean_kernel
+from maskedbandit.lab.delays.delay import MOST, Delays
 
 NEVER = 2**62
 

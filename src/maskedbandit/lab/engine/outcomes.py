@@ -6,10 +6,9 @@ Compiled code raises no errors of ours; `explain` does, once the loop has return
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel
-from maskedbandit.core import kernel
+from maskedbandit.core import Floats, Integers, kernel
 from maskedbandit.errors import IllegalDecision, InvalidValue, KernelError
 from maskedbandit.law import Law
 from maskedbandit.policies.policy import Policy
@@ -31,23 +30,23 @@ WIDEST = 2.0**60  # and noise of a variance above would not fit 64 bits
 class Out(NamedTuple):
     """What the loop writes for one run; [c] at the checkpoints."""
 
-    regret: npt.NDArray[np.float64]  # [c] pseudo-regret
-    realised: npt.NDArray[np.float64]  # [c] realised regret
-    pulls: npt.NDArray[np.int64]  # [k]
-    releases: npt.NDArray[np.int64]  # [1]
-    sizes: npt.NDArray[np.int64]  # [any] the different sizes of cohorts whose rewards were collected, then zeros
-    last: npt.NDArray[np.int64]  # [2] arm and number of users of the last decision: what it stopped with, or did wrong
-    recorded: npt.NDArray[np.float64]  # [any, 4] the fields of `Recorded`, if releases are kept
+    regret: Floats  # [c] pseudo-regret
+    realised: Floats  # [c] realised regret
+    pulls: Integers  # [k]
+    releases: Integers  # [1]
+    sizes: Integers  # [any] the different sizes of cohorts whose rewards were collected, then zeros
+    last: Integers  # [2] arm and number of users of the last decision: what it stopped with, or did wrong
+    recorded: Floats  # [any, 4] the fields of `Recorded`, if releases are kept
 
 
-def blank_out(k: int, marks: npt.NDArray[np.int64], sizes: int = 4096, room: int = 0) -> Out:
+def blank_out(k: int, marks: Integers, sizes: int = 4096, room: int = 0) -> Out:
     """Where a run of k arms writes, with room for so many sizes of cohorts, and for so many kept releases."""
     pulls, releases, noted, last = (np.zeros(size, np.int64) for size in (k, 1, sizes, 2))
     return Out(np.zeros(marks.size), np.zeros(marks.size), pulls, releases, noted, last, np.zeros((room, 4)))
 
 
 @kernel
-def noted(sizes: npt.NDArray[np.int64], n: int) -> bool:
+def noted(sizes: Integers, n: int) -> bool:
     """Whether n is among the sizes, or could be added to them."""
     for i in range(sizes.size):
         if sizes[i] == n or sizes[i] == 0:

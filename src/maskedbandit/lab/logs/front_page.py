@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from maskedbandit.lab.logs.log import Chunk, Integers, Log, Reals
+from maskedbandit.core import Floats, Integers
+from maskedbandit.lab.logs.log import Chunk, Log
 from maskedbandit.lab.logs.newsroom import Newsroom
 from maskedbandit.lab.logs.recorded_log import FINISHED, RADIUS, RecordedLog
 
@@ -33,7 +34,7 @@ class FrontPage(Log):
     def pools(self) -> tuple[Integers, Integers]:
         return self.real.pools()
 
-    def articles(self) -> tuple[Integers, Reals]:
+    def articles(self) -> tuple[Integers, Floats]:
         return self.real.articles()
 
     def chunks(self, seed: int = 0) -> Iterator[Chunk]:

@@ -12,24 +12,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
+from maskedbandit.core import Floats, Integers
 
 CHUNK = 2**16
-
-Reals = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 class Chunk(NamedTuple):
     """Some consecutive events."""
 
     time: Integers
-    user: Reals  # [n, d]
+    user: Floats  # [n, d]
     arm: Integers  # row of the articles
-    click: Reals  # 0 or 1
+    click: Floats  # 0 or 1
     pool: Integers  # row of the pools
-    propensity: Reals  # the probability with which the arm was shown
+    propensity: Floats  # the probability with which the arm was shown
 
 
 class Log(ABC):
@@ -48,7 +44,7 @@ class Log(ABC):
         """Starts and arms: those of pool p are arms[starts[p]:starts[p + 1]]."""
 
     @abstractmethod
-    def articles(self) -> tuple[Integers, Reals]:
+    def articles(self) -> tuple[Integers, Floats]:
         """Ids, and features [k, d]."""
 
     @abstractmethod

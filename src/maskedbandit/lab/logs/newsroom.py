@@ -25,9 +25,10 @@ from typing import Any, BinaryIO, NamedTuple, TextIO
 
 import numpy as np
 
+from maskedbandit.core import Floats, Integers
 from maskedbandit.errors import InvalidValue, ResultsExist
 from maskedbandit.lab.files import whole_file
-from maskedbandit.lab.logs.log import CHUNK, Chunk, Integers, Log, Reals
+from maskedbandit.lab.logs.log import CHUNK, Chunk, Log
 from maskedbandit.lab.logs.recorded_log import RADIUS
 from maskedbandit.lab.streams import Streams
 
@@ -44,9 +45,9 @@ STEP = 1_000_000  # six decimals
 class World(NamedTuple):
     """Articles, and the pools they are in."""
 
-    theta: Reals  # [k, 6]
-    features: Reals  # [k, 6]
-    birth: Reals  # in events; negative for those older than the log
+    theta: Floats  # [k, 6]
+    features: Floats  # [k, 6]
+    birth: Floats  # in events; negative for those older than the log
     changes: Integers  # the event at which each pool begins
     arms: Integers  # [pools, articles]
 
@@ -115,10 +116,10 @@ class Newsroom(Log):
         arms = self._world.arms
         return np.arange(len(arms) + 1) * self.size, arms.ravel()
 
-    def articles(self) -> tuple[Integers, Reals]:
+    def articles(self) -> tuple[Integers, Floats]:
         return FIRST + np.arange(self.k), self._world.features
 
-    def click_rate(self, user: Reals, arm: Integers, at: Integers) -> Reals:
+    def click_rate(self, user: Floats, arm: Integers, at: Integers) -> Floats:
         """The probability that user [n, 6] clicks on the article at event `at`."""
         return np.clip(np.einsum("nd,nd->n", self._world.theta[arm], user) * self._drift(arm, at), 0, 1)
 
@@ -139,7 +140,7 @@ class Newsroom(Log):
             click = (clicking.random(at.size) < self.click_rate(user, arm, at)).astype(np.float64)
             yield Chunk(START + TICK * (at // VISITS), user, arm, click, pool, propensity)
 
-    def _shown(self, rng: np.random.Generator, user: Reals, pool: Integers, at: Integers) -> tuple[Integers, Reals]:
+    def _shown(self, rng: np.random.Generator, user: Floats, pool: Integers, at: Integers) -> tuple[Integers, Floats]:
         """The candidate that is shown, and its probability."""
         if self.bias == 0:
             return rng.integers(self.size, size=at.size), np.full(at.size, 1 / self.size)
@@ -152,7 +153,7 @@ class Newsroom(Log):
         return slot, chance[np.arange(at.size), slot]
 
 
-def drawn(rng: np.random.Generator, n: int) -> Reals:
+def drawn(rng: np.random.Generator, n: int) -> Floats:
     """Users: most belong almost entirely to one group, some to several."""
     weight = rng.standard_exponential((n, 5), dtype=np.float32)
     weight *= weight * weight
@@ -161,7 +162,7 @@ def drawn(rng: np.random.Generator, n: int) -> Reals:
     return rounded(weight / weight.sum(axis=1, keepdims=True))
 
 
-def rounded(memberships: Any) -> Reals:
+def rounded(memberships: Any) -> Floats:
     """A constant 1 and memberships of six decimals, as in the text and in a folder."""
     out = np.ones((len(memberships), 6))
     out[:, 1:] = (np.rint(np.asarray(memberships, np.float64) * STEP) / STEP).astype(np.float32)

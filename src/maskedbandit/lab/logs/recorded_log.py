@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from maskedbandit.core import Floats, Integers
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.logs.log import CHUNK, Chunk, Integers, Log, Reals
+from maskedbandit.lab.logs.log import CHUNK, Chunk, Log
 from maskedbandit.privacy.exact import whole
 
 FINISHED = "log.json"
@@ -67,7 +68,7 @@ class RecordedLog(Log):
         self._refuse_outside("pools", "arms", arms, self.k)
         return starts, arms
 
-    def articles(self) -> tuple[Integers, Reals]:
+    def articles(self) -> tuple[Integers, Floats]:
         with self._damage("articles"):
             table = self._table("articles")
             ids, features = table["id"].to_numpy().astype(np.int64), self._numbers(table, "f")
@@ -96,7 +97,7 @@ class RecordedLog(Log):
 
         return pl.read_parquet(self.folder / f"{name}.parquet")
 
-    def _numbers(self, table: Any, letter: str) -> Reals:
+    def _numbers(self, table: Any, letter: str) -> Floats:
         columns = [table[f"{letter}{i + 1}"].to_numpy() for i in range(self.d)]
         return np.ascontiguousarray(np.stack(columns, axis=1), dtype=np.float64)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from maskedbandit.core import kernel
+from maskedbandit.core import Integers, kernel
 
 DONE, FULL, CANDIDATES = 0, 1, 2  # why the loop stopped; a larger number: the line is not a visit
 TIME, SHOWN, CLICK, USER, FEATURE = 3, 4, 5, 6, 7
@@ -31,7 +31,7 @@ FEATURES = 6
 class Visits(NamedTuple):
     """Columns of visits, with space for a part of a log."""
 
-    time: npt.NDArray[np.int64]
+    time: Integers
     arm: npt.NDArray[np.int32]
     click: npt.NDArray[np.uint8]
     pool: npt.NDArray[np.int32]
@@ -42,24 +42,24 @@ class Pool(NamedTuple):
     """The candidates of the line before: their text, ids, rows in the table of articles, and the number of the pool."""
 
     text: npt.NDArray[np.uint8]
-    ids: npt.NDArray[np.int64]
-    arms: npt.NDArray[np.int64]
-    number: npt.NDArray[np.int64]  # one; -1 if there was none
+    ids: Integers
+    arms: Integers
+    number: Integers  # one; -1 if there was none
 
 
 class Position(NamedTuple):
     """The state of the loop and its counts: arrays of one number each, as compiled code cannot change other fields."""
 
-    next: npt.NDArray[np.int64]  # the first byte of the line to read next
-    line: npt.NDArray[np.int64]  # lines before it
-    filled: npt.NDArray[np.int64]  # rows of `Visits` in use
-    latest: npt.NDArray[np.int64]  # time of the visit before
-    tail: npt.NDArray[np.int64]  # where it stopped: candidates begin,
-    end: npt.NDArray[np.int64]  # and the line ends
-    blank: npt.NDArray[np.int64]  # lines of nothing
-    absent: npt.NDArray[np.int64]  # visits whose article was no candidate
-    earlier: npt.NDArray[np.int64]  # visits with a time before that of the visit before
-    partial: npt.NDArray[np.int64]  # visits without all user features
+    next: Integers  # the first byte of the line to read next
+    line: Integers  # lines before it
+    filled: Integers  # rows of `Visits` in use
+    latest: Integers  # time of the visit before
+    tail: Integers  # where it stopped: candidates begin,
+    end: Integers  # and the line ends
+    blank: Integers  # lines of nothing
+    absent: Integers  # visits whose article was no candidate
+    earlier: Integers  # visits with a time before that of the visit before
+    partial: Integers  # visits without all user features
 
 
 @kernel

@@ -30,10 +30,11 @@ import numpy.typing as npt
 
 from maskedbandit import policies
 from maskedbandit.channels.channel import Channel, real
+from maskedbandit.core import Integers
 from maskedbandit.errors import AlreadySpent, InvalidValue, ProtocolError
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.engine.account import marked
+from maskedbandit.lab.engine.checkpoints import marked
 from maskedbandit.lab.engine.outcomes import Out
 from maskedbandit.lab.rehearsal.cohorts import Cohorts
 from maskedbandit.lab.streams import Rewards
@@ -63,7 +64,7 @@ def rehearse(
     instance: Instance,
     name: str,
     horizon: int,
-    marks: npt.NDArray[np.int64],
+    marks: Integers,
     out: Out,
     keys: npt.NDArray[np.uint64],
     of_rewards: np.random.Generator,

@@ -6,9 +6,9 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from maskedbandit.core import kernel
+from maskedbandit.core import Floats, kernel
 from maskedbandit.lab.streams import Rewards, binomial, uniform
-from maskedbandit.lab.worlds.instance import Floats, Instance, checked
+from maskedbandit.lab.worlds.instance import Instance, checked
 from maskedbandit.lab.worlds.named_means import listed_means
 
 

@@ -6,10 +6,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from maskedbandit.core import kernel
+from maskedbandit.core import Floats, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.streams import Rewards, binomial
-from maskedbandit.lab.worlds.instance import Floats, Instance, checked, rounded
+from maskedbandit.lab.worlds.instance import Instance, checked, rounded
 
 
 class BetaParameters(NamedTuple):

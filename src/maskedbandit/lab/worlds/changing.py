@@ -11,10 +11,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from maskedbandit.core import kernel
+from maskedbandit.core import Floats, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.streams import Rewards, uniform
-from maskedbandit.lab.worlds.instance import Expected, Floats, Instance, checked, no_sum
+from maskedbandit.lab.worlds.instance import Expected, Instance, checked, no_sum
 from maskedbandit.lab.worlds.named_means import listed_means
 from maskedbandit.privacy.exact import whole
 

@@ -4,13 +4,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-Floats = npt.NDArray[np.float64]
-
-Integers = npt.NDArray[np.int64]
-
 
 class Contexts(ABC):
     """Where contexts and rewards come from, event by event. Subclasses are frozen dataclasses with two kernels."""

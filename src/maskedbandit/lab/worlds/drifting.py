@@ -14,10 +14,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from maskedbandit.core import kernel
+from maskedbandit.core import Floats, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.streams import Rewards, uniform
-from maskedbandit.lab.worlds.instance import Expected, Floats, Instance, no_sum
+from maskedbandit.lab.worlds.instance import Expected, Instance, no_sum
 from maskedbandit.privacy.exact import whole
 
 LONGEST = 10**7  # period: its shifts are in memory

@@ -11,13 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from maskedbandit.core import kernel, large_kernel
+from maskedbandit.core import Floats, kernel, large_kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.statistics import REWARD, Statistics
-
-Floats = npt.NDArray[np.float64]
 
 
 @kernel

@@ -15,10 +15,10 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from maskedbandit.core import kernel
+from maskedbandit.core import Floats, Integers, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.streams import Rewards, uniform
-from maskedbandit.lab.worlds.contexts import Answer, Contexts, Floats, Integers
+from maskedbandit.lab.worlds.contexts import Answer, Contexts
 from maskedbandit.privacy.statistics import clip
 
 

@@ -20,10 +20,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from maskedbandit.checks import number
-from maskedbandit.core import kernel
+from maskedbandit.core import Floats, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.streams import Rewards, binomial, uniform
-from maskedbandit.lab.worlds.instance import Floats, Instance, checked
+from maskedbandit.lab.worlds.instance import Instance, checked
 from maskedbandit.privacy.statistics import Statistics, capped
 
 MOST_VISITS = 10**6

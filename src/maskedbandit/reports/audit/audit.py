@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from maskedbandit import __version__
+from maskedbandit.core import Floats
 
 FORMAT = "maskedbandit audit 1"
 ERROR = 1e-5  # the probability with which a sound target is found to be broken, of each part
@@ -64,9 +64,9 @@ class Part:
     samples: int = 0
     error: float = 0.0
     event: str = ""  # that tells the neighbours apart
-    curve: NDArray[np.float64] = field(default_factory=lambda: np.zeros((2, 0)), repr=False, compare=False)
+    curve: Floats = field(default_factory=lambda: np.zeros((2, 0)), repr=False, compare=False)
     corner: tuple[float, float] | None = None  # false positives and negatives at most, of the event that was chosen
-    twin_curve: NDArray[np.float64] = field(default_factory=lambda: np.zeros((2, 0)), repr=False, compare=False)
+    twin_curve: Floats = field(default_factory=lambda: np.zeros((2, 0)), repr=False, compare=False)
 
     @property
     def violation(self) -> bool:

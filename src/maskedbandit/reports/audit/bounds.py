@@ -10,21 +10,19 @@ event's two probabilities [CP34]. So however it was chosen, the bound is wrong w
 """
 
 import math
-from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import beta
 
-Law = NDArray[np.float64]
-Counts = NDArray[np.int64]
-Views = NDArray[np.float64]  # [runs, what was seen]
+from maskedbandit.core import Floats, Integers
+
+Views = Floats  # [runs, what was seen]
 BINS, THRESHOLDS, POINTS, FAR = 16, 64, 400, 1e9
 
 
-def largest_ratio(p: Law, q: Law) -> float:
+def largest_ratio(p: Floats, q: Floats) -> float:
     """max |ln p/q|: the pure epsilon of the two distributions."""
     if np.any((p > 0) != (q > 0)):
         return math.inf
@@ -32,13 +30,13 @@ def largest_ratio(p: Law, q: Law) -> float:
     return float(np.max(np.abs(np.log(p[seen]) - np.log(q[seen]))))
 
 
-def excess(p: Law, q: Law, epsilon: float) -> float:
+def excess(p: Floats, q: Floats, epsilon: float) -> float:
     """max over events of P - e^epsilon Q, whichever of the distributions is P: the delta that they need at epsilon."""
     grown = math.exp(epsilon)
     return float(max(np.maximum(p - grown * q, 0).sum(), np.maximum(q - grown * p, 0).sum()))
 
 
-def needed_epsilon(p: Law, q: Law, delta: float) -> float:
+def needed_epsilon(p: Floats, q: Floats, delta: float) -> float:
     """The smallest epsilon at which delta is enough, from below to nine digits; infinite if none up to 100 is."""
     if excess(p, q, 100.0) > delta:
         return math.inf
@@ -49,7 +47,7 @@ def needed_epsilon(p: Law, q: Law, delta: float) -> float:
     return low
 
 
-def trade_off(p: Law, q: Law) -> NDArray[np.float64]:
+def trade_off(p: Floats, q: Floats) -> Floats:
     """[2, points]: the false positives and the false negatives of the best tests of Q against P; at most `POINTS`."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.clip(np.where(q > 0, np.log(p / q), FAR), -FAR, FAR)
@@ -60,25 +58,7 @@ def trade_off(p: Law, q: Law) -> NDArray[np.float64]:
     return np.stack([np.r_[0.0, positives[corners]], np.r_[1.0, 1 - found[corners]]])
 
 
-def seen_epsilon(
-    a: Counter[Hashable], b: Counter[Hashable], events: int, delta: float = 0.0, error: float = 1e-9
-) -> float:
-    """At least this epsilon separates the distributions that two samples of events come from, or a chance of `error`
-    happened.
-
-    Clopper-Pearson bounds, for each of `events` events that were fixed before the samples were seen, both ways. A
-    sample counts every event that happened in each of its runs, under None the runs themselves.
-    """
-    best = 0.0
-    for p, q in ((a, b), (b, a)):
-        for event in p:
-            if event is not None:
-                counts = np.array([p[event]]), p[None], np.array([q[event]]), q[None]
-                best = max(best, float(at_least(*counts, delta, error / (2 * events))[0]))
-    return best
-
-
-def bounds(p: Counts, runs_p: int, q: Counts, runs_q: int, error: float) -> tuple[Law, Law]:
+def bounds(p: Integers, runs_p: int, q: Integers, runs_q: int, error: float) -> tuple[Floats, Floats]:
     """Of events that were seen p and q times: the probability at least, and the other one at most [CP34]."""
     with np.errstate(divide="ignore", invalid="ignore"):
         low = np.where(p > 0, beta.ppf(error / 2, p, runs_p - p + 1), 0.0)
@@ -86,10 +66,10 @@ def bounds(p: Counts, runs_p: int, q: Counts, runs_q: int, error: float) -> tupl
     return low, high
 
 
-def at_least(p: Counts, runs_p: int, q: Counts, runs_q: int, delta: float, error: float) -> Law:
+def at_least(p: Integers, runs_p: int, q: Integers, runs_q: int, delta: float, error: float) -> Floats:
     """The epsilon of each of several events that were seen p and q times, wrong with probability `error` for each."""
     low, high = bounds(p, runs_p, q, runs_q, error)
-    found: Law = np.log(np.maximum(low - delta, 1e-300) / high)
+    found: Floats = np.log(np.maximum(low - delta, 1e-300) / high)
     return np.maximum(found, 0.0)
 
 
@@ -108,7 +88,7 @@ class Shown(NamedTuple):
     epsilon: float
     event: str
     corner: tuple[float, float]  # false positives and false negatives of the event, at most
-    curve: NDArray[np.float64]  # as of `trade_off`, in the samples that chose nothing
+    curve: Floats  # as of `trade_off`, in the samples that chose nothing
 
 
 def shown(a: Views, b: Views, names: Sequence[str], delta: float, error: float) -> Shown:
@@ -140,7 +120,7 @@ class Ratio:
     """The sum, over all that was seen, of log-likelihood ratios, from histograms of these samples."""
 
     def __init__(self, a: Views, b: Views) -> None:
-        self.edges, self.ratios = list[Law](), list[Law]()
+        self.edges, self.ratios = list[Floats](), list[Floats]()
         for own, other in zip(a.T, b.T, strict=True):
             values = np.concatenate([own, other])
             distinct = np.unique(values)
@@ -151,7 +131,7 @@ class Ratio:
             self.edges.append(edges)
             self.ratios.append(np.log(cells[0] / cells[0].sum()) - np.log(cells[1] / cells[1].sum()))
 
-    def __call__(self, views: Views) -> Law:
+    def __call__(self, views: Views) -> Floats:
         found = np.zeros(len(views))
         for column, edges, ratios in zip(views.T, self.edges, self.ratios, strict=True):
             found += ratios[np.searchsorted(edges, column)]
@@ -179,7 +159,7 @@ def choose(a: Views, b: Views, delta: float, error: float) -> Event:
     return best
 
 
-def curve_of(a: Law, b: Law) -> NDArray[np.float64]:
+def curve_of(a: Floats, b: Floats) -> Floats:
     """False positives (of b) and false negatives (of a) of the tests "above a threshold speaks for a", or the other."""
     if a.mean() < b.mean():
         a, b = -a, -b

@@ -23,16 +23,17 @@ from maskedbandit.channels.response import Response
 from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.channels.split_and_mix import SplitAndMix
 from maskedbandit.channels.two_servers import TwoServers
+from maskedbandit.core import Floats
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.noise import Noise
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.statistics import REWARD
 from maskedbandit.reports.audit.audit import Control, Part, Promise, above
-from maskedbandit.reports.audit.bounds import Law, largest_ratio, needed_epsilon, trade_off
+from maskedbandit.reports.audit.bounds import largest_ratio, needed_epsilon, trade_off
 
 DELTAS = (1e-6, 1e-3, 1e-9)  # at which losses without a pure ε are looked at; the first one is reported
 WIDEST, WIDEST_TWICE = 200_000, 1500  # numbers in a distribution, and in one that is squared
-Pair = tuple[Law, Law]
+Pair = tuple[Floats, Floats]
 NOISY = (Central, Local, Distributed, TwoServers)
 
 
@@ -43,7 +44,7 @@ def promise_of(loss: Loss, delta: float = DELTAS[0]) -> Promise:
     return Promise(loss.epsilon(delta), delta)
 
 
-def noise_sums(noise: Noise, parts: int, of: int, far: int) -> Law:
+def noise_sums(noise: Noise, parts: int, of: int, far: int) -> Floats:
     """The mass, on -far, ..., far, of the sum of some of the noise shares that a draw is made of."""
     z = np.arange(-far, far + 1)
     one = total = noise.pmf(z, 1.0 / of) if of > 1 else noise.pmf(z)
@@ -54,7 +55,7 @@ def noise_sums(noise: Noise, parts: int, of: int, far: int) -> Law:
     return total
 
 
-def neighbours(mass: Law, steps: int) -> Pair:
+def neighbours(mass: Floats, steps: int) -> Pair:
     """A distribution and itself some steps further, where both are known well: without what the window cut off."""
     cut = mass.size // 4
     return mass[cut + steps : -cut], mass[cut : -cut - steps]
@@ -90,7 +91,7 @@ def released_coins(coins: int) -> Pair:
     """The number of ones among a bit and so many coins."""
     from scipy.stats import binom
 
-    mass: Law = binom.pmf(np.arange(-1, coins + 2), coins, 0.5)
+    mass: Floats = binom.pmf(np.arange(-1, coins + 2), coins, 0.5)
     return mass[1:], mass[:-1]
 
 
@@ -137,7 +138,7 @@ def coin_twins(coins: int) -> Iterator[tuple[str, Pair]]:
         yield "coins tossed again for the same bit", repeated(released_coins(coins))
 
 
-def judged(name: str, loss: Loss, pair: Pair, twins: list[tuple[str, Pair]]) -> Part:
+def judge_pair(name: str, loss: Loss, pair: Pair, twins: list[tuple[str, Pair]]) -> Part:
     """What the pair needs, beside what the loss says; a loss without a pure ε is looked at where it is tightest."""
     promise, needed = promise_of(loss), 0.0
     for i, delta in enumerate(DELTAS):
@@ -185,14 +186,14 @@ def exact_part(channel: Channel, n: int) -> tuple[Part | None, str]:
         return (replace(part, part=f"the noisy sum inside {type(channel).__name__}") if part else None), why
     if type(channel) is Response:
         twins = list(response_twins(channel))
-        return judged("what a device sends", channel.loss(1), released_bit(channel), twins), ""
+        return judge_pair("what a device sends", channel.loss(1), released_bit(channel), twins), ""
     if type(channel) is Shuffled:
         coins = channel.needed()
         if coins > WIDEST:
             return None, f"{coins} coins: too many to enumerate"
         one = Loss.approximate(channel.epsilon, channel.delta)
         name = f"the number of ones among {coins} honest coins"
-        return judged(name, one, released_coins(coins), list(coin_twins(coins))), ""
+        return judge_pair(name, one, released_coins(coins), list(coin_twins(coins))), ""
     if type(channel) in NOISY and isinstance(channel, NoisyChannel):
         if window(channel.release_noise(n), channel.steps(n)) > WIDEST:
             return None, f"{channel}: its noise is too wide to enumerate"
@@ -202,5 +203,5 @@ def exact_part(channel: Channel, n: int) -> tuple[Part | None, str]:
 
             once = replace(once, backend=Ideal())
         name = "what a device sends" if type(channel) is Local else f"the release of a cohort of {n}"
-        return judged(name, once.loss(n), released(channel, n), list(noisy_twins(channel, n))), ""
+        return judge_pair(name, once.loss(n), released(channel, n), list(noisy_twins(channel, n))), ""
     return None, f"the distribution of {type(channel).__name__}: nothing here knows it"

@@ -14,15 +14,15 @@ from textwrap import fill
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from maskedbandit.core import Floats
 from maskedbandit.lab.goals.style import COLOURS, PLAIN, TEXT_STAYS_TEXT
 from maskedbandit.reports.audit.audit import Audit, Part, Promise
 
 WIDE = 3  # panels in a row
 
 
-def promised_curve(promise: Promise, positives: NDArray[np.float64]) -> NDArray[np.float64]:
+def promised_curve(promise: Promise, positives: Floats) -> Floats:
     """The least false negatives that are allowed.
 
     >>> promised_curve(Promise(0.0), np.array([0.0, 0.5, 1.0])).tolist()

@@ -17,19 +17,19 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.regret.simulate import simulate
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO
-from maskedbandit.reports.audit.audit import USUAL, Control, How, Part, above
-from maskedbandit.reports.audit.bounds import Law, Views, trade_off
+from maskedbandit.reports.audit.audit import USUAL, How, Part
+from maskedbandit.reports.audit.bounds import Views
 from maskedbandit.reports.audit.exact import (
     NOISY,
     Pair,
+    judge_pair,
     looser,
     promise_of,
     released_bit,
     released_coins,
     shifted,
-    shown_by,
 )
-from maskedbandit.reports.audit.runs import Table, Twin, count_twice, keep_sums, play, sound
+from maskedbandit.reports.audit.runs import Table, Twin, break_nothing, count_twice, keep_sums, play
 from maskedbandit.reports.audit.sampled import MOST_SAMPLES, Both, at_worst, enough, sampled_part
 
 PEOPLE, MOST_PEOPLE, ARMS, TURNED = 250, 16_000, 3, 12
@@ -59,7 +59,7 @@ def moves(policy: Policy, channel: Channel, rows: Rows) -> dict[str, list[tuple[
     generator = np.random.Generator(np.random.PCG64(3))
     decisions = play(policy, channel, rows, generator).decisions
     found = {}
-    for name, twin in {"": sound, **BROKEN}.items():
+    for name, twin in {"": break_nothing, **BROKEN}.items():
 
         def sums(table: Rows, twin: Twin = twin) -> list[tuple[int, int, float]]:
             return play(policy, channel, table, np.random.Generator(np.random.PCG64(3)), decisions, twin).sums
@@ -102,31 +102,17 @@ def run_part(policy: Policy, channel: Channel) -> tuple[Part | None, str]:
     channel = channel.summed if isinstance(channel, SplitAndMix) else at_worst(channel)
     if type(channel) not in (*NOISY, Response, Shuffled):
         return None, f"runs on {type(channel).__name__}: its releases are not enumerated"
-    users, controls = PEOPLE, list[Control]()
-    while not controls or not all(each.caught for each in controls):
-        if users > MOST_PEOPLE:
-            return None, f"runs of {type(policy).__name__}: {MOST_PEOPLE:,} people are too few for several releases"
+    users = PEOPLE
+    while users <= MOST_PEOPLE:
         found = moves(policy, channel, people(users))
-        own = found.pop("")
-        if own:
-            promise = promise_of(policy.loss(channel.loss(max(n for n, _ in own)), users))
-            pair, twins = run_pair(channel, own), {name: run_pair(channel, each) for name, each in found.items()}
-            shown = {name: shown_by(each, promise) for name, each in twins.items()}
-            controls = [Control(name, each, above(each, promise, "exact")) for name, each in shown.items()]
+        if own := found.pop(""):
+            name, loss = f"a run of {users:,} people, one of them turned over", channel.loss(max(n for n, _ in own))
+            twins = [(twin, run_pair(channel, each)) for twin, each in found.items()]
+            part = judge_pair(name, policy.loss(loss, users), run_pair(channel, own), twins)
+            if all(each.caught for each in part.controls):
+                return part, ""
         users *= 4
-    curve: Law = trade_off(*pair)
-    return (
-        Part(
-            f"a run of {users // 4:,} people, one of them turned over",
-            promise,
-            "exact",
-            shown_by(pair, promise),
-            tuple(controls),
-            curve=curve,
-            twin_curve=trade_off(*min(twins.values(), key=lambda each: shown_by(each, promise))),
-        ),
-        "",
-    )
+    return None, f"runs of {type(policy).__name__}: {MOST_PEOPLE:,} people are too few for several releases"
 
 
 def decided(policy: Policy, channel: Channel, samples: int, seed: int) -> Both:

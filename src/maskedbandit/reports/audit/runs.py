@@ -4,16 +4,15 @@ The engine's own loop plays them, as Python. A broken twin of it calls other fun
 that the loop calls, by name, and returns what is called in their place.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel
-from maskedbandit.core import Decision, kernel
+from maskedbandit.core import Decision, Floats, Integers, kernel
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine.arm_loop import loop
@@ -52,7 +51,7 @@ class Table(Instance):
     bits = True
     moves = True  # users are told apart, so they are dealt one by one
 
-    def true_means(self) -> npt.NDArray[np.float64]:
+    def true_means(self) -> Floats:
         return np.array([1.0] + [0.0] * (len(self.rows[0]) - 1))
 
     def parameters(self) -> TableParameters:
@@ -82,7 +81,7 @@ class Play(NamedTuple):
     released: list[tuple[int, int, float]]
 
 
-def sound(calls: Hooks) -> Hooks:
+def break_nothing(calls: Hooks) -> Hooks:
     """The engine as it is."""
     return {}
 
@@ -93,11 +92,11 @@ def run_loop(
     world: Any,
     delay: Delay,
     serve: bool,
-    marks: npt.NDArray[np.int64],
+    marks: Integers,
     out: Out,
     streams: Sequence[Any],
     hooks: Hooks,
-    twin: Twin = sound,
+    twin: Twin = break_nothing,
 ) -> int:
     """One run of the engine's loop with these hooks, as Python, up to the last of the marks; how it ended."""
     k, horizon, lags = out.pulls.size, int(marks[-1]), delay.parameters()
@@ -135,7 +134,7 @@ def play(
     rows: Sequence[Sequence[float]],
     rng: np.random.Generator,
     forced: Sequence[Decision] = (),
-    twin: Twin = sound,
+    twin: Twin = break_nothing,
     delay: Delay = AT_ONCE,
 ) -> Play:
     """A run of as many users as there are rows; decisions are the policy's, unless they are forced."""
@@ -168,11 +167,3 @@ def play(
     state = policy.init(k, aim(policy, horizon))
     assert run_loop(state, channel, table, delay, True, marks, out, streams, hooks, twin) == DONE
     return Play(decisions, starts, tuple(table.arms.tolist()), sums, draws[0], int(out.releases[0]), released)
-
-
-def beginnings(runs: Sequence[tuple[int, ...]]) -> Counter[Hashable]:
-    """How often each beginning of a sequence of arms occurred: the events of an audit."""
-    found: Counter[Hashable] = Counter({None: len(runs)})
-    for served in runs:
-        found.update(served[:t] for t in range(1, len(served) + 1))
-    return found

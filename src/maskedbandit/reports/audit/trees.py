@@ -21,7 +21,7 @@ from maskedbandit.law import Law, epoch
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.noise import Noise
 from maskedbandit.reports.audit.audit import Control, Part, Promise, above
-from maskedbandit.reports.audit.bounds import trade_off
+from maskedbandit.reports.audit.bounds import largest_ratio, trade_off
 
 View = tuple[float, ...]
 Adversary = Callable[[View, int, int], int]  # what was seen, number of the release, world -> its sum
@@ -40,12 +40,7 @@ def third_user(view: View, m: int, world: int) -> int:
     return int(m == 3 and world == 1)
 
 
-WORST: dict[str, Adversary] = {
-    "binary": first_user,
-    "honaker": first_user,
-    "kary": first_user,
-    "hybrid": third_user,
-}
+WORST: dict[str, Adversary] = {"binary": first_user, "honaker": first_user, "kary": first_user, "hybrid": third_user}
 
 
 def node_of(channel: Tree, m: int) -> Noise:
@@ -95,13 +90,6 @@ def seen_twice(
     return np.array([a[view] for view in both]), np.array([b[view] for view in both])
 
 
-def worst_ratio(channel: Tree, adversary: Adversary, length: int, far: int, core: float = 0.0, **how: Any) -> float:
-    """max |ln P(view) / P'(view)|."""
-    p, q = seen_twice(channel, adversary, length, far, core, **how)
-    assert p.size > 10
-    return float(np.max(np.abs(np.log(p / q))))
-
-
 class FewerLevels(Tree):
     """A broken twin: noise for half of the levels."""
 
@@ -123,7 +111,7 @@ def tree_part(channel: Tree) -> tuple[Part | None, str]:
     adversary, promise = WORST[channel.counter], Promise(small.loss(1).epsilon())
     pair = seen_twice(small, adversary, length, far, core)
     pairs = {name: seen_twice(each, adversary, length, far, core) for name, each in broken.items()}
-    shown = {name: float(np.max(np.abs(np.log(p / q)))) for name, (p, q) in {"": pair, **pairs}.items()}
+    shown = {name: largest_ratio(*each) for name, each in {"": pair, **pairs}.items()}
     found = shown.pop("") - (WINDOW_ERROR if core else 0.0)
     controls = tuple(Control(name, each, above(each, promise, "exact")) for name, each in shown.items())
     name = f"{length} releases of a {channel.counter} counter at ε = {float(epsilon):g}"

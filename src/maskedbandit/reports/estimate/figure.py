@@ -4,31 +4,21 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 from textwrap import fill
-from typing import Any, NamedTuple
+from typing import Any
 
 from matplotlib import pyplot, rc_context
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.drawing import CHARACTERS, PAPER, WIDTHS, save
 from maskedbandit.lab.goals.style import COLOURS, PLAIN
-from maskedbandit.theory.sequences import Interval
 
 ROW, REST = 0.28, 1.1  # inches of a row, and of all else
 BLACK, BLUE, ORANGE = COLOURS[0], COLOURS[1], COLOURS[3]
 NOTE = "lines: intervals valid at any time; bands: without the noise; dots: plain, diamonds: corrected for adaptivity"
+NamedRows = Sequence[tuple[str, Any]]  # means or differences, by name
 
 
-class Row(NamedTuple):
-    """What is drawn on one line."""
-
-    name: str
-    estimate: float
-    corrected: float
-    interval: Interval
-    without_noise: Interval | None
-
-
-def draw(means: Sequence[Row], differences: Sequence[Row], columns: int, axes: Any, file: str | Path | None) -> Any:
+def draw(means: NamedRows, differences: NamedRows, columns: int, axes: Any, file: str | Path | None) -> Any:
     """Draw them into two axes that are given, means alone into one, or both into new ones; returns those."""
     if columns not in WIDTHS:
         raise InvalidValue("columns", columns, "1 or 2")
@@ -52,16 +42,16 @@ def draw(means: Sequence[Row], differences: Sequence[Row], columns: int, axes: A
     return axes
 
 
-def intervals(axes: Any, rows: Sequence[Row]) -> None:
+def intervals(axes: Any, rows: NamedRows) -> None:
     """A line for each row, the first on top: the interval, in it that without noise, and the estimates."""
-    for i, row in enumerate(rows):
+    for i, (_, row) in enumerate(rows):
         axes.plot(row.interval, [-i, -i], color=BLUE, linewidth=1.2, solid_capstyle="butt")
-        if row.without_noise is not None:
+        if hasattr(row, "without_noise"):
             axes.plot(row.without_noise, [-i, -i], color=BLUE, linewidth=4, alpha=0.45, solid_capstyle="butt")
         if not math.isnan(row.estimate):
             axes.plot([row.estimate], [-i], "o", color=BLACK, markersize=3.5)
         if not math.isnan(row.corrected):
             axes.plot([row.corrected], [-i], "D", color=ORANGE, markersize=3, fillstyle="none")
-    axes.set_yticks([-i for i in range(len(rows))], [row.name for row in rows], **PLAIN)
+    axes.set_yticks([-i for i in range(len(rows))], [name for name, _ in rows], **PLAIN)
     axes.set_ylim(0.6 - len(rows), 0.6)
     axes.grid(axis="x", alpha=0.25)

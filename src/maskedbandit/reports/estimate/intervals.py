@@ -75,12 +75,14 @@ class Estimates(Tidy):
     def __repr__(self) -> str:
         return f"{self.title()}\n{table(self.lines(), 1)}\n{self.correction}"
 
+    def rows(self) -> list[tuple[str, Mean | Difference]]:
+        """Each arm, then each difference, by its name."""
+        differences = [(f"{each.arm} − {each.minus}", each) for each in self.differences]
+        return [*((each.arm, each) for each in self.arms), *differences]
+
     def lines(self) -> list[Cells]:
         """A line for each arm, and for each difference."""
-        rows = [(each.arm, each, "") for each in self.arms]
-        return [cells(*row) for row in rows] + [
-            cells(f"{each.arm} − {each.minus}", each, each.of) for each in self.differences
-        ]
+        return [cells(*row) for row in self.rows()]
 
     def blocks(self) -> list[Block]:
         """One row for each arm, and for each difference."""
@@ -106,11 +108,10 @@ class Estimates(Tidy):
     def plot(self, columns: Literal[1, 2] = 2, axes: Any = None, file: str | Path | None = None) -> Any:
         """Draw means, or into two `axes` means and differences; returns the axes. This needs the extra `lab`."""
         needed("matplotlib")
-        from maskedbandit.reports.estimate.figure import Row, draw
+        from maskedbandit.reports.estimate.figure import draw
 
-        means = [Row(each.arm, *each[3:7]) for each in self.arms]
-        others = [Row(f"{each.arm} − {each.minus}", *each[3:6], None) for each in self.differences]
-        return draw(means, others, columns, axes, file)
+        rows, k = self.rows(), len(self.arms)
+        return draw(rows[:k], rows[k:], columns, axes, file)
 
 
 def columns(rows: tuple[Mean, ...] | tuple[Difference, ...]) -> Block:
@@ -124,7 +125,7 @@ def columns(rows: tuple[Mean, ...] | tuple[Difference, ...]) -> Block:
     }
 
 
-def cells(name: str, row: Mean | Difference, of: str) -> Cells:
+def cells(name: str, row: Mean | Difference) -> Cells:
     """A line of the short table, with as many digits as the interval allows."""
     digits = min(max(2 - math.floor(math.log10(max(row.interval.width, 1e-12))), 1), 9)
 
@@ -138,5 +139,5 @@ def cells(name: str, row: Mean | Difference, of: str) -> Cells:
         "corrected": number(row.corrected),
         "from": number(row.interval.low),
         "to": number(row.interval.high),
-        "of": of,
+        "of": "" if isinstance(row, Mean) else row.of,
     }

@@ -5,11 +5,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from maskedbandit.core import kernel
+from maskedbandit.core import Floats, Integers, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.logs.log import Chunk, Log
 from maskedbandit.lab.streams import Rewards
-from maskedbandit.lab.worlds.contexts import Answer, Contexts, Floats, Integers
+from maskedbandit.lab.worlds.contexts import Answer, Contexts
 from maskedbandit.privacy.statistics import clip
 
 

@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel
+from maskedbandit.core import Floats
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.goals.drive import check_compatible
 from maskedbandit.lab.goals.runs import ReleaseOptions, Runs
 from maskedbandit.lab.goals.search import Searched, search
-from maskedbandit.lab.worlds.instance import Floats, Instance
+from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.parts.selection import Above, Selection
 
 
