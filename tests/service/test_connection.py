@@ -17,7 +17,7 @@ import uvloop
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from maskedbandit.service import descriptors
+from maskedbandit.service import server
 from maskedbandit.service.host.host import Host
 from maskedbandit.service.request import connection
 from maskedbandit.service.request.connection import HEADERS, URL, WAITING, Connection
@@ -607,9 +607,9 @@ def test_descriptors_are_kept_for_the_database(monkeypatch: pytest.MonkeyPatch) 
 
     def room(soft: int, hard: int) -> int:
         monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, hard))
-        return descriptors.room_for_connections()
+        return server.raise_connection_limit()
 
-    whole = descriptors.MOST + descriptors.RESERVE
+    whole = server.MOST_CONNECTIONS + server.RESERVE
     assert [room(256, 256), room(1024, 4096), room(1024, 10**6), room(1024, -1)] == [128, 3584, 10_000, 10_000]
     assert asked == [(256, 256), (4096, 4096), (whole, 10**6), (whole, -1)]
     asked.clear()
