@@ -641,8 +641,8 @@ def test_the_limits_are_those_of_the_document(tmp_path: Path) -> None:
         ),
         "time in which nobody takes anything of an answer": f"{connection.READ_TIME} seconds, looked at once in each",
         "connections": (
-            f"{descriptors.MOST // 1000} 000, or what the limit of file descriptors leaves after "
-            f"{descriptors.RESERVE} for databases and the clock; {connection.SPARE} over that are answered, and "
+            f"{server.MOST_CONNECTIONS // 1000} 000, or what the limit of file descriptors leaves after "
+            f"{server.RESERVE} for databases and the clock; {connection.SPARE} over that are answered, and "
             "further ones are closed without a word"
         ),
         "a body; a batch": f"{BODY // 1024} KiB; {BATCH // 2**20} MiB",
