@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -26,7 +25,7 @@ from tests.store.databases import fresh_postgresql
 from tests.store.stage import failing_witness
 
 MEANS = [0.5, 0.6, 0.45]
-OWNER = SimpleNamespace(role="owner")
+OWNER = "owner"
 Viewer = Callable[..., View]
 
 

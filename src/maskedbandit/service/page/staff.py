@@ -44,7 +44,7 @@ async def new_study(visit: Visit) -> Response:
     would: list[tuple[str, str]] = []
     try:
         protocol = checked(await asyncio.to_thread(table_of, visit.values))
-        visible(visit.who.key, protocol.name)
+        visible(visit.key, protocol.name)
         if visit.values.get("do") == "create":
             await made(visit.host, protocol)
             return RedirectResponse(f"/studies/{protocol.name}", 303)
@@ -126,7 +126,7 @@ def change_study(roles: tuple[str, ...], change: Callable[[Visit, Any], Callable
 
     async def answer(visit: Visit) -> Response:
         visit.allow(roles)
-        visible(visit.who.key, visit.name)
+        visible(visit.key, visit.name)
         held = await held_here(visit.host, visit.name, RELAYED in visit.request.headers)
         await held.do(change(visit, held.study))
         return RedirectResponse(f"/studies/{visit.name}", 303)
