@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import SimpleNamespace
 from typing import Any
 
 from msgspec.structs import replace
@@ -18,7 +17,7 @@ from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.sequences import Interval
 from tests.service.played import HOUR, MINUTE, Played, quick_folder
 
-OWNER, OFFICER, READER = (SimpleNamespace(role=role) for role in ("owner", "officer", None))
+OWNER, OFFICER, READER = "owner", "officer", None
 HOSTILE = "<script>alert(1)</script>\"' onload=x <img src=x onerror=y> {{ 7*7 }} &lt;"
 
 
@@ -148,7 +147,7 @@ def all_pages(views: dict[str, View]) -> dict[str, str]:
     return found
 
 
-def render_study(view: View, who: Any, csrf: str) -> list[str]:
+def render_study(view: View, role: str | None, csrf: str) -> list[str]:
     """The pages of a study: itself, its ledger, and its statement."""
-    found = [render_page(name, who, csrf, view=view) for name in ("study", "ledger")]
-    return [*found, render_page("statement", who, csrf, **shown(view.statement))]
+    found = [render_page(name, role, csrf, view=view) for name in ("study", "ledger")]
+    return [*found, render_page("statement", role, csrf, **shown(view.statement))]

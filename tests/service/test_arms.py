@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -34,7 +33,7 @@ ON_DEVICES = GUARDED | {  # at this epsilon devices add no noise either
 }
 each_trust = pytest.mark.parametrize("guarded", [GUARDED, ON_DEVICES], ids=["central", "local"])
 TWO_BEST = {"name": "top_arms", "m": 2}
-OWNER = SimpleNamespace(role="owner")
+OWNER = "owner"
 
 
 @pytest.fixture
@@ -157,7 +156,7 @@ def test_what_the_page_says(service: Inside, guarded: dict[str, Any]) -> None:
     assert 'action="/studies/small/arms/b/' not in page
     assert 'id="do-add-arm"' in page
     assert "arm_harmful" in render_page("ledger", OWNER, "token", view=now)
-    assert "/arms" not in render_page("study", SimpleNamespace(role=None), "token", view=now)
+    assert "/arms" not in render_page("study", None, "token", view=now)
     assert "harm, by which harm is seen" in page
     assert "added later" not in page
     service.study("arms", {"name": "d"}, key="owner")

@@ -17,7 +17,7 @@ import uvloop
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from maskedbandit.service import descriptors
+from maskedbandit.service import server
 from maskedbandit.service.host.host import Host
 from maskedbandit.service.request import connection
 from maskedbandit.service.request.connection import HEADERS, URL, WAITING, Connection
@@ -607,9 +607,9 @@ def test_descriptors_are_kept_for_the_database(monkeypatch: pytest.MonkeyPatch) 
 
     def room(soft: int, hard: int) -> int:
         monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, hard))
-        return descriptors.room_for_connections()
+        return server.raise_connection_limit()
 
-    whole = descriptors.MOST + descriptors.RESERVE
+    whole = server.MOST_CONNECTIONS + server.RESERVE
     assert [room(256, 256), room(1024, 4096), room(1024, 10**6), room(1024, -1)] == [128, 3584, 10_000, 10_000]
     assert asked == [(256, 256), (4096, 4096), (whole, 10**6), (whole, -1)]
     asked.clear()
@@ -641,8 +641,8 @@ def test_the_limits_are_those_of_the_document(tmp_path: Path) -> None:
         ),
         "time in which nobody takes anything of an answer": f"{connection.READ_TIME} seconds, looked at once in each",
         "connections": (
-            f"{descriptors.MOST // 1000} 000, or what the limit of file descriptors leaves after "
-            f"{descriptors.RESERVE} for databases and the clock; {connection.SPARE} over that are answered, and "
+            f"{server.MOST_CONNECTIONS // 1000} 000, or what the limit of file descriptors leaves after "
+            f"{server.RESERVE} for databases and the clock; {connection.SPARE} over that are answered, and "
             "further ones are closed without a word"
         ),
         "a body; a batch": f"{BODY // 1024} KiB; {BATCH // 2**20} MiB",

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -199,7 +198,7 @@ BUTTONS = {
 
 @pytest.mark.parametrize(("stage", "role"), BUTTONS)
 def test_buttons_are_those_of_the_role(views: dict[str, View], stage: str, role: str | None) -> None:
-    page = Page(render_page("study", SimpleNamespace(role=role), "the-token", view=views[stage]))
+    page = Page(render_page("study", role, "the-token", view=views[stage]))
     forms = {str(each["action"]): each["method"] for each in page.all("form")}
     assert set(forms.values()) <= {"post"}
     expected = {f"/studies/newsletter/{verb}" for verb in BUTTONS[stage, role]} | ({"/sign-out"} if role else set())
@@ -210,7 +209,7 @@ def test_buttons_are_those_of_the_role(views: dict[str, View], stage: str, role:
     links = {str(each["href"]) for each in page.all("a")}
     assert ("/studies/newsletter/statement" in links) == (role is not None)
     assert ("/studies/newsletter/ledger.json" in links) == (role is not None and stage != "usual draft")
-    assert ('href="/new"' in render_page("list", SimpleNamespace(role=role), "", studies=[])) == (role == "owner")
+    assert ('href="/new"' in render_page("list", role, "", studies=[])) == (role == "owner")
 
 
 @pytest.mark.parametrize(

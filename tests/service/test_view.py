@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -24,7 +23,7 @@ from tests.store.databases import fresh_postgresql
 from tests.store.stage import failing_witness
 
 MEANS = [0.5, 0.6, 0.45]
-OWNER = SimpleNamespace(role="owner")
+OWNER = "owner"
 Viewer = Callable[..., View]
 
 

@@ -57,7 +57,7 @@ class Adder(Backend):
 
     @abstractmethod
     def sum(self, values: Sequence[int], modulus: int, least: int, cohort: bytes, bits: Bits) -> Aggregate:
-        """The sum of the survivors' values modulo `modulus`; raises unless at least `least` honest users survive.
+        """The sum of the survivors' values modulo `modulus`; raises `TooFew` if fewer than `least` honest ones survive.
 
         `cohort` names the cohort and everything its devices must agree on; `bits` are for keys and dropouts.
         """
@@ -88,6 +88,6 @@ class Mixer(Backend):
     ) -> tuple[list[int], Aggregate]:
         """All messages, whole numbers `below` a bound, in an order that reveals nothing, and the users who sent them.
 
-        The aggregate's total is the sum of the messages. Raises unless at least `least` honest users survive, or, if
-        devices have weights, honest users of that total weight.
+        The aggregate's total is the sum of the messages. Raises `TooFew` if fewer than `least` honest users survive,
+        or, if devices have weights, honest users of less total weight.
         """

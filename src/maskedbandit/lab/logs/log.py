@@ -41,7 +41,7 @@ class Log(ABC):
 
     @abstractmethod
     def pools(self) -> tuple[Integers, Integers]:
-        """Starts and arms: those of pool p are arms[starts[p]:starts[p + 1]]."""
+        """Starts, one more than there are pools, and arms: those of pool p are arms[starts[p]:starts[p + 1]]."""
 
     @abstractmethod
     def articles(self) -> tuple[Integers, Floats]:

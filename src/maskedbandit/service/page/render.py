@@ -1,12 +1,12 @@
 """The pages, from what may be shown to HTML; nothing here knows of HTTP.
 
-`who` is who looks, `csrf` the token that every form brings back. A page has no styles and no scripts of its own, so it
-may be sent with the strictest content security policy.
+`role` is that of whoever looks, none without a session, and `csrf` the token that every form brings back. A page has no
+styles and no scripts of its own, so it may be sent with the strictest content security policy.
 """
 
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from jinja2 import Environment
 
@@ -19,14 +19,6 @@ from maskedbandit.statement.page import environment
 MOST_LINES = 1000  # of a ledger on its page
 
 
-class Who(Protocol):
-    """Who looks at the page."""
-
-    @property
-    def role(self) -> str | None:
-        """owner, officer, or None for somebody without a session."""
-
-
 class Notice(NamedTuple):
     """What came of something that was done, for the top of the page."""
 
@@ -34,9 +26,9 @@ class Notice(NamedTuple):
     good: bool = True
 
 
-def render_page(name: str, who: Who, csrf: str, **given: Any) -> str:
+def render_page(name: str, role: str | None, csrf: str, **given: Any) -> str:
     """The page of this name, with what its template needs; it may have a `notice`, or a `problem` beside a form."""
-    return load_templates().get_template(f"{name}.html").render(**given, who=who, csrf=csrf)
+    return load_templates().get_template(f"{name}.html").render(**given, role=role, csrf=csrf)
 
 
 @cache

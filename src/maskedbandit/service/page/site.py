@@ -41,9 +41,9 @@ from maskedbandit.statement.page import FOLDER, STYLE, printed, shown
 async def home(visit: Visit) -> Response:
     """The only study that these eyes may see, or the list."""
     names = [each.name for each in await seen(visit)]
-    if not names and visit.who.key is None:
+    if not names and visit.key is None:
         return RedirectResponse("/sign-in", 303)
-    if len(names) == 1 and visit.who.key is None:
+    if len(names) == 1 and visit.key is None:
         return RedirectResponse(f"/studies/{names[0]}", 303)
     return await list_all(visit)
 
@@ -51,7 +51,7 @@ async def home(visit: Visit) -> Response:
 async def seen(visit: Visit) -> list[Any]:
     """The studies that these eyes may see."""
     found = await visit.host.read(partial(summaries, witness=visit.host.witness))
-    key = visit.who.key
+    key = visit.key
     return [each for each in found if (each.simulated if key is None else key.study in (None, each.name))]
 
 
@@ -73,7 +73,7 @@ async def ledger_page(visit: Visit) -> Response:
 async def events(visit: Visit) -> Response:
     """What tells a page that is open that something has changed; it needs no entries."""
     await visit.may_see()
-    return await event_stream(visit.host, visit.name, 10**14, visit.who.key, visit.address)
+    return await event_stream(visit.host, visit.name, 10**14, visit.key, visit.address)
 
 
 def of_statement(show: Callable[[Visit, Statement], Awaitable[Response]]) -> Handler:

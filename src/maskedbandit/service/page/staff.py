@@ -43,7 +43,7 @@ async def new_study(visit: Visit) -> Response:
     would: list[tuple[str, str]] = []
     try:
         protocol = checked(await asyncio.to_thread(table_of, visit.values))
-        visible(visit.who.key, protocol.name)
+        visible(visit.key, protocol.name)
         if visit.values.get("do") == "create":
             await made(visit.host, protocol)
             return RedirectResponse(f"/studies/{protocol.name}", 303)
@@ -124,7 +124,7 @@ def change_study(verb: str, roles: tuple[str, ...], given: Callable[[Visit], tup
 
     async def answer(visit: Visit) -> Response:
         visit.allow(roles)
-        visible(visit.who.key, visit.name)
+        visible(visit.key, visit.name)
         writer = await find_writer(visit.host, visit.name, RELAYED in visit.request.headers)
         await writer.submit(verb, *given(visit))
         return RedirectResponse(f"/studies/{visit.name}", 303)

@@ -3,14 +3,13 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from maskedbandit.errors import Forbidden, TooLarge, Unauthorized
-from maskedbandit.service.keys import Key
 from maskedbandit.service.page.render import render_page
 from maskedbandit.service.request.limits import BODY
 from maskedbandit.service.request.route import HeldElsewhere, said_of, study_name
@@ -30,17 +29,6 @@ HEADERS = {
 }
 
 
-class Visitor(NamedTuple):
-    """Who looks: with the key of a session, or nobody in particular."""
-
-    key: Key | None
-
-    @property
-    def role(self) -> str | None:
-        """owner, officer or None."""
-        return self.key.role if self.key else None
-
-
 Handler = Callable[["Visit"], Awaitable[Response]]
 
 
@@ -50,7 +38,8 @@ class Visit:
     def __init__(self, request: Request) -> None:
         self.request, self.host = request, request.app.service_host
         self.cookie = request.headers.get("cookie")
-        self.who = Visitor(key_of_session(self.host, self.cookie, self.host.clock()))
+        self.key = key_of_session(self.host, self.cookie, self.host.clock())  # None: nobody in particular looks
+        self.role = self.key.role if self.key else None
         self.browser = browser_of(self.cookie)
         self.body = b""
 
@@ -76,8 +65,8 @@ class Visit:
 
     async def may_see(self) -> None:
         """Raise unless the study is for these eyes."""
-        visible(self.who.key, self.name)
-        if self.who.key is None and not await self.host.read(partial(simulated, name=self.name)):
+        visible(self.key, self.name)
+        if self.key is None and not await self.host.read(partial(simulated, name=self.name)):
             raise Unauthorized("sign in to see this")
 
     async def view(self) -> View:
@@ -87,7 +76,7 @@ class Visit:
 
     async def show(self, page: str, status: int = 200, **given: Any) -> HTMLResponse:
         """A page, which may take a while to draw, while the server goes on."""
-        return HTMLResponse(await asyncio.to_thread(render_page, page, self.who, self.csrf, **given), status)
+        return HTMLResponse(await asyncio.to_thread(render_page, page, self.role, self.csrf, **given), status)
 
     async def read_form(self) -> None:
         """Read the form, or raise unless it comes from a page of this session."""
@@ -113,11 +102,11 @@ class Visit:
 
     def allow(self, roles: tuple[str, ...]) -> None:
         """Raise unless one of these roles is signed in."""
-        if self.who.key is None:
+        if self.key is None:
             raise Unauthorized("sign in to do this")
-        if self.who.role not in roles:
+        if self.role not in roles:
             raise Forbidden(f"only {' or '.join(roles)} may do this")
-        self.host.callers.take(self.who.key.key)
+        self.host.callers.take(self.key.key)
 
 
 def page(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
@@ -126,7 +115,7 @@ def page(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         visit = Visit(request)
         try:
-            if visit.who.key is None:
+            if visit.key is None:
                 visit.host.visitors.take(visit.address)
             if request.method == "POST":
                 await visit.read_form()

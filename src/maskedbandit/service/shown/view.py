@@ -34,8 +34,6 @@ from maskedbandit.store.databases.database import Database
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.best import Confidence
 
-RELEASED, OPERATIONAL, SIMULATED = "released", "operational", "simulated"
-
 
 class Arm(Struct, frozen=True):
     """An arm, and what is estimated of it from what was released; the mean is scaled to [0, 1]."""
