@@ -15,10 +15,10 @@ from msgspec.structs import replace
 from maskedbandit.cli.parts.forecast import in_words
 from maskedbandit.errors import InvalidValue
 from maskedbandit.reports.plan.forecast import Forecast
+from maskedbandit.service.host.statement import statement
 from maskedbandit.service.page import render, sentences
 from maskedbandit.service.page.form import EXAMPLE, table_of
 from maskedbandit.service.page.render import (
-    make_statement,
     render_ledger,
     render_list,
     render_study,
@@ -281,7 +281,7 @@ def test_what_is_wrong_is_said_at_the_top(views: dict[str, View]) -> None:
 
 
 def test_the_statement_says_what_the_page_says(views: dict[str, View], pages: dict[str, str]) -> None:
-    said = make_statement(views["stopped"])
+    said = statement(views["stopped"])
     page = Page(pages["statement, stopped"]).text
     points = msgspec.to_builtins(said.points)
     for each in (said.odds, said.trust, *points.values(), *said.not_protected, *said.assumptions, said.ledger.head):

@@ -12,13 +12,12 @@ from typing import Any, NamedTuple, Protocol
 from jinja2 import Environment
 
 from maskedbandit import words
+from maskedbandit.service.host.statement import statement
 from maskedbandit.service.page import charts, sentences, tables
 from maskedbandit.service.shown import guardrail as guarded
 from maskedbandit.service.shown.view import Summary, View
 from maskedbandit.statement import sentences as privacy
-from maskedbandit.statement.content import Statement
 from maskedbandit.statement.page import environment, shown
-from maskedbandit.statement.study import study_statement
 
 MOST_LINES = 1000  # of a ledger on its page
 
@@ -53,14 +52,9 @@ def render_ledger(view: View, who: Who, csrf: str, notice: Notice | None = None)
     return _page("ledger.html", view=view, who=who, csrf=csrf, notice=notice, most=MOST_LINES)
 
 
-def make_statement(view: View) -> Statement:
-    """The privacy statement of a study, from all that may be shown of it."""
-    return study_statement(view.protocol, view.facts, view.key, view.kept_in)
-
-
 def render_statement(view: View, who: Who, csrf: str) -> str:
     """The privacy statement of a study, to be printed."""
-    return _page("statement.html", **shown(make_statement(view)), who=who, csrf=csrf)
+    return _page("statement.html", **shown(statement(view)), who=who, csrf=csrf)
 
 
 def render_new(

@@ -21,6 +21,7 @@ from maskedbandit.errors import BehindWitness, Corrupted, MaskedBanditError, Una
 from maskedbandit.service.api.ledger import ledger_of, recomputed, releases_in
 from maskedbandit.service.api.studies import MOVES, checked, made
 from maskedbandit.service.host.elsewhere import RELAYED
+from maskedbandit.service.host.statement import statement
 from maskedbandit.service.keys import OWNER, STAFF
 from maskedbandit.service.page import render
 from maskedbandit.service.page.arms import changed
@@ -100,14 +101,12 @@ def statement_page(visit: Visit, view: View) -> Response:
 
 def statement_to_print(visit: Visit, view: View) -> Response:
     """The statement as a page of its own."""
-    return HTMLResponse(printed(render.make_statement(view)), headers=attached(f"{visit.name}-statement.html"))
+    return HTMLResponse(printed(statement(view)), headers=attached(f"{visit.name}-statement.html"))
 
 
 def statement_as_json(visit: Visit, view: View) -> Response:
     """The statement for programs, the same bytes as the command writes."""
-    return Response(
-        encoded(render.make_statement(view)), 200, attached(f"{visit.name}-statement.json"), "application/json"
-    )
+    return Response(encoded(statement(view)), 200, attached(f"{visit.name}-statement.json"), "application/json")
 
 
 async def style(request: Request) -> Response:
@@ -247,8 +246,9 @@ async def verify(visit: Visit) -> Response:
     return HTMLResponse(content, 200 if notice.good else 409)
 
 
-def moved(verb: str, roles: tuple[str, ...]) -> Handler:
+def moved(verb: str) -> Handler:
     """A form that moves a study to another state."""
+    roles, _ = MOVES[verb]
 
     async def move(visit: Visit) -> Response:
         visit.allow(roles)
@@ -286,8 +286,7 @@ def routes() -> list[BaseRoute]:
         ("POST", f"{one}/arms"): changed("add", (OWNER,)),
         ("POST", f"{one}/arms/{{arm}}/pause"): changed("pause", STAFF),
         ("POST", f"{one}/arms/{{arm}}/resume"): changed("resume", (OWNER,)),
-        ("POST", f"{one}/start"): moved("start", (OWNER,)),
-        **{("POST", f"{one}/{verb}"): moved(verb, roles) for verb, (roles, _) in MOVES.items()},
+        **{("POST", f"{one}/{verb}"): moved(verb) for verb in MOVES},
     }
     return [
         *(Path_(path, page(handler), methods=[method]) for (method, path), handler in pages.items()),
