@@ -140,11 +140,11 @@ def test_one_ledger_is_verified_at_a_time(service: Inside, monkeypatch: pytest.M
     now, most = 0, 0
     real = ledger.verify
 
-    def counted(*given: Any) -> Any:
+    def counted(*given: Any, **more: Any) -> Any:
         nonlocal now, most
         now, most = now + 1, max(most, now + 1)
         try:
-            return real(*given)
+            return real(*given, **more)
         finally:
             now -= 1
 

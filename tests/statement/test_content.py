@@ -13,7 +13,6 @@ from maskedbandit.lab.experiments.experiment import read
 from maskedbandit.lab.experiments.packaged import find
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.reports.statement import statement_of_experiment
-from maskedbandit.service.page.render import make_statement
 from maskedbandit.service.shown.view import view
 from maskedbandit.statement.content import decoded, encoded, schema
 from maskedbandit.statement.facts import Facts
@@ -204,7 +203,7 @@ FINE = {
 def test_the_page_and_the_command_state_the_same_at_every_stage(protocol: dict[str, Any]) -> None:
     def same(played: Played) -> None:
         shown = view(played.database, played.witness(), "newsletter", played.now)
-        assert encoded(make_statement(shown)) == as_file(played)
+        assert encoded(shown.statement) == as_file(played)
 
     with quick_folder() as folder:
         played = Played(folder / "study", **protocol)

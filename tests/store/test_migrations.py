@@ -58,11 +58,11 @@ def test_a_study_of_the_first_version_goes_on(address: str, tmp_path: Path) -> N
     migrate.migrate(new, to=1)
     assert migrate.version(new) == 1
     assert "leaf" not in columns(new, "place")
-    rows, finds = {}, {}
+    rows, kept = {}, {}
     for table in ORDER:
         names = columns(new, table)
-        finds[table] = f"SELECT {', '.join(RENAMED.get(name, name) for name in names)} FROM {table}"
-        rows[table] = old.rows(finds[table])
+        kept[table] = ", ".join(RENAMED.get(name, name) for name in names)
+        rows[table] = old.rows(f"SELECT {kept[table]} FROM {table}")
         marks = ", ".join("?" for _ in names)
         with new.transaction():
             for row in rows[table]:
@@ -74,7 +74,7 @@ def test_a_study_of_the_first_version_goes_on(address: str, tmp_path: Path) -> N
     new = connect(address)
     assert migrate.version(new) == migrate.migrations()[-1][0]
     for table in ORDER:
-        assert sorted(new.rows(finds[table])) == sorted(rows[table])
+        assert sorted(new.rows(f"SELECT {kept[table]} FROM {table}")) == sorted(rows[table])
     salted = "SELECT COUNT(*) FROM place WHERE LENGTH(salt) = 32 AND cohort NOT IN (SELECT cohort FROM release)"
     assert new.rows("SELECT COUNT(DISTINCT salt) FROM place") == new.rows(salted) != [(0,)]
     verify(new, witness_of(new, folder), "small")

@@ -178,7 +178,7 @@ class Session:
             self._stale = True
             self.database.rollback()
             raise
-        answer = None if self.arms.is_alone else self.driver.answer  # an arm that others were taken beside is none
+        answer = None if self.arms.is_alone else self.driver.answer  # an arm that is left alone is none
         arms = None if answer is None else named(self.driver)
         self._shown = Shown(self.state, self.people, answer, arms, len(self.driver.log), self.arms.in_play)
         if self._since > self._counted:  # the tables are about twice as large as when they were counted

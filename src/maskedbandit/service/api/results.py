@@ -15,14 +15,9 @@ from maskedbandit.statement.check import made
 from maskedbandit.statement.content import Statement
 
 
-async def seen(call: Call) -> View:
-    """All that may be shown of the study."""
-    return await call.host.view(call.study)
-
-
 async def results(call: Call) -> Results:
     """The estimate of each arm, with its interval, and what that would be without privacy noise."""
-    found = await seen(call)
+    found = await call.host.view(call.study)
     units, arms = found.protocol.reward.in_units, list[ArmResult]()
     for arm in found.arms:
         second = GuardrailResult(**msgspec.structs.asdict(arm.guarded)) if arm.guarded else None

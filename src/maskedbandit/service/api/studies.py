@@ -115,6 +115,7 @@ async def erase(call: Call, body: Erase) -> Erased:
 
 PATH = "/v1/studies/{study}"
 MOVES = {
+    "start": ((OWNER,), "Freeze the protocol and begin."),
     "pause": (STAFF, "Give no more places; reports and releases go on."),
     "resume": ((OWNER,), "Go on after a pause."),
     "stop": (STAFF, "Give no more places, for ever; releases of full cohorts go on."),
@@ -140,5 +141,6 @@ ROUTES = [
             about=about,
         )
         for verb, (roles, about) in MOVES.items()
+        if verb != "start"
     ),
 ]
