@@ -17,6 +17,7 @@ import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import Constant
 from maskedbandit.lab.engine.outcomes import DONE
+from maskedbandit.policies.parts.purposes import find_purpose
 from maskedbandit.reports.audit.runs import DELTA
 from maskedbandit.store import release, session
 from maskedbandit.store.book.verify import verify
@@ -26,7 +27,6 @@ from maskedbandit.store.studies import new, witness_of
 from maskedbandit.store.study import Study
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
-from maskedbandit.study.tables import SEARCHES
 from tests.golden import MULTI_ARMED, interpreted
 from tests.quick import QUICK
 from tests.statistics import seeded
@@ -50,7 +50,9 @@ def protocol(policy: Any, channel: Any, people: int = PEOPLE, exposure: str = "0
         "budget": {"epsilon": 1000, "delta": 1e-6},
         "reward": {"rule": "first", "window": "1 second", "exposure": exposure},
     }
-    return Protocol.from_table({**table, **({"delta": DELTA} if kind.goal in SEARCHES else {"people": people})})
+    return Protocol.from_table(
+        {**table, **({"delta": DELTA} if find_purpose(kind.goal).aim == "delta" else {"people": people})}
+    )
 
 
 def accepted(policy: str) -> Any:
