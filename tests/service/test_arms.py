@@ -9,7 +9,7 @@ import pytest
 
 from maskedbandit.service.page.render import render_ledger, render_statement, render_study
 from maskedbandit.service.shown.view import View, view
-from maskedbandit.store.book import asked
+from maskedbandit.store.book.book import Book
 from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.status import status
 from tests.service.inside import Inside, inside
@@ -284,8 +284,8 @@ def test_results_say_the_answer(
     Outcomes are 0 and 1, in cohorts of 8 and more, and noise of 4 has probability 3e-14: a false alarm is below 1e-11.
     """
     times = list[int]()
-    replayed = asked.replayed
-    monkeypatch.setattr(asked, "replayed", lambda *given: times.append(1) or replayed(*given))
+    replay = Book.replay
+    monkeypatch.setattr(Book, "replay", lambda *given: times.append(1) or replay(*given))
     quick = {"channel": {"name": "central", "epsilon": 8}, "budget": {"epsilon": 8}}
     service.begin(arms=THREE, policy=policy, people=None, delta=0.2, **quick)
     values, people, found = {"a": 0, "b": 1, "c": 1 if answer[1] else 0}, 0, {}

@@ -200,7 +200,7 @@ def do_simulate(options: argparse.Namespace) -> None:
     from maskedbandit.cli.parts.progress import Progress
     from maskedbandit.cli.parts.simulation import Clock, Simulated, people_to_come, simulate
     from maskedbandit.errors import NotRunning
-    from maskedbandit.store.book.chain import entries
+    from maskedbandit.store.book.entries import Started, read_entries
     from maskedbandit.store.status import status
     from maskedbandit.store.studies import witness_of
 
@@ -211,8 +211,8 @@ def do_simulate(options: argparse.Namespace) -> None:
             study.start(simulated=True)
         if study.state != "running":
             raise NotRunning(f"{study.name} is {study.state}: only a draft, or one that is running, can be simulated")
-        started = entries(study.database, study.name)[0]
-        if not started.says["simulated"]:
+        started = read_entries(study.database, study.name, Started.kind)
+        if not any(isinstance(each, Started) and each.simulated for each in started):
             raise NotRunning(f"{study.name} was started with real people: only a draft can be simulated")
         with Progress((people_to_come(study.protocol) or 0) - study.people, "person", quiet=options.quiet) as progress:
             progress.begin(f"{study.name}, simulated")

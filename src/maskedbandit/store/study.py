@@ -20,14 +20,15 @@ from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store import people
 from maskedbandit.store.arms import change
-from maskedbandit.store.book.checked import seed_digest
+from maskedbandit.store.book.checks import seed_digest
+from maskedbandit.store.book.entries import Release
 from maskedbandit.store.book.harm import rule_of_harm
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.erasure import erase_person
 from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.operation import About, Done, Operation
-from maskedbandit.store.release import Release, do_what_is_due, releases
+from maskedbandit.store.release import do_what_is_due, releases
 from maskedbandit.store.requests import Assigned, Reported, checked_unit
 from maskedbandit.store.session import Session
 from maskedbandit.store.states import archive, move
@@ -183,7 +184,7 @@ class Study:
         """The same, with the epochs of the cohorts: what estimates need."""
         with self._session.lock:
             cohorts = self._session.driver.cohorts
-            return [Recorded(each.arm, each.n, each.total, cohorts[each.cohort].epoch) for each in self.releases()]
+            return [each.in_epoch(cohorts[each.cohort].epoch) for each in self.releases()]
 
     def close(self) -> None:
         """Give the study and the database back."""

@@ -19,7 +19,8 @@ from maskedbandit.lab.goals.select.result import Selected
 from maskedbandit.privacy.exact import whole
 from maskedbandit.privacy.statistics import REWARD
 from maskedbandit.reports.estimate.bias import LONGER, Played
-from maskedbandit.store.book.standing import of_arms, standing
+from maskedbandit.store.book.book import Book
+from maskedbandit.store.book.entries import read_entries
 from maskedbandit.store.study import Study
 from maskedbandit.words import decimal
 
@@ -118,7 +119,7 @@ def source_of_study(study: Study) -> Source:
     names, reward = tuple(name for name, _ in protocol.arms), protocol.reward
     title = f"{study.name}{cut(reward.cap > 1, reward.highest)}"
     source = Source(title, rows, protocol.channel, names, reward.least, reward.highest)
-    if standing(study.name, protocol, of_arms(study.database, study.name)).stage > 1:
+    if Book(study.name, protocol, read_entries(study.database, study.name, "arm_")).stages:
         return source._replace(unplayed="its arms changed, and only the first stage of a study can be simulated")
     people = int(rows[:, 1].sum())
     most = min(LONGER * people, protocol.people or LONGER * people)

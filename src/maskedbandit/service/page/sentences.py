@@ -7,8 +7,9 @@ from markupsafe import Markup
 from maskedbandit.service.shown.counts import Cohort
 from maskedbandit.service.shown.estimates import ALPHA
 from maskedbandit.service.shown.health import RARE, exposure_chance
-from maskedbandit.service.shown.view import Line, View
+from maskedbandit.service.shown.view import View
 from maskedbandit.service.shown.wasted import MANY, NEWEST
+from maskedbandit.store.book.entries import Release
 from maskedbandit.store.book.standing import wrong_at_most
 from maskedbandit.words import clock, count, counted, decimal, duration
 
@@ -125,11 +126,9 @@ def negative(view: View) -> str:
     return f"{' and '.join(found)} because noise was added; shown as it was released." if found else ""
 
 
-def value(view: View, line: Line) -> str:
+def value(view: View, release: Release) -> str:
     """The mean of a release in the units of the outcome."""
-    if line.total is None or not line.n:
-        return ""
-    return decimal(view.protocol.reward.in_units(line.total / line.n))
+    return decimal(view.protocol.reward.in_units(release.total / release.n))
 
 
 def unreleased(view: View) -> list[Cohort]:

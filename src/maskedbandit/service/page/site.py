@@ -37,7 +37,7 @@ from maskedbandit.service.shown.describe import visible
 from maskedbandit.service.shown.preview import preview
 from maskedbandit.service.shown.view import View, summaries
 from maskedbandit.statement.content import encoded
-from maskedbandit.statement.facts import published_facts
+from maskedbandit.statement.facts import read_facts
 from maskedbandit.statement.page import FOLDER, STYLE, printed
 
 
@@ -85,7 +85,7 @@ def of_statement(show: Callable[[Visit, View], Response]) -> Handler:
     async def answer(visit: Visit) -> Response:
         await visit.may_see()
         try:
-            await visit.host.read(partial(published_facts, witness=visit.host.witness, study=visit.name))
+            await visit.host.read(partial(read_facts, witness=visit.host.witness, study=visit.name))
             return show(visit, await visit.view())
         except (Corrupted, BehindWitness) as why:
             said = f"No statement can be made, as this does not fit: {why}"

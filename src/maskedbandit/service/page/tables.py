@@ -66,7 +66,7 @@ def allocation(view: View) -> Rows:
 
 def release_times(view: View) -> Rows:
     """When something was released, the last times."""
-    return [[clock(line.at), line.cohort, view.arms[line.arm or 0].name] for line in view.releases[-LAST:]]
+    return [[clock(each.at), each.cohort, view.arms[each.arm].name] for each in view.releases[-LAST:]]
 
 
 def arrivals(view: View) -> Rows:

@@ -3,12 +3,12 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
 
 from msgspec import Struct
 
-from maskedbandit.core import Release
+from maskedbandit import core
 from maskedbandit.law import Law
+from maskedbandit.store.book.entries import Release
 from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.sequences import mean_interval
@@ -23,14 +23,14 @@ class Guarded(Struct, frozen=True):
     high: float
 
 
-def guarded(protocol: Protocol, ledger: Iterable[Any]) -> tuple[Guarded | None, ...]:
-    """What these lines of a ledger say of each arm; None of one without a release."""
+def guarded(protocol: Protocol, releases: Iterable[Release]) -> tuple[Guarded | None, ...]:
+    """What these releases say of each arm; None of one without a release."""
     if protocol.guardrail is None:
         return (None,) * protocol.k
     released: dict[int, list[tuple[int, float]]] = defaultdict(list)
-    for line in ledger:
-        if line.kind == "released" and line.guardrail is not None:
-            released[line.arm].append((line.n, line.guardrail))
+    for each in releases:
+        if each.guardrail is not None:
+            released[each.arm].append((each.n, each.guardrail))
     law = protocol.guardrail_channel.law()
     return tuple(
         of_arm(protocol.guardrail, law, tuple(released[arm])) if released[arm] else None for arm in range(protocol.k)
@@ -41,7 +41,7 @@ def guarded(protocol: Protocol, ledger: Iterable[Any]) -> tuple[Guarded | None, 
 def of_arm(guardrail: Guardrail, law: Law, released: tuple[tuple[int, float], ...]) -> Guarded:
     """What these sums say of one arm."""
     n, units = sum(size for size, _ in released), guardrail.outcome.in_units
-    low, high = mean_interval(law, [Release(0, *each) for each in released])
+    low, high = mean_interval(law, [core.Release(0, *each) for each in released])
     return Guarded(n, units(sum(total for _, total in released) / n), units(low), units(high))
 
 

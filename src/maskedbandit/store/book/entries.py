@@ -1,0 +1,228 @@
+"""What the entries of a ledger say: a class for each kind. An entry is parsed once, and whoever reads it reads these.
+
+An entry says what the class of its kind has as fields, and nothing else. One that says more, or less, or something of
+another type was written by no version that is known here, and is refused. A float is written in hexadecimal digits, so
+that it is read as the same number.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from maskedbandit.core import Recorded
+from maskedbandit.errors import Corrupted
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.store.book.chain import Link, read_links
+from maskedbandit.store.databases.database import Database
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """What every entry says, and where in the ledger it is."""
+
+    kind: ClassVar[str]
+    state: ClassVar[str] = ""  # in which the study is from then on, if the entry says so
+    number: int
+    hash: str
+    at: int  # milliseconds since 1970
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Started(Entry):
+    """The study was started, with this protocol and this seed, of which these are hashes."""
+
+    kind = "started"
+    state = "running"
+    protocol: str
+    seed: str
+    simulated: bool = False  # whether all people are
+    evidence_of_harm: str = ""  # how it begins, if there is a guardrail: harm.py
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Paused(Entry):
+    """No places are given."""
+
+    kind = "paused"
+    state = "paused"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Resumed(Entry):
+    """Places are given again."""
+
+    kind = "resumed"
+    state = "running"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stopped(Entry):
+    """No places are given, for ever."""
+
+    kind = "stopped"
+    state = "stopped"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Archived(Entry):
+    """The data of all people was erased."""
+
+    kind = "archived"
+    state = "archived"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Release(Entry):
+    """A cohort was released: the noisy sum of its n rewards, and what that cost each of its people."""
+
+    kind = "released"
+    cohort: int
+    step: int  # of the log
+    arm: int
+    n: int
+    total: float
+    loss: Loss
+    members: str  # the digest of who is in the cohort, with which rewards
+    offer: str  # the digest of what was offered to the cohort: which noise
+    memory: str  # a hash of what the channel keeps, that nobody can guess without the key
+    cap: int = 1  # the rewards of a person that count
+    guardrail: float | None = None  # the noisy sum of the second outcome
+    guardrail_offer: str | None = None
+
+    def in_epoch(self, epoch: int) -> Recorded:
+        """The release as estimates take it, of a cohort of this epoch."""
+        return Recorded(self.arm, self.n, self.total, epoch)
+
+    def of_guardrail(self, epoch: int) -> Recorded:
+        """The same of the second outcome."""
+        if self.guardrail is None:
+            raise Corrupted(f"the release of cohort {self.cohort} says nothing of the guardrail")
+        return Recorded(self.arm, self.n, self.guardrail, epoch)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Burned(Entry):
+    """A restored copy was reconciled, and everybody was charged for the entries that were missing."""
+
+    kind = "burned"
+    missing: int
+    witness: str  # the hash that the witness had seen last
+    loss: Loss
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArmChange(Entry):
+    """An arm was paused, resumed or added, or was found harmful; a stage begins if other arms are in play after it."""
+
+    arm: int
+    name: str
+    step: int | None = None  # of the log, at which the stage begins
+    aim: int | float | None = None  # of the stage
+    arms: tuple[int, ...] = ()  # in play in the stage
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArmPaused(ArmChange):
+    """Nobody is given the arm."""
+
+    kind = "arm_paused"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArmResumed(ArmChange):
+    """People may be given the arm again."""
+
+    kind = "arm_resumed"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArmAdded(ArmChange):
+    """There is one arm more."""
+
+    kind = "arm_added"
+    payload: Any
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArmHarmful(ArmChange):
+    """The arm was found harmful by this evidence, in nats."""
+
+    kind = "arm_harmful"
+    evidence: float
+
+
+def exact(*kinds: type) -> Callable[[Any], Any]:
+    """What takes a value of these types as it is, and refuses any other."""
+
+    def read(value: Any) -> Any:
+        if type(value) not in kinds:
+            raise TypeError(f"{value!r} is not {' or '.join(kind.__name__ for kind in kinds)}")
+        return value
+
+    return read
+
+
+def whole_numbers(value: Any) -> tuple[int, ...]:
+    """A list of JSON."""
+    return tuple(map(exact(int), exact(list)(value)))
+
+
+@lru_cache(maxsize=256)
+def loss_of(text: str) -> Loss:
+    """The loss with this text: most releases of a study cost the same, and have the same object."""
+    return Loss.from_text(text)
+
+
+READERS: dict[Any, Callable[[Any], Any]] = {  # by the type of a field
+    int: exact(int),
+    int | None: exact(int),
+    int | float | None: exact(int, float),
+    str: exact(str),
+    str | None: exact(str),
+    bool: exact(bool),
+    float: float.fromhex,
+    float | None: float.fromhex,
+    tuple[int, ...]: whole_numbers,
+    Loss: loss_of,
+    Any: lambda value: value,
+}
+CLASSES: tuple[type[Entry], ...] = (
+    *(Started, Paused, Resumed, Stopped, Archived, Release, Burned),
+    *(ArmPaused, ArmResumed, ArmAdded, ArmHarmful),
+)
+KINDS = {
+    each.kind: (each, {field.name: READERS[field.type] for field in fields(each) if field.name not in Link._fields})
+    for each in CLASSES
+}
+
+
+def parse_entry(study: str, link: Link) -> Entry:
+    """What an entry says, or raise `Corrupted` if it says what no entry does."""
+    try:
+        says = json.loads(link.body)
+        kind, readers = KINDS[says.pop("kind")]
+        told = {name: readers[name](value) for name, value in says.items()}
+        return kind(number=link.number, hash=link.hash, **told)
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as why:
+        raise Corrupted(f"entry {link.number} of the ledger of {study} cannot be read: {why}") from why
+
+
+def parse_entries(study: str, links: Iterable[Link]) -> tuple[Entry, ...]:
+    """What these entries say."""
+    return tuple(parse_entry(study, link) for link in links)
+
+
+def read_entries(database: Database, study: str, kind: str = "") -> tuple[Entry, ...]:
+    """What the entries of a ledger say, or those alone whose kind begins so: if they are few, few are parsed."""
+    if not kind:
+        return parse_entries(study, read_links(database, study))
+    find = "SELECT number, body, hash, signature FROM entry WHERE study = ? AND body LIKE ? ORDER BY number"
+    links = [Link(*row) for row in database.rows(find, study, f'%"kind":"{kind}%')]
+    return tuple(each for each in parse_entries(study, links) if each.kind.startswith(kind))
+
+
+def state_after(entries: Sequence[Entry]) -> str:
+    """The state in which a study is after these entries."""
+    return next((each.state for each in reversed(entries) if each.state), "draft")
