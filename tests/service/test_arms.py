@@ -285,7 +285,7 @@ def test_results_say_the_answer(
     """
     times = list[int]()
     replay = Book.replay
-    monkeypatch.setattr(Book, "replay", lambda *given: times.append(1) or replay(*given))
+    monkeypatch.setattr(Book, "replay", lambda *given: (len(given) > 1 or times.append(1), replay(*given))[1])
     quick = {"channel": {"name": "central", "epsilon": 8}, "budget": {"epsilon": 8}}
     service.begin(arms=THREE, policy=policy, people=None, delta=0.2, **quick)
     values, people, found = {"a": 0, "b": 1, "c": 1 if answer[1] else 0}, 0, {}

@@ -88,10 +88,14 @@ def of_statement(show: Callable[[Visit, View], Response]) -> Handler:
             await visit.host.read(partial(read_facts, witness=visit.host.witness, study=visit.name))
             return show(visit, await visit.view())
         except (Corrupted, BehindWitness) as why:
-            said = f"No statement can be made, as this does not fit: {why}"
-            return HTMLResponse(render.render_problem("Refused", said, visit.who, visit.csrf), 409)
+            return refuse_misfit(visit, f"No statement can be made, as this does not fit: {why}")
 
     return answer
+
+
+def refuse_misfit(visit: Visit, said: str) -> Response:
+    """What does not fit, and nothing of the study, as that may be wrong."""
+    return HTMLResponse(render.render_problem("Refused", said, visit.who, visit.csrf), 409)
 
 
 def statement_page(visit: Visit, view: View) -> Response:
@@ -235,15 +239,14 @@ async def verify(visit: Visit) -> Response:
     visible(visit.who.key, visit.name)
     try:
         found = await recomputed(visit.host, visit.name)
-        notice = Notice(
-            f"Everything fits: {found.entries} entries, the newest with hash {found.head[:16]}, as the witness has it; "
-            f"{found.releases} releases recomputed; {found.people} people charged, of whom none more "
-            f"than {found.worst}."
-        )
     except (Corrupted, BehindWitness) as why:
-        notice = Notice(f"This does not fit: {why}", good=False)
-    content = render.render_ledger(await visit.view(), visit.who, visit.csrf, notice)
-    return HTMLResponse(content, 200 if notice.good else 409)
+        return refuse_misfit(visit, f"This does not fit: {why}")
+    notice = Notice(
+        f"Everything fits: {found.entries} entries, the newest with hash {found.head[:16]}, as the witness has it; "
+        f"{found.releases} releases recomputed; {found.people} people charged, of whom none more "
+        f"than {found.worst}."
+    )
+    return HTMLResponse(render.render_ledger(await visit.view(), visit.who, visit.csrf, notice))
 
 
 def moved(verb: str) -> Handler:
