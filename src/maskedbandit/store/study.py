@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
+from maskedbandit import core
 from maskedbandit.channels.offers import Offer
-from maskedbandit.core import Recorded
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store import people
@@ -180,7 +180,7 @@ class Study:
         """All releases that are on disk and at the witness, in the order in which the policy was told."""
         return releases(self._session)
 
-    def recorded(self) -> list[Recorded]:
+    def recorded(self) -> list[core.Release]:
         """The same, with the epochs of the cohorts: what estimates need."""
         with self._session.lock:
             cohorts = self._session.driver.cohorts

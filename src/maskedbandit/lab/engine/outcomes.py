@@ -38,7 +38,7 @@ class Out(NamedTuple):
     releases: npt.NDArray[np.int64]  # [1]
     sizes: npt.NDArray[np.int64]  # [any] the different sizes of cohorts whose rewards were collected, then zeros
     last: npt.NDArray[np.int64]  # [2] arm and number of users of the last decision: what it stopped with, or did wrong
-    recorded: npt.NDArray[np.float64] = NOT_KEPT  # [any, 4] the fields of `Recorded`, if releases are kept
+    recorded: npt.NDArray[np.float64] = NOT_KEPT  # [any, 4] the fields of `Release`, if releases are kept
 
 
 @kernel

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from maskedbandit.core import Recorded
+from maskedbandit import core
 from maskedbandit.errors import BehindWitness
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.service.shown.counts import Counts, counts
@@ -171,7 +171,7 @@ def view(database: Database, witness: Witness, name: str, now: int, tally: Tally
 def arms(book: Book) -> tuple[Arm, ...]:
     """The arms, with their estimates from what was released."""
     protocol, now, cohorts = book.protocol, book.standing, book.demand.deck.cohorts
-    released: list[list[Recorded]] = [[] for _ in protocol.arms]
+    released: list[list[core.Release]] = [[] for _ in protocol.arms]
     for each in book.releases:
         released[each.arm].append(each.in_epoch(cohorts[each.cohort].epoch))
     law = protocol.channel.law()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from maskedbandit.core import Recorded
+from maskedbandit import core
 from maskedbandit.errors import Corrupted
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.book.chain import Link, read_links
@@ -91,15 +91,15 @@ class Release(Entry):
     guardrail: float | None = None  # the noisy sum of the second outcome
     guardrail_offer: str | None = None
 
-    def in_epoch(self, epoch: int) -> Recorded:
+    def in_epoch(self, epoch: int) -> core.Release:
         """The release as estimates take it, of a cohort of this epoch."""
-        return Recorded(self.arm, self.n, self.total, epoch)
+        return core.Release(self.arm, self.n, self.total, epoch)
 
-    def of_guardrail(self, epoch: int) -> Recorded:
+    def of_guardrail(self, epoch: int) -> core.Release:
         """The same of the second outcome."""
         if self.guardrail is None:
             raise Corrupted(f"the release of cohort {self.cohort} says nothing of the guardrail")
-        return Recorded(self.arm, self.n, self.guardrail, epoch)
+        return core.Release(self.arm, self.n, self.guardrail, epoch)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
