@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from maskedbandit.service.page.render import render_ledger, render_statement, render_study
+from maskedbandit.service.shown.status import status
 from maskedbandit.service.shown.view import View, view
 from maskedbandit.store.book.book import Book
 from maskedbandit.store.databases.connection import connect
-from maskedbandit.store.status import status
 from tests.service.inside import Inside, inside
 from tests.store.small_study import PROOF
 from tests.store.stage import failing_witness

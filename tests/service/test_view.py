@@ -14,13 +14,13 @@ import pytest
 from maskedbandit.errors import BehindWitness, StorageFailed, UnknownStudy
 from maskedbandit.service.page.render import render_ledger, render_list, render_statement, render_study
 from maskedbandit.service.shown.describe import described
+from maskedbandit.service.shown.status import status
 from maskedbandit.service.shown.tally import DELAYS, Tally
 from maskedbandit.service.shown.view import View, summaries, view
 from maskedbandit.service.shown.wasted import NEWEST
 from maskedbandit.store.book.book import EVER, Book, Horizon, read_published
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.operation import About
-from maskedbandit.store.status import status
 from tests.service.played import HOUR, MINUTE, Played, quick_folder
 from tests.store.databases import fresh_postgresql
 from tests.store.stage import failing_witness
@@ -273,7 +273,7 @@ def test_status_and_the_api_show_no_more_than_a_view(quick: Played) -> None:
     check_others_show_no_more(quick)
 
 
-@pytest.mark.parametrize("where", ["store.status", "service.shown.describe"])
+@pytest.mark.parametrize("where", ["service.shown.view", "service.shown.describe"])
 def test_what_shows_more_is_rejected(quick: Played, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     def everything(*given: Any) -> Book:
         ((people,),) = given[0].rows("SELECT people FROM study")

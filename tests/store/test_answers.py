@@ -13,13 +13,13 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.cli.parts.simulation import Clock, simulate
 from maskedbandit.errors import Corrupted, InvalidValue, NotRunning, StorageFailed
+from maskedbandit.service.shown.status import status
 from maskedbandit.service.shown.tally import Tally
 from maskedbandit.service.shown.view import view
 from maskedbandit.store import release
 from maskedbandit.store.book.book import EVER, Book, Horizon
 from maskedbandit.store.book.checks import read_book
 from maskedbandit.store.book.verify import verify
-from maskedbandit.store.status import status
 from maskedbandit.store.studies import new, opened
 from maskedbandit.study.protocol import Protocol
 from tests.service.played import HOUR, MINUTE, SECOND, Played, quick_folder

@@ -14,6 +14,7 @@ from maskedbandit.client.device import added_up, noisy
 from maskedbandit.errors import Conflict, Corrupted, InvalidValue, RewardOutOfRange
 from maskedbandit.privacy.statistics import capped
 from maskedbandit.reports.estimate.source import source_of
+from maskedbandit.service.shown.status import shown
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.points import points
 from maskedbandit.statement.record import privacy_unit
@@ -23,7 +24,6 @@ from maskedbandit.store.book.checks import check_noise
 from maskedbandit.store.book.entries import Entry, read_entries
 from maskedbandit.store.book.verify import verify
 from maskedbandit.store.session import Session
-from maskedbandit.store.status import shown
 from maskedbandit.store.studies import witness_of
 from maskedbandit.store.study import Study
 from maskedbandit.study.protocol import Protocol

@@ -183,8 +183,8 @@ def do_erase(options: argparse.Namespace, unit: str) -> None:
 
 def do_status(options: argparse.Namespace) -> None:
     """How the study stands."""
+    from maskedbandit.service.shown.status import status
     from maskedbandit.store.databases.connection import connect
-    from maskedbandit.store.status import status
     from maskedbandit.store.studies import only, witness_of
 
     database = connect(options.database, create=False)
@@ -200,8 +200,8 @@ def do_simulate(options: argparse.Namespace) -> None:
     from maskedbandit.cli.parts.progress import Progress
     from maskedbandit.cli.parts.simulation import Clock, Simulated, people_to_come, simulate
     from maskedbandit.errors import NotRunning
+    from maskedbandit.service.shown.status import status
     from maskedbandit.store.book.entries import Started, read_entries
-    from maskedbandit.store.status import status
     from maskedbandit.store.studies import witness_of
 
     clock = Clock()

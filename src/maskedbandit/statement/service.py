@@ -1,5 +1,6 @@
 """The statement as a running service makes it, compared with the ledger that the service publishes."""
 
+import json
 from typing import Any
 
 import httpx
@@ -67,8 +68,6 @@ def asked(client: httpx.Client, path: str) -> bytes:
 
 def only(client: httpx.Client) -> str:
     """The only study that is served."""
-    import json
-
     names = [each["study"] for each in json.loads(asked(client, "/v1/studies"))["studies"]]
     if len(names) != 1:
         raise InvalidValue("--study", None, f"one of {', '.join(names) or 'none: no study is served'}")
@@ -77,15 +76,11 @@ def only(client: httpx.Client) -> str:
 
 def protocol(client: httpx.Client, name: str) -> Protocol:
     """The protocol that the service shows."""
-    import json
-
     return Protocol.from_table(json.loads(asked(client, f"/v1/studies/{name}/protocol")))
 
 
 def ledger(client: httpx.Client, name: str) -> list[Link]:
     """All entries that the service shows."""
-    import json
-
     found: list[Link] = []
     while True:
         after = f"?after={found[-1].number}" if found else ""

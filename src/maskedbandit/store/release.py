@@ -13,13 +13,6 @@ from maskedbandit.store.session import Session
 from maskedbandit.study.deck import Places
 
 
-def releases(session: Session) -> list[Release]:
-    """All releases that are on disk and at the witness, in the order in which the policy was told."""
-    steps = session.shown.steps
-    with session.lock:
-        return [each for each in session.releases if each.step < steps]
-
-
 def do_what_is_due(session: Session) -> list[Release]:
     """Give back the places that nobody saw in time, and release the cohorts whose last window is over.
 

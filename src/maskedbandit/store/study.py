@@ -28,7 +28,7 @@ from maskedbandit.store.databases.database import Database
 from maskedbandit.store.erasure import erase_person
 from maskedbandit.store.lease import wall_clock
 from maskedbandit.store.operation import About, Done, Operation
-from maskedbandit.store.release import do_what_is_due, releases
+from maskedbandit.store.release import do_what_is_due
 from maskedbandit.store.requests import Assigned, Reported, checked_unit
 from maskedbandit.store.session import Session
 from maskedbandit.store.states import archive, move
@@ -178,7 +178,8 @@ class Study:
 
     def releases(self) -> list[Release]:
         """All releases that are on disk and at the witness, in the order in which the policy was told."""
-        return releases(self._session)
+        with self._session.lock:
+            return [each for each in self._session.releases if each.step < self._session.shown.steps]
 
     def recorded(self) -> list[core.Release]:
         """The same, with the epochs of the cohorts: what estimates need."""

@@ -1,14 +1,12 @@
 """What a study has found so far, and what it promises: from what was released alone."""
 
-import msgspec
-
 from maskedbandit.errors import BehindWitness, Corrupted
 from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.service.api.ledger import misfit
 from maskedbandit.service.host.statement import recomputed_statement
 from maskedbandit.service.keys import STAFF
 from maskedbandit.service.request.route import Answer, Call, Route
-from maskedbandit.service.shown.published import ArmResult, Compared, GuardrailResult, Results
+from maskedbandit.service.shown.published import ArmResult, Compared, Results
 from maskedbandit.service.shown.view import Arm, View
 from maskedbandit.statement.content import Statement
 
@@ -23,10 +21,11 @@ async def results(call: Call) -> Results:
     found = await seen(call)
     units, arms = found.protocol.reward.in_units, list[ArmResult]()
     for arm in found.arms:
-        second = GuardrailResult(**msgspec.structs.asdict(arm.guarded)) if arm.guarded else None
         best, beaten = arm.confidence or (None, None)
         if arm.estimate is None:
-            nothing = ArmResult(arm.name, arm.stands, 0, None, None, None, None, None, best, beaten, guardrail=second)
+            nothing = ArmResult(
+                arm.name, arm.stands, 0, None, None, None, None, None, best, beaten, guardrail=arm.guarded
+            )
             arms.append(nothing)
             continue
         low, high, *inner = (units(end) for end in (*arm.estimate.outer, *arm.estimate.inner))
@@ -43,7 +42,7 @@ async def results(call: Call) -> Results:
                 surely_best=best,
                 surely_beaten=beaten,
                 compared=compared(found, arm),
-                guardrail=second,
+                guardrail=arm.guarded,
             )
         )
     names = None if found.named is None else [found.arms[arm].name for arm in found.named]

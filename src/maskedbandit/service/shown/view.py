@@ -15,7 +15,8 @@ from maskedbandit.errors import BehindWitness
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.service.shown.counts import Counts, counts
 from maskedbandit.service.shown.estimates import ALPHA, Difference, Estimate, confidences, differences, estimates
-from maskedbandit.service.shown.guardrail import Guarded, guarded
+from maskedbandit.service.shown.guardrail import guarded
+from maskedbandit.service.shown.published import GuardrailResult
 from maskedbandit.service.shown.tally import Tally
 from maskedbandit.statement.facts import Facts
 from maskedbandit.store.book.book import Book, parse_protocol, read_published
@@ -37,7 +38,7 @@ class Arm(Struct, frozen=True):
     estimate: Estimate | None
     confidence: Confidence | None = None  # that it is the best, and that it is beaten, if arms in play were compared
     more: Difference | None = None  # what it has more than the first arm, if both were dealt together
-    guarded: Guarded | None = None  # what is estimated of its guardrail
+    guarded: GuardrailResult | None = None  # what is estimated of its guardrail
     stands: str = "in play"  # or paused, or harmful
 
 

@@ -18,7 +18,7 @@ from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.store.book.chain import NO_ENTRY, START, Head, holds
 from maskedbandit.store.book.demand import Demand, arms_of_answer, follow_decisions
 from maskedbandit.store.book.entries import ArmAdded, ArmChange, Entry, Release, Started, read_entries, state_after
-from maskedbandit.store.book.standing import Standing, follow_changes, wrong_at_most
+from maskedbandit.store.book.standing import Standing, follow_changes
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database, Row
 from maskedbandit.study.driver import Driver
@@ -122,11 +122,6 @@ class Book:
         """How the arms stand, or raise `Corrupted`."""
         return follow_changes(self.study, self.protocol, self.changes)
 
-    @property
-    def wrong_at_most(self) -> float | None:
-        """The probability with which the answer of a search is wrong."""
-        return wrong_at_most(self.protocol, self.standing)
-
     @cached_property
     def stages(self) -> dict[int, Row]:
         """Where in the log a stage begins, and what the log says there."""
@@ -216,5 +211,15 @@ def seen_head(database: Database, witness: Witness, study: str) -> Head:
             )
         return NO_ENTRY
     if not holds(database, study, seen.head):
-        raise BehindWitness(f"the ledger of {study} is older than what was published of it, or another one")
+        ((many,),) = database.rows("SELECT COUNT(*) FROM entry WHERE study = ?", study)
+        raise behind(witness, study, many, seen.head)
     return seen.head
+
+
+def behind(witness: Witness, study: str, entries: int, seen: Head) -> BehindWitness:
+    """The ledger with so many entries is not the one that the witness has seen."""
+    return BehindWitness(
+        f"the ledger of {study} has {entries} entries here, and its witness in {witness.folder} has seen "
+        f"{seen.entries}, which are others: this is a restored or another copy of the database. Use the newest "
+        "one; if it is lost, `maskedbandit study reconcile` brings back what was exported, or charges everybody"
+    )

@@ -1,18 +1,18 @@
 """Whether what is stored of a study is what its ledger says: asked when it is opened, and by `verify`."""
 
 import hmac
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from maskedbandit.errors import BehindWitness, Corrupted, MaskedBanditError, UnknownStudy
+from maskedbandit.errors import Corrupted, MaskedBanditError, UnknownStudy
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.accounts import Accounts, Losses, Terms, number_of
-from maskedbandit.store.book.book import Book
-from maskedbandit.store.book.chain import START, Head, check_chain, read_links
+from maskedbandit.store.book.book import Book, behind, seen_head
+from maskedbandit.store.book.chain import Head, check_chain, read_links
 from maskedbandit.store.book.entries import parse_entries
 from maskedbandit.store.book.harm import follow_harm
 from maskedbandit.store.book.standing import follow_changes
@@ -55,12 +55,12 @@ def read_book(database: Database, witness: Witness, study: str) -> Book:
         raise UnknownStudy(f"there is no study {study!r} in this database")
     project, text, state, people = row
     key, losses, links = witness.signing_key(), Losses(database), read_links(database, study)
-    head = check_chain(study, links, key.public_key())
+    check_chain(study, links, key.public_key())
     book = Book(study, Protocol.from_text(text), parse_entries(study, links), database, people)
     check_start(book)
     check_state(book, state)
     check_project(book, project, Accounts(database, losses, project).terms)
-    seen = check_witness(witness, study, [START, *(link.hash for link in links)], head)
+    seen = seen_head(database, witness, study)
     witness.check_others(database, study)
     check_releases(book, losses, key)
     check_noise(book)
@@ -103,39 +103,12 @@ def check_project(book: Book, project: str, terms: Terms) -> None:
         raise Corrupted(f"the budget of project {project} was changed: it is not that of the protocol of {book.study}")
 
 
-def check_witness(witness: Witness, study: str, hashes: Sequence[str], head: Head) -> Head:
-    """What the witness has seen; raise `BehindWitness` if the ledger is older than that, or another one.
-
-    It may have gone on from that, as after a crash between the commit and the witness. The hashes begin with `START`.
-    """
-    seen = witness.seen(study)
-    if seen is None and head != Head():
-        raise BehindWitness(
-            f"the witness in {witness.folder} has never seen {study}: name the folder that has, with --witness"
-        )
-    if seen is None:
-        return Head()
-    last = seen.head
-    if last.entries > head.entries or hashes[last.entries] != last.hash:
-        raise behind(witness, study, head, last)
-    return last
-
-
 def check_head(witness: Witness, study: str, head: Head) -> None:
     """Raise `BehindWitness` unless this head, of which the witness was told last, is still the one that it has seen."""
     seen = witness.seen(study)
     last = Head() if seen is None else seen.head
     if last != head:
-        raise behind(witness, study, head, last)
-
-
-def behind(witness: Witness, study: str, head: Head, seen: Head) -> BehindWitness:
-    """The ledger at this head is not the one that the witness has seen."""
-    return BehindWitness(
-        f"the ledger of {study} has {head.entries} entries here, and its witness in {witness.folder} has seen "
-        f"{seen.entries}, which are others: this is a restored or another copy of the database. Use the newest "
-        "one; if it is lost, `maskedbandit study reconcile` brings back what was exported, or charges everybody"
-    )
+        raise behind(witness, study, head.entries, last)
 
 
 def check_releases(book: Book, losses: Losses, key: Ed25519PrivateKey) -> None:

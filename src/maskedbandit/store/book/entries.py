@@ -17,6 +17,8 @@ from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.book.chain import Link, read_links
 from maskedbandit.store.databases.database import Database
 
+Whole = tuple[int, ...]
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Entry:
@@ -120,7 +122,7 @@ class ArmChange(Entry):
     name: str
     step: int | None = None  # of the log, at which the stage begins
     aim: int | float | None = None  # of the stage
-    arms: tuple[int, ...] = ()  # in play in the stage
+    arms: Whole = ()  # in play in the stage
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -142,7 +144,7 @@ class ArmAdded(ArmChange):
     """There is one arm more."""
 
     kind = "arm_added"
-    payload: Any
+    payload: object
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -153,48 +155,21 @@ class ArmHarmful(ArmChange):
     evidence: float
 
 
-def exact(*kinds: type) -> Callable[[Any], Any]:
-    """What takes a value of these types as it is, and refuses any other."""
-
-    def read(value: Any) -> Any:
-        if type(value) not in kinds:
-            raise TypeError(f"{value!r} is not {' or '.join(kind.__name__ for kind in kinds)}")
-        return value
-
-    return read
-
-
-def whole_numbers(value: Any) -> tuple[int, ...]:
-    """A list of JSON."""
-    return tuple(map(exact(int), exact(list)(value)))
-
-
 @lru_cache(maxsize=256)
 def loss_of(text: str) -> Loss:
     """The loss with this text: most releases of a study cost the same, and have the same object."""
     return Loss.from_text(text)
 
 
-READERS: dict[Any, Callable[[Any], Any]] = {  # by the type of a field
-    int: exact(int),
-    int | None: exact(int),
-    int | float | None: exact(int, float),
-    str: exact(str),
-    str | None: exact(str),
-    bool: exact(bool),
+READ: dict[Any, Callable[[Any], Any]] = {  # what JSON has in another form, by the type of a field
     float: float.fromhex,
     float | None: float.fromhex,
-    tuple[int, ...]: whole_numbers,
     Loss: loss_of,
-    Any: lambda value: value,
+    Whole: tuple,
 }
-CLASSES: tuple[type[Entry], ...] = (
-    *(Started, Paused, Resumed, Stopped, Archived, Release, Burned),
-    *(ArmPaused, ArmResumed, ArmAdded, ArmHarmful),
-)
-KINDS = {
-    each.kind: (each, {field.name: READERS[field.type] for field in fields(each) if field.name not in Link._fields})
-    for each in CLASSES
+CLASSES = (Started, Paused, Resumed, Stopped, Archived, Release, Burned, ArmPaused, ArmResumed, ArmAdded, ArmHarmful)
+KINDS: dict[str, tuple[type[Entry], dict[str, Any]]] = {
+    each.kind: (each, {field.name: field.type for field in fields(each)}) for each in CLASSES
 }
 
 
@@ -202,9 +177,13 @@ def parse_entry(study: str, link: Link) -> Entry:
     """What an entry says, or raise `Corrupted` if it says what no entry does."""
     try:
         says = json.loads(link.body)
-        kind, readers = KINDS[says.pop("kind")]
-        told = {name: readers[name](value) for name, value in says.items()}
-        return kind(number=link.number, hash=link.hash, **told)
+        kind, types = KINDS[says.pop("kind")]
+        for name, value in says.items():
+            if (read := READ.get(types[name])) is not None:
+                says[name] = read(value)
+            elif not isinstance(value, types[name]):
+                raise TypeError(f"its {name} is {value!r}")
+        return kind(number=link.number, hash=link.hash, **says)
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as why:
         raise Corrupted(f"entry {link.number} of the ledger of {study} cannot be read: {why}") from why
 

@@ -34,18 +34,12 @@ def verify(database: Database, witness: Witness, study: str) -> Verified:
     """
     witness = witness.as_now()  # first: the ledger may only go on from what was seen
     with readable(study), database.still():
-        return recomputed(database, witness, study)
-
-
-def recomputed(database: Database, witness: Witness, study: str) -> Verified:
-    """See `verify`."""
-    book, losses = read_book(database, witness, study), Losses(database)
-    driver, _ = check_log(book)
-    project = book.draft.project
-    check_places(database, losses, study, driver)
-    people, worst = check_accounts(database, losses, project, study)
-    check_tickets(database, project, study)
-    return Verified(*book.head, len(book.releases), people, worst)
+        book, losses = read_book(database, witness, study), Losses(database)
+        driver, _ = check_log(book)
+        check_places(database, losses, study, driver)
+        people, worst = check_accounts(database, losses, book.draft.project, study)
+        check_tickets(database, book.draft.project, study)
+        return Verified(*book.head, len(book.releases), people, worst)
 
 
 def check_places(database: Database, losses: Losses, study: str, driver: Driver) -> None:
