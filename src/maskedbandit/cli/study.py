@@ -200,8 +200,8 @@ def do_simulate(options: argparse.Namespace) -> None:
     from maskedbandit.cli.parts.progress import Progress
     from maskedbandit.cli.parts.simulation import Clock, Simulated, people_to_come, simulate
     from maskedbandit.errors import NotRunning
+    from maskedbandit.service.shown.describe import simulated
     from maskedbandit.service.shown.status import status
-    from maskedbandit.store.book.entries import Started, read_entries
     from maskedbandit.store.studies import witness_of
 
     clock = Clock()
@@ -211,8 +211,7 @@ def do_simulate(options: argparse.Namespace) -> None:
             study.start(simulated=True)
         if study.state != "running":
             raise NotRunning(f"{study.name} is {study.state}: only a draft, or one that is running, can be simulated")
-        started = read_entries(study.database, study.name, Started.kind)
-        if not any(isinstance(each, Started) and each.simulated for each in started):
+        if not simulated(study.database, study.name):
             raise NotRunning(f"{study.name} was started with real people: only a draft can be simulated")
         with Progress((people_to_come(study.protocol) or 0) - study.people, "person", quiet=options.quiet) as progress:
             progress.begin(f"{study.name}, simulated")

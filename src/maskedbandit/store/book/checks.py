@@ -77,11 +77,8 @@ def check_start(book: Book) -> None:
     """Raise `Corrupted` unless the protocol and the seed are those with which the study was started."""
     if (started := book.started) is None:
         return
-    for name, is_same in (
-        ("protocol", started.protocol == book.draft.digest),
-        ("seed", started.seed == seed_digest(book.seed)),
-    ):
-        if not is_same:
+    for name, stored in (("protocol", book.draft.digest), ("seed", seed_digest(book.seed))):
+        if getattr(started, name) != stored:
             raise Corrupted(f"the {name} of {book.study} was changed: it is not the one with which it was started")
 
 

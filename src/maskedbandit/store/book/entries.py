@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, dataclass_transform
 
 from maskedbandit import core
 from maskedbandit.errors import Corrupted
@@ -20,66 +20,54 @@ from maskedbandit.store.databases.database import Database
 Whole = tuple[int, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
+@dataclass_transform(frozen_default=True, kw_only_default=True)
 class Entry:
-    """What every entry says, and where in the ledger it is."""
+    """What every entry says, and where in the ledger it is; subclasses are dataclasses as this one."""
 
     kind: ClassVar[str]
-    state: ClassVar[str] = ""  # in which the study is from then on, if the entry says so
+    state: ClassVar[str]  # in which the study is from then on, if the entry says so
     number: int
     hash: str
     at: int  # milliseconds since 1970
 
+    def __init_subclass__(cls, kind: str = "", state: str = "") -> None:
+        cls.kind, cls.state = kind, state
+        made = dataclass(frozen=True, kw_only=True)(cls)
+        KINDS.update({kind: made} if kind else {})
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Started(Entry):
+
+KINDS: dict[str, type[Entry]] = {}
+
+
+class Started(Entry, kind="started", state="running"):
     """The study was started, with this protocol and this seed, of which these are hashes."""
 
-    kind = "started"
-    state = "running"
     protocol: str
     seed: str
     simulated: bool = False  # whether all people are
     evidence_of_harm: str = ""  # how it begins, if there is a guardrail: harm.py
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Paused(Entry):
+class Paused(Entry, kind="paused", state="paused"):
     """No places are given."""
 
-    kind = "paused"
-    state = "paused"
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Resumed(Entry):
+class Resumed(Entry, kind="resumed", state="running"):
     """Places are given again."""
 
-    kind = "resumed"
-    state = "running"
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Stopped(Entry):
+class Stopped(Entry, kind="stopped", state="stopped"):
     """No places are given, for ever."""
 
-    kind = "stopped"
-    state = "stopped"
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Archived(Entry):
+class Archived(Entry, kind="archived", state="archived"):
     """The data of all people was erased."""
 
-    kind = "archived"
-    state = "archived"
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Release(Entry):
+class Release(Entry, kind="released"):
     """A cohort was released: the noisy sum of its n rewards, and what that cost each of its people."""
 
-    kind = "released"
     cohort: int
     step: int  # of the log
     arm: int
@@ -104,17 +92,14 @@ class Release(Entry):
         return core.Release(self.arm, self.n, self.guardrail, epoch)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Burned(Entry):
+class Burned(Entry, kind="burned"):
     """A restored copy was reconciled, and everybody was charged for the entries that were missing."""
 
-    kind = "burned"
     missing: int
     witness: str  # the hash that the witness had seen last
     loss: Loss
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
 class ArmChange(Entry):
     """An arm was paused, resumed or added, or was found harmful; a stage begins if other arms are in play after it."""
 
@@ -125,33 +110,23 @@ class ArmChange(Entry):
     arms: Whole = ()  # in play in the stage
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ArmPaused(ArmChange):
+class ArmPaused(ArmChange, kind="arm_paused"):
     """Nobody is given the arm."""
 
-    kind = "arm_paused"
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ArmResumed(ArmChange):
+class ArmResumed(ArmChange, kind="arm_resumed"):
     """People may be given the arm again."""
 
-    kind = "arm_resumed"
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ArmAdded(ArmChange):
+class ArmAdded(ArmChange, kind="arm_added"):
     """There is one arm more."""
 
-    kind = "arm_added"
     payload: object
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ArmHarmful(ArmChange):
+class ArmHarmful(ArmChange, kind="arm_harmful"):
     """The arm was found harmful by this evidence, in nats."""
 
-    kind = "arm_harmful"
     evidence: float
 
 
@@ -167,23 +142,21 @@ READ: dict[Any, Callable[[Any], Any]] = {  # what JSON has in another form, by t
     Loss: loss_of,
     Whole: tuple,
 }
-CLASSES = (Started, Paused, Resumed, Stopped, Archived, Release, Burned, ArmPaused, ArmResumed, ArmAdded, ArmHarmful)
-KINDS: dict[str, tuple[type[Entry], dict[str, Any]]] = {
-    each.kind: (each, {field.name: field.type for field in fields(each)}) for each in CLASSES
-}
+TYPES = {kind: {field.name: field.type for field in fields(each)} for kind, each in KINDS.items()}
 
 
 def parse_entry(study: str, link: Link) -> Entry:
     """What an entry says, or raise `Corrupted` if it says what no entry does."""
     try:
         says = json.loads(link.body)
-        kind, types = KINDS[says.pop("kind")]
+        kind = says.pop("kind")
+        types: dict[str, Any] = TYPES[kind]
         for name, value in says.items():
             if (read := READ.get(types[name])) is not None:
                 says[name] = read(value)
             elif not isinstance(value, types[name]):
                 raise TypeError(f"its {name} is {value!r}")
-        return kind(number=link.number, hash=link.hash, **says)
+        return KINDS[kind](number=link.number, hash=link.hash, **says)
     except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as why:
         raise Corrupted(f"entry {link.number} of the ledger of {study} cannot be read: {why}") from why
 
