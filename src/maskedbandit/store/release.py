@@ -80,11 +80,8 @@ def release(session: Session, places: Places) -> Release:
     price, digest, step = session.price(n), sealed(found), len(session.driver.log)
     loss = session.losses[price]
     memory = memory_text(session.memory)
-    database.change(
-        "INSERT INTO release (study, cohort, step, arm, n, total, loss, members, memory) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        *(name, cohort, step, places.arm, n, total, price, digest, memory),
-    )
+    columns = "study, cohort, step, arm, n, total, loss, members, memory"
+    database.insert("release", columns, [(name, cohort, step, places.arm, n, total, price, digest, memory)])
     says: dict[str, Any] = {"cohort": cohort, "step": step, "arm": places.arm, "n": n, "total": total.hex()}
     says |= {"loss": loss.to_text(), "members": digest, "offer": offers[0].digest.hex()}
     says |= {"cap": protocol.reward.cap} if protocol.reward.cap > 1 else {}

@@ -11,8 +11,8 @@ from maskedbandit.service.keys import STAFF
 from maskedbandit.service.request.events import entries_after, event_stream
 from maskedbandit.service.request.problems import of_status
 from maskedbandit.service.request.route import PROBLEM, Answer, Call, Route, encode
-from maskedbandit.service.shown.describe import protocol_of, releases_of
-from maskedbandit.service.shown.published import Ledger, LedgerEntry, LedgerHead, Releases, Verified
+from maskedbandit.service.shown.describe import protocol_of
+from maskedbandit.service.shown.published import Ledger, LedgerEntry, LedgerHead, Released, Releases, Verified
 from maskedbandit.store.book.book import read_published
 from maskedbandit.store.book.verify import verify
 from maskedbandit.store.book.witness import Witness
@@ -63,7 +63,12 @@ async def releases(call: Call) -> Releases:
 def releases_in(database: Database, witness: Witness, name: str) -> Releases:
     """All that was released of a study."""
     book = read_published(database, witness.as_now(), name)
-    return Releases(name, book.is_simulated, releases_of(book))
+    arms = [arm for arm, _ in book.protocol.arms]
+    found = [
+        Released(each.cohort, arms[each.arm], each.n, each.total, str(each.loss), each.at, each.number)
+        for each in book.releases
+    ]
+    return Releases(name, book.is_simulated, found)
 
 
 async def verified(call: Call) -> Verified | Answer:

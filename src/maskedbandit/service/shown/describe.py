@@ -3,7 +3,6 @@
 from maskedbandit.errors import BehindWitness, Forbidden, UnknownStudy
 from maskedbandit.service.keys import Key
 from maskedbandit.service.messages import StudyState
-from maskedbandit.service.shown.published import Released
 from maskedbandit.store.book.book import Book, read_published
 from maskedbandit.store.book.chain import Link
 from maskedbandit.store.book.entries import Started, parse_entry
@@ -67,22 +66,6 @@ def stands(book: Book, people: int, state: str) -> StudyState:
         window=protocol.reward.window,
         protocol=protocol.digest,
     )
-
-
-def releases_of(book: Book) -> list[Released]:
-    """The releases, as the service answers them: with the names of arms."""
-    return [
-        Released(
-            cohort=each.cohort,
-            arm=book.protocol.arms[each.arm][0],
-            n=each.n,
-            total=each.total,
-            loss=str(each.loss),
-            at=each.at,
-            entry=each.number,
-        )
-        for each in book.releases
-    ]
 
 
 def visible(key: Key | None, name: str) -> None:
