@@ -18,7 +18,7 @@ from maskedbandit.channels.central import Central
 from maskedbandit.channels.codec import Grid
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.tree import Tree
-from maskedbandit.core import WAIT, Decision, Release, kernel
+from maskedbandit.core import UNKNOWN, WAIT, Decision, Release, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.law import (
@@ -79,7 +79,7 @@ class TestKernel:
     def test_the_terms_are_plain_tuples(self):
         assert tuple(Decision(1, 2, 1)) == (1, 2, 1)
         assert WAIT == (-1, 0, 0)
-        assert Release(arm=0, n=5, total=1.5) == (0, 5, 1.5)
+        assert Release(arm=0, n=5, total=1.5) == (0, 5, 1.5, UNKNOWN)
 
 
 def laws():

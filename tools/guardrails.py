@@ -12,7 +12,7 @@ import numpy as np
 
 import maskedbandit as mb
 from maskedbandit.channels.channel import Channel
-from maskedbandit.core import Recorded
+from maskedbandit.core import Release
 from maskedbandit.law import draws_of_one
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.sampling import Bits
@@ -52,7 +52,7 @@ def found(
         people += n
         for arm in range(ARMS):
             total = release(channel, rng.binomial(n, min(max(means[arm] + shift, 0.0), 1.0)), n, rng)
-            for each in watch.saw(Recorded(arm, n, total, epoch)):
+            for each in watch.saw(Release(arm, n, total, epoch)):
                 watch.declare(each.arm)
                 harmful[each.arm] = people
         size *= GROWTH
@@ -101,7 +101,7 @@ def until_found_late(channel: Channel, before: int, seed: int, growth: float, an
         first = min(max(well - people, 0), n)
         total = rng.binomial(first, 0.01) + rng.binomial(n - first, 0.09)
         people, size = people + n, size * growth
-        if watch.saw(Recorded(1, n, release(channel, total, n, rng), 0)):
+        if watch.saw(Release(1, n, release(channel, total, n, rng), 0)):
             return people - well
     return math.inf
 
@@ -131,7 +131,7 @@ def many_releases(studies: int = 1000, releases: int = 400) -> None:
             watch = Watch(Guardrail.from_table(table, Reward(), ("a", "b", "c")), channel.law(), ARMS)
             ones = rng.binomial(FIRST, 0.03, releases)
             alarms += any(
-                watch.saw(Recorded(1, FIRST, release(channel, int(x), FIRST, rng), i)) for i, x in enumerate(ones)
+                watch.saw(Release(1, FIRST, release(channel, int(x), FIRST, rng), i)) for i, x in enumerate(ones)
             )
         print(f"  epsilon {epsilon}, an arm of {releases} releases at 0.03: {alarms / studies:.2%}", flush=True)
 

@@ -97,16 +97,11 @@ TOGETHER = 2  # as 1, and these users and those of the next decision come in ran
 WAIT = Decision(-1, 0, 0)  # nothing more to ask before a release arrives
 
 
+UNKNOWN = -1  # an epoch
+
+
 class Release(NamedTuple):
-    """A release as a policy receives it: `total` is the noisy sum of the `n` rewards of a closed cohort of `arm`."""
-
-    arm: int
-    n: int
-    total: float
-
-
-class Recorded(NamedTuple):
-    """A release as it is recorded, in the order in which releases were made.
+    """A release: `total` is the noisy sum of the `n` rewards of a closed cohort of `arm`.
 
     Cohorts of the same epoch were dealt together: in random order, over the same stretch of users.
     """
@@ -114,4 +109,4 @@ class Recorded(NamedTuple):
     arm: int
     n: int
     total: float
-    epoch: int
+    epoch: int = UNKNOWN

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import maskedbandit as mb
-from maskedbandit.core import Recorded
+from maskedbandit.core import Release
 from maskedbandit.reports.estimate.intervals import OWN, SAME
 from maskedbandit.theory.sequences import Interval, mean_interval
 from tests.reports.interval_misses import missed, misses_difference, misses_mean
@@ -108,12 +108,12 @@ def test_differences_of_arms_that_were_not_dealt_together_are_of_their_own_peopl
 
 def test_shared_epochs_are_weighted_by_the_smaller_cohort() -> None:
     known = [
-        Recorded(0, 100, 50.0, 0),
-        Recorded(1, 200, 120.0, 0),
-        Recorded(1, 10**6, 9e5, 1),
-        Recorded(0, 300, 90.0, 2),
+        Release(0, 100, 50.0, 0),
+        Release(1, 200, 120.0, 0),
+        Release(1, 10**6, 9e5, 1),
+        Release(0, 300, 90.0, 2),
     ]
-    known += [Recorded(1, 300, 120.0, 2)]
+    known += [Release(1, 300, 120.0, 2)]
     (found,) = mb.estimate(known, channel=CENTRAL).differences
     assert found.estimate == pytest.approx((100 * 0.1 + 300 * 0.1) / 400)  # without the epoch that arm 1 had alone
     assert (found.n, found.of) == (900, SAME)
@@ -147,15 +147,15 @@ def test_it_is_a_result_like_others(tmp_path: Path) -> None:
 
 def test_a_difference_never_changes_its_meaning() -> None:
     """Arms 0 and 1 are dealt together; arm 2 is added later; of arm 1 the second epoch is released last or first."""
-    base = [Recorded(0, 100, 50.0, 0), Recorded(0, 100, 50.0, 1), Recorded(0, 100, 50.0, 2)]
-    first, second = Recorded(1, 100, 60.0, 0), Recorded(1, 100, 70.0, 1)
+    base = [Release(0, 100, 50.0, 0), Release(0, 100, 50.0, 1), Release(0, 100, 50.0, 2)]
+    first, second = Release(1, 100, 60.0, 0), Release(1, 100, 70.0, 1)
     for order in ([first, second], [second, first]):
-        known, meant = [*base, *order, Recorded(2, 100, 40.0, 2)], dict[str, set[str]]()
+        known, meant = [*base, *order, Release(2, 100, 40.0, 2)], dict[str, set[str]]()
         for m in range(1, len(known) + 1):
             for each in mb.estimate(known[:m], channel=CENTRAL).differences:
                 meant.setdefault(each.arm, set()).add(each.of)
         assert meant == {"1": {SAME if order[0] == first else OWN}, "2": {OWN}}
-    assert [each.arm for each in mb.estimate([first, Recorded(2, 9, 4.0, 0)], channel=CENTRAL).differences] == []
+    assert [each.arm for each in mb.estimate([first, Release(2, 9, 4.0, 0)], channel=CENTRAL).differences] == []
 
 
 # slow: many runs

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import maskedbandit as mb
-from maskedbandit.core import Recorded
 from maskedbandit.errors import InvalidValue
 from tests.reports.test_estimate import CENTRAL, ELIMINATION, WORLD, run
 
@@ -54,7 +53,7 @@ WELL = mb.Release(0, 100, 50.0)
 def test_a_release_that_cannot_be_is_refused(fields: tuple[Any, ...], said: str) -> None:
     lists: tuple[list[Any], ...] = (
         [WELL, mb.Release(*fields)],
-        [Recorded(*WELL, epoch=0), Recorded(*fields, epoch=1)],
+        [WELL._replace(epoch=0), mb.Release(*fields, epoch=1)],
     )
     for wrong in lists:
         with pytest.raises(InvalidValue, match=re.escape(said)):
@@ -63,12 +62,12 @@ def test_a_release_that_cannot_be_is_refused(fields: tuple[Any, ...], said: str)
 
 @pytest.mark.slow
 def test_a_release_is_used_once_and_epochs_are_whole_numbers() -> None:
-    known = [Recorded(0, 100, 50.0, 0), Recorded(1, 100, 60.0, 0), Recorded(1, 100, 70.0, 0)]
+    known = [mb.Release(0, 100, 50.0, 0), mb.Release(1, 100, 60.0, 0), mb.Release(1, 100, 70.0, 0)]
     for wrong, said in (
         (known, "the epoch of release 2 is 0: it must be another one: arm 1 has a release of this epoch already"),
-        ([*known[:2], WELL], "all Release or all Recorded"),
-        ([*known[:2], Recorded(1, 100, 70.0, -1)], "the epoch of release 2 is -1"),
-        ([*known[:2], Recorded(1, 100, 70.0, 0.5)], "the epoch of release 2 is 0.5"),
+        ([*known[:2], WELL], "a list of releases, each or none with an epoch"),
+        ([*known[:2], mb.Release(1, 100, 70.0, -2)], "the epoch of release 2 is -2"),
+        ([*known[:2], mb.Release(1, 100, 70.0, 0.5)], "the epoch of release 2 is 0.5"),
     ):
         with pytest.raises(InvalidValue, match=said):
             mb.estimate(wrong, channel=CENTRAL)

@@ -11,8 +11,8 @@ from msgspec import structs
 from maskedbandit.errors import Conflict
 from maskedbandit.service.api import ofrep
 from maskedbandit.service.host.metrics import Metrics
-from maskedbandit.service.shown import view
-from maskedbandit.store import people, reconcile, status
+from maskedbandit.service.shown import status, view
+from maskedbandit.store import people, reconcile
 from maskedbandit.store.book import verify
 from maskedbandit.store.people import check_kept
 from maskedbandit.store.requests import Reported

@@ -150,7 +150,7 @@ def test_asking_whether_something_changed_reads_no_ledger(service: Inside, monke
     def reads(*given: Any) -> Any:
         raise AssertionError("the whole ledger was read")
 
-    monkeypatch.setattr("maskedbandit.store.book.published.entries", reads)
+    monkeypatch.setattr("maskedbandit.store.book.book.read_entries", reads)
     assert service.run(service.host.version("small")) == before
     monkeypatch.undo()
     released(service, 0)

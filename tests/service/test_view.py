@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,11 @@ from maskedbandit.errors import BehindWitness, StorageFailed, UnknownStudy
 from maskedbandit.service.page.render import render_page
 from maskedbandit.service.shown.describe import described
 from maskedbandit.service.shown.health import NEWEST
+from maskedbandit.service.shown.status import status
 from maskedbandit.service.shown.tally import DELAYS, Tally
 from maskedbandit.service.shown.view import View, summaries, view
-from maskedbandit.store.book.published import EVER, Horizon, Published, published
+from maskedbandit.store.book.book import EVER, Book, Horizon, read_published
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.status import status
 from tests.service.all_pages import render_study
 from tests.service.played import HOUR, MINUTE, Played, quick_folder
 from tests.store.databases import fresh_postgresql
@@ -267,13 +268,13 @@ def test_status_and_the_api_show_no_more_than_a_view(quick: Played) -> None:
     check_others_show_no_more(quick)
 
 
-@pytest.mark.parametrize("where", ["store.status", "service.shown.describe"])
+@pytest.mark.parametrize("where", ["service.shown.view", "service.shown.describe"])
 def test_what_shows_more_is_rejected(quick: Played, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
-    def everything(*given: Any) -> Published:
+    def everything(*given: Any) -> Book:
         ((people,),) = given[0].rows("SELECT people FROM study")
-        return published(*given)._replace(people=people, horizon=Horizon(EVER, EVER, True))
+        return replace(read_published(*given), people=people, horizon=Horizon(EVER, EVER, True))
 
-    monkeypatch.setattr(f"maskedbandit.{where}.published", everything)
+    monkeypatch.setattr(f"maskedbandit.{where}.read_published", everything)
     with pytest.raises(AssertionError):
         check_others_show_no_more(quick)
 

@@ -27,7 +27,8 @@ from maskedbandit.privacy.sampling import Bits
 from maskedbandit.service.host.scrubbing import Scrubbing
 from maskedbandit.service.logs import Lines
 from maskedbandit.service.request.sessions import NAME, new_session
-from maskedbandit.store import reconcile, status, writer
+from maskedbandit.service.shown import status
+from maskedbandit.store import reconcile, writer
 from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.databases.sqlite import Sqlite
 from maskedbandit.study.guardrail import Outcome

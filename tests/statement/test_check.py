@@ -18,7 +18,7 @@ from maskedbandit.statement import check as checking
 from maskedbandit.statement.check import check
 from maskedbandit.statement.content import decoded, encoded
 from maskedbandit.statement.service import check_ledger
-from maskedbandit.store.book.chain import entries
+from maskedbandit.store.book.chain import read_links
 from maskedbandit.store.book.verify import Verified
 from maskedbandit.study.protocol import Protocol
 from tests.service.played import BASE, Played, quick_folder
@@ -183,7 +183,7 @@ def test_the_last_digits_of_a_number_may_be_those_of_another_machine(played: Pla
 
 def compared(text: bytes, study: Played) -> None:
     """With the entries and the protocol that a service shows."""
-    check_ledger(decoded(text), "newsletter", entries(study.database, "newsletter"), study.protocol)
+    check_ledger(decoded(text), "newsletter", read_links(study.database, "newsletter"), study.protocol)
 
 
 @pytest.mark.parametrize("path", CHANGES)
@@ -198,13 +198,13 @@ def test_a_draft_is_not_what_is_served_once_there_are_entries(played: Played) ->
     draft = decoded(as_file(played, 0))
     check_ledger(draft, "newsletter", [], played.protocol)
     with pytest.raises(Contradicted, match=r"ledger of the statement is None, .* has \d+ entries"):
-        check_ledger(draft, "newsletter", entries(played.database, "newsletter"), played.protocol)
+        check_ledger(draft, "newsletter", read_links(played.database, "newsletter"), played.protocol)
 
 
 def test_entries_and_a_protocol_that_do_not_belong_together_are_refused(played: Played, text: bytes) -> None:
     other = Protocol.from_table(BASE | {"about": "another"})
     with pytest.raises(Contradicted, match="the protocol that is served"):
-        check_ledger(decoded(text), "newsletter", entries(played.database, "newsletter"), other)
+        check_ledger(decoded(text), "newsletter", read_links(played.database, "newsletter"), other)
 
 
 def test_what_no_entry_says_is_not_compared() -> None:

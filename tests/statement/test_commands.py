@@ -11,7 +11,7 @@ from maskedbandit.cli import main
 from maskedbandit.errors import Contradicted
 from maskedbandit.statement import service as served
 from maskedbandit.statement.content import decoded, schema
-from maskedbandit.store.book.chain import Entry
+from maskedbandit.store.book.chain import Link
 from maskedbandit.study.protocol import Protocol
 from tests.service.inside import TABLE
 from tests.service.live import Live, live
@@ -178,7 +178,7 @@ def check_lies(server: Live, text: bytes) -> None:
     true = decoded(text)
     page = server.ask("GET", "/v1/studies/small/ledger", None, "officer").json
     protocol = Protocol.from_table(server.ask("GET", "/v1/studies/small/protocol", None, "officer").json)
-    found = [Entry(**each) for each in page["entries"]]
+    found = [Link(**each) for each in page["entries"]]
     served.check_ledger(true, "small", found, protocol)
     for old, new in (
         (b'"releases": 0', b'"releases": 3'),

@@ -17,7 +17,9 @@ from maskedbandit.service.shown.view import view
 from maskedbandit.statement.content import decoded, encoded, schema
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.promises import amount, parameters
-from maskedbandit.store.book.chain import Entry
+from maskedbandit.store.book.book import Book
+from maskedbandit.store.book.chain import Link
+from maskedbandit.store.book.entries import Entry, parse_entry
 from maskedbandit.study.protocol import Protocol
 from tests.service.played import BASE, HOUR, Played, quick_folder
 from tests.statement.stage import MEANS, as_file, finished
@@ -163,34 +165,48 @@ def test_amounts_are_those_of_the_loss(
     assert {name: each for name in ("epsilon", "delta", "rho") if (each := getattr(said, name)) is not None} == numbers
 
 
-def entry(number: int, **says: Any) -> Entry:
-    return Entry(number, json.dumps({"at": number, **says}), f"{number:064x}", "")
+ALSO: dict[str, dict[str, Any]] = {  # what an entry of a kind says too
+    "started": {"protocol": "", "seed": ""},
+    "burned": {"missing": 1, "witness": ""},
+    "arm_added": {"payload": None},
+    "arm_harmful": {"evidence": "0x1p+3"},
+    "released": {"total": "0x1p+1", "members": "", "offer": "", "memory": ""},
+}
+
+
+def entry(number: int, kind: str, **says: Any) -> Entry:
+    said = {"at": number, "kind": kind, **ALSO.get(kind, {}), **says}
+    return parse_entry("newsletter", Link(number, json.dumps(said), f"{number:064x}", ""))
 
 
 def released(number: int, arm: int, n: int, loss: Loss) -> Entry:
     return entry(number, kind="released", arm=arm, n=n, loss=loss.to_text(), step=number, cohort=number)
 
 
+def facts_of(protocol: Protocol, *entries: Entry) -> Facts:
+    return Facts.of(Book("newsletter", protocol, entries))
+
+
 def test_releases_do_not_add_up_and_what_was_burned_does() -> None:
     protocol, one = Protocol.from_table(BASE), Loss.pure(1)
     found = [entry(0, kind="started", simulated=True), released(1, 0, 5, Loss.pure("1/2")), released(2, 1, 7, one)]
-    facts = Facts.of(protocol, found, [5, 7])
+    facts = facts_of(protocol, *found)
     assert (facts.releases, facts.people, facts.noisiest, facts.simulated) == (2, 12, (1, 7), True)
     assert (facts.so_far, facts.at_most) == (one, one)
-    facts = Facts.of(protocol, found[:2], [5, 7])
+    facts = facts_of(protocol, *found[:2])
     assert (facts.so_far, facts.at_most, facts.first_release) == (Loss.pure("1/2"), one, 1)
     burned = [*found, entry(3, kind="burned", loss=one.to_text()), entry(4, kind="burned", loss=one.to_text())]
-    facts = Facts.of(protocol, burned, [5, 7])
+    facts = facts_of(protocol, *burned)
     assert (facts.so_far, facts.at_most, facts.gaps) == (3 * one, 3 * one, 2)
-    assert Facts.of(protocol, [], []).so_far == ZERO
+    assert facts_of(protocol).so_far == ZERO
 
 
 def test_with_local_trust_everything_is_lost_at_once() -> None:
     """The server sees a report before its cohort is released."""
     table = BASE | {"channel": {"name": "response", "epsilon": 1}, "reward": {"rule": "first"}}
-    found = [entry(0, kind="started")]
-    assert Facts.of(Protocol.from_table(table), found, [5]).so_far == Loss.pure(1)
-    assert Facts.of(Protocol.from_table(BASE), found, [5]).so_far == ZERO
+    started = entry(0, kind="started")
+    assert facts_of(Protocol.from_table(table), started).so_far == Loss.pure(1)
+    assert facts_of(Protocol.from_table(BASE), started).so_far == ZERO
 
 
 FINE = {

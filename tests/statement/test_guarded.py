@@ -9,13 +9,12 @@ import pytest
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.reports.statement import statement_of_experiment
 from maskedbandit.statement.content import Statement, encoded
-from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.page import printed
 from maskedbandit.statement.study import study_statement
 from maskedbandit.study.protocol import Protocol
 from tests.service.played import BASE, HOUR, Played
 from tests.statement.stage import MEANS, finished, stated
-from tests.statement.test_content import entry, released
+from tests.statement.test_content import entry, facts_of, released
 
 GUARDED: dict[str, Any] = BASE | {
     "guardrail": {"name": "unsubscribed", "harm": {"above": 2}, "most": 40, "default": 7, "share": "1/4"}
@@ -29,7 +28,7 @@ def of(table: dict[str, Any], *changes: dict[str, Any]) -> Statement:
     protocol = Protocol.from_table(table)
     found = [entry(0, kind="started", protocol=protocol.digest), released(1, 0, 5, Loss.pure(1))]
     found += [entry(2 + i, **each) for i, each in enumerate(changes)]
-    return study_statement(protocol, Facts.of(protocol, found, [5]), "ab" * 32, "SQLite 3")
+    return study_statement(protocol, facts_of(protocol, *found), "ab" * 32, "SQLite 3")
 
 
 @pytest.mark.parametrize("point", BOTH)

@@ -29,9 +29,9 @@ from pathlib import Path
 from typing import Any
 
 from maskedbandit.errors import MaskedBanditError, StoreError
+from maskedbandit.store.book.entries import Release
 from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.release import Release
 from maskedbandit.store.requests import Assigned, Reported
 from maskedbandit.store.studies import new, witness_of
 from maskedbandit.store.study import Study

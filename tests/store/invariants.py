@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.store.book.chain import Entry, verified
+from maskedbandit.store.book.chain import Link, check_chain
 from maskedbandit.store.book.verify import verify
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
@@ -70,7 +70,7 @@ def check_study(
     heads[:] = hashes
     now = {**rows, "study": None}, study._session.driver, list(study._session.driver.log)
     if now != last:
-        verified(study.name, [Entry(*row) for row in rows["entry"]], witness.signing_key().public_key())
+        check_chain(study.name, [Link(*row) for row in rows["entry"]], witness.signing_key().public_key())
         check_replay(study, rows, model)
         verify(study.database, witness, study.name)
     return now
@@ -114,7 +114,9 @@ def check_releases(study: Study, rows: dict[str, list[Any]], model: Model) -> No
     stored = {cohort: (arm, n, total) for cohort, _, arm, n, total in rows["release"]}
     assert len(stored) == len(rows["release"]), "a cohort was released twice"
     assert stored == model.releases, "a release was changed, lost, or made too early"
-    assert {each.cohort: each[1:4] for each in study.releases()} == stored, "other releases are shown than are stored"
+    assert {each.cohort: (each.arm, each.n, each.total) for each in study.releases()} == stored, (
+        "other releases are shown than are stored"
+    )
     said = [json.loads(row[1]) for row in rows["entry"]]
     known = [(each["cohort"], each["total"]) for each in said if each["kind"] == "released"]
     assert sorted(known) == sorted((cohort, total.hex()) for cohort, (_, _, total) in stored.items())

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from maskedbandit.store.book.entries import Release
 from maskedbandit.store.book.verify import verify
 from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.release import Release
 from maskedbandit.store.requests import Assigned
 from maskedbandit.store.studies import new, witness_of
 from maskedbandit.store.study import Study

@@ -271,7 +271,9 @@ class Stage(RuleBasedStateMachine):
 
     def tick_one(self, name: str) -> None:
         found, expected = self.do(name, "a tick", lambda study: study.tick(), None, lambda model: model.tick())
-        assert [each[:4] for each in found] == expected, f"{found} was released, and {expected} was due"
+        assert [(each.cohort, each.arm, each.n, each.total) for each in found] == expected, (
+            f"{found} was released, and {expected} was due"
+        )
 
     def move(self, name: str, kind: str, where: Open | None = None) -> None:
         refusal = (where or self.use).models[name].may_move(kind)

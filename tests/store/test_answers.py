@@ -13,15 +13,13 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.cli.parts.simulation import Clock, simulate
 from maskedbandit.errors import Corrupted, InvalidValue, NotRunning, StorageFailed
+from maskedbandit.service.shown.status import status
 from maskedbandit.service.shown.tally import Tally
 from maskedbandit.service.shown.view import view
 from maskedbandit.store import release
-from maskedbandit.store.book import asked
-from maskedbandit.store.book.asked import named_by
-from maskedbandit.store.book.chain import entries
-from maskedbandit.store.book.published import EVER, Horizon
+from maskedbandit.store.book.book import EVER, Book, Horizon
+from maskedbandit.store.book.checks import read_book
 from maskedbandit.store.book.verify import verify
-from maskedbandit.store.status import status
 from maskedbandit.store.studies import new, opened
 from maskedbandit.study.protocol import Protocol
 from tests.service.played import HOUR, MINUTE, SECOND, Played, quick_folder
@@ -118,8 +116,8 @@ def test_an_answer_beyond_the_witness_is_found(folder: Path, monkeypatch: pytest
 def test_decisions_are_done_again_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not for each view of a study that has ended, if a tally is kept; and not before it has ended."""
     played, times, tally = Played(folder, **SEARCH, policy={"name": "top_arms", "m": 2}), list[int](), Tally()
-    replayed = asked.replayed
-    monkeypatch.setattr(asked, "replayed", lambda *given: times.append(1) or replayed(*given))
+    replay = Book.replay
+    monkeypatch.setattr(Book, "replay", lambda *given: times.append(1) or replay(*given))
     played.study.start()
     shown = None
     for _ in range(50):
@@ -275,13 +273,14 @@ def test_a_paused_arm_is_not_named(folder: Path) -> None:
 
 def test_a_log_that_was_changed_names_nothing(folder: Path) -> None:
     played = play(folder, {**SEARCH, "policy": {"name": "top_arms", "m": 2}})
-    name, session = played.protocol.name, played.study._session
-    steps = len(session.driver.log)
-    found = entries(played.database, name)
-    assert named_by(played.database, name, played.protocol, found, 1, steps) == (1, 2)
+
+    def named() -> Any:
+        return read_book(played.database, played.witness(), played.protocol.name).named
+
+    assert named() == (1, 2)
     played.database.change("UPDATE decision SET n = n + 1 WHERE step = 0")
     with pytest.raises(Corrupted):
-        named_by(played.database, name, played.protocol, found, 1, steps)
+        named()
     played.study.close()
 
 

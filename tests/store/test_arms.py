@@ -10,9 +10,10 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.errors import Conflict, Corrupted, InvalidValue, NotRunning, UnknownArm
-from maskedbandit.store.book import checked
-from maskedbandit.store.book.chain import Entry, entries
-from maskedbandit.store.book.standing import Standing, amended, of_arms, standing
+from maskedbandit.store.book.book import Book
+from maskedbandit.store.book.chain import Link, read_links
+from maskedbandit.store.book.entries import Entry, parse_entry, read_entries
+from maskedbandit.store.book.standing import Standing
 from maskedbandit.store.book.verify import verify
 from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.reconcile import bring_back, exported
@@ -60,7 +61,7 @@ class Played:
         return verify(self.study.database, self.study._session.witness, "small")
 
     def said(self) -> list[dict[str, Any]]:
-        return [entry.says for entry in entries(self.study.database, "small")]
+        return [json.loads(link.body) for link in read_links(self.study.database, "small")]
 
 
 @pytest.fixture
@@ -238,10 +239,10 @@ def test_the_entries_of_arms_are_found_on_both_databases(address: str, tmp_path:
     study.change_arms("add", "d", 7)
     study.change_arms("pause", "a")
     study.pause()
-    found = of_arms(study.database, "small")
-    assert [entry.says["kind"] for entry in found] == ["arm_added", "arm_paused"]
-    assert amended(how, found).arms == study.protocol.arms
-    assert standing("small", study.protocol, found).in_play == (1, 2, 3)
+    book = Book("small", how, read_entries(study.database, "small", "arm_"))
+    assert [entry.kind for entry in book.entries] == ["arm_added", "arm_paused"]
+    assert book.protocol.arms == study.protocol.arms
+    assert book.standing.in_play == (1, 2, 3)
     study.close()
 
 
@@ -284,18 +285,23 @@ def test_a_channel_with_running_sums_has_no_stages(tmp_path: Path) -> None:
     ],
 )
 def test_a_ledger_that_contradicts_itself(changed: dict[str, Any]) -> None:
-    says = {"kind": "arm_paused", "arm": 1, "name": "b", "step": 0, "aim": 5, "arms": [0, 2]}
+    says = {"kind": "arm_paused", "at": 0, "arm": 1, "name": "b", "step": 0, "aim": 5, "arms": [0, 2]}
     protocol = small_protocol(arms=THREE)
-    assert standing("small", protocol, [Entry(0, json.dumps(says), "", "")]) == Standing(
-        3, (0, 2), frozenset({1}), stage=2
-    )
+    assert standing(protocol, said(says)) == Standing(3, (0, 2), frozenset({1}), stage=2)
     with pytest.raises(Corrupted):
-        standing("small", protocol, [Entry(0, json.dumps(says | changed), "", "")])
+        standing(protocol, said(says | changed))
+
+
+def standing(protocol: Protocol, *entries: Entry) -> Standing:
+    return Book("small", protocol, entries).standing
+
+
+def said(says: dict[str, Any]) -> Entry:
+    return parse_entry("small", Link(0, json.dumps(says), "", ""))
 
 
 def says(kind: str, arm: int, arms: list[int], aim: float = 5) -> Entry:
-    told = {"kind": kind, "arm": arm, "name": "abc"[arm], "step": 0, "aim": aim, "arms": arms}
-    return Entry(0, json.dumps(told), "", "")
+    return said({"kind": kind, "at": 0, "arm": arm, "name": "abc"[arm], "step": 0, "aim": aim, "arms": arms})
 
 
 def test_changes_that_no_study_makes_are_found() -> None:
@@ -303,14 +309,14 @@ def test_changes_that_no_study_makes_are_found() -> None:
     protocol = small_protocol(arms=THREE)
     for wrong in (paused, says("arm_resumed", 0, [0, 1, 2])):
         with pytest.raises(Corrupted, match="cannot follow"):
-            standing("small", protocol, [paused, wrong])
+            standing(protocol, paused, wrong)
     with pytest.raises(Corrupted, match="cannot follow"):  # the last one in play
-        standing("small", protocol, [paused, says("arm_paused", 0, [2]), says("arm_paused", 2, [])])
+        standing(protocol, paused, says("arm_paused", 0, [2]), says("arm_paused", 2, []))
     search = {"policy": {"name": "contemporaneous_elimination"}, "delta": 0.1}
     searching = Protocol.from_table({key: each for key, each in (protocol.table | search).items() if key != "people"})
-    assert standing("small", searching, [says("arm_paused", 1, [0, 2], 0.05)]).stage == 2
+    assert standing(searching, says("arm_paused", 1, [0, 2], 0.05)).stage == 2
     with pytest.raises(Corrupted, match="cannot follow"):  # a larger error than is left
-        standing("small", searching, [says("arm_paused", 1, [0, 2], 0.09)])
+        standing(searching, says("arm_paused", 1, [0, 2], 0.09))
 
 
 def test_a_payload_is_what_will_be_read_again(played: Played) -> None:
@@ -326,7 +332,7 @@ def test_a_replay_without_its_stages_is_refused(played: Played, monkeypatch: pyt
     played.come(3)
     played.study.change_arms("pause", "b")
     played.come(3)
-    monkeypatch.setattr(checked, "stages", lambda found: {})
+    monkeypatch.setattr(Book, "stages", {})
     with pytest.raises(Corrupted):
         played.verify()
     monkeypatch.undo()

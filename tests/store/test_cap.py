@@ -14,15 +14,16 @@ from maskedbandit.client.device import added_up, noisy
 from maskedbandit.errors import Conflict, Corrupted, InvalidValue, RewardOutOfRange
 from maskedbandit.privacy.statistics import capped
 from maskedbandit.reports.estimate.source import source_of
+from maskedbandit.service.shown.status import shown
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.points import points
 from maskedbandit.statement.record import privacy_unit
 from maskedbandit.statement.sentences import assumptions
-from maskedbandit.store.book.chain import entries
-from maskedbandit.store.book.checked import check_cap
+from maskedbandit.store.book.book import Book
+from maskedbandit.store.book.checks import check_noise
+from maskedbandit.store.book.entries import Entry, read_entries
 from maskedbandit.store.book.verify import verify
 from maskedbandit.store.session import Session
-from maskedbandit.store.status import shown
 from maskedbandit.store.studies import witness_of
 from maskedbandit.store.study import Study
 from maskedbandit.study.protocol import Protocol
@@ -56,22 +57,22 @@ def test_reports_are_added_up_and_cut(tmp_path: Path) -> None:
         for arm in (0, 1):
             counts = [min(sum(PEOPLE[person]), 3) for person, each in given.items() if each.arm == arm]
             assert released[arm] * 3 == pytest.approx(sum(counts))
-        found = entries(study.database, study.name)
-        assert [entry.says["cap"] for entry in found if entry.says["kind"] == "released"] == [3, 3]
+        book = Book(study.name, small_protocol(), read_entries(study.database, study.name))
+        assert [each.cap for each in book.releases] == [3, 3]
         witness = witness_of(study.database, tmp_path / "witness")
         assert "in units of 3 rewards" in shown(study.database, witness, study.name)[-1]
         source = source_of(study, None, None)
         assert (source.what, source.most) == ("small, sums of a person's rewards cut at 3", 3)
         verify(study.database, witness, study.name)
         with pytest.raises(Corrupted, match="the cap of the release of cohort 0 of small is not that of its protocol"):
-            check_cap(study.name, found, small_protocol())
+            check_noise(book)
 
 
 def test_a_release_that_does_not_say_its_cap_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = Session.enter
 
-    def silent(self: Session, **says: Any) -> None:
-        real(self, **{name: value for name, value in says.items() if name != "cap"})
+    def silent(self: Session, **says: Any) -> Entry:
+        return real(self, **{name: value for name, value in says.items() if name != "cap"})
 
     monkeypatch.setattr(Session, "enter", silent)
     clock = Clock()
@@ -163,7 +164,7 @@ def test_a_guardrail_on_devices_has_no_cap() -> None:
 
 def test_a_statement_says_that_a_person_is_protected_and_what_counts() -> None:
     for protocol, person in ((small_protocol(**CAPPED), True), (small_protocol(), False)):
-        said = points(protocol, Facts.of(protocol, [], []))
+        said = points(protocol, Facts.of(Book("small", protocol)))
         assert ("one person over the whole study" in said.unit) is person
         assert ("Of each person at most 3 rewards of 1 count" in said.unit) is person
         assert ("from 0 to 1 (all of a person are added, and cut at 3 times that)" in said.contribution) is person

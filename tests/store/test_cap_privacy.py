@@ -1,5 +1,6 @@
 """All that a person ever reports enters one release, as one number in [0, 1], and nothing else that is published."""
 
+import json
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 
 from maskedbandit.channels.central import Central
 from maskedbandit.errors import Conflict, Late, PersonalValue, UnknownTicket
-from maskedbandit.store.book.chain import entries
+from maskedbandit.store.book.chain import read_links
 from tests.statistics import seeded
 from tests.store.small_study import EXPOSURE, WINDOW, Clock, small_protocol, small_study
 
@@ -61,9 +62,9 @@ def played(folder: Path, reports: list[Any]) -> Played:
                 assert study.erase("ann") == 1
             clock.now += WINDOW + EXPOSURE + 1
             study.tick()
-        for entry in entries(study.database, study.name):
+        for link in read_links(study.database, study.name):
             hidden = ("members", "memory", "seed", "protocol")
-            published.append([(name, said) for name, said in entry.says.items() if name not in hidden])
+            published.append([(name, said) for name, said in json.loads(link.body).items() if name not in hidden])
         assert len(study.releases()) >= 4
     return published, told
 

@@ -98,7 +98,7 @@ def test_the_status_of_another_ledger_is_refused(file, where, tmp_path, capsys) 
     database.change("UPDATE entry SET hash = 'x' WHERE number = (SELECT MAX(number) FROM entry)")
     database.close()
     for command in (("study", "status"), ("ledger", "show")):
-        assert "another one" in refused(capsys, *command, *where)
+        assert "another copy" in refused(capsys, *command, *where)
 
 
 def test_a_changed_release_is_found(file, where, address, capsys) -> None:

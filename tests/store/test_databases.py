@@ -111,13 +111,13 @@ def idle_limits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """How long a transaction may ask nothing while a study is opened, in what follows, and afterwards."""
     address, said = fresh_postgresql(), list[str]()
     small_study(address, folder / "witness", Clock()).close()
-    database, real = connect(address, patience=60), session.replayed
+    database, real = connect(address, patience=60), session.check_log
 
     def noted(*session: object) -> None:
         said.extend(database.rows("SHOW idle_in_transaction_session_timeout")[0])
 
     with monkeypatch.context() as patch:
-        patch.setattr(session, "replayed", lambda *given: (noted(), real(*given))[1])
+        patch.setattr(session, "check_log", lambda *given: (noted(), real(*given))[1])
         with Study(database, witness_of(database, folder / "witness"), "small", Clock(), "tester") as study:
             study.apply([(noted,)])
             noted()

@@ -13,13 +13,14 @@ import pytest
 
 from maskedbandit.errors import BehindWitness, MaskedBanditError, StorageFailed
 from maskedbandit.store.book import witness
+from maskedbandit.store.book.entries import Release, read_entries
 from maskedbandit.store.book.verify import verify
 from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.databases.sqlite import Sqlite
 from maskedbandit.store.session import Session
 from maskedbandit.store.studies import new, witness_of
-from maskedbandit.store.study import Release, Study
+from maskedbandit.store.study import Study
 from maskedbandit.store.writer import Writer
 from tests.store.faulty_disk import FAULTS, Disk
 from tests.store.small_study import WINDOW, Acknowledged, Clock, small_protocol, small_study
@@ -409,8 +410,7 @@ def test_a_release_that_is_read_before_the_witness_has_seen_it_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def from_the_table(self: Study) -> list[Release]:
-        rows = self.database.rows("SELECT cohort, arm, n, total, loss FROM release ORDER BY step")
-        return [Release(*row[:4], self._session.losses[row[4]]) for row in rows]
+        return [each for each in read_entries(self.database, self.name) if isinstance(each, Release)]
 
     monkeypatch.setattr(Study, "releases", from_the_table)
     with pytest.raises(AssertionError, match="published what is not kept"):

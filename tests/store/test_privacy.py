@@ -21,13 +21,13 @@ from maskedbandit.errors import (
     StorageFailed,
 )
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.store import session
+from maskedbandit.service.shown.status import shown, status
 from maskedbandit.store.accounts import Accounts, Losses
+from maskedbandit.store.book import checks
 from maskedbandit.store.book.verify import verify
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.databases.database import Again
-from maskedbandit.store.status import shown, status
 from maskedbandit.store.studies import new, witness_of
 from maskedbandit.store.study import Study
 from maskedbandit.study.protocol import Protocol
@@ -192,7 +192,7 @@ def test_a_witness_does_not_go_back(house, monkeypatch):
     study.database.rows("PRAGMA wal_checkpoint(TRUNCATE)")
     other = house.folder / "other.db"
     copy(house.file, other)
-    clone, check = house.opened("one", other), session.check_witness
+    clone, check = house.opened("one", other), checks.seen_head
 
     def slow(*which: Any) -> Any:
         found = check(*which)
@@ -200,7 +200,7 @@ def test_a_witness_does_not_go_back(house, monkeypatch):
         clone.pause()
         return found
 
-    monkeypatch.setattr(session, "check_witness", slow)
+    monkeypatch.setattr(checks, "seen_head", slow)
     with pytest.raises(BehindWitness):
         house.opened()
     assert witness.seen("one").head.entries == 2

@@ -20,6 +20,7 @@ from maskedbandit.lab.engine.outcomes import DONE
 from maskedbandit.policies.parts.purposes import find_purpose
 from maskedbandit.reports.audit.runs import DELTA
 from maskedbandit.store import release, session
+from maskedbandit.store.book.book import Book
 from maskedbandit.store.book.verify import verify
 from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.memory import memory_text
@@ -193,13 +194,13 @@ def test_noise_that_is_forgotten_is_found(folder, bits, monkeypatch):
 
 @pytest.mark.parametrize("policy", ["contemporaneous_klucb", "thompson_sampling"])
 def test_a_state_that_is_forgotten_is_found(folder, bits, monkeypatch, policy):
-    def forgets(name: str, how: Protocol, *log: Any) -> Driver:
-        found = whole(name, how, *log)
+    def forgets(book: Book, dealt: Any) -> Driver:
+        found, how = whole(book, dealt), book.protocol
         found.state = how.policy.init(how.k, how.aim)
         return found
 
-    whole = session.replayed
-    monkeypatch.setattr(session, "replayed", forgets)
+    whole = Book.replay
+    monkeypatch.setattr(Book, "replay", forgets)
     with pytest.raises((AssertionError, mb.errors.StoreError)):
         check_reopened(folder, bits, policy, CENTRAL)
 
@@ -241,7 +242,7 @@ def check_as_the_engine(
         stored.now += WINDOW + 1
         totals.append(total)
         (found,) = study.tick()
-        assert found[:4] == (cohort.cohort, arm, n, total)
+        assert (found.cohort, found.arm, found.n, found.total) == (cohort.cohort, arm, n, total)
         told += 1
         if chance.random() < 0.1:
             stored.open_again(dies=True)

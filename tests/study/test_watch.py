@@ -15,7 +15,7 @@ import pytest
 from maskedbandit.channels.central import Central
 from maskedbandit.channels.local import Local
 from maskedbandit.channels.response import Response
-from maskedbandit.core import Recorded
+from maskedbandit.core import Release
 from maskedbandit.law import Law
 from maskedbandit.noise_bounds import deviation
 from maskedbandit.study.guardrail import Guardrail
@@ -53,7 +53,7 @@ def found(watch: Watch, means: list[float], seed: int, drift: float = 0.0) -> se
         for arm in rng.permutation(ARMS):
             n = sizes[arm]
             total = released(watch.law, rng.binomial(n, means[arm] + shift), n, rng)
-            for each in watch.saw(Recorded(int(arm), n, total, epoch)):
+            for each in watch.saw(Release(int(arm), n, total, epoch)):
                 watch.declare(each.arm)
             sizes[arm] = 40 + 10 * epoch if total < n * (LIMIT + 0.05) else 25
     return watch.declared
@@ -88,7 +88,7 @@ class Once(Watch):
         super().__init__(*given)
         self.sums = dict.fromkeys(range(ARMS), (0, 0.0))
 
-    def saw(self, release: Recorded) -> list[Found]:
+    def saw(self, release: Release) -> list[Found]:
         n, total = self.sums[release.arm]
         n, total = self.sums[release.arm] = n + release.n, total + release.total
         spread = math.sqrt(n * LIMIT * (1 - LIMIT) + deviation(LAW, max(n // 40, 1), n) ** 2)
@@ -158,7 +158,7 @@ def until_found(kind: type[Watch], harm: dict[str, Any], seed: int, well: int = 
     for epoch in range(well + 20):
         for arm, mean in ((0, 0.01), (1, 0.01 if epoch < well else 0.09)):
             total = released(watch.law, rng.binomial(150, mean), 150, rng)
-            if found := watch.saw(Recorded(arm, 150, total, epoch)):
+            if found := watch.saw(Release(arm, 150, total, epoch)):
                 assert (found[0].arm, epoch >= well) == (1, True)
                 return 150 * (epoch - well + 1)
     return math.inf
@@ -184,7 +184,7 @@ def test_alpha_is_shared_by_all_arms_that_may_ever_be_added() -> None:
 
 def test_a_difference_counts_once_both_are_released() -> None:
     watch = rule({"above": 0.1, "against": "a"})
-    assert watch.saw(Recorded(1, 500, 480.0, 0)) == []
+    assert watch.saw(Release(1, 500, 480.0, 0)) == []
     assert watch.evidence(1) == 0.0
-    assert watch.saw(Recorded(0, 500, 20.0, 1)) == []  # of another epoch
-    assert [each.arm for each in watch.saw(Recorded(0, 500, 20.0, 0))] == [1]
+    assert watch.saw(Release(0, 500, 20.0, 1)) == []  # of another epoch
+    assert [each.arm for each in watch.saw(Release(0, 500, 20.0, 0))] == [1]

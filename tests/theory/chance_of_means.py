@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import log_ndtr
 
-from maskedbandit.core import Recorded
+from maskedbandit.core import Release
 from maskedbandit.law import Law
 from maskedbandit.noise_bounds import deviation
 
@@ -18,7 +18,7 @@ CELLS = 1000  # of the range in which the best mean may lie
 FAR = 9.0  # standard deviations: nothing is beyond them
 
 
-def chances(law: Law, arms: Sequence[Sequence[Recorded]]) -> dict[int, float]:
+def chances(law: Law, arms: Sequence[Sequence[Release]]) -> dict[int, float]:
     """The chance of each arm to be the best, as the page once said it."""
     found = [mean_and_error(law, of) for of in arms]
     low = max(min(max(mean - FAR * width, 0.0), 1.0) for mean, width in found)
@@ -30,7 +30,7 @@ def chances(law: Law, arms: Sequence[Sequence[Recorded]]) -> dict[int, float]:
     return {arm: float(each) for arm, each in enumerate(wins / wins.sum())}
 
 
-def mean_and_error(law: Law, of: Sequence[Recorded]) -> tuple[float, float]:
+def mean_and_error(law: Law, of: Sequence[Release]) -> tuple[float, float]:
     """The plain mean of an arm, and its standard error."""
     n, total = sum(each.n for each in of), math.fsum(each.total for each in of)
     p = min(max((total + 2) / (n + 4), 2 / (n + 4)), (n + 2) / (n + 4))

@@ -14,7 +14,7 @@ import maskedbandit as mb
 from maskedbandit.channels.central import Central
 from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.raw import Raw
-from maskedbandit.core import Recorded
+from maskedbandit.core import Release
 from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.theory.best import Confidence, confidence_of_best, parts_of_alpha
 from maskedbandit.theory.differences import difference_interval
@@ -23,7 +23,7 @@ from tests.theory.chance_of_means import chances
 
 SURE = 0.95
 Means = Callable[[float], list[float]]  # of the arms, by the part of the study that is over
-Arms = list[list[Recorded]]
+Arms = list[list[Release]]
 
 
 class Said(NamedTuple):
@@ -52,7 +52,7 @@ def by_half(law: Law, arms: Arms) -> dict[int, Confidence]:
     return found
 
 
-def ahead(law: Law, a: Sequence[Recorded], b: Sequence[Recorded]) -> float:
+def ahead(law: Law, a: Sequence[Release], b: Sequence[Release]) -> float:
     """By how many standard deviations arm a is ahead of b over the people of the same epochs."""
     lead, variance = 0.0, 1e-9
     for x, y in zip(a, b, strict=True):
@@ -78,7 +78,7 @@ def play(channel: Channel, means: Means, seed: int, says: Any, epochs: int = 16)
             if not isinstance(channel, Raw):
                 success = -math.expm1(-1 / law.scale)
                 total += float(rng.negative_binomial(1, success) - rng.negative_binomial(1, success))
-            arms[arm].append(Recorded(int(arm), n[arm], total, epoch))
+            arms[arm].append(Release(int(arm), n[arm], total, epoch))
         w = np.minimum.outer(n, n)
         gaps, weights = gaps + w * np.subtract.outer(at, at), weights + w
         truth = gaps / weights
@@ -166,7 +166,7 @@ def said_after(law: Law, rows: np.ndarray, k: int, says: Any) -> list[dict[int, 
     arms: Arms = [[] for _ in range(k)]
     found = []
     for arm, n, total, epoch in rows.tolist():
-        arms[int(arm)].append(Recorded(int(arm), int(n), total, int(epoch)))
+        arms[int(arm)].append(Release(int(arm), int(n), total, int(epoch)))
         found.append(says(law, arms))
     return found
 
@@ -246,7 +246,7 @@ def test_the_chance_of_means_is_wrong_of_small_gaps() -> None:
 def test_two_arms_are_as_sure_as_the_interval_of_their_difference() -> None:
     law = Central(epsilon=1).law()
     for total in (420.0, 455.0, 470.0, 500.0, 530.0):
-        epochs = [(Recorded(0, 1000, total, 0), Recorded(1, 1000, 405.0, 0))]
+        epochs = [(Release(0, 1000, total, 0), Release(1, 1000, 405.0, 0))]
         found = by_people(law, [[a] for a, _ in epochs] + [[b] for _, b in epochs])
         assert (found[0].best >= SURE) == (difference_interval(law, epochs).low > 0)
         assert found[0].best == found[1].beaten
@@ -263,35 +263,35 @@ def test_alpha_is_shared_by_all_pairs_that_there_may_ever_be() -> None:
 
 def test_nothing_is_said_of_arms_that_were_not_dealt_together() -> None:
     law = Law(NO_NOISE)
-    arms = [[Recorded(0, 1000, 900.0, 0)], [Recorded(1, 1000, 100.0, 1)]]
+    arms = [[Release(0, 1000, 900.0, 0)], [Release(1, 1000, 100.0, 1)]]
     assert by_people(law, arms) == {}
     assert by_people(law, [[], []]) == {}
-    arms[1].append(Recorded(1, 1000, 100.0, 0))
+    arms[1].append(Release(1, 1000, 100.0, 0))
     assert by_people(law, arms)[0].best > SURE
     assert confidence_of_best(law, arms, (1,), 2) == {}
 
 
 def test_an_arm_is_best_of_those_in_play_once_it_is_better_than_each() -> None:
     law = Law(NO_NOISE)
-    a = [Recorded(0, 1000, 900.0, 1)]
-    b = [Recorded(1, 1000, 600.0, 0), Recorded(1, 1000, 600.0, 1)]
-    c = [Recorded(2, 1000, 300.0, 0)]  # never dealt with a
+    a = [Release(0, 1000, 900.0, 1)]
+    b = [Release(1, 1000, 600.0, 0), Release(1, 1000, 600.0, 1)]
+    c = [Release(2, 1000, 300.0, 0)]  # never dealt with a
     assert by_people(law, [a, b, c])[0] == Confidence(0.0, 0.0)
     assert confidence_of_best(law, [a, b, c], (1, 2), 3)[1].best > SURE
-    d = Recorded(2, 1000, 300.0, 1)
+    d = Release(2, 1000, 300.0, 1)
     assert by_people(law, [a, b, [*c, d]])[0].best > SURE
 
 
 def test_of_arms_that_beat_each_other_in_turn_none_is_best() -> None:
     law, good, bad = Law(NO_NOISE), 150.0, 60.0
     arms = [
-        [Recorded(0, 200, good, 0), Recorded(0, 200, bad, 2)],
-        [Recorded(1, 200, bad, 0), Recorded(1, 200, good, 1)],
-        [Recorded(2, 200, bad, 1), Recorded(2, 200, good, 2)],
+        [Release(0, 200, good, 0), Release(0, 200, bad, 2)],
+        [Release(1, 200, bad, 0), Release(1, 200, good, 1)],
+        [Release(2, 200, bad, 1), Release(2, 200, good, 2)],
     ]
     found = by_people(law, arms)
     assert all(each.beaten > SURE for each in found.values())
     assert all(each.best == 0 for each in found.values())
-    arms[2][1] = Recorded(2, 200, 130.0, 2)  # so that one is beaten less surely than the others
+    arms[2][1] = Release(2, 200, 130.0, 2)  # so that one is beaten less surely than the others
     assert any(each.best > SURE for each in in_turn(law, arms).values())
     assert all(each.best == 0 for each in by_people(law, arms).values())

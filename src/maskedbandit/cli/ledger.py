@@ -48,7 +48,7 @@ def do(options: argparse.Namespace) -> None:
                     f"{found.people} people charged, of whom each has spent at most {found.worst}"
                 )
         elif options.verb == "show":
-            from maskedbandit.store.status import shown
+            from maskedbandit.service.shown.status import shown
 
             print("\n".join(shown(database, witness, only(database, options.study))))
         else:

@@ -183,8 +183,8 @@ def do_erase(options: argparse.Namespace, unit: str) -> None:
 
 def do_status(options: argparse.Namespace) -> None:
     """How the study stands."""
+    from maskedbandit.service.shown.status import status
     from maskedbandit.store.databases.connection import connect
-    from maskedbandit.store.status import status
     from maskedbandit.store.studies import only, witness_of
 
     database = connect(options.database, create=False)
@@ -200,8 +200,8 @@ def do_simulate(options: argparse.Namespace) -> None:
     from maskedbandit.cli.parts.progress import Progress
     from maskedbandit.cli.parts.simulation import Clock, Simulated, people_to_come, simulate
     from maskedbandit.errors import NotRunning
-    from maskedbandit.store.book.chain import entries
-    from maskedbandit.store.status import status
+    from maskedbandit.service.shown.describe import simulated
+    from maskedbandit.service.shown.status import status
     from maskedbandit.store.studies import witness_of
 
     clock = Clock()
@@ -211,8 +211,7 @@ def do_simulate(options: argparse.Namespace) -> None:
             study.start(simulated=True)
         if study.state != "running":
             raise NotRunning(f"{study.name} is {study.state}: only a draft, or one that is running, can be simulated")
-        started = entries(study.database, study.name)[0]
-        if not started.says["simulated"]:
+        if not simulated(study.database, study.name):
             raise NotRunning(f"{study.name} was started with real people: only a draft can be simulated")
         with Progress((people_to_come(study.protocol) or 0) - study.people, "person", quiet=options.quiet) as progress:
             progress.begin(f"{study.name}, simulated")

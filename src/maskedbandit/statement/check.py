@@ -18,7 +18,7 @@ from maskedbandit import __version__
 from maskedbandit.errors import Contradicted, InvalidValue
 from maskedbandit.statement.content import Statement, decoded, encoded
 from maskedbandit.statement.evidence import audited
-from maskedbandit.statement.facts import published_facts
+from maskedbandit.statement.facts import read_facts
 from maskedbandit.statement.study import study_statement
 from maskedbandit.store.book.chain import Head, holds
 from maskedbandit.store.book.verify import verify
@@ -34,7 +34,7 @@ def made(
 ) -> Statement:
     """The statement that the ledger gives, up to an entry, after all that is stored was recomputed; with audits."""
     verified = verify(database, witness, study)
-    protocol, facts = published_facts(database, witness, study, verified.entries if upto is None else upto)
+    protocol, facts = read_facts(database, witness, study, verified.entries if upto is None else upto)
     key = witness.signing_key().public_key().public_bytes_raw().hex()
     shown = [audited(path, protocol.digest, facts.at_most) for path in audits]
     return study_statement(protocol, facts, key, database.named(), shown)

@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
-
 from msgspec import Struct
 
-from maskedbandit.core import Decision
-from maskedbandit.errors import UnknownStudy
 from maskedbandit.privacy.loss import ZERO, Loss
-from maskedbandit.store.book.chain import START, Entry, entries, verified
-from maskedbandit.store.book.checked import check_start, check_state, check_witness, readable, state_of
-from maskedbandit.store.book.standing import of_arms, stages
+from maskedbandit.store.book.book import Book, largest
+from maskedbandit.store.book.checks import read_book, readable
+from maskedbandit.store.book.entries import ArmHarmful, Burned
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
-from maskedbandit.study.deck import Deck
 from maskedbandit.study.protocol import Protocol
-
-BY_PEOPLE = ("arm_paused", "arm_resumed", "arm_added")
 
 
 class Facts(Struct, frozen=True):
@@ -40,91 +32,55 @@ class Facts(Struct, frozen=True):
     at_most: Loss  # and will have lost at most in the end
 
     @classmethod
-    def of(cls, protocol: Protocol, found: Sequence[Entry], sizes: Iterable[int]) -> Facts:
-        """What these entries say of a study that has asked for cohorts of these sizes.
+    def of(cls, book: Book) -> Facts:
+        """What the entries of a book say.
 
         A person's reward is in one release at most, so releases do not add up. If what one costs depends on the size of
         a cohort, a later one may cost more, but never more than the budget. Whoever was in a release that is missing
         from a restored database may take part again: what was burned comes on top. With local trust the server sees a
         report before there is a release, so whoever takes part has lost everything at once.
         """
-        said = [entry.says for entry in found]
-        releases = [each for each in said if each["kind"] == "released"]
-        burned = [Loss.from_text(each["loss"]) for each in said if each["kind"] == "burned"]
+        entries, releases = book.entries, book.releases
+        burned = [each.loss for each in entries if isinstance(each, Burned)]
         arms: dict[int, tuple[int, int]] = {}
-        lost, extra = ZERO, ZERO
         for each in releases:
-            lost |= loss_of(each["loss"])
-            cohorts, people = arms.get(each["arm"], (0, 0))
-            arms[each["arm"]] = cohorts + 1, people + each["n"]
-        for loss in burned:
-            extra += loss
-        state = state_of(each["kind"] for each in said)
-        most = price(protocol, sizes, state in ("stopped", "archived"))
+            cohorts, people = arms.get(each.arm, (0, 0))
+            arms[each.arm] = cohorts + 1, people + each.n
+        extra, most = sum(burned, ZERO), price(book)
         return cls(
-            entries=len(said),
-            head=found[-1].hash if found else START,
-            at=said[-1]["at"] if said else None,
-            first_release=releases[0]["at"] if releases else None,
-            state=state,
-            simulated=any(each.get("simulated") is True for each in said[:1]),
+            entries=len(entries),
+            head=book.head.hash,
+            at=entries[-1].at if entries else None,
+            first_release=releases[0].at if releases else None,
+            state=book.state,
+            simulated=book.is_simulated,
             releases=len(releases),
-            people=sum(each["n"] for each in releases),
+            people=sum(each.n for each in releases),
             noisiest=max(arms.values(), key=lambda each: each[1], default=(0, 0)),
-            changes=sum(each["kind"] in BY_PEOPLE for each in said),
-            harmful=tuple(each["name"] for each in said if each["kind"] == "arm_harmful"),
+            changes=sum(not isinstance(each, ArmHarmful) for each in book.changes),
+            harmful=tuple(each.name for each in book.changes if isinstance(each, ArmHarmful)),
             gaps=len(burned),
-            so_far=(most if protocol.on_devices and said else lost) + extra,
+            so_far=(most if book.protocol.on_devices and entries else book.worst) + extra,
             at_most=most + extra,
         )
 
 
-@lru_cache(maxsize=256)
-def loss_of(text: str) -> Loss:
-    """What a release costs: most releases of a study cost the same."""
-    return Loss.from_text(text)
-
-
-def price(protocol: Protocol, sizes: Iterable[int], ended: bool) -> Loss:
-    """What a place costs at most, in a study that has asked for cohorts of these sizes, and may ask for more."""
-    found = ZERO
-    for size in set(sizes) or {protocol.people or 1000}:
-        found |= protocol.price(size)
+def price(book: Book) -> Loss:
+    """What a place costs at most, in a study that has asked for cohorts of some sizes, and may ask for more."""
+    protocol = book.protocol
+    found = largest(protocol.price(size) for size in book.sizes or {protocol.people or 1000})
+    ended = book.state in ("stopped", "archived")
     return found if ended or protocol.price(1) == protocol.price(1_000_000) else protocol.budget
 
 
-def published_facts(
-    database: Database, witness: Witness, study: str, upto: int | None = None
-) -> tuple[Protocol, Facts]:
+def read_facts(database: Database, witness: Witness, study: str, upto: int | None = None) -> tuple[Protocol, Facts]:
     """The protocol, and the facts up to an entry, or up to the newest that the witness has seen.
 
-    Raise `Corrupted` or `BehindWitness` if the ledger does not hold, or the protocol or the state is not that of the
-    ledger: this is the part of `verify` that takes no time, and all that the facts rest on.
+    Raise `Corrupted` or `BehindWitness` unless the ledger holds, and fits what is stored: this is the part of `verify`
+    that takes no time, and all that the facts rest on.
     """
     witness = witness.as_now()
     with readable(study), database.still():
-        row = database.one("SELECT protocol, seed, state FROM study WHERE study = ?", study)
-        if row is None:
-            raise UnknownStudy(f"there is no study {study!r} in this database")
-        protocol, seed, state = Protocol.from_text(row[0]), bytes.fromhex(row[1]), row[2]
-        found = entries(database, study)
-        head = verified(study, found, witness.signing_key().public_key())
-        check_start(study, found, protocol, seed)
-        check_state(study, found, state)
-        seen = check_witness(witness, study, found, head)
-        last = seen.entries if upto is None else min(upto, seen.entries)
-        return protocol, Facts.of(protocol, found[:last], sizes(database, study, found[last:]))
-
-
-def sizes(database: Database, study: str, later: Sequence[Entry] = ()) -> set[int]:
-    """The sizes of the cohorts that were asked for before any of these releases, and stages."""
-    steps = (says["step"] for says in (entry.says for entry in later) if "step" in says)
-    deck, find = Deck(), "SELECT step, arm, n, close FROM decision WHERE study = ? AND step < ? ORDER BY step"
-    begun = sorted(stages(of_arms(database, study)))
-    for step, arm, n, close in database.rows(find, study, min(steps, default=2**62)):
-        while begun and begun[0] < step:
-            begun.pop(0)
-            deck.end_stage()
-        if n > 0:
-            deck.add(Decision(arm, n, close))
-    return {places.size for places in deck.cohorts}
+        book = read_book(database, witness, study)
+        seen = book.seen.entries
+        return book.draft, Facts.of(book.until(seen if upto is None else min(upto, seen)))

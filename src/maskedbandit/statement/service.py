@@ -1,5 +1,6 @@
 """The statement as a running service makes it, compared with the ledger that the service publishes."""
 
+import json
 from typing import Any
 
 import httpx
@@ -11,7 +12,9 @@ from maskedbandit.statement.check import agree, as_written, refuse_experiment
 from maskedbandit.statement.content import Statement, decoded
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.study import study_statement
-from maskedbandit.store.book.chain import Entry, verified
+from maskedbandit.store.book.book import Book
+from maskedbandit.store.book.chain import Link, check_chain
+from maskedbandit.store.book.entries import parse_entries
 from maskedbandit.study.protocol import Protocol
 
 PAGE = 10_000  # entries that the service sends at once
@@ -65,8 +68,6 @@ def asked(client: httpx.Client, path: str) -> bytes:
 
 def only(client: httpx.Client) -> str:
     """The only study that is served."""
-    import json
-
     names = [each["study"] for each in json.loads(asked(client, "/v1/studies"))["studies"]]
     if len(names) != 1:
         raise InvalidValue("--study", None, f"one of {', '.join(names) or 'none: no study is served'}")
@@ -75,25 +76,21 @@ def only(client: httpx.Client) -> str:
 
 def protocol(client: httpx.Client, name: str) -> Protocol:
     """The protocol that the service shows."""
-    import json
-
     return Protocol.from_table(json.loads(asked(client, f"/v1/studies/{name}/protocol")))
 
 
-def ledger(client: httpx.Client, name: str) -> list[Entry]:
+def ledger(client: httpx.Client, name: str) -> list[Link]:
     """All entries that the service shows."""
-    import json
-
-    found: list[Entry] = []
+    found: list[Link] = []
     while True:
         after = f"?after={found[-1].number}" if found else ""
         page: dict[str, Any] = json.loads(asked(client, f"/v1/studies/{name}/ledger{after}"))
-        found += [Entry(*(each[key] for key in ("number", "body", "hash", "signature"))) for each in page["entries"]]
+        found += [Link(*(each[key] for key in ("number", "body", "hash", "signature"))) for each in page["entries"]]
         if len(page["entries"]) < PAGE:
             return found
 
 
-def check_ledger(said: Statement, name: str, found: list[Entry], protocol: Protocol) -> None:
+def check_ledger(said: Statement, name: str, found: list[Link], protocol: Protocol) -> None:
     """Raise `Contradicted` unless this is the statement of the study that these entries and this protocol give."""
     if (said.kind, said.name) != ("study", name):
         raise Contradicted(f"what is served as the statement of study {name!r} is of the {said.kind} {said.name!r}")
@@ -102,12 +99,12 @@ def check_ledger(said: Statement, name: str, found: list[Entry], protocol: Proto
     key, upto = "", found
     if said.ledger is not None:
         key, upto = said.ledger.key, found[: said.ledger.entries]
-        verified(name, upto, Ed25519PublicKey.from_public_bytes(bytes.fromhex(key)))
-    stated = upto[0].says.get("protocol") if upto else protocol.digest
+        check_chain(name, upto, Ed25519PublicKey.from_public_bytes(bytes.fromhex(key)))
+    book = Book(name, protocol, parse_entries(name, upto))
+    stated = book.started.protocol if book.started else protocol.digest
     if (protocol.name, protocol.digest) != (name, stated):
         raise Contradicted(f"the protocol that is served is not the one with which the ledger of {name} begins")
-    sizes = {each.says["n"] for each in upto if each.says["kind"] == "released"}
-    facts = Facts.of(protocol, upto, sizes)
+    facts = Facts.of(book)
     unknown: tuple[str, ...] = ()
     if facts.state in ENDED and protocol.price(1) != protocol.price(1_000_000):
         unknown = OF_SIZES

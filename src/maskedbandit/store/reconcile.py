@@ -26,8 +26,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from maskedbandit.errors import BehindWitness, InvalidValue
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.accounts import Accounts, Losses, add_charge, places_of
-from maskedbandit.store.book.chain import ENTRY, Entry, Head, entries, holds, next_entry, verified
-from maskedbandit.store.book.checked import STATES
+from maskedbandit.store.book.chain import ENTRY, Head, Link, check_chain, holds, next_link, read_links
+from maskedbandit.store.book.entries import parse_entries, state_after
 from maskedbandit.store.book.witness import Seen, Witness
 from maskedbandit.store.databases.database import Database, Row
 from maskedbandit.store.erasure import remove_person
@@ -68,7 +68,7 @@ def exported(database: Database, witness: Witness, study: str) -> Iterator[str]:
 
 def telling(database: Database, witness: Witness, study: str) -> Iterator[str]:
     """See `exported`."""
-    if (seen := witness.seen(study)) is None or len(entries(database, study)) != seen.head.entries:
+    if (seen := witness.seen(study)) is None or len(read_links(database, study)) != seen.head.entries:
         raise BehindWitness(f"the ledger of {study} is not where its witness is: open the study once, or reconcile it")
     here = read_study(database, study)
     yield json.dumps(["study", here.people, here.reached])
@@ -94,11 +94,11 @@ def bring_back(database: Database, witness: Witness, study: str, file: Path) -> 
         lines = [json.loads(line) for line in file.read_text().splitlines()]
         found = {table: [row[1:] for row in lines if row[0] == table] for table in ("study", *TABLES, "place")}
         ((people, clock),) = found["study"]
-        theirs = sorted(Entry(*row) for row in found["entry"])
+        theirs = sorted(Link(*row) for row in found["entry"])
     except (OSError, ValueError, TypeError, IndexError, KeyError) as why:
         raise InvalidValue("FILE", str(file), f"what `ledger export` wrote ({why})") from None
     seen = gap(database, witness, study)
-    head, ours = verified(study, theirs, witness.signing_key().public_key()), entries(database, study)
+    head, ours = check_chain(study, theirs, witness.signing_key().public_key()), read_links(database, study)
     if head.entries < seen.head.entries or theirs[seen.head.entries - 1].hash != seen.head.hash:
         allowed = f"an export with the {seen.head.entries} entries that the witness has seen; it has {head.entries}"
         raise InvalidValue("FILE", str(file), allowed)
@@ -121,7 +121,7 @@ def bring_back(database: Database, witness: Witness, study: str, file: Path) -> 
         changed = new | {row[0] for row in dealt if row[5] is None}  # in which somebody was erased
         places(database, study, [row for row in dealt if row[0] in changed])
         erasures(database, study, Counter(map(tuple, found["erased"])), before)
-        state = [STATES[kind] for entry in theirs if (kind := entry.says["kind"]) in STATES][-1]
+        state = state_after(parse_entries(study, theirs))
         if state == "archived":
             empty(database, study, {person for person, *_ in charges(database, study)})
         keep = "UPDATE study SET people = ?, reached = ?, state = ?, traces = traces + 1 WHERE study = ?"
@@ -156,9 +156,9 @@ def plain(hidden: str, witness: Witness, file: Path) -> str:
 
 def burn(database: Database, witness: Witness, study: str) -> str:
     """Charge everybody for what is missing, and go on."""
-    seen, ours = gap(database, witness, study), entries(database, study)
+    seen, ours = gap(database, witness, study), read_links(database, study)
     key, loss = witness.signing_key(), Loss.from_text(seen.worst)
-    head = verified(study, ours, key.public_key())
+    head = check_chain(study, ours, key.public_key())
     missing = max(seen.head.entries - head.entries, 1)
     with database.transaction():
         project, protocol = (row := read_study(database, study)).project, Protocol.from_text(row.protocol)
@@ -172,7 +172,7 @@ def burn(database: Database, witness: Witness, study: str) -> str:
             *(study, study),
         )
         says = {"kind": "burned", "missing": missing, "witness": seen.head.hash, "loss": seen.worst}
-        entry = next_entry(study, head, {**says, "at": wall_clock()}, key)
+        entry = next_link(study, head, {**says, "at": wall_clock()}, key)
         database.insert("entry", ENTRY, [(study, *entry)])
     witness.saw(study, Head(entry.number + 1, entry.hash), seen.worst)
     budget, period = protocol.budget, protocol.period
@@ -185,7 +185,7 @@ def burn(database: Database, witness: Witness, study: str) -> str:
 
 def gap(database: Database, witness: Witness, study: str) -> Seen:
     """What the witness has seen, if this database is behind it."""
-    seen, ours = witness.seen(study), entries(database, study)
+    seen, ours = witness.seen(study), read_links(database, study)
     if seen is None:
         raise BehindWitness(f"the witness in {witness.folder} has never seen {study}")
     if holds(database, study, seen.head):

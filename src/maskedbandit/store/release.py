@@ -1,36 +1,16 @@
 """What the clock brings: places that go back, and the release of a cohort, all in one transaction."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from maskedbandit.errors import Corrupted
-from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.arms import put_out_of_play
-from maskedbandit.store.book.checked import check_head
-from maskedbandit.store.book.harm import recorded
+from maskedbandit.store.book.checks import check_head
+from maskedbandit.store.book.entries import Release
 from maskedbandit.store.members import members, sealed
 from maskedbandit.store.memory import memory_text
 from maskedbandit.store.session import Session
 from maskedbandit.study.deck import Places
-
-
-class Release(NamedTuple):
-    """A release, as it was made."""
-
-    cohort: int
-    arm: int
-    n: int
-    total: float
-    loss: Loss
-
-
-def releases(session: Session) -> list[Release]:
-    """All releases that are on disk and at the witness, in the order in which the policy was told."""
-    find = "SELECT cohort, arm, n, total, loss FROM release WHERE study = ? AND step < ? ORDER BY step"
-    steps = session.shown.steps
-    with session.lock:
-        found = session.database.rows(find, session.name, steps)
-        return [Release(cohort, arm, n, total, session.losses[loss]) for cohort, arm, n, total, loss in found]
 
 
 def do_what_is_due(session: Session) -> list[Release]:
@@ -100,18 +80,17 @@ def release(session: Session, places: Places) -> Release:
     price, digest, step = session.price(n), sealed(found), len(session.driver.log)
     loss = session.losses[price]
     memory = memory_text(session.memory)
-    database.change(
-        "INSERT INTO release (study, cohort, step, arm, n, total, loss, members, memory) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        *(name, cohort, step, places.arm, n, total, price, digest, memory),
-    )
+    columns = "study, cohort, step, arm, n, total, loss, members, memory"
+    database.insert("release", columns, [(name, cohort, step, places.arm, n, total, price, digest, memory)])
     says: dict[str, Any] = {"cohort": cohort, "step": step, "arm": places.arm, "n": n, "total": total.hex()}
     says |= {"loss": loss.to_text(), "members": digest, "offer": offers[0].digest.hex()}
     says |= {"cap": protocol.reward.cap} if protocol.reward.cap > 1 else {}
-    session.enter(kind="released", **says, **second, memory=session.memory_digest(memory))
+    made = session.enter(kind="released", **says, **second, memory=session.memory_digest(memory))
+    assert isinstance(made, Release)
+    session.releases.append(made)
     session.worst |= loss
     session.driver.tell(cohort, n, total)
     session.exposed.pop(cohort)
     if session.watch is not None:
-        put_out_of_play(session, session.watch.saw(recorded({**says, **second}, places.epoch)))
-    return Release(cohort, places.arm, n, total, loss)
+        put_out_of_play(session, session.watch.saw(made.of_guardrail(places.epoch)))
+    return made

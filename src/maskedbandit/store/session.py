@@ -6,7 +6,6 @@ made again before the next one, and nothing is acknowledged that is not on disk.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache, lru_cache, partial
 from itertools import count
 from threading import RLock
@@ -23,20 +22,11 @@ from maskedbandit.errors import (
 from maskedbandit.privacy.loss import ZERO
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.accounts import Accounts, Losses
-from maskedbandit.store.book.asked import named
-from maskedbandit.store.book.chain import ENTRY, Head, entries, next_entry, verified
-from maskedbandit.store.book.checked import (
-    check_project,
-    check_releases,
-    check_start,
-    check_state,
-    check_witness,
-    memory_digest,
-    readable,
-    replayed,
-)
-from maskedbandit.store.book.harm import watched
-from maskedbandit.store.book.standing import Standing, amended, standing
+from maskedbandit.store.book.chain import ENTRY, Head, next_link
+from maskedbandit.store.book.checks import check_log, memory_digest, read_book, readable
+from maskedbandit.store.book.demand import arms_of_answer
+from maskedbandit.store.book.entries import Entry, Release, parse_entry
+from maskedbandit.store.book.standing import Standing
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Again, Database, again
 from maskedbandit.store.lease import Lease, end_of_lease, own_name
@@ -74,6 +64,7 @@ class Session:
     arms: Standing
     driver: Driver
     watch: Watch | None  # of the guardrail
+    releases: list[Release]  # in the order in which the policy was told
     accounts: Accounts
     rows: Rows
     head: Head
@@ -133,11 +124,12 @@ class Session:
         """How many people have a place: each is one person, however often the application asks for them."""
         return self.driver.deck.dealt
 
-    def enter(self, **says: Any) -> None:
-        """Add an entry to the ledger, within a transaction."""
-        entry = next_entry(self.name, self.head, {**says, "at": self.now}, self._key)
-        self.database.insert("entry", ENTRY, [(self.name, *entry)])
-        self.head = Head(entry.number + 1, entry.hash)
+    def enter(self, **says: Any) -> Entry:
+        """Add an entry to the ledger, within a transaction: what it says, as whoever reads it will."""
+        link = next_link(self.name, self.head, {**says, "at": self.now}, self._key)
+        self.database.insert("entry", ENTRY, [(self.name, *link)])
+        self.head = Head(link.number + 1, link.hash)
+        return parse_entry(self.name, link)
 
     def memory_digest(self, text: str) -> str:
         """What the ledger says of what the channel keeps."""
@@ -179,7 +171,7 @@ class Session:
             self.database.rollback()
             raise
         answer = None if self.arms.is_alone else self.driver.answer  # an arm that is left alone is none
-        arms = None if answer is None else named(self.driver)
+        arms = None if answer is None else arms_of_answer(self.driver)
         self._shown = Shown(self.state, self.people, answer, arms, len(self.driver.log), self.arms.in_play)
         if self._since > self._counted:  # the tables are about twice as large as when they were counted
             self._counted, self._since = self._counted + self._since, 0
@@ -243,32 +235,21 @@ class Session:
         database, name = self.database, self.name
         self.accounts = Accounts(database, self.losses, self.project)
         self.rows = Rows(database, name, self.accounts)
-        found = entries(database, name)
-        self.head = verified(name, found, self._key.public_key())
-        check_start(name, found, self.protocol, self.seed)
-        protocol = self.protocol = amended(replace(self.protocol, added=()), found)
+        book = read_book(database, self.witness, name)
+        protocol = self.protocol = book.protocol
+        self.head, self.arms, self.worst, self.others = book.head, book.standing, book.worst, {}
+        self.releases = list(book.releases)
         self.price = cache(lambda n: self.losses.number(protocol.price(n)))
         self.offers = cache(protocol.offers)
-        self.arms = standing(name, protocol, found)
-        check_state(name, found, self.state)
-        check_project(name, self.project, self.accounts.terms, protocol)
-        releases = database.rows(
-            "SELECT cohort, step, arm, n, total, loss, members, memory FROM release WHERE study = ? ORDER BY step", name
-        )
-        check_releases(name, found, releases, self._key)
-        self.worst = ZERO
-        for loss in {row[5] for row in releases}:
-            self.worst |= self.losses[loss]
-        seen = check_witness(self.witness, name, found, self.head)
-        self.others = self.witness.check_others(database, name)
-        if found:  # what was written of it before may not be on disk, if that failed
-            with self.witness.watching(database, name, seen, self.head, self.worst.to_text()):
+        if book.entries:  # what was written of it before may not be on disk, if that failed
+            with self.witness.watching(database, name, book.seen, self.head, self.worst.to_text()):
                 pass
         self.memory = protocol.channel.memory(protocol.k)
-        if releases:
-            self.memory = memory_of(releases[-1][7], self.memory)
-        find = "SELECT step, number, arm, n, close FROM decision WHERE study = ? ORDER BY step"
-        told = {row[0] for row in releases}
+        if book.releases:
+            find = "SELECT memory FROM release WHERE study = ? AND cohort = ?"
+            ((text,),) = database.rows(find, name, book.releases[-1].cohort)
+            self.memory = memory_of(text, self.memory)
+        told = book.released
         since = next(cohort for cohort in range(len(told) + 1) if cohort not in told)  # all before it were released
         live = "FROM place WHERE study = ? AND returned IS NULL AND cohort >= ?"
         dealt = [
@@ -276,8 +257,7 @@ class Session:
             for cohort, place in database.rows(f"SELECT cohort, place {live}", name, since)
             if cohort not in told
         ]
-        self.driver = replayed(name, protocol, self.seed, found, database.rows(find, name), releases, dealt)
-        self.watch = watched(name, protocol, found, self.driver)
+        self.driver, self.watch = check_log(book, dealt)
         self._written = len(self.driver.log)
         find = "SELECT COALESCE(MAX(position), -1) + 1 FROM reward WHERE study = ?"
         self.positions = count(int(database.rows(find, name)[0][0]))

@@ -8,7 +8,7 @@ Each move is an entry of the ledger, so the last of them says which state it is.
 from typing import Any
 
 from maskedbandit.errors import NotRunning
-from maskedbandit.store.book.checked import STATES, seed_digest
+from maskedbandit.store.book.checks import seed_digest
 from maskedbandit.store.book.harm import rule_of_harm
 from maskedbandit.store.erasure import erase_all
 from maskedbandit.store.session import Session
@@ -30,8 +30,7 @@ def move(session: Session, kind: str, **says: Any) -> None:
     if kind == "resumed" and session.arms.harmful.issuperset(session.arms.in_play):
         what = "resume one that is paused, or add another, before it is resumed"
         raise NotRunning(f"no arm in play of {session.name} is without harm: {what}")
-    session.enter(kind=kind, **says)
-    session.state = STATES[kind]
+    session.state = session.enter(kind=kind, **says).state
 
 
 def start(session: Session, simulated: bool = False) -> None:

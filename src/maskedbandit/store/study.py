@@ -14,15 +14,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
+from maskedbandit import core
 from maskedbandit.channels.offers import Offer
-from maskedbandit.core import Recorded
 from maskedbandit.store import people
 from maskedbandit.store.arms import change_arms
+from maskedbandit.store.book.entries import Release
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.erasure import erase
 from maskedbandit.store.lease import wall_clock
-from maskedbandit.store.release import Release, do_what_is_due, releases
+from maskedbandit.store.release import do_what_is_due
 from maskedbandit.store.requests import Assigned, Done, Operation, Reported, ReportName, is_text, name_report
 from maskedbandit.store.session import Session
 from maskedbandit.store.states import archive, move, start
@@ -194,13 +195,14 @@ class Study:
 
     def releases(self) -> list[Release]:
         """All releases that are on disk and at the witness, in the order in which the policy was told."""
-        return releases(self._session)
+        with self._session.lock:
+            return [each for each in self._session.releases if each.step < self._session.shown.steps]
 
-    def recorded(self) -> list[Recorded]:
+    def recorded(self) -> list[core.Release]:
         """The same, with the epochs of the cohorts: what estimates need."""
         with self._session.lock:
             cohorts = self._session.driver.cohorts
-            return [Recorded(each.arm, each.n, each.total, cohorts[each.cohort].epoch) for each in self.releases()]
+            return [each.in_epoch(cohorts[each.cohort].epoch) for each in self.releases()]
 
     def close(self) -> None:
         """Give the study and the database back."""

@@ -169,7 +169,7 @@ class Deck:
         places.noted = dealt
         if not left or places.ended:
             self._left.pop(number, None)
-        elif number in self._left:
+        elif number in self._left or number > next(reversed(self._left), -1):
             self._left[number] = left
         else:
             self._left = dict(sorted([*self._left.items(), (number, left)]))

@@ -34,7 +34,7 @@ from operator import index
 from typing import Any, NamedTuple
 
 from maskedbandit.checks import number
-from maskedbandit.core import TOGETHER, Decision, Recorded
+from maskedbandit.core import TOGETHER, Decision, Release
 from maskedbandit.errors import Disagreement, IllegalDecision, InvalidValue, OutOfTurn, ProtocolError, shown
 from maskedbandit.law import Law
 from maskedbandit.policies.contextual_policy import ContextualPolicy
@@ -87,10 +87,10 @@ class Driver:
         """All cohorts, by number."""
         return self.deck.cohorts
 
-    def recorded(self) -> list[Recorded]:
+    def recorded(self) -> list[Release]:
         """All releases, in the order in which they were told."""
         told = [(self.deck.cohort(entry[1]), entry[2], entry[3]) for entry in self.log if entry[0] == "tell"]
-        return [Recorded(places.arm, n, total, places.epoch) for places, n, total in told]
+        return [Release(places.arm, n, total, places.epoch) for places, n, total in told]
 
     @property
     def answer(self) -> int | None:

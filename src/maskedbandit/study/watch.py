@@ -18,7 +18,7 @@ late may never be found.
 import math
 from typing import NamedTuple
 
-from maskedbandit.core import Recorded
+from maskedbandit.core import Release
 from maskedbandit.law import Law
 from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.theory.differences import Pair, pair_sums, worth_of_bets_on_pair
@@ -39,7 +39,7 @@ class Watch:
     >>> from maskedbandit.study.reward import Reward
     >>> guardrail = Guardrail.from_table({"name": "errors", "harm": {"above": 0.1}}, Reward(), ("a", "b"))
     >>> watch = Watch(guardrail, Law(LAPLACE, scale=2.0, grid=1, per_release=1), 2)
-    >>> watch.saw(Recorded(0, 200, 22.0, 0)), watch.saw(Recorded(1, 200, 61.0, 0))[0].arm
+    >>> watch.saw(Release(0, 200, 22.0, 0)), watch.saw(Release(1, 200, 61.0, 0))[0].arm
     ([], 1)
     """
 
@@ -47,7 +47,7 @@ class Watch:
         self.guardrail, self.law, self.k, self.anew = guardrail, law, k, anew
         self.declared: set[int] = set()
         self._known: dict[int, Restarts] = {}  # of each arm
-        self._epochs: dict[int, dict[int, Recorded]] = {}  # releases of epochs, by arm
+        self._epochs: dict[int, dict[int, Release]] = {}  # releases of epochs, by arm
 
     def enough(self, arm: int) -> float:
         """The evidence, in nats, at which an arm is harmful."""
@@ -62,7 +62,7 @@ class Watch:
         """In nats, by what was released so far."""
         return self._known[arm].evidence if arm in self._known else 0.0
 
-    def saw(self, release: Recorded) -> list[Found]:
+    def saw(self, release: Release) -> list[Found]:
         """Take a release of the guardrail in: the arms that are now found harmful, and were not before."""
         changed = self._alone(release) if self.guardrail.against is None else self._compared(release)
         now = [Found(arm, self.evidence(arm)) for arm in changed if arm not in self.declared]
@@ -72,11 +72,11 @@ class Watch:
         """The arm was found harmful: it is watched no longer."""
         self.declared.add(arm)
 
-    def _alone(self, release: Recorded) -> list[int]:
+    def _alone(self, release: Release) -> list[int]:
         self._add(release.arm, self._worth(sums(self.law, [release])))
         return [release.arm]
 
-    def _compared(self, release: Recorded) -> list[int]:
+    def _compared(self, release: Release) -> list[int]:
         control = self.guardrail.against
         epoch = self._epochs.setdefault(release.epoch, {})
         epoch[release.arm] = release

@@ -25,7 +25,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
-from maskedbandit.core import Recorded
+from maskedbandit.core import Release
 from maskedbandit.law import Law
 from maskedbandit.theory.differences import evidence_of_pair, pair_sums
 
@@ -38,7 +38,7 @@ class Confidence(NamedTuple):
 
 
 def confidence_of_best(
-    law: Law, arms: Sequence[Sequence[Recorded]], in_play: Collection[int], began: int
+    law: Law, arms: Sequence[Sequence[Release]], in_play: Collection[int], began: int
 ) -> dict[int, Confidence]:
     """The confidence for each arm in play, from its releases, in a study that began with so many arms.
 
@@ -48,7 +48,7 @@ def confidence_of_best(
     if arms were added 2 alpha, for any people, drift, and rule that chose cohorts and stopped.
 
     >>> from maskedbandit.law import NO_NOISE
-    >>> a, b = (Recorded(0, 900, 520.0, 0), Recorded(0, 900, 611.0, 1)), (Recorded(1, 900, 404.0, 0),)
+    >>> a, b = (Release(0, 900, 520.0, 0), Release(0, 900, 611.0, 1)), (Release(1, 900, 404.0, 0),)
     >>> confidence_of_best(Law(NO_NOISE), [a, b], (0, 1), 2)[0].best > 0.9999
     True
     """
@@ -74,10 +74,10 @@ def parts_of_alpha(newer: int, began: int) -> int:
     return began * (began - 1) if added <= 0 else 2 * newer * added * (added + 1)
 
 
-Epochs = tuple[tuple[Recorded, Recorded], ...]
+Epochs = tuple[tuple[Release, Release], ...]
 
 
-def shared_epochs(a: Mapping[int, Recorded], b: Mapping[int, Recorded]) -> Epochs:
+def shared_epochs(a: Mapping[int, Release], b: Mapping[int, Release]) -> Epochs:
     """The releases of the epochs in which both arms have one."""
     return tuple((each, b[epoch]) for epoch, each in a.items() if epoch in b)
 

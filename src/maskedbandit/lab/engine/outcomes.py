@@ -36,7 +36,7 @@ class Out(NamedTuple):
     releases: Integers  # [1]
     sizes: Integers  # [any] the different sizes of cohorts whose rewards were collected, then zeros
     last: Integers  # [2] arm and number of users of the last decision: what it stopped with, or did wrong
-    recorded: Floats  # [any, 4] the fields of `Recorded`, if releases are kept
+    recorded: Floats  # [any, 4] the fields of `Release`, if releases are kept
 
 
 def blank_out(k: int, marks: Integers, sizes: int = 4096, room: int = 0) -> Out:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel
 from maskedbandit.checks import check_fraction
-from maskedbandit.core import Recorded, Release
+from maskedbandit.core import Release
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.identify.identify import Found
 from maskedbandit.lab.goals.regret.simulate import Run
@@ -36,7 +36,7 @@ from maskedbandit.theory.sequences import Interval, mean_interval
 
 
 def estimate(
-    what: Run | Found | Selected | Study | Sequence[Release] | Sequence[Recorded],
+    what: Run | Found | Selected | Study | Sequence[Release],
     alpha: float = 0.05,
     *,
     channel: Channel | None = None,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel
 from maskedbandit.checks import LARGEST_COHORT, number
-from maskedbandit.core import Recorded, Release
+from maskedbandit.core import UNKNOWN, Release
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.goals.identify.identify import Found
@@ -19,7 +19,8 @@ from maskedbandit.lab.goals.select.select import Selected
 from maskedbandit.privacy.exact import whole
 from maskedbandit.privacy.statistics import REWARD
 from maskedbandit.reports.estimate.bias import LONGER, Played
-from maskedbandit.store.book.standing import of_arms, standing
+from maskedbandit.store.book.book import Book
+from maskedbandit.store.book.entries import read_entries
 from maskedbandit.store.study import Study
 from maskedbandit.words import decimal
 
@@ -32,7 +33,7 @@ class Source(NamedTuple):
     """Where releases come from."""
 
     what: str
-    rows: Rows  # [releases, 4] the fields of `Recorded`
+    rows: Rows  # [releases, 4] the fields of `Release`
     channel: Channel
     names: tuple[str, ...]
     least: float = 0.0  # of a reward, in its units
@@ -52,8 +53,8 @@ def source_of(what: Any, channel: Channel | None, run: int | None) -> Source:
     if isinstance(what, Study):
         return source_of_study(what)
     known = list(what) if isinstance(what, Iterable) else []
-    if not known or not any(all(isinstance(each, kind) for each in known) for kind in (Release, Recorded)):
-        said = "a result of simulate, identify or select, a study, or a list of releases, all Release or all Recorded"
+    if not all(isinstance(each, Release) for each in known) or len({each.epoch == UNKNOWN for each in known}) != 1:
+        said = "a result of simulate, identify or select, a study, or a list of releases, each or none with an epoch"
         raise InvalidValue("what", what, said)
     if not isinstance(channel, Channel):
         raise InvalidValue("channel", channel, "the channel of these releases, such as Central(epsilon=1)")
@@ -67,7 +68,7 @@ def cut(several: bool, most: float) -> str:
     return f", sums of a person's rewards cut at {decimal(most)}" if several else ""
 
 
-def checked(known: Sequence[Release | Recorded]) -> list[Recorded]:
+def checked(known: Sequence[Release]) -> list[Release]:
     """These releases, or raise `InvalidValue`; those without an epoch were not dealt together with any other.
 
     >>> checked([Release(0, 10, 4.0), Release(0, 0, 4.0)])
@@ -81,13 +82,13 @@ def checked(known: Sequence[Release | Recorded]) -> list[Recorded]:
         if not number(each.total) or not abs(each.total) <= sys.float_info.max:
             raise InvalidValue(f"the total of release {i}", each.total, "a finite number")
         epoch = -1 - i
-        if isinstance(each, Recorded):
+        if each.epoch != UNKNOWN:
             epoch = whole(f"the epoch of release {i}", each.epoch, 0, LARGEST_COHORT)
         if (arm, epoch) in seen:
             said = f"another one: arm {arm} has a release of this epoch already, and an arm is in an epoch once"
             raise InvalidValue(f"the epoch of release {i}", epoch, said)
         seen.add((arm, epoch))
-        found.append(Recorded(arm, n, float(each.total), epoch))
+        found.append(Release(arm, n, float(each.total), epoch))
     return found
 
 
@@ -118,7 +119,7 @@ def source_of_study(study: Study) -> Source:
     names, reward = tuple(name for name, _ in protocol.arms), protocol.reward
     title = f"{study.name}{cut(reward.cap > 1, reward.highest)}"
     source = Source(title, rows, protocol.channel, names, reward.least, reward.highest)
-    if standing(study.name, protocol, of_arms(study.database, study.name)).stage > 1:
+    if Book(study.name, protocol, read_entries(study.database, study.name, "arm_")).stages:
         return source._replace(unplayed="its arms changed, and only the first stage of a study can be simulated")
     people = int(rows[:, 1].sum())
     most = min(LONGER * people, protocol.people or LONGER * people)
@@ -126,6 +127,6 @@ def source_of_study(study: Study) -> Source:
     return source._replace(played=Played(protocol.policy, protocol.aim, AT_ONCE, most, released))
 
 
-def table_of(recorded: Iterable[Recorded]) -> Rows:
+def table_of(recorded: Iterable[Release]) -> Rows:
     """Releases as an array."""
     return np.array(list(recorded), np.float64).reshape(-1, 4)

@@ -10,9 +10,9 @@ from maskedbandit.service.keys import STAFF
 from maskedbandit.service.request.events import entries_after, event_stream
 from maskedbandit.service.request.problems import of_status
 from maskedbandit.service.request.route import PROBLEM, Answer, Call, Route, encode
-from maskedbandit.service.shown.describe import is_simulated, protocol_of, releases_of
-from maskedbandit.service.shown.published import Ledger, LedgerEntry, LedgerHead, Releases, Verified
-from maskedbandit.store.book.published import published
+from maskedbandit.service.shown.describe import protocol_of
+from maskedbandit.service.shown.published import Ledger, LedgerEntry, LedgerHead, Released, Releases, Verified
+from maskedbandit.store.book.book import read_published
 from maskedbandit.store.book.verify import verify
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
@@ -37,7 +37,7 @@ def ledger_of(database: Database, witness: Witness, name: str, after: int) -> Le
     """The entries of a study's ledger after one of them."""
     found = entries_after(database, witness, name, after)
     key = witness.signing_key().public_key().public_bytes_raw().hex()
-    return Ledger(name, key, [LedgerEntry(*entry) for entry in found])
+    return Ledger(name, key, [LedgerEntry(*link) for link in found])
 
 
 async def head(call: Call) -> LedgerHead:
@@ -60,8 +60,13 @@ async def releases(call: Call) -> Releases:
 
 def releases_in(database: Database, witness: Witness, name: str) -> Releases:
     """All that was released of a study."""
-    protocol, _, found, _ = published(database, witness.as_now(), name)
-    return Releases(name, is_simulated(found), releases_of(protocol, found))
+    book = read_published(database, witness.as_now(), name)
+    arms = [arm for arm, _ in book.protocol.arms]
+    found = [
+        Released(each.cohort, arms[each.arm], each.n, each.total, str(each.loss), each.at, each.number)
+        for each in book.releases
+    ]
+    return Releases(name, book.is_simulated, found)
 
 
 async def verified(call: Call) -> Verified | Answer:

@@ -22,9 +22,8 @@ from maskedbandit.service.request.problems import problem
 from maskedbandit.service.request.route import Answer, Call, Route, encode, study_name
 from maskedbandit.service.shown.describe import protocol_of
 from maskedbandit.store.accounts import places_of
-from maskedbandit.store.book.asked import asked
-from maskedbandit.store.book.published import EVER
-from maskedbandit.store.book.standing import amended, of_arms, stages
+from maskedbandit.store.book.book import Book
+from maskedbandit.store.book.entries import read_entries
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.study_rows import read_studies
@@ -155,11 +154,11 @@ def has(database: Database, witness: Witness, name: str, body: Assign) -> Assign
     if not rows:
         return None
     ((number, ticket, propensity, cohort, place, exposed),) = rows
-    changes, offer = of_arms(database, name), None
-    arm, payload = amended(protocol, changes).arms[number]
+    book, offer = Book(name, protocol, read_entries(database, name, "arm_"), database), None
+    arm, payload = book.protocol.arms[number]
     if protocol.on_devices:
-        deck = asked(database, name, protocol, {}, stages(changes), EVER).deck
-        offer = to_lines(each.at(place) for each in protocol.offers(deck.cohorts[cohort].size))
+        size = book.demand.deck.cohorts[cohort].size
+        offer = to_lines(each.at(place) for each in protocol.offers(size))
     return Assigned(name, arm, payload, ticket, propensity, True, offer, exposed is not None)
 
 

@@ -2,14 +2,12 @@
 
 from functools import partial
 
-import msgspec
-
 from maskedbandit.errors import BehindWitness, Corrupted
 from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.service.api.ledger import misfit
 from maskedbandit.service.keys import STAFF
 from maskedbandit.service.request.route import Answer, Call, Route
-from maskedbandit.service.shown.published import ArmResult, Compared, GuardrailResult, Results
+from maskedbandit.service.shown.published import ArmResult, Compared, Results
 from maskedbandit.service.shown.view import Arm, View
 from maskedbandit.statement.check import made
 from maskedbandit.statement.content import Statement
@@ -20,10 +18,11 @@ async def results(call: Call) -> Results:
     found = await call.host.view(call.study)
     units, arms = found.protocol.reward.in_units, list[ArmResult]()
     for arm in found.arms:
-        second = GuardrailResult(**msgspec.structs.asdict(arm.guarded)) if arm.guarded else None
         best, beaten = arm.confidence or (None, None)
         if arm.estimate is None:
-            nothing = ArmResult(arm.name, arm.stands, 0, None, None, None, None, None, best, beaten, guardrail=second)
+            nothing = ArmResult(
+                arm.name, arm.stands, 0, None, None, None, None, None, best, beaten, guardrail=arm.guarded
+            )
             arms.append(nothing)
             continue
         low, high, *inner = (units(end) for end in (*arm.estimate.outer, *arm.estimate.inner))
@@ -40,7 +39,7 @@ async def results(call: Call) -> Results:
                 surely_best=best,
                 surely_beaten=beaten,
                 compared=compared(found, arm),
-                guardrail=second,
+                guardrail=arm.guarded,
             )
         )
     names = None if found.named is None else [found.arms[arm].name for arm in found.named]

@@ -196,7 +196,7 @@ def draw_allocation(view: View) -> Markup:
                     on.rect(f"part {kind}", left + i * wide, y, wide + 0.3, tall, f"{name}: {people} of {total}")
                     on.line("split", left + i * wide, y, left + (i + 1) * wide, y)
         start = columns[0].at
-        marks = {round((left + (line.at - start) / step * wide) * 2) / 2 for line in view.releases}
+        marks = {round((left + (each.at - start) / step * wide) * 2) / 2 for each in view.releases}
         for x in sorted(marks):
             if left <= x <= on.width - 8:
                 on.line("mark", x, top, x, bottom)

@@ -4,12 +4,13 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from maskedbandit.core import Release
+from maskedbandit import core
 from maskedbandit.privacy.odds import best_guess, in_hundred
 from maskedbandit.service.shown.counts import Cohort
 from maskedbandit.service.shown.estimates import ALPHA, estimates
 from maskedbandit.service.shown.health import MANY, NEWEST, RARE, exposure_chance
-from maskedbandit.service.shown.view import Line, View
+from maskedbandit.service.shown.view import View
+from maskedbandit.store.book.entries import Release
 from maskedbandit.store.book.standing import wrong_at_most
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.words import clock, count, counted, decimal, duration
@@ -127,11 +128,9 @@ def explain_negative(view: View) -> str:
     return f"{' and '.join(found)} because noise was added; shown as it was released." if found else ""
 
 
-def say_mean(view: View, line: Line) -> str:
+def say_mean(view: View, release: Release) -> str:
     """The mean of a release in the units of the outcome."""
-    if line.total is None or not line.n:
-        return ""
-    return decimal(view.protocol.reward.in_units(line.total / line.n))
+    return decimal(view.protocol.reward.in_units(release.total / release.n))
 
 
 def list_unreleased(view: View) -> list[Cohort]:
@@ -244,7 +243,7 @@ def say_preview(protocol: Protocol) -> list[tuple[str, str]]:
         return found
     found.append(("People", f"{count(people)}, for {counted(protocol.k, 'arm')}."))
     each = max(people // protocol.k, 1)
-    (known,) = estimates(protocol.channel.law(), [[Release(0, each, each / 2)]])
+    (known,) = estimates(protocol.channel.law(), [[core.Release(0, each, each / 2)]])
     assert known is not None
     both, alone = (reward.width * band.width / 2 for band in (known.outer, known.inner))
     text = (

@@ -34,7 +34,7 @@ from maskedbandit.service.request.events import event_stream
 from maskedbandit.service.request.sessions import BEFORE, LENGTH, NAME, end_session, new_session
 from maskedbandit.service.shown.view import summaries
 from maskedbandit.statement.content import Statement, encoded
-from maskedbandit.statement.facts import published_facts
+from maskedbandit.statement.facts import read_facts
 from maskedbandit.statement.page import FOLDER, STYLE, printed, shown
 
 
@@ -82,7 +82,7 @@ def of_statement(show: Callable[[Visit, Statement], Awaitable[Response]]) -> Han
     async def answer(visit: Visit) -> Response:
         await visit.may_see()
         try:
-            await visit.host.read(partial(published_facts, witness=visit.host.witness, study=visit.name))
+            await visit.host.read(partial(read_facts, witness=visit.host.witness, study=visit.name))
             return await show(visit, (await visit.view()).statement)
         except (Corrupted, BehindWitness) as why:
             said = f"No statement can be made, as this does not fit: {why}"

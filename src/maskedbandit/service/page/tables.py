@@ -66,7 +66,7 @@ def tabulate_allocation(view: View) -> Table:
 
 def tabulate_releases(view: View) -> Table:
     """When something was released, the last times."""
-    return [[clock(line.at), line.cohort, view.arms[line.arm or 0].name] for line in view.releases[-LAST_LISTED:]]
+    return [[clock(each.at), each.cohort, view.arms[each.arm].name] for each in view.releases[-LAST_LISTED:]]
 
 
 def tabulate_arrivals(view: View) -> Table:

@@ -13,8 +13,8 @@ from maskedbandit.service.host.host import Host
 from maskedbandit.service.keys import Key
 from maskedbandit.service.request.limits import Streams
 from maskedbandit.service.shown.describe import protocol_of, simulated
-from maskedbandit.store.book.chain import Entry
-from maskedbandit.store.book.published import seen_head
+from maskedbandit.store.book.book import seen_head
+from maskedbandit.store.book.chain import Link
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 
@@ -22,7 +22,7 @@ MOST = 10_000  # entries at once
 QUIET = 15  # seconds after which a connection is shown to live
 
 
-def entries_after(database: Database, witness: Witness, name: str, after: int) -> list[Entry]:
+def entries_after(database: Database, witness: Witness, name: str, after: int) -> list[Link]:
     """The published entries of a study's ledger whose number is larger than `after`."""
     protocol_of(database, name)  # is there such a study?
     head = seen_head(database, witness, name)
@@ -30,7 +30,7 @@ def entries_after(database: Database, witness: Witness, name: str, after: int) -
         "SELECT number, body, hash, signature FROM entry WHERE study = ? AND number > ? AND number < ? "
         "ORDER BY number LIMIT ?"
     )
-    return [Entry(*row) for row in database.rows(find, name, after, head.entries, MOST)]
+    return [Link(*row) for row in database.rows(find, name, after, head.entries, MOST)]
 
 
 async def event_stream(host: Host, name: str, after: int, key: Key | None, address: str = "") -> StreamingResponse:
@@ -57,10 +57,11 @@ async def _stream(host: Host, name: str, after: int, key: Key | None, streams: S
             if (version := await host.version(name)) != shown:
                 label = await host.read(partial(simulated, name=name))
                 while found := await host.read(partial(entries_after, witness=host.witness, name=name, after=after)):
-                    for entry in found:
-                        data = json.dumps({"study": name, "simulated": label, "hash": entry.hash, **entry.says})
-                        yield f"id: {entry.number}\nevent: {entry.says['kind']}\ndata: {data}\n\n"
-                        after = entry.number
+                    for link in found:
+                        says = json.loads(link.body)
+                        data = json.dumps({"study": name, "simulated": label, "hash": link.hash, **says})
+                        yield f"id: {link.number}\nevent: {says['kind']}\ndata: {data}\n\n"
+                        after = link.number
                 yield f"event: changed\ndata: {json.dumps({'study': name, 'simulated': label})}\n\n"
                 shown, quiet = version, 0
             elif (quiet := quiet + 1) % QUIET == 0:

@@ -10,11 +10,9 @@ from msgspec import Struct
 
 from maskedbandit.service.shown.health import count_wasted
 from maskedbandit.service.shown.tally import STEPS, Counted, Tally, merge
-from maskedbandit.store.book.asked import asked
-from maskedbandit.store.book.published import Horizon
-from maskedbandit.store.databases.database import Database, Row
+from maskedbandit.store.book.book import Book
+from maskedbandit.store.databases.database import Database
 from maskedbandit.study.deck import Deck
-from maskedbandit.study.protocol import Protocol
 
 MOST, FEWEST, USUAL = 48, 8, 12  # columns of a picture over time, and people in one that is not too short
 
@@ -64,20 +62,10 @@ class Counts(Struct, frozen=True):
     answer: int | None  # that arm, if it is the final answer
 
 
-def counts(
-    database: Database,
-    study: str,
-    protocol: Protocol,
-    placed: int | None,
-    released: Mapping[int, int],
-    begun: Mapping[int, Row],
-    horizon: Horizon,
-    stopped: bool,
-    now: int,
-    tally: Tally,
-) -> Counts:
-    """The counts of a study of which these cohorts were released and these stages begun, each at a step of the log."""
-    k, window = protocol.k, protocol.reward.window
+def counts(database: Database, book: Book, now: int, tally: Tally) -> Counts:
+    """The counts of a study, as its book has it."""
+    study, horizon, demand, reward = book.study, book.horizon, book.demand, book.protocol.reward
+    k, window, over = book.protocol.k, reward.window, book.state in ("stopped", "archived") or demand.answer is not None
     counted = tally.upto(database, study, k, horizon.time)
     dealt, seen = [0] * k, [0] * k
     for arm, count, exposed, _ in counted.cohorts.values():
@@ -87,25 +75,22 @@ def counts(
         "SELECT COUNT(*) FROM place WHERE study = ? AND assigned >= ? AND assigned < ? "
         "AND returned IS NULL AND exposed >= ?"
     )
-    (inside,) = database.rows(
-        find, study, now - window - protocol.reward.exposure, min(horizon.time, now + 1), now - window
-    )[0]
+    (inside,) = database.rows(find, study, now - window - reward.exposure, min(horizon.time, now + 1), now - window)[0]
     step, columns = in_columns(counted, k)
-    said = asked(database, study, protocol, released, begun, horizon.step)
     return Counts(
-        placed,
+        book.people,
         tuple(dealt),
         tuple(seen),
         sum(dealt) - sum(seen),
         counted.returned,
-        count_wasted(database, study, min(horizon.time, now - protocol.reward.exposure)),
+        count_wasted(database, study, min(horizon.time, now - reward.exposure)),
         int(inside),
-        tuple(cohorts(said.deck, counted, released, window, stopped or said.answer is not None)),
+        tuple(cohorts(demand.deck, counted, book.released, window, over)),
         step,
         columns,
         counted.delays,
-        said.served,
-        said.answer,
+        demand.served,
+        demand.answer,
     )
 
 

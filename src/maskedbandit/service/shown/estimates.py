@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from maskedbandit.core import Recorded, Release
+from maskedbandit.core import Release
 from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.noise_bounds import deviation
 from maskedbandit.theory.best import Confidence, confidence_of_best
@@ -42,7 +42,7 @@ class Estimate(Struct, frozen=True):
         return self.outer.width / self.inner.width
 
 
-def estimates(law: Law, arms: Sequence[Sequence[Release | Recorded]]) -> tuple[Estimate | None, ...]:
+def estimates(law: Law, arms: Sequence[Sequence[Release]]) -> tuple[Estimate | None, ...]:
     """The estimate of each arm from its releases; None without any.
 
     >>> found, none = estimates(Law(1, scale=10.0, grid=1.0, per_release=1.0), [[Release(0, 100, 50.0)], []])
@@ -53,7 +53,7 @@ def estimates(law: Law, arms: Sequence[Sequence[Release | Recorded]]) -> tuple[E
 
 
 @lru_cache(maxsize=64)
-def _estimates(law: Law, arms: tuple[tuple[Release | Recorded, ...], ...]) -> tuple[Estimate | None, ...]:
+def _estimates(law: Law, arms: tuple[tuple[Release, ...], ...]) -> tuple[Estimate | None, ...]:
     known = [sums(law, releases) for releases in arms]
     totals = [(sum(each.n for each in of), math.fsum(each.total for each in of)) for of in arms]
     plain = [sums(EXACT, [Release(0, n, min(max(total, 0.0), float(n)))]) for n, total in totals]
@@ -76,7 +76,7 @@ class Difference(Struct, frozen=True):
     interval: Interval
 
 
-def differences(law: Law, arms: Sequence[Sequence[Recorded]]) -> tuple[Difference | None, ...]:
+def differences(law: Law, arms: Sequence[Sequence[Release]]) -> tuple[Difference | None, ...]:
     """What each arm has more than the first one; None for arms whose first epoch is not also that of the first arm.
 
     For more than `COMPARED` arms, and on trees, there is none.
@@ -93,14 +93,14 @@ def differences(law: Law, arms: Sequence[Sequence[Recorded]]) -> tuple[Differenc
 
 
 @lru_cache(maxsize=1024)
-def _difference(law: Law, pairs: tuple[tuple[Recorded, Recorded], ...]) -> Difference:
+def _difference(law: Law, pairs: tuple[tuple[Release, Release], ...]) -> Difference:
     weights = [min(a.n, b.n) for a, b in pairs]
     margins = [w * (a.total / a.n - b.total / b.n) for w, (a, b) in zip(weights, pairs, strict=True)]
     return Difference(math.fsum(margins) / sum(weights), difference_interval(law, pairs, ALPHA))
 
 
 def confidences(
-    law: Law, arms: Sequence[Sequence[Recorded]], in_play: Collection[int], began: int
+    law: Law, arms: Sequence[Sequence[Release]], in_play: Collection[int], began: int
 ) -> dict[int, Confidence]:
     """How surely each arm in play is the best, or is beaten; of none if they are more than `COMPARED`, or on trees."""
     if len(in_play) > COMPARED or law.counter > 0:

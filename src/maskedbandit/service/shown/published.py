@@ -23,7 +23,7 @@ class Releases(Struct):
     releases: list[Released]
 
 
-class GuardrailResult(Struct):
+class GuardrailResult(Struct, frozen=True):
     """What the releases say of the second outcome of an arm; an interval holds its mean at any time."""
 
     n: int

@@ -6,29 +6,24 @@ study says so. Nothing else is in it. In particular nothing depends on rewards t
 """
 
 import json
-from collections.abc import Mapping
 from contextlib import suppress
-from functools import lru_cache
-from typing import Any
 
 from msgspec import Struct
 
-from maskedbandit.core import Recorded
+from maskedbandit import core
 from maskedbandit.errors import BehindWitness
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.service.shown.counts import Counts, counts
-from maskedbandit.service.shown.describe import is_simulated
 from maskedbandit.service.shown.estimates import ALPHA, Difference, Estimate, confidences, differences, estimates
-from maskedbandit.service.shown.guardrail import Guarded, guarded
+from maskedbandit.service.shown.guardrail import guarded
+from maskedbandit.service.shown.published import GuardrailResult
 from maskedbandit.service.shown.tally import Tally
 from maskedbandit.statement.content import Statement
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.study import study_statement
-from maskedbandit.store.book.asked import named_by
-from maskedbandit.store.book.chain import Entry
-from maskedbandit.store.book.checked import state_of
-from maskedbandit.store.book.published import parsed, published
-from maskedbandit.store.book.standing import Standing, stages, standing
+from maskedbandit.store.book.book import Book, parse_protocol, read_published
+from maskedbandit.store.book.entries import Entry, Release
+from maskedbandit.store.book.standing import Standing
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.study.protocol import Protocol
@@ -43,24 +38,8 @@ class Arm(Struct, frozen=True):
     estimate: Estimate | None
     confidence: Confidence | None = None  # that it is the best, and that it is beaten, if arms in play were compared
     more: Difference | None = None  # what it has more than the first arm, if both were dealt together
-    guarded: Guarded | None = None  # what is estimated of its guardrail
+    guarded: GuardrailResult | None = None  # what is estimated of its guardrail
     stands: str = "in play"  # or paused, or harmful
-
-
-class Line(Struct, frozen=True):
-    """An entry of the ledger, as it is shown."""
-
-    number: int
-    at: int
-    kind: str
-    hash: str
-    cohort: int | None = None
-    arm: int | None = None
-    n: int | None = None
-    total: float | None = None
-    loss: str | None = None  # what each person of the cohort lost
-    step: int | None = None  # of the log
-    guardrail: float | None = None  # the total of the second outcome
 
 
 class View(Struct, frozen=True):
@@ -72,7 +51,8 @@ class View(Struct, frozen=True):
     simulated: bool
     standing: Standing
     arms: tuple[Arm, ...]
-    ledger: tuple[Line, ...]
+    ledger: tuple[Entry, ...]
+    releases: tuple[Release, ...]  # in the order in which they were made
     facts: Facts
     counts: Counts
     named: tuple[int, ...] | None  # the arms of the final answer: that arm alone, or all arms of a kind
@@ -98,11 +78,6 @@ class View(Struct, frozen=True):
     def statement(self) -> Statement:
         """The privacy statement of the study."""
         return study_statement(self.protocol, self.facts, self.key, self.kept_in)
-
-    @property
-    def releases(self) -> list[Line]:
-        """The releases, in the order in which they were made."""
-        return [line for line in self.ledger if line.kind == "released"]
 
     @property
     def started(self) -> int | None:
@@ -162,13 +137,12 @@ def summaries(database: Database, witness: Witness) -> list[Summary]:
     found = []
     with database.still():
         for name, placed, text in database.rows("SELECT study, people, protocol FROM study ORDER BY study"):
-            protocol, state, known = parsed(text), "behind its witness", list[Entry]()
+            book, state = Book(name, parse_protocol(text), people=placed), "behind its witness"
             with suppress(BehindWitness):
-                protocol, placed, known, _ = published(database, witness, name)
-                state = state_of(entry.says["kind"] for entry in known)
-            releases = sum(entry.says["kind"] == "released" for entry in known)
-            about, people = protocol.about, protocol.people
-            found.append(Summary(name, about, state, is_simulated(known), placed, people, releases))
+                book = read_published(database, witness, name)
+                state = book.state
+            about, people, releases = book.protocol.about, book.protocol.people, len(book.releases)
+            found.append(Summary(name, about, state, book.is_simulated, book.people, people, releases))
     return found
 
 
@@ -180,26 +154,19 @@ def view(database: Database, witness: Witness, name: str, now: int, tally: Tally
     """
     witness = witness.as_now()  # first: the ledger may only go on from what was seen
     with database.still():
-        protocol, people, found, horizon = published(database, witness, name)
-        ledger, arms_now = tuple(map(line, found)), standing(name, protocol, found)
-        released = {each.cohort: each.step for each in ledger if each.cohort is not None and each.step is not None}
-        kept_in, begun = database.named(), stages(found)
-        state = state_of(each.kind for each in ledger)
-        stopped, tally = state in ("stopped", "archived"), tally or Tally()
-        counted = counts(database, name, protocol, people, released, begun, horizon, stopped, now, tally)
-        named = tally.once(
-            (found[-1].hash if found else "", horizon.step, counted.answer),
-            lambda: named_by(database, name, protocol, found, counted.answer, horizon.step),
-        )
+        book, tally = read_published(database, witness, name), tally or Tally()
+        counted, kept_in = counts(database, book, now, tally), database.named()
+        named = tally.once((book.head, book.horizon.step, counted.answer), lambda: book.named)
     return View(
-        protocol,
+        book.protocol,
         now,
-        state,
-        is_simulated(found),
-        arms_now,
-        arms(protocol, arms_now, ledger, {each.number: each.epoch for each in counted.cohorts}),
-        ledger,
-        Facts.of(protocol, found, {cohort.size for cohort in counted.cohorts}),
+        book.state,
+        book.is_simulated,
+        book.standing,
+        arms(book),
+        book.entries,
+        book.releases,
+        Facts.of(book),
         counted,
         named,
         kept_in,
@@ -207,34 +174,16 @@ def view(database: Database, witness: Witness, name: str, now: int, tally: Tally
     )
 
 
-def line(entry: Entry) -> Line:
-    """What is shown of an entry."""
-    says: dict[str, Any] = entry.says
-    common = entry.number, says["at"], says["kind"], entry.hash
-    if says["kind"] == "burned":
-        return Line(*common, loss=_cost(says["loss"]))
-    if says["kind"] != "released":
-        return Line(*common, arm=says.get("arm"))
-    total = float.fromhex(says["total"])
-    second = float.fromhex(says["guardrail"]) if "guardrail" in says else None
-    return Line(*common, says["cohort"], says["arm"], says["n"], total, _cost(says["loss"]), says["step"], second)
-
-
-@lru_cache(maxsize=256)
-def _cost(text: str) -> str:
-    return str(Loss.from_text(text))
-
-
-def arms(protocol: Protocol, now: Standing, ledger: tuple[Line, ...], epochs: Mapping[int, int]) -> tuple[Arm, ...]:
-    """The arms, with their estimates from these entries, of cohorts in these epochs."""
-    released: list[list[Recorded]] = [[] for _ in protocol.arms]
-    for each in ledger:
-        if each.kind == "released" and each.arm is not None and each.n and each.total is not None:
-            released[each.arm].append(Recorded(each.arm, each.n, each.total, epochs[each.cohort or 0]))
+def arms(book: Book) -> tuple[Arm, ...]:
+    """The arms, with their estimates from what was released."""
+    protocol, now, cohorts = book.protocol, book.standing, book.demand.deck.cohorts
+    released: list[list[core.Release]] = [[] for _ in protocol.arms]
+    for each in book.releases:
+        released[each.arm].append(each.in_epoch(cohorts[each.cohort].epoch))
     law = protocol.channel.law()
     found, more = estimates(law, released), differences(law, released)
-    sure = confidences(law, released, now.in_play, protocol.k - len(protocol.added))
-    named = zip(protocol.arms, found, more, guarded(protocol, ledger), strict=True)
+    sure = confidences(law, released, now.in_play, book.draft.k)
+    named = zip(protocol.arms, found, more, guarded(protocol, book.releases), strict=True)
     return tuple(
         Arm(
             name,

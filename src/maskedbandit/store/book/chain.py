@@ -7,6 +7,7 @@ and that it was paused or stopped. Nothing is in them that was not released.
 """
 
 import json
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -27,19 +28,16 @@ class Head(NamedTuple):
     hash: str = START
 
 
-class Entry(NamedTuple):
-    """An entry, as it is stored."""
+NO_ENTRY = Head()
+
+
+class Link(NamedTuple):
+    """An entry, as it is stored; what it says is in entries.py."""
 
     number: int
     body: str
     hash: str
     signature: str
-
-    @property
-    def says(self) -> dict[str, Any]:
-        """What the body says."""
-        found: dict[str, Any] = json.loads(self.body)
-        return found
 
 
 def signed(study: str, number: int, digest: str) -> bytes:
@@ -47,22 +45,22 @@ def signed(study: str, number: int, digest: str) -> bytes:
     return f"maskedbandit-ledger-1 {study} {number} {digest}".encode()
 
 
-def next_entry(study: str, head: Head, says: dict[str, Any], key: Ed25519PrivateKey) -> Entry:
+def next_link(study: str, head: Head, says: dict[str, Any], key: Ed25519PrivateKey) -> Link:
     """The entry that comes after the head of a study's ledger.
 
-    >>> entry = next_entry("example", Head(), {"kind": "paused"}, Ed25519PrivateKey.generate())
-    >>> entry.number, entry.body
+    >>> link = next_link("example", Head(), {"kind": "paused"}, Ed25519PrivateKey.generate())
+    >>> link.number, link.body
     (0, '{"kind":"paused"}')
     """
     body = json.dumps(says, sort_keys=True, separators=(",", ":"), allow_nan=False)
     digest = sha256(f"{head.hash} {body}".encode()).hexdigest()
-    return Entry(head.entries, body, digest, key.sign(signed(study, head.entries, digest)).hex())
+    return Link(head.entries, body, digest, key.sign(signed(study, head.entries, digest)).hex())
 
 
-def entries(database: Database, study: str) -> list[Entry]:
+def read_links(database: Database, study: str) -> list[Link]:
     """All entries of a study's ledger, in order."""
     found = database.rows("SELECT number, body, hash, signature FROM entry WHERE study = ? ORDER BY number", study)
-    return [Entry(*row) for row in found]
+    return [Link(*row) for row in found]
 
 
 def holds(database: Database, study: str, head: Head) -> bool:
@@ -71,22 +69,22 @@ def holds(database: Database, study: str, head: Head) -> bool:
     return head == Head() or database.rows(find, study, head.entries - 1) == [(head.hash,)]
 
 
-def verified(study: str, found: list[Entry], key: Ed25519PublicKey) -> Head:
+def check_chain(study: str, links: Sequence[Link], key: Ed25519PublicKey) -> Head:
     """The head of these entries, or raise `Corrupted` at the first that does not fit.
 
     The last signature is enough, as its hash follows from all entries.
     """
     head = Head()
-    for number, entry in enumerate(found):
+    for number, link in enumerate(links):
         where = f"entry {number} of the ledger of {study}"
-        if entry.number != number:
+        if link.number != number:
             raise Corrupted(f"{where} is missing")
-        if entry.hash != sha256(f"{head.hash} {entry.body}".encode()).hexdigest():
+        if link.hash != sha256(f"{head.hash} {link.body}".encode()).hexdigest():
             raise Corrupted(f"{where} was changed: its hash does not follow from its text and the entry before it")
-        head = Head(number + 1, entry.hash)
-    if found:
+        head = Head(number + 1, link.hash)
+    if links:
         try:
-            key.verify(bytes.fromhex(found[-1].signature), signed(study, head.entries - 1, head.hash))
+            key.verify(bytes.fromhex(links[-1].signature), signed(study, head.entries - 1, head.hash))
         except (InvalidSignature, ValueError):
             raise Corrupted(f"the signature of the ledger of {study} does not hold: it was not written here") from None
     return head

@@ -1,12 +1,10 @@
 """What the ledger says of a guardrail: its released sums, and the arms that were found harmful by them."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from maskedbandit.core import Recorded
 from maskedbandit.errors import Corrupted
-from maskedbandit.store.book.chain import Entry
-from maskedbandit.study.driver import Driver
+from maskedbandit.store.book.entries import ArmHarmful, Entry, Release, Started
+from maskedbandit.study.deck import Places
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.watch import Watch
 
@@ -19,30 +17,25 @@ def rule_of_harm(protocol: Protocol) -> dict[str, str]:
     return {} if protocol.guardrail is None else {"evidence_of_harm": ANEW}
 
 
-def recorded(says: dict[str, Any], epoch: int) -> Recorded:
-    """The release of the guardrail of a cohort, as the ledger says it."""
-    return Recorded(says["arm"], says["n"], float.fromhex(says["guardrail"]), epoch)
-
-
-def watched(study: str, protocol: Protocol, found: Sequence[Entry], driver: Driver) -> Watch | None:
+def follow_harm(study: str, protocol: Protocol, found: Sequence[Entry], cohorts: Sequence[Places]) -> Watch | None:
     """What is known of the guardrail, or raise `Corrupted` unless arms were found harmful when they had to be."""
     if protocol.guardrail is None:
         return None
-    anew = not found or found[0].says.get("evidence_of_harm") == ANEW
+    anew = all(entry.evidence_of_harm == ANEW for entry in found[:1] if isinstance(entry, Started))
     watch = Watch(protocol.guardrail, protocol.guardrail_channel.law(), protocol.k - len(protocol.added), anew)
     due = dict[int, float]()
-    for says in (entry.says for entry in found):
-        if says["kind"] == "arm_harmful":
-            arm, said = says["arm"], float.fromhex(says["evidence"])
-            if arm in watch.declared or said < watch.enough(arm) or abs(said - watch.evidence(arm)) > ALIKE:
+    for entry in found:
+        if isinstance(entry, ArmHarmful):
+            arm = entry.arm
+            evidence = watch.evidence(arm)
+            if arm in watch.declared or entry.evidence < watch.enough(arm) or abs(entry.evidence - evidence) > ALIKE:
                 raise Corrupted(f"the ledger of {study} says that arm {arm} was found harmful, and it was not")
             watch.declare(arm)
             due.pop(arm, None)
             continue
         check_none(study, watch, due)
-        if says["kind"] == "released":
-            epoch = driver.cohorts[says["cohort"]].epoch
-            due = {each.arm: each.evidence for each in watch.saw(recorded(says, epoch))}
+        if isinstance(entry, Release):
+            due = {each.arm: each.evidence for each in watch.saw(entry.of_guardrail(cohorts[entry.cohort].epoch))}
     check_none(study, watch, due)
     return watch
 

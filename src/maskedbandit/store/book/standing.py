@@ -13,16 +13,12 @@ change. What a person loses does not change: whoever has a place is in one cohor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from maskedbandit.errors import Corrupted
-from maskedbandit.store.book.chain import Entry
-from maskedbandit.store.databases.database import Database, Row
+from maskedbandit.store.book.entries import ArmChange
 from maskedbandit.study.protocol import Protocol
-
-KINDS = ("arm_paused", "arm_resumed", "arm_added", "arm_harmful")
 
 
 @dataclass(frozen=True)
@@ -79,48 +75,27 @@ class Standing:
         return "harmful" if arm in self.harmful else "paused" if arm in self.paused else "in play"
 
 
-def changes(found: Sequence[Entry]) -> list[dict[str, Any]]:
-    """What a ledger says of arms."""
-    return [says for says in (entry.says for entry in found) if says["kind"] in KINDS]
-
-
-def of_arms(database: Database, study: str) -> list[Entry]:
-    """Those entries of a ledger that may be about arms: they are few."""
-    find = "SELECT number, body, hash, signature FROM entry WHERE study = ? AND body LIKE ? ORDER BY number"
-    return [Entry(*row) for row in database.rows(find, study, '%"kind":"arm_%')]
-
-
-def amended(protocol: Protocol, found: Sequence[Entry]) -> Protocol:
-    """The protocol with the arms that were added since."""
-    more = tuple((says["name"], says["payload"]) for says in changes(found) if says["kind"] == "arm_added")
-    return protocol.also(more) if more else protocol
-
-
-def standing(study: str, protocol: Protocol, found: Sequence[Entry]) -> Standing:
+def follow_changes(study: str, protocol: Protocol, changes: Iterable[ArmChange]) -> Standing:
     """How the arms stand, or raise `Corrupted` if one change does not follow from those before it."""
     now, names = Standing.at_start(protocol.k - len(protocol.added)), [name for name, _ in protocol.arms]
-    for says in changes(found):
-        kind, arm, before = says["kind"], says["arm"], now
-        can = before.can(kind, arm) and says["name"] == names[arm] and (kind != "arm_harmful" or protocol.guardrail)
+    for each in changes:
+        kind, arm, before = each.kind, each.arm, now
+        can = before.can(kind, arm) and each.name == names[arm] and (kind != "arm_harmful" or protocol.guardrail)
         now = before.after(kind, arm) if can else before
-        staged = "step" in says
-        if not can or staged != (now.stage > before.stage) or (staged and not begins(says, now, protocol)):
+        begins = each.step is not None
+        if not can or begins != (now.stage > before.stage) or (begins and not can_begin(each, now, protocol)):
             raise Corrupted(f"the ledger of {study} says of arm {arm} what cannot follow from what it said before")
     return now
+
+
+def can_begin(change: ArmChange, now: Standing, protocol: Protocol) -> bool:
+    """Whether a stage can begin as an entry says: with the arms in play, and the aim of its number."""
+    aim, people = change.aim, protocol.people
+    if people is None:
+        return change.arms == now.in_play and aim == protocol.aim_of_stage(now.stage, 0)
+    return change.arms == now.in_play and aim is not None and 1 <= aim <= people
 
 
 def wrong_at_most(protocol: Protocol, now: Standing) -> float | None:
     """The probability with which the answer of a search is wrong; None for other studies, which promise none."""
     return None if protocol.people is not None else min(float(protocol.aim) * (1 if now.stage == 1 else 2), 1.0)
-
-
-def begins(says: dict[str, Any], now: Standing, protocol: Protocol) -> bool:
-    """Whether a stage can begin as an entry says: with the arms in play, and the aim of its number."""
-    aim, people = says["aim"], protocol.people
-    right = aim == protocol.aim_of_stage(now.stage, 0) if people is None else 1 <= aim <= people
-    return bool(says["arms"] == list(now.in_play) and right)
-
-
-def stages(found: Sequence[Entry]) -> dict[int, Row]:
-    """Where in the log a stage begins, and what the log says there."""
-    return {says["step"]: ("stage", says["aim"], *says["arms"]) for says in changes(found) if "step" in says}

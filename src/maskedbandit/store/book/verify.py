@@ -3,28 +3,16 @@
 from collections import defaultdict
 from typing import NamedTuple
 
-from maskedbandit.errors import BudgetExceeded, Corrupted, UnknownStudy
+from maskedbandit.errors import BudgetExceeded, Corrupted
 from maskedbandit.privacy.budget import Account
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.store.accounts import Accounts, Losses
-from maskedbandit.store.book.chain import Entry, entries, verified
-from maskedbandit.store.book.checked import (
-    check_cap,
-    check_project,
-    check_releases,
-    check_start,
-    check_state,
-    check_witness,
-    readable,
-    replayed,
-)
-from maskedbandit.store.book.harm import watched
-from maskedbandit.store.book.standing import amended, standing
+from maskedbandit.store.book.checks import check_log, read_book, readable
+from maskedbandit.store.book.entries import Burned, read_entries
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.members import members, sealed
 from maskedbandit.study.driver import Driver
-from maskedbandit.study.protocol import Protocol
 
 
 class Verified(NamedTuple):
@@ -46,51 +34,12 @@ def verify(database: Database, witness: Witness, study: str) -> Verified:
     """
     witness = witness.as_now()  # first: the ledger may only go on from what was seen
     with readable(study), database.still():
-        return recomputed(database, witness, study)
-
-
-def recomputed(database: Database, witness: Witness, study: str) -> Verified:
-    """See `verify`."""
-    row = database.one("SELECT project, protocol, seed, state FROM study WHERE study = ?", study)
-    if row is None:
-        raise UnknownStudy(f"there is no study {study!r} in this database")
-    project, protocol, seed = row[0], Protocol.from_text(row[1]), bytes.fromhex(row[2])
-    found, key, losses = entries(database, study), witness.signing_key(), Losses(database)
-    head = verified(study, found, key.public_key())
-    check_start(study, found, protocol, seed)
-    check_cap(study, found, protocol)
-    check_state(study, found, row[3])
-    protocol = amended(protocol, found)
-    standing(study, protocol, found)
-    check_project(study, project, Accounts(database, losses, project).terms, protocol)
-    check_witness(witness, study, found, head)
-    witness.check_others(database, study)
-    releases = database.rows(
-        "SELECT cohort, step, arm, n, total, loss, members, memory FROM release WHERE study = ? ORDER BY step", study
-    )
-    check_releases(study, found, releases, key)
-    decisions = database.rows("SELECT step, number, arm, n, close FROM decision WHERE study = ? ORDER BY step", study)
-    driver = replayed(study, protocol, seed, found, decisions, releases, [])
-    watched(study, protocol, found, driver)
-    check_noise(study, protocol, found)
-    check_places(database, losses, study, driver)
-    people, worst = check_accounts(database, losses, project, study)
-    check_tickets(database, project, study)
-    return Verified(head.entries, head.hash, len(releases), people, worst)
-
-
-def check_noise(study: str, protocol: Protocol, found: list[Entry]) -> None:
-    """Releases had the noise that the protocol says, of each outcome, and cost at least the pure ε that it says."""
-    right: dict[int, tuple[list[str], Loss]] = {}
-    for says in (entry.says for entry in found if entry.says["kind"] == "released"):
-        cohort, n = says["cohort"], says["n"]
-        if n not in right:
-            right[n] = [offer.digest.hex() for offer in protocol.offers(n)], protocol.price(n)
-        offers, price = right[n]
-        if [says[name] for name in ("offer", "guardrail_offer") if name in says] != offers:
-            raise Corrupted(f"the release of cohort {cohort} of {study} had other noise than its protocol says")
-        if Loss.from_text(says["loss"]).pure_epsilon < price.pure_epsilon:
-            raise Corrupted(f"the release of cohort {cohort} of {study} cost more than its ledger says")
+        book, losses = read_book(database, witness, study), Losses(database)
+        driver, _ = check_log(book)
+        check_places(database, losses, study, driver)
+        people, worst = check_accounts(database, losses, book.draft.project, study)
+        check_tickets(database, book.draft.project, study)
+        return Verified(*book.head, len(book.releases), people, worst)
 
 
 def check_places(database: Database, losses: Losses, study: str, driver: Driver) -> None:
@@ -179,9 +128,8 @@ def check_burned(database: Database, losses: Losses, accounts: Accounts) -> None
     """What everybody is taken to have spent is what the ledgers of the project's studies say."""
     burned, total = accounts.terms.burned, ZERO
     for (study,) in database.rows("SELECT study FROM study WHERE project = ?", accounts.project):
-        for said in (entry.says for entry in entries(database, study)):
-            if said["kind"] == "burned":
-                total += Loss.from_text(said["loss"])
+        for entry in read_entries(database, study, Burned.kind):
+            total += entry.loss if isinstance(entry, Burned) else ZERO
     if total != (ZERO if burned is None else losses[burned]):
         raise Corrupted(f"what was burned in project {accounts.project} was changed: its ledgers say {total}")
 

@@ -1,0 +1,180 @@
+"""What the entries of a ledger say: a class for each kind. An entry is parsed once, and whoever reads it reads these.
+
+An entry says what the class of its kind has as fields, and nothing else. One that says more, or less, or something of
+another type was written by no version that is known here, and is refused. A float is written in hexadecimal digits, so
+that it is read as the same number.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Any, ClassVar, dataclass_transform
+
+from maskedbandit import core
+from maskedbandit.errors import Corrupted
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.store.book.chain import Link, read_links
+from maskedbandit.store.databases.database import Database
+
+Whole = tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+class Entry:
+    """What every entry says, and where in the ledger it is; subclasses are dataclasses as this one."""
+
+    kind: ClassVar[str]
+    state: ClassVar[str]  # in which the study is from then on, if the entry says so
+    number: int
+    hash: str
+    at: int  # milliseconds since 1970
+
+    def __init_subclass__(cls, kind: str = "", state: str = "") -> None:
+        cls.kind, cls.state = kind, state
+        made = dataclass(frozen=True, kw_only=True)(cls)
+        KINDS.update({kind: made} if kind else {})
+
+
+KINDS: dict[str, type[Entry]] = {}
+
+
+class Started(Entry, kind="started", state="running"):
+    """The study was started, with this protocol and this seed, of which these are hashes."""
+
+    protocol: str
+    seed: str
+    simulated: bool = False  # whether all people are
+    evidence_of_harm: str = ""  # how it begins, if there is a guardrail: harm.py
+
+
+class Paused(Entry, kind="paused", state="paused"):
+    """No places are given."""
+
+
+class Resumed(Entry, kind="resumed", state="running"):
+    """Places are given again."""
+
+
+class Stopped(Entry, kind="stopped", state="stopped"):
+    """No places are given, for ever."""
+
+
+class Archived(Entry, kind="archived", state="archived"):
+    """The data of all people was erased."""
+
+
+class Release(Entry, kind="released"):
+    """A cohort was released: the noisy sum of its n rewards, and what that cost each of its people."""
+
+    cohort: int
+    step: int  # of the log
+    arm: int
+    n: int
+    total: float
+    loss: Loss
+    members: str  # the digest of who is in the cohort, with which rewards
+    offer: str  # the digest of what was offered to the cohort: which noise
+    memory: str  # a hash of what the channel keeps, that nobody can guess without the key
+    cap: int = 1  # the rewards of a person that count
+    guardrail: float | None = None  # the noisy sum of the second outcome
+    guardrail_offer: str | None = None
+
+    def in_epoch(self, epoch: int) -> core.Release:
+        """The release as estimates take it, of a cohort of this epoch."""
+        return core.Release(self.arm, self.n, self.total, epoch)
+
+    def of_guardrail(self, epoch: int) -> core.Release:
+        """The same of the second outcome."""
+        if self.guardrail is None:
+            raise Corrupted(f"the release of cohort {self.cohort} says nothing of the guardrail")
+        return core.Release(self.arm, self.n, self.guardrail, epoch)
+
+
+class Burned(Entry, kind="burned"):
+    """A restored copy was reconciled, and everybody was charged for the entries that were missing."""
+
+    missing: int
+    witness: str  # the hash that the witness had seen last
+    loss: Loss
+
+
+class ArmChange(Entry):
+    """An arm was paused, resumed or added, or was found harmful; a stage begins if other arms are in play after it."""
+
+    arm: int
+    name: str
+    step: int | None = None  # of the log, at which the stage begins
+    aim: int | float | None = None  # of the stage
+    arms: Whole = ()  # in play in the stage
+
+
+class ArmPaused(ArmChange, kind="arm_paused"):
+    """Nobody is given the arm."""
+
+
+class ArmResumed(ArmChange, kind="arm_resumed"):
+    """People may be given the arm again."""
+
+
+class ArmAdded(ArmChange, kind="arm_added"):
+    """There is one arm more."""
+
+    payload: object
+
+
+class ArmHarmful(ArmChange, kind="arm_harmful"):
+    """The arm was found harmful by this evidence, in nats."""
+
+    evidence: float
+
+
+@lru_cache(maxsize=256)
+def loss_of(text: str) -> Loss:
+    """The loss with this text: most releases of a study cost the same, and have the same object."""
+    return Loss.from_text(text)
+
+
+READ: dict[Any, Callable[[Any], Any]] = {  # what JSON has in another form, by the type of a field
+    float: float.fromhex,
+    float | None: float.fromhex,
+    Loss: loss_of,
+    Whole: tuple,
+}
+TYPES = {kind: {field.name: field.type for field in fields(each)} for kind, each in KINDS.items()}
+
+
+def parse_entry(study: str, link: Link) -> Entry:
+    """What an entry says, or raise `Corrupted` if it says what no entry does."""
+    try:
+        says = json.loads(link.body)
+        kind = says.pop("kind")
+        types: dict[str, Any] = TYPES[kind]
+        for name, value in says.items():
+            if (read := READ.get(types[name])) is not None:
+                says[name] = read(value)
+            elif not isinstance(value, types[name]):
+                raise TypeError(f"its {name} is {value!r}")
+        return KINDS[kind](number=link.number, hash=link.hash, **says)
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as why:
+        raise Corrupted(f"entry {link.number} of the ledger of {study} cannot be read: {why}") from why
+
+
+def parse_entries(study: str, links: Iterable[Link]) -> tuple[Entry, ...]:
+    """What these entries say."""
+    return tuple(parse_entry(study, link) for link in links)
+
+
+def read_entries(database: Database, study: str, kind: str = "") -> tuple[Entry, ...]:
+    """What the entries of a ledger say, or those alone whose kind begins so: if they are few, few are parsed."""
+    if not kind:
+        return parse_entries(study, read_links(database, study))
+    find = "SELECT number, body, hash, signature FROM entry WHERE study = ? AND body LIKE ? ORDER BY number"
+    links = [Link(*row) for row in database.rows(find, study, f'%"kind":"{kind}%')]
+    return tuple(each for each in parse_entries(study, links) if each.kind.startswith(kind))
+
+
+def state_after(entries: Sequence[Entry]) -> str:
+    """The state in which a study is after these entries."""
+    return next((each.state for each in reversed(entries) if each.state), "draft")

@@ -1,0 +1,81 @@
+"""An entry of a ledger is read as what it says, or not at all."""
+
+import json
+from typing import Any
+
+import pytest
+
+from maskedbandit.errors import Corrupted
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.store.book.book import Book
+from maskedbandit.store.book.chain import Link
+from maskedbandit.store.book.entries import KINDS, Entry, Release, parse_entry
+from tests.store.small_study import small_protocol
+
+RELEASED: dict[str, Any] = {"kind": "released", "at": 5, "cohort": 0, "step": 2, "arm": 1, "n": 8, "total": "0x1.8p+1"}
+RELEASED |= {"loss": Loss.pure(1).to_text(), "members": "aa", "offer": "bb", "memory": "cc"}
+
+
+def parsed(says: Any) -> Entry:
+    return parse_entry("small", Link(7, json.dumps(says), "ff", ""))
+
+
+def test_a_release_is_what_was_said() -> None:
+    found = parsed(RELEASED)
+    assert isinstance(found, Release)
+    assert (found.number, found.hash, found.kind, found.at, found.arm, found.n) == (7, "ff", "released", 5, 1, 8)
+    assert (found.total, found.loss, found.cap, found.guardrail) == (3.0, Loss.pure(1), 1, None)
+    assert found.in_epoch(4) == (1, 8, 3.0, 4)
+
+
+def test_each_kind_has_a_class() -> None:
+    assert sorted(KINDS) == sorted(
+        [
+            "started",
+            "paused",
+            "resumed",
+            "stopped",
+            "archived",
+            "released",
+            "burned",
+            "arm_paused",
+            "arm_resumed",
+            "arm_added",
+            "arm_harmful",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        RELEASED | {"kind": "imported"},
+        {"kind": "", "at": 5, "arm": 1, "name": "b"},
+        RELEASED | {"kind": ["released"]},
+        RELEASED | {"kind": "paused"},
+        RELEASED | {"note": "unknown"},
+        RELEASED | {"number": 3},
+        RELEASED | {"hash": "00"},
+        RELEASED | {"n": "8"},
+        RELEASED | {"n": 8.0},
+        RELEASED | {"n": None},
+        RELEASED | {"total": 3.0},
+        RELEASED | {"total": "three"},
+        RELEASED | {"loss": "nothing"},
+        RELEASED | {"loss": 1},
+        RELEASED | {"members": 1},
+        {name: value for name, value in RELEASED.items() if name != "offer"},
+        {name: value for name, value in RELEASED.items() if name != "kind"},
+        [RELEASED],
+        "released",
+        None,
+    ],
+)
+def test_what_no_entry_says_is_refused(says: Any) -> None:
+    with pytest.raises(Corrupted, match="entry 7 of the ledger of small cannot be read"):
+        parsed(says)
+
+
+def test_a_ledger_that_does_not_begin_with_a_start_is_refused() -> None:
+    with pytest.raises(Corrupted, match="does not begin with its start"):
+        assert Book("small", small_protocol(), (parsed(RELEASED),)).is_simulated
