@@ -195,8 +195,8 @@ class Study:
 
     def releases(self) -> list[Release]:
         """All releases that are on disk and at the witness, in the order in which the policy was told."""
-        with self._session.lock:
-            return [each for each in self._session.releases if each.step < self._session.shown.steps]
+        steps = self._session.shown.steps
+        return [each for each in self._session.releases if each.step < steps]
 
     def recorded(self) -> list[core.Release]:
         """The same, with the epochs of the cohorts: what estimates need."""
