@@ -22,7 +22,7 @@ def test_the_policy_of_live_studies_has_the_goal() -> None:
 
 
 def test_every_purpose_is_run_by_a_goal_of_the_lab() -> None:
-    assert {name for goal in list_goals().values() for name in goal.policies or (goal.name,)} == set(list_purposes())
+    assert {name for goal in list_goals().values() for name in goal.policies} == set(list_purposes())
     for name, goal in list_goals().items():
         assert goal.name == name
         assert (goal.planned is None) == (name not in list_purposes())

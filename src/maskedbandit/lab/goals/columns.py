@@ -1,5 +1,7 @@
 """Columns of what varied, and the observations that a mean is taken of."""
 
+from collections.abc import Iterable
+
 import polars as pl
 
 from maskedbandit.lab.goals.cells import VARIED
@@ -30,3 +32,9 @@ def observed(table: pl.DataFrame, name: str) -> pl.DataFrame:
         same, run = [each for each in ("id", "label", "t") if each in table.columns], pl.col("run").fill_null(0)
         one = pl.when(run == run.min().over(same)).then(one.mean().over(same))
     return table.with_columns(one.alias("observed"))
+
+
+def label_curves(names: Iterable[str]) -> pl.Expr:
+    """The labels of curves, with their values of these columns, as far as a curve has them."""
+    parts = [pl.format(", {} {}", pl.lit(name.rpartition(".")[2]), name) for name in names]
+    return pl.concat_str("label", *(pl.coalesce(part, pl.lit("")) for part in parts)).alias("label")

@@ -118,7 +118,7 @@ def compare(
 def choose_goal(policies: Mapping[str, Policy], instance: Any, aim: str) -> Goal:
     """The goal of these policies on an instance; if they differ, that of the first which can be given the aim."""
     could = [each for each in list_goals().values() if each.aim == aim and isinstance(instance, each.worlds)]
-    known = {name: each for each in could for name in each.policies or (each.name,)}
+    known = {name: each for each in could for name in each.policies}
     for policy in policies.values():
         if policy.goal in known:
             return known[policy.goal]

@@ -69,6 +69,9 @@ class Goal:
     bounds: Collection[str] = ()  # those that are bounds for rewards that are bits
     publishes: bool = False  # whether a curve may be published points
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "policies", self.policies or (self.name,))
+
     @property
     def shown(self) -> Shown:
         """How its results are shown."""
@@ -78,7 +81,7 @@ class Goal:
     @property
     def aim(self) -> str:
         """The argument of the verb that `compare` is given."""
-        return "delta" if find_purpose((self.policies or (self.name,))[0]).aim == "delta" else "horizon"
+        return "delta" if find_purpose(self.policies[0]).aim == "delta" else "horizon"
 
     def check(self, policy: Any, channel: Any, instance: Any, delay: Any, task: Mapping[str, Any]) -> None:
         """Raise unless all of them fit together."""

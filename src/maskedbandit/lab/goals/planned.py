@@ -120,7 +120,7 @@ class Planned:
 
     play: Callable[..., Played]  # studies of a policy over a channel on a world, for an aim, with options of runs
     columns: tuple[Column, ...] = SEARCH
-    curve: Curve = SEARCHED
+    curve: Curve = SEARCHED  # named after a mean of `Forecast`, whose errors are stated, if outcomes are late
     bound: Callable[..., float] | None = None  # of a policy, a trust model, means, the aim and ε, if there is a proof
     unbounded: str = ""  # why there is none
     runs: int = 200  # simulated studies

@@ -38,6 +38,19 @@ class Answered(ArmResult):
     correct: npt.NDArray[np.bool_]  # [runs] whether that is the best arm
     stopped: npt.NDArray[np.bool_]  # [runs] whether the policy named it, before the users ran out
 
+    @property
+    def bound(self) -> float | None:
+        """A bound on the probability of a wrong answer, where all rewards come at once, and nobody drops out.
+
+        A sum that wraps around may be any: the channel's `failure` is added for each release.
+        """
+        late = self.delay != AT_ONCE or self.instance.moves or not self.instance.tells_all
+        if not isinstance(self.policy, FixedPhases) or late or real(self.channel) is not None:
+            return None
+        law = Law(*self.channel.law())
+        wraps = float(getattr(self.channel, "failure", 0.0)) * int(self.releases.max())
+        return min(1.0, self.policy.most_wrong(self.instance.true_means().tolist(), self.horizon, law) + wraps)
+
     def outcome(self) -> Outcome:
         """The share of wrong answers."""
         return Outcome("wrong", (~self.correct).astype(float), digits=4)
@@ -48,7 +61,7 @@ class Answered(ArmResult):
             {
                 **who(self),
                 "horizon": self.horizon,
-                "bound": bound(self),
+                "bound": self.bound,
                 "run": self.runs_from + np.arange(self.correct.size),
                 "answer": self.answer,
                 "correct": self.correct,
@@ -58,19 +71,6 @@ class Answered(ArmResult):
                 **self.findings,
             }
         ]
-
-
-def bound(found: Answered) -> float | None:
-    """A bound on the probability of a wrong answer, where all rewards come at once, and nobody drops out.
-
-    A sum that wraps around may be any: the channel's `failure` is added for each release.
-    """
-    late = found.delay != AT_ONCE or found.instance.moves or not found.instance.tells_all
-    if not isinstance(found.policy, FixedPhases) or late or real(found.channel) is not None:
-        return None
-    law = Law(*found.channel.law())
-    wraps = float(getattr(found.channel, "failure", 0.0)) * int(found.releases.max())
-    return min(1.0, found.policy.most_wrong(found.instance.true_means().tolist(), found.horizon, law) + wraps)
 
 
 def answer(

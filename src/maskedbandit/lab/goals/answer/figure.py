@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from maskedbandit.lab.goals.answer.rows import cells, summary, tabulate_curve
-from maskedbandit.lab.goals.columns import axes
+from maskedbandit.lab.goals.columns import axes, label_curves
 from maskedbandit.lab.goals.goal import UNLABELLED, Labels, Plotted, Shown
 from maskedbandit.lab.goals.interval import LEVEL
 from maskedbandit.lab.goals.style import PLAIN, at, looks, make_panels, name_ends, panels
@@ -21,8 +21,7 @@ def wrong(table: pl.DataFrame, labels: Labels = UNLABELLED) -> Figure:
     """Shares of wrong answers, in panels."""
     varied = [name for name in axes(table) if table[name].drop_nulls().n_unique() > 1]
     down = varied[0] if varied else None
-    others = [pl.format(", {} {}", pl.lit(name.split(".")[-1]), name) for name in varied[1:]]
-    table = table.with_columns(pl.concat_str("label", *(pl.coalesce(other, pl.lit("")) for other in others)))
+    table = table.with_columns(label_curves(varied[1:]))
     shown = panels(table, down)
     captions = *labels.caption.strip().splitlines(), note(table)
     figure, plots = make_panels(len(shown), labels.title, captions)

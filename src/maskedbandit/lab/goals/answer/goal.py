@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from maskedbandit.lab.goals.answer.answer import answer, bound
+from maskedbandit.lab.goals.answer.answer import answer
 from maskedbandit.lab.goals.drive import LONGEST, check_arms
 from maskedbandit.lab.goals.goal import Goal
 from maskedbandit.lab.goals.identify.identify import best_arm
@@ -36,7 +36,7 @@ def read_task(given: dict[str, Any], instance: Any) -> dict[str, Any]:
 def play(policy: Any, channel: Any, world: Instance, people: int, **how: Any) -> Played:
     """Studies of as many people."""
     found = answer(policy, channel, world, people, **how)
-    return Played(found.pulls.sum(axis=1).astype(float), found.pulls, 1 - float(found.correct.mean()), bound(found))
+    return Played(found.pulls.sum(axis=1).astype(float), found.pulls, 1 - float(found.correct.mean()), found.bound)
 
 
 def wrong_share(row: Row, runs: int) -> tuple[float, float, float, float]:

@@ -14,7 +14,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from maskedbandit.lab.goals.columns import axes
+from maskedbandit.lab.goals.columns import axes, label_curves
 from maskedbandit.lab.goals.goal import UNLABELLED, Labels, Plotted, Shown
 from maskedbandit.lab.goals.identify.rows import cells, summary, tabulate_curve
 from maskedbandit.lab.goals.style import PLAIN, THEORY, at, lines_of_labels, looks, make_panels, name_ends, panels
@@ -36,8 +36,7 @@ def stopping(table: pl.DataFrame, column: str, ylabel: str, said: Labels) -> Fig
     against = next((name for name in varied if name.endswith(".epsilon")), "delta")
     down = "instance.means" if "instance.means" in varied else None
     varied += ["delta"] if rows["delta"].n_unique() > 1 else []
-    others = [pl.format(", {} {}", pl.lit(n.split(".")[-1]), n) for n in varied if n not in (against, down)]
-    rows = rows.with_columns(pl.concat_str("label", *(pl.coalesce(other, pl.lit("")) for other in others)))
+    rows = rows.with_columns(label_curves(name for name in varied if name not in (against, down)))
     rows = rows.filter(pl.col(column).is_not_null())
     labels = rows["label"].unique(maintain_order=True).to_list()
     still = rows.filter(pl.col("runs") == 0)["label"].unique(maintain_order=True).to_list()

@@ -18,7 +18,7 @@ from matplotlib.patches import Rectangle
 
 from maskedbandit import theory
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.goals.columns import axes, observed
+from maskedbandit.lab.goals.columns import axes, label_curves, observed
 from maskedbandit.lab.goals.goal import UNLABELLED, Labels, Plotted, Shown
 from maskedbandit.lab.goals.regret.rows import cells, summary, tabulate_curve
 from maskedbandit.lab.goals.style import PLAIN, at, looks, name_ends, panels
@@ -78,10 +78,8 @@ def curves(table: pl.DataFrame, ylabel: str, errors: float, said: Labels, agains
     varied = axes(table)
     across = next((name for name in varied if name.endswith(".epsilon")), None)
     down = "instance.means" if "instance.means" in varied else None
-    others = [pl.format(", {} {}", pl.lit(n.rpartition(".")[2]), n) for n in varied if n not in (across, down)]
-    # a parameter that a curve does not have is left out of its name
-    names = pl.concat_str("label", *(pl.coalesce(other, pl.lit("")) for other in others))
-    table = observed(table.with_columns(names.alias("label")), "y")
+    names = label_curves(name for name in varied if name not in (across, down))
+    table = observed(table.with_columns(names), "y")
     labels = table["label"].unique(maintain_order=True).to_list()
     drawn = table.filter(pl.col("trust") == "theory")["label"].unique(maintain_order=True).to_list()
     look = looks(labels, drawn)
@@ -219,9 +217,8 @@ def league(table: pl.DataFrame, labels: Labels = UNLABELLED) -> Figure:
     across = next((name for name in varied if name.endswith(".epsilon")), None)
     down = [name for name in varied if name.startswith("instance.")] + ["horizon"]
     columns: list[Any] = sorted(rows[across].drop_nulls().unique()) if across else [None]
-    others = [pl.format(", {} {}", pl.lit(n.rpartition(".")[2]), n) for n in varied if n not in (across, *down)]
-    names = pl.concat_str("label", *(pl.coalesce(other, pl.lit("")) for other in others))
-    blocks = rows.with_columns(names.alias("label")).partition_by(down, maintain_order=True)
+    names = label_curves(name for name in varied if name not in (across, *down))
+    blocks = rows.with_columns(names).partition_by(down, maintain_order=True)
     lines = sum(block["label"].n_unique() + 2 for block in blocks) + 2
     figure = Figure(figsize=(LABEL + CELL * len(columns), HEIGHT * lines))
     plot = figure.add_axes((0, 0, 1, 1))
