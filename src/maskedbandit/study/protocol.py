@@ -52,20 +52,12 @@ from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.budget import Budget
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.study import tables
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.guardrail import Guardrail, Outcome, list_outcomes
 from maskedbandit.study.naming import TABLES, checked_name, refuse_number_texts, refuse_unknown
 from maskedbandit.study.reward import Reward
 from maskedbandit.study.signatures import public_key
-from maskedbandit.study.tables import (
-    check_arms,
-    check_new_budget,
-    read_aim,
-    read_arms,
-    read_budget,
-    read_people,
-    read_period,
-)
 
 KEYS = (
     *("name", "about", "project", "people", "delta", "policy", "channel", "arms", "reward", "budget", "signed_by"),
@@ -152,7 +144,7 @@ class Protocol:
     @cached_property
     def arms(self) -> tuple[tuple[str, Any], ...]:
         """The name of each arm and what the application is given with it."""
-        return (*read_arms(self.table.get("arms")), *self.added)
+        return (*tables.read_arms(self.table.get("arms")), *self.added)
 
     def also(self, arms: Sequence[tuple[str, Any]]) -> Protocol:
         """This protocol with these arms after its own, or raise `InvalidValue`; its text and hash stay what they are.
@@ -167,7 +159,7 @@ class Protocol:
         except (TypeError, ValueError, RecursionError):
             raise InvalidValue("payload of an arm", "not shown", "what JSON can hold") from None
         made = replace(self, added=tuple((name, payload) for name, payload in same))
-        check_arms(made.arms)
+        tables.check_arms(made.arms)
         return made
 
     @property
@@ -218,12 +210,12 @@ class Protocol:
     @cached_property
     def people(self) -> int | None:
         """How many people get a place in all; None if the study ends with the answer of a search."""
-        return read_people(self.table, self.policy.goal)
+        return tables.read_people(self.table, self.policy.goal)
 
     @property
     def aim(self) -> int | float:
         """What the policy's `init` gets: the horizon, or the probability of a wrong answer."""
-        return read_aim(self.table, self.policy.goal)
+        return tables.read_aim(self.table, self.policy.goal)
 
     def aim_of_stage(self, number: int, placed: int) -> int | float:
         """The same in stage `number`, from 2 on, before which so many people got a place: see store.book.standing."""
@@ -244,18 +236,18 @@ class Protocol:
         """The second outcome, if there is one."""
         if "guardrail" not in self.table:
             return None
-        names = tuple(name for name, _ in read_arms(self.table["arms"]))
+        names = tuple(name for name, _ in tables.read_arms(self.table["arms"]))
         return Guardrail.from_table(self.table["guardrail"], self.reward, names)
 
     @cached_property
     def budget(self) -> Loss:
         """What each person may lose in a period, by all studies of the project."""
-        return read_budget(self.table.get("budget", {}))
+        return tables.read_budget(self.table.get("budget", {}))
 
     @property
     def period(self) -> int | None:
         """After how many milliseconds a person has a new budget; None: never."""
-        return read_period(self.table.get("budget", {}))
+        return tables.read_period(self.table.get("budget", {}))
 
     def price(self, n: int) -> Loss:
         """What the release of a cohort of n, of both outcomes if there are two, costs each of its people."""
@@ -281,7 +273,7 @@ class Protocol:
         share = {"share": self.table.get("guardrail", {}).get("share")}
         for given in (self.table.get("channel"), self.table.get("policy"), share):
             refuse_number_texts(given)
-        check_new_budget(self.table["budget"])
+        tables.check_new_budget(self.table["budget"])
         if isinstance(self.policy, Selection) and self.k < (least := self.policy.question.least_arms):
             allowed = f"at least {least}, as {type(self.policy).__name__} names some of them"
             raise InvalidValue("the number of arms", self.k, allowed)
