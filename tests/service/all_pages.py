@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from maskedbandit.service.page.form import EXAMPLE, table_of
 from maskedbandit.service.page.render import (
-    Notice,
     render_audit,
     render_ledger,
     render_list,
@@ -117,11 +116,11 @@ def all_pages(views: dict[str, View]) -> dict[str, str]:
     """By the name of the page."""
     found = {f"study, {name}": render_study(each, OWNER, "token") for name, each in views.items()}
     found["study, nobody"] = render_study(views["running"], READER, "")
-    found["study, notice"] = render_study(views["running"], OFFICER, "token", Notice(HOSTILE, good=False))
+    found["ledger, notice"] = render_ledger(views["running"], OFFICER, "token", HOSTILE)
     wasted = replace(views["running"].counts, wasted=37)
     found["study, places wasted"] = render_study(replace(views["running"], counts=wasted), OFFICER, "token")
     for name in ("usual draft", "stopped", "many", "gauss", "answer", "selected", "fixed"):
-        found[f"ledger, {name}"] = render_ledger(views[name], OFFICER, "token", Notice("It holds."))
+        found[f"ledger, {name}"] = render_ledger(views[name], OFFICER, "token", "It holds.")
         found[f"statement, {name}"] = render_statement(views[name], OFFICER, "token")
     listed = [
         Summary(each.name, each.protocol.table["about"], each.state, each.simulated, 3, None, 1)

@@ -7,7 +7,7 @@ may be sent with the strictest content security policy.
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from jinja2 import Environment
 
@@ -30,25 +30,18 @@ class Who(Protocol):
         """owner, officer, or None for somebody without a session."""
 
 
-class Notice(NamedTuple):
-    """What came of something that was done, for the top of the page."""
-
-    text: str
-    good: bool = True
-
-
-def render_list(studies: Sequence[Summary], who: Who, csrf: str, notice: Notice | None = None) -> str:
+def render_list(studies: Sequence[Summary], who: Who, csrf: str) -> str:
     """All studies."""
-    return _page("list.html", studies=studies, who=who, csrf=csrf, notice=notice)
+    return _page("list.html", studies=studies, who=who, csrf=csrf)
 
 
-def render_study(view: View, who: Who, csrf: str, notice: Notice | None = None) -> str:
+def render_study(view: View, who: Who, csrf: str) -> str:
     """The page of a study."""
-    return _page("study.html", view=view, who=who, csrf=csrf, notice=notice)
+    return _page("study.html", view=view, who=who, csrf=csrf)
 
 
-def render_ledger(view: View, who: Who, csrf: str, notice: Notice | None = None) -> str:
-    """The entries of the ledger of a study, the newest first."""
+def render_ledger(view: View, who: Who, csrf: str, notice: str = "") -> str:
+    """The entries of the ledger of a study, the newest first, and what came of something that was done."""
     return _page("ledger.html", view=view, who=who, csrf=csrf, notice=notice, most=MOST_LINES)
 
 

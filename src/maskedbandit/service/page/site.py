@@ -27,7 +27,6 @@ from maskedbandit.service.page import render
 from maskedbandit.service.page.arms import changed
 from maskedbandit.service.page.asked import PLANNED, audit_page, plan_page, plan_table
 from maskedbandit.service.page.form import EXAMPLE, as_number, table_of
-from maskedbandit.service.page.render import Notice
 from maskedbandit.service.page.visit import HEADERS, Handler, Visit, page
 from maskedbandit.service.request.events import event_stream
 from maskedbandit.service.request.problems import problem
@@ -241,10 +240,9 @@ async def verify(visit: Visit) -> Response:
         found = await recomputed(visit.host, visit.name)
     except (Corrupted, BehindWitness) as why:
         return refuse_misfit(visit, f"This does not fit: {why}")
-    notice = Notice(
+    notice = (
         f"Everything fits: {found.entries} entries, the newest with hash {found.head[:16]}, as the witness has it; "
-        f"{found.releases} releases recomputed; {found.people} people charged, of whom none more "
-        f"than {found.worst}."
+        f"{found.releases} releases recomputed; {found.people} people charged, of whom none more than {found.worst}."
     )
     return HTMLResponse(render.render_ledger(await visit.view(), visit.who, visit.csrf, notice))
 
