@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from maskedbandit.service.page.form import EXAMPLE, table_of
-from maskedbandit.service.page.render import Notice, render_page
+from maskedbandit.service.page.render import render_page
 from maskedbandit.service.page.sentences import say_preview
 from maskedbandit.service.shown.counts import Cohort
 from maskedbandit.service.shown.estimates import Estimate
@@ -107,12 +107,11 @@ def all_pages(views: dict[str, View]) -> dict[str, str]:
     """By the name of the page."""
     found = {f"study, {name}": render_page("study", OWNER, "token", view=each) for name, each in views.items()}
     found["study, nobody"] = render_page("study", READER, "", view=views["running"])
-    notice = Notice(HOSTILE, good=False)
-    found["study, notice"] = render_page("study", OFFICER, "token", view=views["running"], notice=notice)
+    found["ledger, notice"] = render_page("ledger", OFFICER, "token", view=views["running"], notice=HOSTILE)
     wasted = replace(views["running"], counts=replace(views["running"].counts, wasted=37))
     found["study, places wasted"] = render_page("study", OFFICER, "token", view=wasted)
     for name in ("usual draft", "stopped", "many", "gauss", "answer", "selected", "fixed"):
-        found[f"ledger, {name}"] = render_page("ledger", OFFICER, "token", view=views[name], notice=Notice("It holds."))
+        found[f"ledger, {name}"] = render_page("ledger", OFFICER, "token", view=views[name], notice="It holds.")
         found[f"statement, {name}"] = render_page("statement", OFFICER, "token", **shown(views[name].statement))
     listed = [
         Summary(each.name, each.protocol.table["about"], each.state, each.simulated, 3, None, 1)

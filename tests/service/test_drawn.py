@@ -24,11 +24,11 @@ STAGES = (
     "answer",
     "many",
     "gauss",
-    "notice",
     "places wasted",
 )
 OTHERS = (
     "ledger, many",
+    "ledger, notice",
     "statement, answer",
     "plan",
     "plan, wrong",

@@ -17,6 +17,9 @@ from hypothesis.stateful import run_state_machine_as_test
 from maskedbandit.errors import Late, StoreError
 from maskedbandit.store import erasure, members, people, release, session, study
 from maskedbandit.store.accounts import Accounts
+from maskedbandit.store.book import checks
+from maskedbandit.store.book.book import Book
+from maskedbandit.store.book.chain import NO_ENTRY
 from maskedbandit.store.book.standing import Standing
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.requests import Reported, name_report
@@ -183,7 +186,7 @@ def machine(base: type[Machine] = Machine, **parts: Any) -> type[Machine]:
 MUTANTS: dict[str, tuple[type[Machine], dict[Any, Any], str]] = {
     "a witness that is not read": (
         machine(witness_kind=Unread),
-        {(session, "check_witness"): lambda *which: None},
+        {(checks, "seen_head"): lambda *which: NO_ENTRY},
         "a restored copy was opened|a clone wrote",
     ),
     "a cohort that closes when n reports came": (machine(), {(release, "due"): full_and_reported}, "was due"),
@@ -204,7 +207,7 @@ MUTANTS: dict[str, tuple[type[Machine], dict[Any, Any], str]] = {
     "a release that is drawn again": (machine(), {(study, "Session"): DrawsAgain}, "a release was changed|was changed"),
     "arms that are in play again after a restart": (
         machine(Changing),
-        {(session, "standing"): lambda study, protocol, found: Standing.at_start(protocol.k)},
+        {(Book, "standing"): property(lambda book: Standing.at_start(book.protocol.k))},
         "other arms are in play",
     ),
     "harm that counts as a reward": (

@@ -6,7 +6,7 @@ styles and no scripts of its own, so it may be sent with the strictest content s
 
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from jinja2 import Environment
 
@@ -17,13 +17,6 @@ from maskedbandit.statement import sentences as privacy
 from maskedbandit.statement.page import environment
 
 MOST_LINES = 1000  # of a ledger on its page
-
-
-class Notice(NamedTuple):
-    """What came of something that was done, for the top of the page."""
-
-    text: str
-    good: bool = True
 
 
 def render_page(name: str, role: str | None, csrf: str, **given: Any) -> str:

@@ -16,7 +16,6 @@ from maskedbandit.service.api.studies import checked, made
 from maskedbandit.service.host.elsewhere import RELAYED
 from maskedbandit.service.keys import OWNER, STAFF
 from maskedbandit.service.page.form import EXAMPLE, arm_payload, as_number, table_of
-from maskedbandit.service.page.render import Notice
 from maskedbandit.service.page.sentences import say_preview
 from maskedbandit.service.page.visit import Handler, Visit
 from maskedbandit.service.request.problems import problem
@@ -94,14 +93,13 @@ async def verify(visit: Visit) -> Response:
     await visit.may_see()
     try:
         found = await recomputed(visit.host, visit.name)
-        notice = Notice(
-            f"Everything fits: {found.entries} entries, the newest with hash {found.head[:16]}, as the witness has it; "
-            f"{found.releases} releases recomputed; {found.people} people charged, of whom none more "
-            f"than {found.worst}."
-        )
     except (Corrupted, BehindWitness) as why:
-        notice = Notice(f"This does not fit: {why}", good=False)
-    return await visit.show("ledger", 200 if notice.good else 409, view=await visit.view(), notice=notice)
+        return await visit.show("problem", 409, title="Refused", detail=f"This does not fit: {why}")
+    notice = (
+        f"Everything fits: {found.entries} entries, the newest with hash {found.head[:16]}, as the witness has it; "
+        f"{found.releases} releases recomputed; {found.people} people charged, of whom none more than {found.worst}."
+    )
+    return await visit.show("ledger", view=await visit.view(), notice=notice)
 
 
 def change_state(verb: str, roles: tuple[str, ...]) -> Handler:

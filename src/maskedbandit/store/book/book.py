@@ -36,9 +36,7 @@ class Horizon(NamedTuple):
 
     @classmethod
     def of(cls, unseen: Sequence[Entry]) -> Horizon:
-        """Before the first of the entries that the witness has not seen."""
-        if not unseen:
-            return EVERYTHING
+        """Before the first of these entries, which the witness has not seen."""
         steps = (each.step for each in unseen if isinstance(each, Release | ArmChange) and each.step is not None)
         return cls(unseen[0].at, min(steps, default=EVER), False)
 
@@ -64,6 +62,8 @@ class Book:
 
     def until(self, number: int) -> Book:
         """The same before an entry, as if what comes after it had not happened."""
+        if number >= len(self.entries):
+            return self
         horizon = Horizon.of(self.entries[number:])
         people = self.people if horizon.whole else None
         return replace(self, entries=self.entries[:number], people=people, horizon=horizon)
