@@ -9,8 +9,9 @@ import secrets
 import socket
 import time
 from contextlib import suppress
+from typing import NamedTuple
 
-from maskedbandit.errors import FencedOff, StoreError
+from maskedbandit.errors import FencedOff, StoreError, UnknownStudy
 from maskedbandit.store.databases.database import Again, Database
 from maskedbandit.store.study_rows import StudyRow, read_study
 
@@ -50,6 +51,22 @@ def end_of_lease() -> int:
     return wall_clock() + LENGTH
 
 
+class Holder(NamedTuple):
+    """Who holds a study."""
+
+    fence: int
+    holder: str
+    lease: int  # until when nobody else may take it over
+
+
+def read_holder(database: Database, study: str) -> Holder:
+    """Who holds a study, or raise `UnknownStudy`."""
+    row = database.one("SELECT fence, holder, lease FROM study WHERE study = ?", study)
+    if row is None:
+        raise UnknownStudy(f"there is no study {study!r}")
+    return Holder(*row)
+
+
 class Lease:
     """That of a study for one holder; all but `give_back` is within a transaction."""
 
@@ -58,7 +75,7 @@ class Lease:
 
     def take(self) -> StudyRow:
         """Take the study over: as it is now, or raise `FencedOff` if somebody holds it who may be alive."""
-        before, now = read_study(self._database, self._study), wall_clock()
+        before, now = read_holder(self._database, self._study), wall_clock()
         if before.holder != self._holder and before.lease > now and may_be_alive(before.holder):
             raise FencedOff(
                 f"another process holds {self._study} ({before.holder}): stop it, or wait until its lease ends "

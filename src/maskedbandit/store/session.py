@@ -33,7 +33,7 @@ from maskedbandit.store.lease import Lease, end_of_lease, own_name
 from maskedbandit.store.memory import memory_of
 from maskedbandit.store.requests import Done, ReportName
 from maskedbandit.store.rows import Rows
-from maskedbandit.store.study_rows import read_study
+from maskedbandit.store.study_rows import read_seed, read_study
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.watch import Watch
@@ -87,8 +87,8 @@ class Session:
         row = read_study(database, name)
         with readable(name):
             self.project, self.protocol = row.project, Protocol.from_text(row.protocol)
-            self.seed = bytes.fromhex(row.seed)
-        self._written_down = row.project, row.protocol, row.seed
+            self.seed = bytes.fromhex(seed := read_seed(database, name))
+        self._written_down = row.project, row.protocol, seed
         self.losses, self.worst = Losses(database), ZERO
         self._key, self._lease = witness.signing_key(), Lease(database, name, holder or own_name())
         self.bits = Bits()
@@ -220,7 +220,7 @@ class Session:
         with database.transaction():
             row = self._lease.take()
             self.state, self.now = row.state, row.reached
-            if (row.project, row.protocol, row.seed) != self._written_down:
+            if (row.project, row.protocol, read_seed(database, name)) != self._written_down:
                 raise FencedOff(f"another process has written {name} down anew: open it again")
         try:
             with database.transaction(), readable(name):  # apart: it may take long, and keeps no row from others

@@ -1,4 +1,4 @@
-"""The table of studies: one row each, with its protocol, how far it has come, and who holds it."""
+"""The table of studies: one row each, with its protocol, and how far it has come; lease.py says who holds it."""
 
 from typing import NamedTuple
 
@@ -13,15 +13,11 @@ class StudyRow(NamedTuple):
     project: str
     state: str
     protocol: str  # the text of it, without arms that were added
-    seed: str
     people: int
     reached: int  # the latest time that it has seen
-    fence: int
-    holder: str
-    lease: int  # until when nobody else may take it over
 
 
-FIND = "SELECT study, project, state, protocol, seed, people, reached, fence, holder, lease FROM study"
+FIND = "SELECT study, project, state, protocol, people, reached FROM study"
 
 
 def read_study(database: Database, name: str) -> StudyRow:
@@ -30,6 +26,12 @@ def read_study(database: Database, name: str) -> StudyRow:
     if row is None:
         raise UnknownStudy(f"there is no study {name!r}")
     return StudyRow(*row)
+
+
+def read_seed(database: Database, name: str) -> str:
+    """What all its decisions follow from, with the releases; it is secret."""
+    ((seed,),) = database.rows("SELECT seed FROM study WHERE study = ?", name)
+    return str(seed)
 
 
 def read_studies(database: Database) -> list[StudyRow]:

@@ -36,7 +36,7 @@ from maskedbandit.service.shown.tally import Tally
 from maskedbandit.service.shown.view import View, view
 from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.lease import may_be_alive, own_name, wall_clock
+from maskedbandit.store.lease import Holder, may_be_alive, own_name, read_holder, wall_clock
 from maskedbandit.store.studies import prepared_witness
 from maskedbandit.store.study import Study
 from maskedbandit.store.study_rows import StudyRow, read_studies, read_study
@@ -172,7 +172,7 @@ class Host:
         try:
             study = await asyncio.to_thread(self._open, name)
         except FencedOff:
-            holder = (await self.read(partial(read_study, name=name))).holder
+            holder = (await self.read(partial(read_holder, study=name))).holder
             if (url := self._reached(holder)) in ("", self.url):
                 raise  # by a command, which ends soon, or by this process, which is about to give it back
             return Elsewhere(name, holder, url, self._client)
@@ -221,7 +221,7 @@ class Host:
     async def _go_round(self) -> None:
         """Read the keys and who signed out, hold what is not held yet, and do what is due."""
 
-        def question(database: Database) -> tuple[list[StudyRow], bool]:
+        def question(database: Database) -> tuple[list[tuple[StudyRow, Holder]], bool]:
             self.keys.read(database)
             self.signed_out.read(database)
             witness, studies = self.witness.as_now(), read_studies(database)
@@ -237,17 +237,17 @@ class Host:
                     self.metrics.study(each.name, each.state, each.people, entries, bool(here), many)
                 if each.state == "running":
                     looks[each.name, WASTED] = None if many is None else many >= MANY
-            return studies, are_left(database)
+            return [(each, read_holder(database, each.name)) for each in studies], are_left(database)
 
         looks, troubles = dict[tuple[str, str], bool | None](), dict[str, BaseException]()
         self._refused.clear()
         studies, traces = await self.questions.of_clock(question)
         if traces:
             self.scrubbing.begin()
-        for row in studies:
+        for row, by in studies:
             held = self.held.get(row.name)
             if isinstance(held, Elsewhere) and (
-                row.holder != held.holder or row.lease < wall_clock() or not may_be_alive(row.holder)
+                by.holder != held.holder or by.lease < wall_clock() or not may_be_alive(by.holder)
             ):
                 await self.drop(row.name)  # it ended, or somebody else has it
             try:
