@@ -117,8 +117,10 @@ def check_dimension(d: int) -> None:
 def linear(d: int, signed: bool = True, products: Fraction = Fraction(1)) -> Statistics:
     """z_i z_j for i <= j, row by row, times `products`; then r z_1, ..., r z_d: contexts and rewards are both secret.
 
-    >>> linear(2).size, linear(4).l1, linear(4, signed=False).square, linear(4, False, Fraction(1, 4)).square
-    (5, Fraction(9, 1), Fraction(4, 1), Fraction(17, 8))
+    >>> linear(2).size, linear(4).l1
+    (5, Fraction(9, 1))
+    >>> linear(4, signed=False).square, linear(4, False, Fraction(1, 4)).square
+    (Fraction(4, 1), Fraction(17, 8))
     """
     check_dimension(d)
     c = Fraction(products)
