@@ -15,12 +15,12 @@ def mutant(kernel: Kernel[Any, Any], old: str = "", new: str = "", **names: Any)
     >>> mutant(draws_of_one, "law.per_release * whole", "0.0")(Law(0, per_release=1.0), 10)
     0.0
     """
-    scope = {**kernel.function.__globals__, **names}
-    unused = [name for name in names if name not in kernel.function.__code__.co_names and name not in new]
+    scope, code = {**kernel.function.__globals__, **names}, kernel.function.__code__
+    unused = [name for name in names if name not in (*code.co_names, *code.co_freevars) and name not in new]
     if unused:
         raise ValueError(f"{kernel.function.__qualname__} does not use {', '.join(unused)}")
     if not old:
-        return Kernel(FunctionType(kernel.function.__code__, scope), **kernel.options)
+        return Kernel(FunctionType(code, scope), **kernel.options)
     source = dedent(inspect.getsource(kernel.function))
     if old not in source:
         raise ValueError(f"{kernel.function.__qualname__} does not hold {old!r}")
