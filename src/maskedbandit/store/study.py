@@ -21,7 +21,7 @@ from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store import people
 from maskedbandit.store.arms import change
 from maskedbandit.store.book.checks import seed_digest
-from maskedbandit.store.book.entries import Release
+from maskedbandit.store.book.entries import Release, read_entries
 from maskedbandit.store.book.harm import rule_of_harm
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
@@ -179,7 +179,8 @@ class Study:
     def releases(self) -> list[Release]:
         """All releases that are on disk and at the witness, in the order in which the policy was told."""
         with self._session.lock:
-            return [each for each in self._session.releases if each.step < self._session.shown.steps]
+            steps, found = self._session.shown.steps, read_entries(self.database, self.name, Release.kind)
+            return [each for each in found if isinstance(each, Release) and each.step < steps]
 
     def recorded(self) -> list[core.Release]:
         """The same, with the epochs of the cohorts: what estimates need."""
