@@ -87,7 +87,6 @@ def release(session: Session, places: Places) -> Release:
     says |= {"cap": protocol.reward.cap} if protocol.reward.cap > 1 else {}
     made = session.enter(kind="released", **says, **second, memory=session.memory_digest(memory))
     assert isinstance(made, Release)
-    session.releases.append(made)
     session.worst |= loss
     session.driver.tell(cohort, n, total)
     session.exposed.pop(cohort)

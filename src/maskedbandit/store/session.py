@@ -25,7 +25,7 @@ from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.book.chain import ENTRY, Head, next_link
 from maskedbandit.store.book.checks import check_log, memory_digest, read_book, readable
 from maskedbandit.store.book.demand import arms_of_answer
-from maskedbandit.store.book.entries import Entry, Release, parse_entry
+from maskedbandit.store.book.entries import Entry, parse_entry
 from maskedbandit.store.book.standing import Standing
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Again, Database, again
@@ -64,7 +64,6 @@ class Session:
     arms: Standing
     driver: Driver
     watch: Watch | None  # of the guardrail
-    releases: list[Release]  # in the order in which the policy was told
     accounts: Accounts
     rows: Rows
     head: Head
@@ -238,7 +237,6 @@ class Session:
         book = read_book(database, self.witness, name)
         protocol = self.protocol = book.protocol
         self.head, self.arms, self.worst, self.others = book.head, book.standing, book.worst, {}
-        self.releases = list(book.releases)
         self.price = cache(lambda n: self.losses.number(protocol.price(n)))
         self.offers = cache(protocol.offers)
         if book.entries:  # what was written of it before may not be on disk, if that failed

@@ -18,7 +18,7 @@ from maskedbandit import core
 from maskedbandit.channels.offers import Offer
 from maskedbandit.store import people
 from maskedbandit.store.arms import change_arms
-from maskedbandit.store.book.entries import Release
+from maskedbandit.store.book.entries import Release, read_entries
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.erasure import erase
@@ -195,8 +195,10 @@ class Study:
 
     def releases(self) -> list[Release]:
         """All releases that are on disk and at the witness, in the order in which the policy was told."""
-        steps = self._session.shown.steps
-        return [each for each in self._session.releases if each.step < steps]
+        steps = self._session.shown.steps  # first: in a fork the lock may be held by a thread that is not there
+        with self._session.lock:
+            found = read_entries(self.database, self.name, Release.kind)
+        return [each for each in found if isinstance(each, Release) and each.step < steps]
 
     def recorded(self) -> list[core.Release]:
         """The same, with the epochs of the cohorts: what estimates need."""
