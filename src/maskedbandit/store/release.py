@@ -51,7 +51,7 @@ def is_over(session: Session) -> bool:
 
 def may_answer(session: Session) -> bool:
     """Whether the policy may have its answer, before anybody else comes: all that it asked for was released."""
-    return session.protocol.policy.goal != "regret" and not session.driver.deck.unreleased()
+    return not session.protocol.policy.purpose.serves and not session.driver.deck.unreleased()
 
 
 def due(session: Session, places: Places) -> bool:

@@ -129,7 +129,7 @@ def decided(policy: Policy, channel: Channel, samples: int, seed: int) -> Both:
 
 def decisions_part(policy: Policy, channel: Channel, how: How = USUAL) -> tuple[Part | None, str]:
     """The decisions of short runs; or why they are not audited."""
-    if policy.goal != "regret":
+    if not policy.purpose.serves:
         return None, f"decisions of {type(policy).__name__}: a search has no short runs"
     worst = ZERO
     for n in range(1, DECIDING + 1):

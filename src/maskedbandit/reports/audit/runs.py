@@ -32,7 +32,7 @@ DELTA = 0.1  # for policies that search, and whose horizon cuts them off
 
 def aim(policy: Policy, horizon: int) -> float:
     """What a policy is told of how far it has to go."""
-    return DELTA if policy.goal in ("identify", "select") else horizon
+    return DELTA if policy.purpose.aim == "delta" else horizon
 
 
 class TableParameters(NamedTuple):

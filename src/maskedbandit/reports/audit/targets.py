@@ -15,6 +15,7 @@ from maskedbandit.channels.channel import Channel, real
 from maskedbandit.channels.tree import Tree
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.setting import Setting
+from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.policies.policy import Policy
 from maskedbandit.reports.audit.audit import Audit, How, Part
 from maskedbandit.reports.audit.exact import exact_part, fitting
@@ -91,7 +92,7 @@ def of_channel(channel: Channel, how: How) -> list[Found]:
 
 def of_policy(policy: Policy, channel: Channel, how: How, decisions: bool = True) -> list[Found]:
     """A policy on a channel: whole runs, and what their decisions show."""
-    if policy.goal == "contextual":
+    if isinstance(policy, ContextualPolicy):
         return [(None, f"{type(policy).__name__}: runs with contexts")]
     if lacks := policy.needs(channel.law()):
         raise InvalidValue("channel", described(channel), f"one that gives {type(policy).__name__} {lacks}")

@@ -28,5 +28,5 @@ def render_page(name: str, role: str | None, csrf: str, **given: Any) -> str:
 def load_templates() -> Environment:
     """The templates, and what they call."""
     given: dict[str, Any] = {"words": words, "charts": charts, "sentences": sentences, "tables": tables}
-    given |= {"privacy": privacy, "most": MOST_LINES, "notice": None, "problem": "", "choices": CHOICES}
+    given |= {"privacy": privacy, "most": MOST_LINES, "notice": "", "problem": "", "choices": CHOICES}
     return environment(Path(__file__).parent / "templates", given)

@@ -46,7 +46,7 @@ def _stands(view: View) -> str:
 
 
 def _leads(view: View) -> Markup:
-    if view.named is not None and view.protocol.policy.goal != "regret":
+    if view.named is not None and not view.protocol.policy.purpose.serves:
         ended, wrong = "study", wrong_at_most(view.protocol, view.standing)
         surely = ""
         if wrong is not None:

@@ -16,7 +16,7 @@ def status(database: Database, witness: Witness, name: str) -> str:
     lines = table(found)
     if found.named is not None:
         names = ", ".join(found.arms[arm].name for arm in found.named) or "no arm"
-        what = "from now on everybody is served" if found.protocol.policy.goal == "regret" else "answer:"
+        what = "from now on everybody is served" if found.protocol.policy.purpose.serves else "answer:"
         wrong = wrong_at_most(found.protocol, found.standing)
         surely = "" if wrong is None else f", wrong with probability at most {wrong:g}"
         lines.append(f"{what} {names}{surely}")

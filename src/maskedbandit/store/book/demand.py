@@ -41,7 +41,7 @@ def follow_decisions(
             deck.add(Decision(arm, n, close))
     now = [each for each in deck.cohorts if not each.ended]
     told = max((released[each.cohort] for each in now if each.cohort in released), default=-1)
-    lasts = alone or protocol.policy.goal != "regret"
+    lasts = alone or not protocol.policy.purpose.serves
     served = last[1] if last and (last[0] > told or lasts) else None
     waits = not lasts and any(each.complete and each.cohort not in released for each in now)
     return Demand(deck, served, None if alone or waits else served)
