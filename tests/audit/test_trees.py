@@ -12,6 +12,7 @@ from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.privacy.renyi_divergences import ORDERS
 from maskedbandit.reports.audit.trees import WORST, first_user, third_user, tree_part, worst_ratio
 from tests.channels.test_tree import each_counter
+from tests.for_each import for_each
 
 
 def reward(view, m, world):
@@ -87,8 +88,8 @@ class FiveTimesEpsilon(Tree):
         return super().node(levels).stretch(Fraction(1, 5))
 
 
-@pytest.mark.parametrize("broken", [OneLevelTooFew, FiveTimesEpsilon])
-@pytest.mark.parametrize("counter", ["binary", "kary"])
+@for_each("broken", [OneLevelTooFew, FiveTimesEpsilon])
+@for_each("counter", ["binary", "kary"])
 def test_too_little_noise_is_noticed(broken, counter):
     length, far, *_ = CASES[counter]
     arity = 3 if counter == "kary" else None

@@ -8,6 +8,7 @@ import pytest
 from maskedbandit.backends.sealed_shares import SealedShares
 from maskedbandit.errors import InvalidValue, TooFew
 from maskedbandit.secagg.server_pair import HASH, SEALED
+from tests.for_each import for_each
 from tests.statistics import at_most, seeded
 
 
@@ -63,7 +64,7 @@ class TestPhases:
         assert max(ups) < 40
 
 
-@pytest.mark.parametrize("dropout", [-0.1, 1, "all", float("nan"), None])
+@for_each("dropout", [-0.1, 1, "all", float("nan"), None])
 def test_dropout_is_a_share(dropout):
     with pytest.raises(InvalidValue, match="dropout"):
         SealedShares(dropout)

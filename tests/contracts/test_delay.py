@@ -22,6 +22,7 @@ from maskedbandit.lab.experiments.experiment import expand
 from maskedbandit.lab.experiments.names import TABLES
 from tests.contracts.added import added, changed
 from tests.contracts.test_world import check_record, text
+from tests.for_each import for_each
 from tests.guides import block
 from tests.policies.mutants import mutant
 from tests.statistics import same_distribution
@@ -140,7 +141,7 @@ def test_every_delay_keeps_the_rules(name, rule) -> None:
     rule(example(name))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_every_delay_can_be_named_in_a_file(name) -> None:
     check_file(name)
 
@@ -181,7 +182,7 @@ def test_the_delay_of_the_guide_is_found_because_its_file_exists() -> None:
         check_file("between")
 
 
-@pytest.mark.parametrize(("rule", "old", "new", "said"), BROKEN)
+@for_each(("rule", "old", "new", "said"), BROKEN)
 def test_a_mutant_is_rejected(rule, old, new, said) -> None:
     with added(delays, "between", changed(GUIDE, old, new)):
         delay = example("between")
@@ -203,7 +204,7 @@ def test_draws_of_another_distribution_are_rejected() -> None:
         has_distribution([7, 7, 7], pmf)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new"),
     [
         ("rng.random() * chance < later(d, latest + i)", "True"),  # nobody is passed over again

@@ -18,6 +18,7 @@ from maskedbandit.privacy.loss import Loss
 from maskedbandit.theory.noise_pmf import log_pmf
 from tests.contracts import noise_rules as rules
 from tests.contracts.noise_rules import FEW, RULES, covers, law_of, noise_sums, renyi, shifted, splits
+from tests.for_each import for_each
 from tests.guides import example
 from tests.statistics import same_distribution
 
@@ -147,13 +148,13 @@ MUTANTS = [
 ]
 
 
-@pytest.mark.parametrize(("broken", "rule"), MUTANTS, ids=lambda each: each.__name__)
+@for_each(("broken", "rule"), MUTANTS, ids=lambda each: each.__name__)
 def test_a_mutant_that_breaks_it_is_rejected(broken, rule):
     with pytest.raises(AssertionError):
         rule(broken())
 
 
-@pytest.mark.parametrize("name", list(room))
+@for_each("name", list(room))
 def test_a_loss_is_kept_as_text_without_losing_a_digit(name):
     coarse, fine = room[name](Fraction(1, 3)), room[name](Fraction(5))
     for loss in (coarse.loss(1), coarse.loss(7), 3 * fine.loss(2)):
@@ -185,7 +186,7 @@ def test_missing_noise_shares_are_noticed(name, n, kept):
 OURS = [DiscreteLaplace, DiscreteGaussian, Skellam]
 
 
-@pytest.mark.parametrize("kind", OURS)
+@for_each("kind", OURS)
 class TestOurs:
     def test_loss_is_not_far_above_the_divergence(self, kind):
         noise = kind(Fraction(5))

@@ -50,6 +50,7 @@ from tests.contracts.rules import (
     policy_of,
     survivors,
 )
+from tests.for_each import for_each
 from tests.golden import HORIZON, INSTANCE, MULTI_ARMED, SEED, Trail, channel_for, interpreted, kept, trail, trajectory
 from tests.guides import block
 from tests.policies.mutants import mutant
@@ -273,13 +274,13 @@ def test_golden_trajectories_are_those_of_the_room():
     assert sorted(kept()) == MULTI_ARMED
 
 
-@pytest.mark.parametrize("name", MULTI_ARMED[::4])
+@for_each("name", MULTI_ARMED[::4])
 def test_another_run_has_another_trajectory(name):
     """Negative control: what is kept tells one run from another."""
     assert kept().get(name) != trajectory(name, SEED + 1)
 
 
-@pytest.mark.parametrize("order", [["check"], ["format", "--check", "--diff"]])
+@for_each("order", [["check"], ["format", "--check", "--diff"]])
 def test_the_guide_passes_the_linter(order):
     where = Path(__file__).parents[2] / "src/maskedbandit/policies/regret" / f"{NAME}.py"
     program = [sys.executable, "-m", "ruff", *order, "--no-cache", "--stdin-filename", str(where), "-"]
@@ -510,7 +511,7 @@ class SaysTheSums(Plain):
         return s.total
 
 
-@pytest.mark.parametrize("broken", [AsksForArmK, AsksForNobody, AsksForHalfAUser, AnswersInNumPy])
+@for_each("broken", [AsksForArmK, AsksForNobody, AsksForHalfAUser, AnswersInNumPy])
 def test_illegal_decisions_are_rejected(broken):
     with pytest.raises(AssertionError, match=r"not legal|whole numbers"):
         drive(broken())
@@ -554,13 +555,13 @@ def test_waiting_for_users_who_were_lost_is_rejected():
         drive(WaitsForAll(), released=survivors((0.3, 0.5, 0.6)))
 
 
-@pytest.mark.parametrize("broken", [RemembersOutside, HoldsAModule])
+@for_each("broken", [RemembersOutside, HoldsAModule])
 def test_a_state_with_hidden_parts_is_rejected(broken):
     with pytest.raises((AssertionError, TypeError)):
         check_pickles(broken())
 
 
-@pytest.mark.parametrize("broken", [RemembersOutside, HoldsAModule, HidesANumber])
+@for_each("broken", [RemembersOutside, HoldsAModule, HidesANumber])
 def test_a_state_that_its_text_does_not_hold_is_rejected(broken):
     with pytest.raises((AssertionError, InvalidValue)):
         check_text(broken())

@@ -25,6 +25,7 @@ from maskedbandit.lab.experiments.names import TABLES
 from maskedbandit.lab.streams import Rewards, Streams
 from maskedbandit.lab.worlds.instance import Instance
 from tests.contracts.added import added, changed
+from tests.for_each import for_each
 from tests.guides import block
 from tests.statistics import mean_is, same_distribution_of_two
 
@@ -187,7 +188,7 @@ def test_every_world_keeps_the_rules(name, rule) -> None:
     rule(example(name))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_every_world_can_be_named_in_a_file(name) -> None:
     check_file(name)
 
@@ -261,7 +262,7 @@ def test_a_mutant_is_rejected(rule, old, new, said) -> None:
             rule(world, by_hand)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "error", "said"),
     [
         ('"modes": [0.0', '"mode": [0.0', UnknownName, "mode"),

@@ -12,6 +12,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.law import NO_NOISE, Law, radius
 from maskedbandit.policies.contextual.ada_c_oful import LEAST, AdaCOFUL, largest, length, refresh
 from maskedbandit.policies.contextual_policy import Aim
+from tests.for_each import for_each
 from tests.policies.contextual_play import played
 from tests.statistics import at_most
 
@@ -68,8 +69,8 @@ def test_ellipsoids_hold_the_truth(channel) -> None:
         at_most(missed[Forgetful], 8, 0.05)
 
 
-@pytest.mark.parametrize("noise", [GAUSSIAN, mb.noises.DiscreteLaplace(), mb.noises.Skellam()])
-@pytest.mark.parametrize(("m", "d"), [(1, 1), (1, 6), (5, 3)])
+@for_each("noise", [GAUSSIAN, mb.noises.DiscreteLaplace(), mb.noises.Skellam()])
+@for_each(("m", "d"), [(1, 1), (1, 6), (5, 3)])
 def test_the_norm_of_noise_is_bounded(noise, m: int, d: int) -> None:
     channel = mb.channels.Central(epsilon=1, noise=noise).carrying(AdaCOFUL().statistics(d, True))
     law, rng, n = channel.law(), np.random.default_rng(5), 1500
@@ -120,7 +121,7 @@ def test_bounds_are_those_of_the_last_release() -> None:
     assert AdaCOFUL.ask(s, x, np.arange(2), LAW, rng) == bounds.argmax()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("channel", "draws"),  # in a release
     [
         (mb.channels.Central(epsilon="0.5", noise=GAUSSIAN), 1),
@@ -194,7 +195,7 @@ def test_it_loses_far_less_than_random_choice(channel, fraction: float, by_chanc
     assert len(trail.released) < 25
 
 
-@pytest.mark.parametrize("wrong", [{"ridge": 0}, {"growth": -1}, {"norm": math.inf}, {"failure": 1}, {"failure": 0}])
+@for_each("wrong", [{"ridge": 0}, {"growth": -1}, {"norm": math.inf}, {"failure": 1}, {"failure": 0}])
 def test_parameters_are_checked(wrong) -> None:
     with pytest.raises(InvalidValue, match=next(iter(wrong))):
         AdaCOFUL(**wrong)

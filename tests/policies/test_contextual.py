@@ -16,6 +16,7 @@ from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.policies.contextual_policy import Aim
 from maskedbandit.policies.parts.linear import Models, learn
 from maskedbandit.policies.parts.linear_policy import LinearPolicy
+from tests.for_each import for_each
 from tests.policies.contextual_play import Trail, played
 from tests.statistics import mean_is, same_distribution
 
@@ -45,7 +46,7 @@ def bits(s: Models) -> list[bytes]:
     return [np.asarray(each).tobytes() for each in s]
 
 
-@pytest.mark.parametrize(("policy", "contexts"), BOTH)
+@for_each(("policy", "contexts"), BOTH)
 def test_asking_leaves_no_trace(policy, contexts) -> None:
     s, rng = taught(policy), np.random.default_rng(2)
     before = bits(s)
@@ -61,7 +62,7 @@ def test_asking_leaves_no_trace(policy, contexts) -> None:
     assert bits(s) != before  # the negative control
 
 
-@pytest.mark.parametrize("model", ["disjoint", "shared"])
+@for_each("model", ["disjoint", "shared"])
 def test_ties_are_broken_at_random(model: str) -> None:
     policy, pool = mb.policies.LinUCB(model=model), np.array([1, 2, 3])
     s, rng, x = policy.init(4, AIM), np.random.default_rng(3), np.full((4, 3), 0.5)
@@ -144,8 +145,8 @@ def statistics(x: np.ndarray, reward: float, products: float) -> np.ndarray:
     return np.concatenate([products * np.outer(x, x)[np.triu_indices(x.size)], reward * x])
 
 
-@pytest.mark.parametrize(("policy", "contexts"), BOTH)
-@pytest.mark.parametrize("delay", [Constant(0), Constant(3)])
+@for_each(("policy", "contexts"), BOTH)
+@for_each("delay", [Constant(0), Constant(3)])
 def test_over_the_raw_channel_all_that_was_seen_is_told_at_once(policy, contexts, delay) -> None:
     trail = played(replace(policy, products="1/4"), RAW, contexts, 200, seed=1, delay=delay)
     assert len(trail.released) == 200 - delay.rounds - 1  # the rest has not arrived when the last is served

@@ -9,6 +9,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.gaussian import gaussian_epsilon
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.repeated_batches import by_batches, returning_users
+from tests.for_each import for_each
 
 COUNTS = [1, 2, 5, 10, 100, 1000]
 
@@ -96,7 +97,7 @@ def test_concentrated_beats_advanced_by_a_logarithm():
     assert max(plain) > 1.4 * min(plain)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("values", "name"),
     [
         ((0, 0.5, 1e-6), "batches"),

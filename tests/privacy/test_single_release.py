@@ -13,6 +13,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.single_release import SingleRelease
+from tests.for_each import for_each
 
 
 def skellam_law(v, width):
@@ -97,7 +98,7 @@ def test_where_a_sum_would_take_too_long_the_curve_speaks():
         assert loss.epsilon(1e-6) == loss.without_single().epsilon(1e-6)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong",
     [
         SingleRelease("laplace", Fraction(1), 1),

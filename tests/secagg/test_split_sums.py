@@ -11,6 +11,7 @@ import pytest
 from maskedbandit.errors import TooFew
 from maskedbandit.secagg.client import Client
 from maskedbandit.secagg.parameters import sparse_threshold
+from tests.for_each import for_each
 from tests.secagg.adversary import planned
 from tests.secagg.lies import vote
 from tests.secagg.split_search import Lie, split
@@ -103,7 +104,7 @@ RINGS = [(6, 4, ()), (8, 6, ()), (12, 6, ()), (10, 6, (0,))]
 class TestAllLies:
     """With two lists of survivors, on small rings."""
 
-    @pytest.mark.parametrize(("n", "k", "corrupted"), RINGS)
+    @for_each(("n", "k", "corrupted"), RINGS)
     def test_none_splits_the_sum(self, n, k, corrupted):
         assert split(n, k, sparse_threshold(k, len(corrupted), malicious=True), corrupted) is None
 

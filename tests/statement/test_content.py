@@ -20,6 +20,7 @@ from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.promises import amount, parameters
 from maskedbandit.store.book.chain import Entry
 from maskedbandit.study.protocol import Protocol
+from tests.for_each import for_each
 from tests.service.played import BASE, HOUR, Played, quick_folder
 from tests.statement.stage import MEANS, as_file, finished
 
@@ -144,7 +145,7 @@ def test_the_record_has_the_fields_of_the_registry(texts: list[bytes]) -> None:
     assert json.loads(texts[2])["registry"] is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("loss", "epsilon", "delta", "numbers"),
     [
         (Loss.pure(1), 1, 0, {"epsilon": 1}),

@@ -37,6 +37,7 @@ from maskedbandit.store.studies import new, opened, witness_of
 from maskedbandit.store.study import Study
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
+from tests.for_each import for_each
 from tests.store.small_study import EXPOSURE, PROOF, WINDOW, Clock, small_protocol, small_study
 
 
@@ -488,7 +489,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [  # what is changed, and what the err
 ]
 
 
-@pytest.mark.parametrize(("changes", "says"), WRONG, ids=[f"{i} {next(iter(each[0]))}" for i, each in enumerate(WRONG)])
+@for_each(("changes", "says"), WRONG, ids=[f"{i} {next(iter(each[0]))}" for i, each in enumerate(WRONG)])
 def test_a_protocol_with_a_wrong_value(changes: dict[str, Any], says: str) -> None:
     with pytest.raises(InvalidValue, match=says) as why:
         small_protocol(**changes)

@@ -17,6 +17,7 @@ from maskedbandit.lab.engine.outcomes import DONE
 from maskedbandit.reports.audit.runs import aim
 from maskedbandit.study.decisions import decision_generator
 from maskedbandit.study.driver import Driver
+from tests.for_each import for_each
 from tests.golden import MULTI_ARMED, channel_for, interpreted
 from tests.statistics import seeded
 from tests.study.plays import (
@@ -100,7 +101,7 @@ class Deaf(Driver):
         super().tell(cohort, n, 0.0)
 
 
-@pytest.mark.parametrize(("name", "broken"), [("thompson_sampling", Shifted), ("noise_aware_klucb", Deaf)])
+@for_each(("name", "broken"), [("thompson_sampling", Shifted), ("noise_aware_klucb", Deaf)])
 def test_another_decision_than_that_of_the_engine_is_found(name, broken):
     with rejected("the engine's decision"):
         check_as_the_engine(name, 70, broken)
@@ -179,7 +180,7 @@ def changed(i: int, *entry: Any) -> list[Any]:
     return [*LOG[:i], entry, *LOG[i + 1 :]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("log", "said"),
     [
         (changed(0, "ask", 0, 1, 2, TOGETHER), "entry 0 of the log is .* must be .'ask', 0, 0, 2, 2., which"),
@@ -211,7 +212,7 @@ def test_a_cohort_that_grows_has_no_release():
         replayed(study, [("ask", 0, 0, 1, 0), ("tell", 0, 1, 1.0)])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("dealt", "closed", "said"),
     [
         ([(2, 0), (2, 0)], [], "place 0 of cohort 2 is already dealt"),

@@ -17,6 +17,7 @@ from maskedbandit.law import COINS, GAUSSIAN, KARY, LAPLACE, NO_NOISE, RESPONSE,
 from maskedbandit.theory.bet import TOLERANCE, bet_bound, evidence, shift
 from maskedbandit.theory.chernoff import chernoff_bound
 from maskedbandit.theory.likelihood import Releases, allowance, is_known
+from tests.for_each import for_each
 from tests.theory.test_evidence import chances
 
 LAWS = {
@@ -95,7 +96,7 @@ def check_fair(law: Law, n: list[int], by: Callable[[Law, Releases, float, float
         assert total <= 1 + 1e-9, f"the bet against {q} gains {total}"
 
 
-@pytest.mark.parametrize("name", LAWS)
+@for_each("name", LAWS)
 def test_bets_are_fair(name: str) -> None:
     check_fair(LAWS[name], [9])
     check_fair(LAWS["coins"], [3, 2])
@@ -113,7 +114,7 @@ def gained(assumed: Law, draws: float, paid: Callable[[Law, Releases], float]) -
     return max(gains)
 
 
-@pytest.mark.parametrize("name", ["laplace", "gaussian", "skellam"])
+@for_each("name", ["laplace", "gaussian", "skellam"])
 def test_bets_are_fair_whatever_noise_is_lost(name: str) -> None:
     """Between 1 and 1.25 draws are there, and which they are is not known."""
     assumed = LAWS[name]._replace(honest=0.8)
@@ -179,7 +180,7 @@ class TestSearch:
             r = np.rint(n * rng.random() + 3 * rng.standard_normal(n.size))
             self.check(LAWS[name], Releases(r, n, n.size), float(rng.choice([0.3, 1.0, 4.0])))
 
-    @pytest.mark.parametrize("name", ["laplace", "gaussian"])
+    @for_each("name", ["laplace", "gaussian"])
     def test_it_is_sought_up_to_a_value_alone(self, name: str) -> None:
         rng, law = np.random.Generator(np.random.PCG64(4)), LAWS[name]
         for _ in range(40):
@@ -191,7 +192,7 @@ class TestSearch:
             near = 0.02 * shift(law, n.size, size, 2.0, found)
             assert found == pytest.approx(min(whole, most), abs=near)
 
-    @pytest.mark.parametrize(("n", "share"), [([200], 0.4), ([100, 50, 75], 0.1), ([500, 250], 0.9), ([40, 20], 0.7)])
+    @for_each(("n", "share"), [([200], 0.4), ([100, 50, 75], 0.1), ([500, 250], 0.9), ([40, 20], 0.7)])
     def test_it_is_not_far_too_high(self, n: list[int], share: float) -> None:
         law = Law(LAPLACE, scale=4.0, grid=1, per_release=1)
         known = Releases(np.rint(np.array(n) * share), np.array(n), len(n))
@@ -202,7 +203,7 @@ class TestSearch:
     def test_a_mean_of_one_is_the_bound_where_it_is_not_refuted(self) -> None:
         assert bet_bound(LAWS["laplace"], Releases(np.array([12.0]), np.array([10]), 1), 10, 3.0, 1.0) == 1.0
 
-    @pytest.mark.parametrize("x", [-1e6, -50.0, 0.0, 150.0, 1e6])
+    @for_each("x", [-1e6, -50.0, 0.0, 150.0, 1e6])
     def test_it_is_finite_whatever_was_released(self, x: float) -> None:
         known = Releases(np.array([x, 3.0]), np.array([100, 10]), 2)
         for law in LAWS.values():
@@ -212,8 +213,8 @@ class TestSearch:
 class TestAlternative:
     """z(q) is fixed by sizes and noise; what the search needs of it."""
 
-    @pytest.mark.parametrize("law", [*LAWS.values(), Law(COINS, scale=0.5, grid=1, per_release=10)])
-    @pytest.mark.parametrize(("n", "level"), [(20, 0.1), (300, 0.5), (300, 8.0), (10**6, 1.0)])
+    @for_each("law", [*LAWS.values(), Law(COINS, scale=0.5, grid=1, per_release=10)])
+    @for_each(("n", "level"), [(20, 0.1), (300, 0.5), (300, 8.0), (10**6, 1.0)])
     def test_it_rises_with_the_mean_and_its_distance_is_concave(self, law: Law, n: int, level: float) -> None:
         q = np.linspace(0, 1, 201)
         w = np.array([shift(law, 3, n, level, float(each)) for each in q])
@@ -228,7 +229,7 @@ class TestAlternative:
             assert chernoff_bound(law, 1000 * z, 4, 1000, level**2 / (level + 2)) == pytest.approx(q, abs=1e-3)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("law", "known"),
     [
         (LAWS["laplace"], True),

@@ -13,6 +13,7 @@ from scipy.optimize import brentq, minimize_scalar
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.theory import KINDS, characteristic_time, costs, kl, private_divergence, proportions, transport
 from maskedbandit.theory.transport import excess
+from tests.for_each import for_each
 from tests.thrift import thrifty
 
 MU1, MU2, SS19B = (0.95, 0.9, 0.9, 0.9, 0.5), (0.75, 0.7, 0.7, 0.7, 0.7), (0.75, 0.625, 0.5, 0.375, 0.25)
@@ -43,13 +44,13 @@ def agrees(found: float, digits: str) -> bool:
     return abs(found - float(digits)) <= 0.51 * unit
 
 
-@pytest.mark.parametrize(("setting", "numbers"), REFERENCE, ids=[str(setting) for setting, _ in REFERENCE])
+@for_each(("setting", "numbers"), REFERENCE, ids=[str(setting) for setting, _ in REFERENCE])
 def test_times_have_the_numbers_of_an_independent_program(setting, numbers) -> None:
     for means, number in zip(INSTANCES, numbers.split(), strict=True):
         assert agrees(characteristic_time(means, **setting), number)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("means", "time", "fractions"),
     [
         ((0.5, 0.45, 0.43, 0.4), 989.79, (0.4165, 0.3903, 0.1362, 0.0570)),
@@ -142,10 +143,8 @@ def test_the_time_of_adaptt_star_is_that_of_its_costs() -> None:
 # --- at the extremes ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("epsilon", [None, 1e-6, 1e-3, 0.3, 5.0, 1e3])
-@pytest.mark.parametrize(
-    "means", [(0.5, 0.499999), (1.0, 0.0), (1.0, 0.999999), (1e-6, 0.0), (0.9, 0.2), (0.5, 0.0), (1 - 1e-9, 0.5)]
-)
+@for_each("epsilon", [None, 1e-6, 1e-3, 0.3, 5.0, 1e3])
+@for_each("means", [(0.5, 0.499999), (1.0, 0.0), (1.0, 0.999999), (1e-6, 0.0), (0.9, 0.2), (0.5, 0.0), (1 - 1e-9, 0.5)])
 def test_two_arms_to_ten_digits(means, epsilon) -> None:
     """Then 1 / T* = d(a, x) = d(b, x), found here with fifty digits."""
 
@@ -251,8 +250,8 @@ def test_fractions(means, kind, beta, epsilon, random) -> None:
 # --- what is wrong is named ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("f", [characteristic_time, proportions])
-@pytest.mark.parametrize(
+@for_each("f", [characteristic_time, proportions])
+@for_each(
     ("arguments", "error", "said"),
     [
         (([0.5],), InvalidValue, "means"),

@@ -14,6 +14,7 @@ from maskedbandit.theory.evidence import FIRST, Bets, both, everywhere, evidence
 from maskedbandit.theory.likelihood import Releases, allowance, likeliest, log_likelihood
 from maskedbandit.theory.lost_draws import wider_laplace
 from maskedbandit.theory.noise_pmf import log_pmf
+from tests.for_each import for_each
 from tests.policies.mutants import mutant
 
 LAWS = {
@@ -77,7 +78,7 @@ def test_ignoring_the_noise_is_not_fair():
         check_fair(LAWS["laplace"], LAWS["none"]._replace(grid=1.0))
 
 
-@pytest.mark.parametrize("many", [False, True])
+@for_each("many", [False, True])
 def test_weights_add_up_to_one(many):
     """Over pairs of scales, and over those of one arm; what is missing belongs to scales below 2^-4000."""
     on_a, on_b, ratios = weights(Bets(1.0, 1.0, many))

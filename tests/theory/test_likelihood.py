@@ -12,6 +12,7 @@ from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELL
 from maskedbandit.theory.likelihood import Releases, information, likeliest, log_likelihood, of_release
 from maskedbandit.theory.lost_draws import standing
 from maskedbandit.theory.noise_pmf import log_pmf_of_draws
+from tests.for_each import for_each
 from tests.policies.mutants import mutant
 
 LAWS = {
@@ -54,7 +55,7 @@ def test_a_sum_that_stops_too_early_is_rejected():
         check_differences(LAWS["laplace"], 200, 150.0, mutant(of_release, NOTHING=1e-3))
 
 
-@pytest.mark.parametrize("name", LAWS)
+@for_each("name", LAWS)
 def test_the_slope_is_that_of_the_value(name):
     for mu in (0.1, 0.45, 0.9):
         high, low = (of_release(LAWS[name], 40, 25.0, mu + step)[0] for step in (1e-6, -1e-6))

@@ -33,6 +33,7 @@ from maskedbandit.lab.streams import Streams
 from maskedbandit.policies.policy import Policy
 from maskedbandit.reports.audit.runs import broken
 from tests.contracts.rules import LONG, RAW, of_goal
+from tests.for_each import for_each
 from tests.golden import channel_for, interpreted
 from tests.statistics import mean_is, same_distribution
 
@@ -231,7 +232,7 @@ def test_releases_are_told_when_their_last_reward_is_there(policy, delay) -> Non
     assert found.out.pulls.sum() == 1000
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "said"),
     [
         (
@@ -391,7 +392,7 @@ def test_later_rewards_cost_more(policy, rounds, as_python) -> None:
     assert regret[-1] > 2 * regret[0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "said"),
     [
         (lambda: Constant(-1), "rounds is -1: it must be a whole number of rounds"),
@@ -436,7 +437,7 @@ def test_files_ask_for_delays(tmp_path) -> None:
     assert len(expand("x", "", bound).settings) == 3  # the bound is drawn once
 
 
-@pytest.mark.parametrize("wrong", [-1, "soon", {"name": "geometric", "rate": 1}, {"name": "uniform"}])
+@for_each("wrong", [-1, "soon", {"name": "geometric", "rate": 1}, {"name": "uniform"}])
 def test_files_that_ask_for_no_delay_are_refused(wrong) -> None:
     with pytest.raises((InvalidValue, UnknownName), match=r"delay|rounds|geometric"):
         expand("x", "", {**FILE, "delay": wrong, "curves": [{}]})

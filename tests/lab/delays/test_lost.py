@@ -18,6 +18,7 @@ from maskedbandit.lab.engine import earnings
 from maskedbandit.lab.experiments.experiment import expand
 from maskedbandit.lab.goals import drive
 from maskedbandit.lab.streams import Rewards, Streams
+from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.lab.delays.test_delays import FILE, Scripted, check_times, hear
 from tests.policies.mutants import mutant
@@ -91,7 +92,7 @@ def test_what_is_later_than_the_deadline_is_lost() -> None:
     assert Lost(Constant(5), share=0.2, deadline=5).parameters().lost == 0.2
 
 
-@pytest.mark.parametrize("share", [0, 0.2, 1])
+@for_each("share", [0, 0.2, 1])
 def test_a_cohort_closes_at_its_deadline_whatever_came(share) -> None:
     policy = Scripted((Decision(1, 5, 1), Decision(0, 3, 1)))
     found = hear(policy, Lost(Geometric(mean=30), share, deadline=40), 1000)
@@ -161,7 +162,7 @@ def test_contextual_studies_lose_rewards_too(monkeypatch) -> None:
     assert regret[1] > 2 * regret[0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "said"),
     [
         (lambda: Lost(Constant(1), 0.1), "deadline is None: it must be given: a reward that never comes would keep"),

@@ -30,6 +30,7 @@ from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.policies import room as policies
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO, Loss
+from tests.for_each import for_each
 from tests.lab.scripted import INSTANCE, Scripted, Seeker, Watched, in_python, over
 from tests.statistics import same_distribution, same_distribution_of_two, seeded
 from tests.thrift import thrifty
@@ -255,7 +256,7 @@ def test_after_a_stop_users_are_served_and_nobody_asks_for_their_rewards() -> No
     assert (cut.samples[0], cut.stopped[0]) == (13, False)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arm", "n", "said"), [(2, 1, "arm 2, which does not exist"), (0, -1, "for -1 users"), (WAIT.arm, 0, "waits")]
 )
 def test_what_a_policy_may_not_ask_for(arm, n, said) -> None:

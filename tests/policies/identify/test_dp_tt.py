@@ -20,6 +20,7 @@ from maskedbandit.policies.identify.dp_tt import (
 from maskedbandit.policies.parts.phases import NEWS, TESTS
 from maskedbandit.theory.divergences import private_divergence
 from maskedbandit.theory.thresholds import ZETA_2
+from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.policies.identify import published
 from tests.policies.mutants import mutant
@@ -60,7 +61,7 @@ def test_closed_threshold():
         assert found == pytest.approx(np.minimum(first, values), abs=2e-3)
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1])
+@for_each("epsilon", [0.01, 0.1, 1])
 def test_closed_threshold_is_that_of_the_plain_program(epsilon):
     paper = published.DPTT(5, epsilon, 0.01, 0.0)
     for k in range(1, 25):
@@ -79,7 +80,7 @@ def test_proved_threshold_is_the_least_that_markov_gives(channel):
         assert proved_threshold(law, k, n, x) >= least * (1 - 1e-5)
 
 
-@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1, 10])
+@for_each("epsilon", [1e-3, 0.1, 1, 10])
 def test_proved_threshold_is_below_the_closed_form(epsilon):
     """The closed form also knows that d <= epsilon: it is lower only where that lets nothing pass."""
     for k in range(1, 30):
@@ -128,7 +129,7 @@ def test_the_threshold_is_for_the_noise_of_all_releases():
     assert deviant(mutant(arm_threshold, "k * k / s.delta", "k / s.delta")) == 3
 
 
-@pytest.mark.parametrize("channel", CHANNELS[:3], ids=repr)
+@for_each("channel", CHANNELS[:3], ids=repr)
 def test_means_pass_the_threshold_as_seldom_as_proved(channel):
     for k in (1, 5, 9):
         at_most(deviations(channel, k, math.log(100)), 100_000, 0.01)
@@ -149,7 +150,7 @@ def test_pulls_are_those_of_the_paper(means, epsilon, fraction):
     assert sum(pulls) < published.MOST
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new"),
     [
         ("cost + math.log(pulls[answer])", "cost"),
@@ -198,7 +199,7 @@ def test_the_closed_form_is_for_laplace_noise():
         mb.identify(DPTT(threshold="closed"), CHANNELS[2], mb.Bernoulli([0.9, 0.1]))
 
 
-@pytest.mark.parametrize("eta", [0, -1, 1e-17, 1e-9, 0.0099, 101, math.nan])
+@for_each("eta", [0, -1, 1e-17, 1e-9, 0.0099, 101, math.nan])
 def test_growth_out_of_range_is_refused(eta):
     with pytest.raises(InvalidValue, match=r"^eta is "):
         DPTT(eta=eta)

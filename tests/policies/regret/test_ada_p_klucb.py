@@ -6,6 +6,7 @@ import pytest
 from scipy.special import rel_entr
 
 import maskedbandit as mb
+from tests.for_each import for_each
 from tests.golden import Trail, interpreted
 from tests.policies.mutants import mutant
 from tests.policies.replays import (
@@ -49,7 +50,7 @@ def test_without_noise_it_is_kl_ucb_on_episodes():
     check_decisions(interpreted(AdaPKLUCB(), mb.channels.Raw(), mb.Bernoulli(C2), 20_000), math.inf)
 
 
-@pytest.mark.parametrize(("old", "new"), [("x / n)\n", "x / (2 * n))\n"), ("2.0)", "3.0)"), (" + radius", " - radius")])
+@for_each(("old", "new"), [("x / n)\n", "x / (2 * n))\n"), ("2.0)", "3.0)"), (" + radius", " - radius")])
 def test_another_index_or_schedule_is_rejected(old, new):
     class Broken(AdaPKLUCB):
         ask = mutant(AdaPKLUCB.ask, old, new)

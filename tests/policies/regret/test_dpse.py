@@ -9,6 +9,7 @@ import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import radius
 from maskedbandit.policies.regret.dpse import epoch
+from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.policies.coverage import drops
 from tests.policies.mutants import mutant
@@ -19,7 +20,7 @@ CENTRAL = mb.channels.Central(epsilon=1)
 EQUAL = mb.Bernoulli([0.5, 0.5])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("epsilon", "lengths"),
     [
         (0.1, [2322, 8494, 35634, 147247, 603609]),
@@ -32,7 +33,7 @@ def test_epochs_of_five_arms(epsilon, lengths):
     assert [epoch(law, 5, e, 1e-5) for e in (1, 2, 3, 4, 5)] == lengths
 
 
-@pytest.mark.parametrize("epsilon", [0.001, 0.05, 3])
+@for_each("epsilon", [0.001, 0.05, 3])
 def test_epochs_are_those_of_the_paper(epsilon):
     """[SS19, Alg. 1]: R = 1 + floor(max{32 ln(8 A e^2 / p) / D^2, 8 ln(4 A e^2 / p) / (epsilon D)})."""
     law = mb.channels.Central(epsilon=epsilon).law()
@@ -42,7 +43,7 @@ def test_epochs_are_those_of_the_paper(epsilon):
         assert epoch(law, arms, e, p) == 1 + math.floor(max(rewards, noise))
 
 
-@pytest.mark.parametrize("channel", [mb.channels.Local(epsilon=0.1), mb.channels.Response(epsilon=0.2)], ids=repr)
+@for_each("channel", [mb.channels.Local(epsilon=0.1), mb.channels.Response(epsilon=0.2)], ids=repr)
 def test_epochs_are_the_least_on_channels_whose_noise_grows(channel):
     law, arms, p = channel.law(), 4, 0.01
     for e in (1, 2, 3):
@@ -113,9 +114,7 @@ def test_before_the_first_release_no_arm_is_preferred():
     same_distribution(np.array(arms), lambda v: ((v == 0) | (v == 1)) / 2)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"failure": 0}, {"failure": 1.5}, {"failure": math.nan}, {"unfinished": ""}], ids=str
-)
+@for_each("wrong", [{"failure": 0}, {"failure": 1.5}, {"failure": math.nan}, {"unfinished": ""}], ids=str)
 def test_parameters_out_of_range_are_refused(wrong):
     (name,) = wrong
     with pytest.raises(InvalidValue, match=f"^{name} is "):

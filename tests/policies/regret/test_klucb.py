@@ -16,6 +16,7 @@ from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.law import NO_NOISE, RESPONSE, Law, radius
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.klucb import above, centre, compute
+from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.policies.mutants import mutant
 from tests.policies.regret.test_ldp_ucb import check_regret
@@ -83,7 +84,7 @@ def test_choices_are_those_of_the_index(channel, instance, horizon):
     check_choices(KLUCB(), channel, instance, horizon)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new"),
     [
         ("q * (1 - q) / ((q - m) * n)", "0.0"),  # an index that is known is taken to stay

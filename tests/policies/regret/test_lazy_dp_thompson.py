@@ -24,6 +24,7 @@ from maskedbandit.policies.regret.lazy_dp_thompson import (
     optimistic_total,
     rivals,
 )
+from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.policies.mutants import mutant
 from tests.policies.replays import C2, C4, check_number, check_overlaps, check_prefix, regrets
@@ -204,7 +205,7 @@ def test_the_bound_that_skips_arms_is_above_the_chance_that_they_win():
     check_bounds()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new"),
     [("for moment in (t, end)", "for moment in (t, t)"), ("peak(s, a))", "0.9 * peak(s, a))")],
 )
