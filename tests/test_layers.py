@@ -68,15 +68,20 @@ def read_statements(node: ast.AST) -> Iterator[ast.AST]:
 
 
 @cache
-def imported(source: str, package: str = "maskedbandit") -> frozenset[str]:
-    """Dotted names within a package that a module imports, wherever in the module."""
-    found = set()
+def read_imports(source: str) -> frozenset[str]:
+    """Dotted names that a module imports, wherever in the module."""
+    found = set[str]()
     for node in read_statements(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-    return frozenset(name.removeprefix(f"{package}.") for name in found if name.startswith(f"{package}."))
+    return frozenset(found)
+
+
+def imported(source: str, package: str = "maskedbandit") -> set[str]:
+    """Dotted names within a package that a module imports."""
+    return {name.removeprefix(f"{package}.") for name in read_imports(source) if name.startswith(f"{package}.")}
 
 
 def folder_of(name: str, under: str = "") -> str:

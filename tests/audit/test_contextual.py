@@ -77,9 +77,9 @@ DELAYS = {"at once": AT_ONCE, "constant": Constant(3), "geometric": Geometric(2)
 
 PUBLIC = {"ada_c_oful": AdaCOFUL(growth=0.5), "ada_c_gope": AdaCGOPE(failure=0.9)}
 
-each_policy = pytest.mark.parametrize("policy", POLICIES.values(), ids=list(POLICIES))
-each_channel = pytest.mark.parametrize("channel", CHANNELS.values(), ids=list(CHANNELS))
-each_delay = pytest.mark.parametrize("delay", DELAYS.values(), ids=list(DELAYS))
+each_policy = for_each("policy", POLICIES.values(), ids=list(POLICIES))
+each_channel = for_each("channel", CHANNELS.values(), ids=list(CHANNELS))
+each_delay = for_each("delay", DELAYS.values(), ids=list(DELAYS))
 
 
 @each_policy
@@ -115,6 +115,7 @@ def test_without_noise_it_costs_everything(policy):
         check_neighbours(policy, Raw(), guests, neighbours(policy, guests, rng, 8), AT_ONCE)
 
 
+@pytest.mark.sparing(3)
 @pytest.mark.parametrize(
     ("policy", "channel"),
     [

@@ -73,6 +73,7 @@ def test_other_losses_are_enough_with_the_fewest_honest_survivors(n, honest, noi
     check_curve(released(channel, n), channel.loss(n))
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("noise", [DiscreteLaplace(), *GAUSSIANS], ids=["laplace", "skellam", "gaussian"])
 def test_the_distribution_that_is_audited_is_that_of_the_devices(noise):
     """Honest survivors alone, through `randomize` and `analyze`."""

@@ -153,9 +153,9 @@ class TestPlan:
 
 
 class TestSum:
-    @pytest.mark.parametrize("server", ["honest", "malicious"])
-    @pytest.mark.parametrize("graph", ["complete", "sparse"])
-    @pytest.mark.parametrize("n", [3, 20])
+    @for_each("server", ["honest", "malicious"])
+    @for_each("graph", ["complete", "sparse"])
+    @for_each("n", [3, 20])
     def test_is_the_sum(self, server, graph, n):
         backend = SecAgg(server=server, graph=graph, smallest=1)
         found = backend.sum(range(n), 1000, n, b"", seeded(1))

@@ -54,6 +54,7 @@ class TestGrid:
 
 
 class TestEncode:
+    @pytest.mark.sparing(9)
     @pytest.mark.parametrize("g", [1, 3, 10])
     @pytest.mark.parametrize("reward", [0.3, Fraction(1, 3), 0.999, 1e-300])
     def test_distribution(self, reward, g):
@@ -241,9 +242,7 @@ class TestImplausibleSums:
         assert channel.analyze(-margin + n + 2 * margin, channel.offer(n), Bits(), answers=n) == n + margin
         assert channel.poisoning(n) == n + 2 * margin == pytest.approx(times * n, abs=0.05 * n)
 
-    @pytest.mark.parametrize(
-        "more", [{}, {"grid": 3}, {"honest": "0.7"}, {"modulus": "tight"}, {"failure": 0.01}, {"modulus": 1000}]
-    )
+    @for_each("more", [{}, {"grid": 3}, {"honest": "0.7"}, {"modulus": "tight"}, {"failure": 0.01}, {"modulus": 1000}])
     def test_the_worst_shift_by_all_residues(self, more):
         channel, found = Distributed(1, **more), []
         for residue in range(channel.residues(20)[0]):

@@ -126,6 +126,7 @@ class TestReleasedNoise:
         assert channel.counted_on(TEN) == 6
         same_distribution(cohort(channel, 3000, devices=6), DiscreteLaplace(1 / EPSILON).pmf)
 
+    @pytest.mark.sparing(1)
     @pytest.mark.parametrize("noise", [Skellam(), DiscreteGaussian()])
     def test_other_noises(self, noise):
         channel = Quick(EPSILON, noise)

@@ -193,7 +193,7 @@ AGREED = [
     Response(HALF),
     *(channels[name](epsilon=HALF) for name in ("central", "local", "tree", "pure_shuffled")),
 ]
-each_channel = pytest.mark.parametrize("channel", AGREED, ids=lambda channel: type(channel).__name__)
+each_channel = for_each("channel", AGREED, ids=lambda channel: type(channel).__name__)
 
 
 def lies(channel: Channel):

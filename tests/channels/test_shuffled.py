@@ -72,8 +72,8 @@ class TestNumberOfCoins:
     def test_known_numbers_are_the_least(self, epsilon, digits):
         check_least(TABLE[epsilon][DIGITS.index(digits)], Fraction(epsilon), Fraction(1, 10**digits))
 
-    @pytest.mark.parametrize("epsilon", ["0.2", "0.3", "0.75", "2", "5", "11", "100", "10000"])
-    @pytest.mark.parametrize("delta", ["0.9", "0.4", "0.1", "0.01", "1e-4"])
+    @for_each("epsilon", ["0.2", "0.3", "0.75", "2", "5", "11", "100", "10000"])
+    @for_each("delta", ["0.9", "0.4", "0.1", "0.01", "1e-4"])
     def test_the_number_is_the_least(self, epsilon, delta):
         exponent = min(Fraction(epsilon), Fraction(200))  # above, the enclosure of e^epsilon would need more digits
         check_least(Shuffled(epsilon, delta).coins(), exponent, Fraction(delta))
@@ -426,7 +426,7 @@ class TestAggregate:
         found = losing.aggregate([0] * n, losing.offer(n), seeded(1))
         assert (found.total, len(found.survivors)) == (0, n - len(lost))
 
-    @pytest.mark.parametrize("dropout", ["0.1", "0.5"])
+    @for_each("dropout", ["0.1", "0.5"])
     def test_a_rehearsal_with_losses_ends_in_a_sum_or_in_a_named_error(self, dropout):
         channel, bits, n = Shuffled(1, "1e-3", "0.7", Shuffler(dropout=dropout)), seeded(4), 60
         for _ in range(5):

@@ -92,7 +92,7 @@ def table(counter, length, noise, arity=None):
 class TestVariance:
     """Against a table that an independent program made."""
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("counter", "arity", "length", "known"),
         [
             ("binary", None, 10**4, (1960, 2533, 5096)),
@@ -251,6 +251,7 @@ class TestNodes:
         totals = np.random.default_rng(1).integers(0, 9, 45)
         assert stream(channel, totals, np.zeros(500, int)) == totals.tolist()
 
+    @pytest.mark.sparing(1)
     def test_floats_tell_nothing(self, counter):
         """Another value of one cohort and other noises of the nodes above it give the very same floats."""
         channel, length, rng = tree(counter), 45, np.random.default_rng(2)
@@ -339,6 +340,7 @@ class TestOtherNoises:
             with pytest.raises(InvalidValue, match=f"counter is '{counter}'.*'binary' or 'honaker' with {name}"):
                 tree(counter, noise=noise)
 
+    @pytest.mark.sparing(1)
     @pytest.mark.parametrize("counter", ["binary", "honaker"])
     def test_cost_what_they_say_of_each_node(self, counter, as_python):
         channel = tree(counter, noise=Unproved())
@@ -408,6 +410,7 @@ def check_streams(a, b):
         agree(a @ np.array(weights), b @ np.array(weights))
 
 
+@pytest.mark.sparing(1)
 @each_counter
 @pytest.mark.parametrize(
     "noise",

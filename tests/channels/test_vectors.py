@@ -192,6 +192,7 @@ class TestLinear:
 
 
 class TestTrees:
+    @pytest.mark.sparing(1)
     @pytest.mark.parametrize("counter", [each for each in COUNTERS if each != "honaker"])
     def test_views_of_two_trees_cost_epsilon(self, counter):
         """Their noises are independent, so the log-ratios of the trees add up."""
@@ -267,6 +268,7 @@ CHANNELS = [
 
 @pytest.mark.parametrize("channel", CHANNELS, ids=lambda channel: type(channel).__name__)
 class TestLaw:
+    @pytest.mark.sparing(9)
     def test_the_lab_draws_what_the_devices_release(self, channel):
         made = channel.carrying(SIGNED)
         exact, lab = exactly(made, VALUES, 200), simulated(made, VALUES, 200, plain=True)
@@ -359,7 +361,7 @@ def test_sums_that_no_cohort_has_are_implausible():
         made.analyze((-4 * n - room_for_noise - 1) % m, made.offer(n), seeded(1), answers=n)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "channel",
     [Distributed(backend=SecAgg(smallest=1)), TwoServers(backend=SealedShares()), SplitAndMix(backend=Shuffler())],
     ids=lambda channel: type(channel).__name__,

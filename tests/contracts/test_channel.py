@@ -104,11 +104,14 @@ def title(channel):
     return " ".join(parts)
 
 
-each_channel = pytest.mark.parametrize("channel", CHANNELS, ids=title)
-each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__.removeprefix("check_"))
+each_channel = for_each("channel", CHANNELS, ids=title)
 
 
-@each_rule
+def named(rule):
+    return rule.__name__.removeprefix("check_")
+
+
+@pytest.mark.parametrize("rule", RULES, ids=named)
 @each_channel
 def test_keeps(channel, rule):
     rule(channel)
@@ -120,7 +123,7 @@ def test_a_loss_is_kept_as_text_without_losing_a_digit(channel):
         assert Loss.from_text(loss.to_text()) == loss
 
 
-@each_rule
+@for_each("rule", RULES, ids=named)
 def test_the_channel_of_the_guide_keeps(rule, tmp_path):
     rule(example("add_a_channel.md", tmp_path).Clinics(epsilon=EPSILON, clinic=2))
 

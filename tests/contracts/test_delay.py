@@ -136,7 +136,7 @@ def check_file(name: str) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_every_delay_keeps_the_rules(name, rule) -> None:
     rule(example(name))
 
@@ -146,7 +146,7 @@ def test_every_delay_can_be_named_in_a_file(name) -> None:
     check_file(name)
 
 
-@pytest.mark.parametrize("delay", [AT_ONCE, Geometric(mean=0.1), Geometric(mean=1000)], ids=str)
+@for_each("delay", [AT_ONCE, Geometric(mean=0.1), Geometric(mean=1000)], ids=str)
 def test_extreme_delays_keep_the_rules(delay) -> None:
     for rule in RULES:
         if rule is not check_cohorts or delay.parameters().longest < 1000:  # brute force would take long
@@ -169,7 +169,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+@for_each("rule", RULES, ids=lambda rule: rule.__name__)
 def test_the_delay_of_the_guide_keeps_the_rules(rule) -> None:
     with added(delays, "between", GUIDE):
         rule(example("between"))

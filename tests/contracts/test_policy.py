@@ -100,9 +100,7 @@ def slow(dear: set[str]) -> list[Any]:
     return [pytest.param(name, marks=[pytest.mark.slow] * (name in dear)) for name in REGRET]
 
 
-@pytest.fixture(params=[*MULTI_ARMED, NAME])
-def any_policy(request):
-    return policy_of(request.param)
+each_policy = for_each("name", [*MULTI_ARMED, NAME])
 
 
 @pytest.fixture(params=REGRET)
@@ -147,46 +145,55 @@ def check_finds(best: int, pulls: np.ndarray, releases: np.ndarray) -> None:
     assert np.all(releases == 0) or np.all(pulls[:, best] > others), "it did not find the best arm"
 
 
-@pytest.mark.parametrize(("together", "horizon"), [(1, LONG), (5, SHORT), (1000, SHORT)])
-def test_decisions_are_legal_and_tells_come_in_any_order(any_policy, together, horizon):
-    decisions = drive(any_policy, together, horizon=horizon)
+@each_policy
+@for_each(("together", "horizon"), [(1, LONG), (5, SHORT), (1000, SHORT)])
+def test_decisions_are_legal_and_tells_come_in_any_order(name, together, horizon):
+    decisions = drive(policy_of(name), together, horizon=horizon)
     assert decisions[-1][1] == 0 or sum(n for _, n, _ in decisions) >= horizon
 
 
-@pytest.mark.parametrize("horizon", [1, 2, 3, 100])
-@pytest.mark.parametrize("k", [2, 5])
-def test_short_horizons_and_few_arms_are_served(any_policy, horizon, k):
-    drive(any_policy, 3, tuple(np.linspace(0.1, 0.9, k)), horizon)
-    python = interpreted(any_policy, RAW, mb.Bernoulli(np.linspace(0.1, 0.9, k)), horizon)
+@each_policy
+@for_each("horizon", [1, 2, 3, 100])
+@for_each("k", [2, 5])
+def test_short_horizons_and_few_arms_are_served(name, horizon, k):
+    policy = policy_of(name)
+    drive(policy, 3, tuple(np.linspace(0.1, 0.9, k)), horizon)
+    python = interpreted(policy, RAW, mb.Bernoulli(np.linspace(0.1, 0.9, k)), horizon)
     assert python.status == DONE
-    assert sum(python.pulls) == horizon or (any_policy.goal != "regret" and python.last[1] == 0)
+    assert sum(python.pulls) == horizon or (policy.goal != "regret" and python.last[1] == 0)
 
 
-@pytest.mark.parametrize(("together", "fraction", "horizon"), [(1, 0.3, LONG), (5, 0.8, SHORT)])
-def test_fewer_rewards_than_asked_for_may_be_told(any_policy, together, fraction, horizon):
+@each_policy
+@for_each(("together", "fraction", "horizon"), [(1, 0.3, LONG), (5, 0.8, SHORT)])
+def test_fewer_rewards_than_asked_for_may_be_told(name, together, fraction, horizon):
     means = (0.3, 0.5, 0.6)
-    decisions = drive(any_policy, together, means, horizon, released=survivors(means, fraction))
+    decisions = drive(policy_of(name), together, means, horizon, released=survivors(means, fraction))
     assert decisions[-1][1] == 0 or sum(n for _, n, _ in decisions) >= horizon
 
 
-def test_means_are_those_of_the_rewards_that_were_told(any_policy):
-    check_counts_who_was_told(any_policy)
+@each_policy
+def test_means_are_those_of_the_rewards_that_were_told(name):
+    check_counts_who_was_told(policy_of(name))
 
 
-def test_asks_before_any_tell_are_harmless(any_policy):
-    check_asks_before_tells(any_policy)
+@each_policy
+def test_asks_before_any_tell_are_harmless(name):
+    check_asks_before_tells(policy_of(name))
 
 
-def test_state_survives_pickling(any_policy):
-    check_pickles(any_policy)
+@each_policy
+def test_state_survives_pickling(name):
+    check_pickles(policy_of(name))
 
 
-def test_state_survives_being_text(any_policy):
-    check_text(any_policy)
+@each_policy
+def test_state_survives_being_text(name):
+    check_text(policy_of(name))
 
 
-def test_text_that_is_no_state_is_refused(any_policy):
-    check_refuses_damage(any_policy)
+@each_policy
+def test_text_that_is_no_state_is_refused(name):
+    check_refuses_damage(policy_of(name))
 
 
 @pytest.mark.parametrize("name", slow(DEAR))
@@ -226,6 +233,7 @@ def test_object_driven_from_python_is_the_engine_on_rewards_that_are_not_bits(po
     check_engine(policy, interpreted(policy, RAW, THREE, LONG, seed=5), RAW, THREE, LONG, seed=5)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("name", slow(DEAR))
 def test_without_the_compiler_the_numbers_are_the_same(policy, name):
     run = mb.simulate(policy, channel_for(policy), INSTANCE, SHORT, seed=6)
@@ -265,7 +273,7 @@ def test_finds_the_best_arm_when_gaps_are_large(policy, best):
     check_finds(best, run.pulls, run.releases)
 
 
-@pytest.mark.parametrize("name", MULTI_ARMED)
+@for_each("name", MULTI_ARMED)
 def test_golden_trajectory(name):
     assert kept().get(name) == trajectory(name), "another trajectory: if that is meant, `make golden`"
 

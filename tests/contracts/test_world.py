@@ -183,7 +183,7 @@ def example(name: str) -> Any:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_every_world_keeps_the_rules(name, rule) -> None:
     rule(example(name))
 
@@ -225,6 +225,7 @@ LOST = [
 ]
 
 
+@pytest.mark.sparing(3)
 @pytest.mark.parametrize(("old", "new", "said"), LOST)
 def test_a_world_that_moves_otherwise_than_it_says_is_rejected(old, new, said) -> None:
     with added(worlds, "drifting", changed(DRIFTING, old, new)):
@@ -241,7 +242,7 @@ def test_a_sum_of_users_whose_means_move_is_rejected() -> None:
             check_sums(world, partial(drawn, plain=True))
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+@for_each("rule", RULES, ids=lambda rule: rule.__name__)
 def test_the_world_of_the_guide_keeps_the_rules(rule) -> None:
     with added(worlds, "triangular", GUIDE):
         rule(example("triangular"))
@@ -254,6 +255,7 @@ def test_the_world_of_the_guide_is_found_because_its_file_exists() -> None:
         check_file("triangular")
 
 
+@pytest.mark.sparing(9)
 @pytest.mark.parametrize(("rule", "old", "new", "said"), BROKEN)
 def test_a_mutant_is_rejected(rule, old, new, said) -> None:
     with added(worlds, "triangular", changed(GUIDE, old, new)):

@@ -28,8 +28,8 @@ def test_pmf_by_hand():
     np.testing.assert_allclose(DiscreteLaplace(10).pmf(z), (1 - b) / (1 + b) * b ** abs(z), rtol=1e-12)
 
 
-@pytest.mark.parametrize("scale", ["0.2", 1, 10, 100])
-@pytest.mark.parametrize("count", [0.25, 0.9, 1, 1.25, 50])
+@for_each("scale", ["0.2", 1, 10, 100])
+@for_each("count", [0.25, 0.9, 1, 1.25, 50])
 def test_pmf_of_several_draws_agrees_with_mpmath(scale, count):
     """P(x) = (1-b)^2c b^x (c)_x/x! 2F1(c, c+x; x+1; b^2); SciPy's 2F1 is wrong by half for x near 2c."""
     x = [0, 1, 5, 52, 97, 100, 400]

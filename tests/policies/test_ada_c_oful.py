@@ -44,6 +44,7 @@ class Forgetful(Watched):
     forgets: ClassVar[bool] = True
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(
     "channel",
     [
@@ -81,7 +82,7 @@ def test_the_norm_of_noise_is_bounded(noise, m: int, d: int) -> None:
         at_most(int((norms > length(law, m, 100, d, 1.0) / 3).sum()), n, math.exp(-1.0))
 
 
-@pytest.mark.parametrize("d", [1, 2, 6, 30])
+@for_each("d", [1, 2, 6, 30])
 def test_the_largest_eigenvalue_is_bounded_closely(d: int) -> None:
     for seed in range(5):
         a = np.random.default_rng(seed).standard_normal((d, d))
@@ -177,6 +178,7 @@ def by_chance() -> float:
     return played(mb.policies.RandomChoice(), mb.channels.Raw(), CONTEXTS, 2500, seed=8).regret
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(
     ("channel", "fraction"),
     [

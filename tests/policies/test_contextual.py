@@ -88,7 +88,7 @@ def test_linucb_takes_the_highest_bound() -> None:
             assert policy.ask(s, x, pool, LAW, rng) == max(bounds, key=lambda arm: bounds[arm])
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@for_each("policy", POLICIES)
 def test_a_shared_model_on_products_with_the_arm_is_disjoint_ones(policy) -> None:
     k, d, rng = 3, 2, np.random.default_rng(5)
     shared = replace(policy, model="shared")
@@ -115,7 +115,7 @@ def test_a_shared_model_on_products_with_the_arm_is_disjoint_ones(policy) -> Non
             )
 
 
-@pytest.mark.parametrize("model", ["disjoint", "shared"])
+@for_each("model", ["disjoint", "shared"])
 def test_thompson_sampling_draws_from_its_posterior(model: str) -> None:
     """Arm 1 beats arm 0 as often as the posterior says; with the other model's distribution it would not."""
     policy = mb.policies.LinThompson(alpha=0.4, model=model)
@@ -162,7 +162,7 @@ def run_of(policy: LinearPolicy, channel: Channel, delay) -> Trail:
     return played(policy, channel, DISJOINT, 700, seed=2, delay=delay)
 
 
-@pytest.mark.parametrize("delay", [Constant(0), Geometric(2)])
+@for_each("delay", [Constant(0), Geometric(2)])
 def test_where_users_are_protected_the_cohorts_of_all_models_close_together(delay) -> None:
     policy = mb.policies.LinUCB(first=100, growth=1)
     released = run_of(policy, mb.channels.Central(), delay).released
@@ -206,6 +206,7 @@ def test_privacy_costs_regret_and_less_privacy_less(policy) -> None:
     assert regret(private, mb.channels.Local(epsilon=2, noise=GAUSSIAN)) > 1.5 * near
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize(
     "channel",

@@ -28,7 +28,7 @@ ROUNDS = [
     P.BestArmDPSE(),
     P.BestArmDPSE(counts="published"),
 ]
-each_rounds = pytest.mark.parametrize("policy", ROUNDS, ids=str)
+each_rounds = for_each("policy", ROUNDS, ids=str)
 
 
 def aim(policy):

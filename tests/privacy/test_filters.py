@@ -248,7 +248,7 @@ def test_an_approximate_budget_accepts_every_kind_of_loss():
             ledger.charge("ann", loss)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("loss", "least"),
     [
         (Loss.zcdp("0.001"), 175),

@@ -19,9 +19,9 @@ def concentrated(deviation, batches, delta):
     return sum((Loss.gaussian(Fraction(deviation) ** 2) for _ in range(batches)), 0 * Loss.pure(1)).epsilon(delta)
 
 
-@pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1"])
-@pytest.mark.parametrize("delta", ["1e-5", "1e-6"])
-@pytest.mark.parametrize("batches", [1, 7, 100])
+@for_each("epsilon", ["0.1", "0.5", "1"])
+@for_each("delta", ["1e-5", "1e-6"])
+@for_each("batches", [1, 7, 100])
 class TestSuffices:
     def test_concentrated(self, batches, epsilon, delta):
         deviation = returning_users(batches, epsilon, delta).concentrated

@@ -334,6 +334,7 @@ EXPLORED = [
 class TestExactLaw:
     """Each explored mass is at most the true one, and all together miss no more than the unexplored rest."""
 
+    @pytest.mark.sparing(3)
     @pytest.mark.parametrize(("sampler", "parameters", "pmf"), EXPLORED, ids=map(name, EXPLORED))
     def test_paths_add_up_to_the_distribution(self, monkeypatch, sampler, parameters, pmf):
         monkeypatch.setattr(sampling, "_coin", one_step_coin)
@@ -349,6 +350,7 @@ class TestExactLaw:
         mean = Fraction(1, 2000)
         self.adds_up(lambda path: poisson(mean, path), pmf_of_poisson(mean), rest=1e-9)
 
+    @pytest.mark.sparing(1)
     @pytest.mark.parametrize("wrong", [pmf_of_geometric(1.05), pmf_of_poisson(0.5)])
     def test_a_wrong_distribution_is_rejected(self, wrong):
         with pytest.raises(AssertionError):
@@ -378,6 +380,7 @@ class TestExactLaw:
 
 
 class TestSampledLaw:
+    @pytest.mark.sparing(24)
     @pytest.mark.parametrize("n", [N // 4, pytest.param(2 * N, marks=pytest.mark.slow)])
     @pytest.mark.parametrize(("sampler", "parameters", "pmf"), CASES, ids=map(name, CASES))
     def test_sample_has_the_distribution(self, sampler, parameters, pmf, n):

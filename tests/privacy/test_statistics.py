@@ -69,7 +69,7 @@ class TestLinear:
         assert l1 <= linear(d).l1
         assert square <= linear(d).square
 
-    @pytest.mark.parametrize("d", DIMENSIONS)
+    @for_each("d", DIMENSIONS)
     def test_contexts_that_nobody_clipped_are_further_apart(self, d):
         """The control."""
         l1, square = worst(d, lambda z: z)

@@ -49,7 +49,7 @@ def rows(table):
     return [(n, *key, row) for key, rows in table.items() for n, row in zip(SIZES, rows.split(), strict=True)]
 
 
-@pytest.mark.parametrize(("n", "malicious", "corrupted", "lost", "row"), rows(TABLE))
+@for_each(("n", "malicious", "corrupted", "lost", "row"), rows(TABLE))
 def test_the_table(n, malicious, corrupted, lost, row):
     found = neighbourhood(n, corrupted * n // 1000, lost * n // 1000, malicious)
     assert ",".join(map(str, found)) == row
@@ -64,7 +64,7 @@ def asked_twice(n, corrupted, lost):
     return None
 
 
-@pytest.mark.parametrize(("n", "corrupted", "lost", "row"), rows(TWICE))
+@for_each(("n", "corrupted", "lost", "row"), rows(TWICE))
 def test_known_answers_for_one_secret_of_two(n, corrupted, lost, row):
     assert ",".join(map(str, asked_twice(n, corrupted * n // 1000, lost * n // 1000))) == row
 

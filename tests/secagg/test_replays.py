@@ -38,6 +38,7 @@ class TestReplays:
             else:
                 ends(it, 0, old, OutOfTurn, "another session" if number == phase - 1 else "is due")
 
+    @pytest.mark.sparing(2)
     @pytest.mark.parametrize("phase", range(5))
     def test_what_devices_say_is_nothing_to_tell_them(self, phase):
         for user in (0, 1):

@@ -199,6 +199,7 @@ def hide(it, user, absent):
 
 
 class TestAnyStory:
+    @pytest.mark.sparing(1)
     @pytest.mark.parametrize("sparse", [False, True])
     def test_of_no_user_are_both_secrets_known(self, sparse):
         @given(stories(sparse, low=False))

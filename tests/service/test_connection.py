@@ -278,7 +278,7 @@ def test_whoever_asks_for_another_protocol_gets_an_answer_in_this_one() -> None:
 # --- how long --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("sent", [b"", b"GET", GET, GET + b"x: y\r\n"])
+@for_each("sent", [b"", b"GET", GET, GET + b"x: y\r\n"])
 def test_a_head_that_does_not_come(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "HEAD_TIME", 0.05)
     assert refused(sent) == (408, "too_slow")
@@ -326,7 +326,7 @@ LATER = {
 }
 
 
-@pytest.mark.parametrize("case", LATER)
+@for_each("case", LATER)
 def test_what_was_asked_before_is_answered_before_a_refusal(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     later, status = LATER[case]
     monkeypatch.setattr(connection, "HEAD_TIME", 0.05)
@@ -366,7 +366,7 @@ def test_a_body_that_is_not_read_yet_is_not_late(monkeypatch: pytest.MonkeyPatch
     assert served(talk) == [200, 200]
 
 
-@pytest.mark.parametrize("sent", [POST, POST + b"b", CHUNKED, CHUNKED + b"4\r\nbody\r\n", CHUNKED + b"0\r\n"])
+@for_each("sent", [POST, POST + b"b", CHUNKED, CHUNKED + b"4\r\nbody\r\n", CHUNKED + b"0\r\n"])
 def test_a_body_that_does_not_come(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "BODY_TIME", 0.05)
 

@@ -44,6 +44,7 @@ def missed(channel, p, band):
     return sum(not low <= p <= high for low, high in map(band, bands(law, totals)))
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("channel", CHANNELS, ids=lambda each: f"{type(each).__name__}-{each.epsilon}")
 def test_the_outer_band_holds_the_mean_in_95_of_100_studies(channel):
     """tests/theory/test_sequences.py has all times; here only that the page shows that band."""

@@ -234,6 +234,7 @@ def test_a_restored_copy_gets_the_arms_back(tmp_path: Path) -> None:
     played.study.close()
 
 
+@pytest.mark.sparing(1)
 def test_the_entries_of_arms_are_found_on_both_databases(address: str, tmp_path: Path) -> None:
     how = small_protocol(arms=THREE)
     study = small_study(address, tmp_path / "witness", Clock(), how)

@@ -103,7 +103,7 @@ def test_a_cohort_of_another_size_is_found():
         check_places(with_deck(OneMore))
 
 
-@pytest.mark.parametrize("name", MULTI_ARMED)
+@for_each("name", MULTI_ARMED)
 def test_every_policy_gets_the_cohorts_that_it_asked_for(name):
     """Though some users never see their arm, and releases are late."""
     played = play(of_room(name), USERS, back=0.1)
@@ -170,6 +170,7 @@ class Claims(Deck):
         return (*super().deal(bits)[:2], stated)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(
     ("broken", "found"),
     [(Blocks, "orders never come"), (Alike, "another distribution"), (Claims, "propensities say")],

@@ -36,6 +36,22 @@ from tests.study.plays import (
 )
 from tests.thrift import thrifty
 
+# Those that learn from every single user, or decide for one: their tests take longest.
+DEAR = {
+    "ada_p_tt",
+    "ada_p_tt_star",
+    "dp_thompson",
+    "dpucb",
+    "gaussian_thompson",
+    "klucb",
+    "lazy_dp_thompson",
+    "ldp_ucb",
+    "thompson_sampling",
+    "ucb1",
+}
+
+each_policy = for_each("name", thrifty(MULTI_ARMED, lambda name: name in DEAR))
+
 # --- the engine ------------------------------------------------------------------------------------------------------
 
 
@@ -79,8 +95,8 @@ def check_as_the_engine(name: str, delay: int, make: Any = Driver) -> None:
             told(study, (cohort, n, total))
 
 
-@pytest.mark.parametrize("name", MULTI_ARMED)
-@pytest.mark.parametrize("delay", thrifty([0, 70], lambda delay: delay == 0))
+@each_policy
+@for_each("delay", thrifty([0, 70], lambda delay: delay == 0))
 def test_it_decides_as_the_engine_at_equal_releases(name, delay):
     check_as_the_engine(name, delay)
 
@@ -135,7 +151,7 @@ def facts_of_places(study: Driver) -> dict[str, Any]:
     return {**facts(study), "cohorts": cohorts}
 
 
-@pytest.mark.parametrize("name", MULTI_ARMED)
+@each_policy
 def test_a_log_brings_back_the_driver_that_wrote_it(name):
     check_replay(name)
 
@@ -247,7 +263,7 @@ def asked_if_told(name: str, backwards: bool, together: int = 5) -> list[Any]:
     return [entry for entry in study.log if entry[0] == "ask"]
 
 
-@pytest.mark.parametrize("name", MULTI_ARMED)
+@each_policy
 def test_the_order_of_tells_between_two_asks_does_not_matter(name):
     assert asked_if_told(name, True) == asked_if_told(name, False)
 

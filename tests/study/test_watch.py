@@ -106,6 +106,7 @@ class Older(Watch):
 DIFFERENCE = {"above": 1e-9, "against": "a"}
 
 
+@pytest.mark.sparing(2)
 @pytest.mark.parametrize(("harm", "drift"), [({"above": LIMIT}, 0.0), ({"below": LIMIT}, 0.0), (DIFFERENCE, 0.08)])
 @pytest.mark.parametrize("law", [LAW, LOCAL, RESPONSE], ids=["central", "local", "response"])
 def test_false_alarms_are_as_rare_as_the_protocol_says(harm: dict[str, Any], drift: float, law: Law) -> None:

@@ -63,6 +63,7 @@ def check_coverage(law: Law, n: list[int], level: float, by: Bound = bet_bound, 
     return near
 
 
+@pytest.mark.sparing(2)
 @pytest.mark.parametrize("name", LAWS)
 def test_the_mean_is_covered(name: str) -> None:
     near = max(check_coverage(LAWS[name], n, level) for n in ([9], [6, 4]) for level in (0.7, 2.0, 4.0))
@@ -151,7 +152,7 @@ class TestSearch:
         found = by(law, known, n, level, 1.0)
         assert found >= max(open_to_doubt, default=0.0), f"{open_to_doubt[-1]} is not refuted, and the bound is {found}"
 
-    @pytest.mark.parametrize(("scale", "n", "r"), NOT_MONOTONE)
+    @for_each(("scale", "n", "r"), NOT_MONOTONE)
     def test_it_misses_nothing(self, scale: float, n: list[int], r: list[float]) -> None:
         law, known = Law(LAPLACE, scale=scale, grid=1, per_release=1), Releases(np.array(r), np.array(n), len(n))
         refuted = [refutes(law, known, sum(n), self.LEVEL, float(q)) for q in self.MEANS]
@@ -172,6 +173,7 @@ class TestSearch:
         with pytest.raises(AssertionError, match="is not refuted"):
             self.check(law, known, self.LEVEL, by=bisected)
 
+    @pytest.mark.sparing(1)
     @pytest.mark.parametrize("name", ["laplace", "gaussian", "coins"])
     def test_it_misses_nothing_whatever_was_released(self, name: str) -> None:
         rng = np.random.Generator(np.random.PCG64(3))

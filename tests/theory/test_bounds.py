@@ -137,7 +137,7 @@ def test_the_lower_bound_is_asymptotic() -> None:
     assert run.regret[:, -1].mean() < 0.8 * mb.theory.lower_bound("no_privacy", named_means("C2"), 200_000)
 
 
-@pytest.mark.parametrize("epsilon", [math.inf, 0.02])
+@for_each("epsilon", [math.inf, 0.02])
 def test_no_policy_is_below_the_minimax_bound_on_both_of_two_instances(epsilon) -> None:
     """For every t; the worst of many gaps is at least as bad as the two instances of the bound."""
     channel = mb.channels.Raw() if epsilon == math.inf else mb.channels.Central(epsilon)
@@ -204,6 +204,7 @@ GUARANTEES = [
 ]
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(("name", "policy", "parameters", "channel", "epsilon"), GUARANTEES, ids=lambda v: str(v)[:9])
 def test_policies_keep_their_guarantees(name, policy, parameters, channel, epsilon) -> None:
     """By far: the constants of proofs are large."""

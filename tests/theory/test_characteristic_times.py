@@ -123,7 +123,7 @@ def brute(d, means, beta=None):
     return -1 / minimize_scalar(lambda w: -value(w), bounds=(0.02, 0.98), method="bounded").fun
 
 
-@pytest.mark.parametrize(("setting", "d"), DIVERGENCES, ids=[str(setting) for setting, _ in DIVERGENCES])
+@for_each(("setting", "d"), DIVERGENCES, ids=[str(setting) for setting, _ in DIVERGENCES])
 def test_times_of_three_arms_are_those_of_brute_force(setting, d) -> None:
     for means in ((0.8, 0.6, 0.3), (1.0, 0.9, 0.0)):
         assert characteristic_time(means, **setting) == pytest.approx(brute(d, means), rel=1e-5)
@@ -164,6 +164,7 @@ def test_two_arms_to_ten_digits(means, epsilon) -> None:
     assert characteristic_time(means, epsilon=epsilon) == pytest.approx(exact, rel=1e-10)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(
     "epsilon", thrifty([None, 1e-6, 0.01, 0.3, 5.0, 1e3], lambda epsilon: epsilon in (1e-6, 0.01, 5.0))
 )

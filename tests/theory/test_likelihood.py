@@ -42,10 +42,8 @@ def check_differences(law: Law, n: int, r: float, kernel=of_release) -> None:
     np.testing.assert_allclose(mine - mine[3], theirs - theirs[3], rtol=1e-11, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", LAWS)
-@pytest.mark.parametrize(
-    ("n", "r"), [(1, 1), (5, 7), (30, 12), (30, -9), pytest.param(200, 150, marks=pytest.mark.slow), (60, 66)]
-)
+@for_each("name", LAWS)
+@for_each(("n", "r"), [(1, 1), (5, 7), (30, 12), (30, -9), pytest.param(200, 150, marks=pytest.mark.slow), (60, 66)])
 def test_it_is_what_is_written_out(name, n, r):
     check_differences(LAWS[name], n, float(r))
 
@@ -97,7 +95,7 @@ def test_bits_without_noise_and_randomized_ones():
     assert log_likelihood(Law(NO_NOISE), Releases(total, n, 2), 0.0)[0] == -math.inf
 
 
-@pytest.mark.parametrize("name", LAWS)
+@for_each("name", LAWS)
 def test_the_likeliest_mean_is_near_the_top(name):
     """Twenty values half a standard error apart: none is likelier by more than what a twentieth of one costs."""
     law, known = LAWS[name], Releases(np.array([33.0, 158.0, 95.0]), np.array([50, 200, 120]), 3)

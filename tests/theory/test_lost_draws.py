@@ -126,6 +126,7 @@ def check_fair(law: Law, assumed: Law, n: int = 8) -> None:
 SLOW = ("two draws of laplace", "laplace, most may be lost", "coins")
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in LAWS])
 def test_bets_are_fair_whatever_is_lost(name):
     check_fair(LAWS[name], LAWS[name])

@@ -225,7 +225,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("policy", "delay"), CASES)
+@for_each(("policy", "delay"), CASES)
 def test_releases_are_told_when_their_last_reward_is_there(policy, delay) -> None:
     found = hear(policy, delay, 1000)
     check_times(found, 1000)
@@ -462,6 +462,7 @@ def test_tables_and_summaries_hold_the_delay(tmp_path) -> None:
     assert "delay" not in mb.simulate(mb.policies.UCB1(), RAW, INSTANCE, 10).to_frame().columns
 
 
+@pytest.mark.sparing(14)
 @pytest.mark.parametrize("delay", [pytest.param(Constant(100), marks=pytest.mark.slow), Geometric(mean=50)], ids=str)
 @pytest.mark.parametrize("name", of_goal("regret"))
 def test_every_policy_keeps_the_times(name, delay) -> None:

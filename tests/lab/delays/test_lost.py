@@ -53,6 +53,7 @@ def check_bits(default: float, single: bool, wrong=()) -> None:
     same_distribution(earned.astype(int), binom(7, 0.7).pmf)
 
 
+@pytest.mark.sparing(3)
 @pytest.mark.parametrize("single", [False, True])
 @pytest.mark.parametrize("default", [0, 0.4, 1])
 def test_a_lost_reward_is_told_as_the_default(default, single) -> None:
@@ -68,13 +69,13 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "single"), WRONG)
+@for_each(("old", "new", "single"), WRONG)
 def test_other_sums_are_rejected(old, new, single) -> None:
     with pytest.raises(AssertionError, match=r"another distribution|probability 0"):
         check_bits(1, single, (old, new))
 
 
-@pytest.mark.parametrize("g", [0, 5])
+@for_each("g", [0, 5])
 def test_many_rewards_are_lost_as_single_ones_are(g) -> None:
     delay = Lost(Constant(0), 0.2, 5, default=0.37)
     many, single = (told(BETA, delay, 6, g, single)[0] for single in (False, True))
@@ -113,7 +114,7 @@ def learned(policy, delay):
     return sum(n for _, n, _ in found.released), found
 
 
-@pytest.mark.parametrize("policy", [mb.policies.NoiseAwareKLUCB(), mb.policies.SuccessiveElimination()], ids=repr)
+@for_each("policy", [mb.policies.NoiseAwareKLUCB(), mb.policies.SuccessiveElimination()], ids=repr)
 def test_a_study_learns_though_rewards_are_lost(policy) -> None:
     """Nearly as much as where all come; without a deadline it learns next to nothing, which is the control."""
     whole, _ = learned(policy, Constant(100))

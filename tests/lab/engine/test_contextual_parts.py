@@ -55,7 +55,7 @@ IDENTIFY = FILE.replace("horizon = 100", 'goal = "identify"\ndelta = 0.1\nmax_pu
 WITHOUT = "it must be one of arms without contexts, such as Bernoulli"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "said"),
     [
         (FILE.replace('policy = "lin_ucb"\n', "") + 'theory = "central"', f"instance is LinearContexts.*: {WITHOUT}"),

@@ -187,6 +187,7 @@ def test_a_policy_is_told_releases_and_nothing_else() -> None:
     assert run.releases[0] == len(expected) == 10
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("lost", [0, 1, 2])
 def test_a_sum_is_read_as_that_of_the_whole_cohort(lost) -> None:
     """Its modulus is that of the users who were asked, however many are lost."""
@@ -356,6 +357,7 @@ def fitting(goal: str) -> list[str]:
     return [name for name in policies if policies[name].goal == goal and not policies[name]().needs(law)]
 
 
+@pytest.mark.sparing(5)
 @pytest.mark.parametrize(
     "name", [name for goal in ("regret", "identify", "select", "answer") for name in fitting(goal)]
 )
@@ -390,6 +392,7 @@ def test_every_protocol_carries_a_channel() -> None:
     assert ("distributed", "secagg") in PROTOCOLS
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(("channel", "backend"), thrifty(PROTOCOLS, lambda both: both == ("distributed", "secagg")))
 def test_every_channel_runs_over_every_protocol_that_it_takes(channel, backend) -> None:
     n, kind = 44, channels[channel]

@@ -119,7 +119,7 @@ def changed_engine(module_function, old, new):
 LEVEL = "rewards - (now.best - best)", "rewards"  # as if the policy had earned what drift brings
 
 
-@pytest.mark.parametrize("world", [UP, CHANGE], ids=["drifting", "changing"])
+@for_each("world", [UP, CHANGE], ids=["drifting", "changing"])
 def test_realised_regret_has_the_mean_of_regret(world) -> None:
     mean_is(realised(TURNS, world), 0)
     with pytest.raises(AssertionError, match="the mean is"):
@@ -129,6 +129,7 @@ def test_realised_regret_has_the_mean_of_regret(world) -> None:
 DECK = Scripted((Decision(0, 40, 2), Decision(1, 20, 2), Decision(2, 10, 1)))
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("world", [UP, CHANGE], ids=["drifting", "changing"])
 def test_decks_are_accounted_for_in_the_same_way(world, monkeypatch) -> None:
     mean_is(realised(DECK, world), 0)

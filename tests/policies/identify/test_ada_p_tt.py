@@ -75,6 +75,7 @@ def test_linear_costs_begin_at_three_epsilon():
     assert linear_from(gaussian) == pytest.approx(0.6 / math.sqrt(2))
 
 
+@pytest.mark.sparing(4)
 @pytest.mark.parametrize("fraction", thrifty([0.0, 0.5], lambda fraction: fraction == 0))
 @pytest.mark.parametrize("kind", ["AdaPTT", "AdaPTTStar"])
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_closed_threshold_is_that_of_the_plain_program(epsilon):
         assert closed_threshold(laplace(epsilon), k, 2 ** (k - 1), part(k)) == pytest.approx(paper.c(0), rel=1e-9)
 
 
-@pytest.mark.parametrize("channel", thrifty(CHANNELS, lambda channel: channel is CHANNELS[-1]), ids=repr)
+@for_each("channel", thrifty(CHANNELS, lambda channel: channel is CHANNELS[-1]), ids=repr)
 def test_proved_threshold_is_the_least_that_markov_gives(channel):
     law = channel.law()
     for k in (1, 4, 9, 17):
@@ -141,6 +141,7 @@ def test_a_threshold_that_is_too_low_is_rejected():
         at_most(deviations(CHANNELS[0], 9, math.log(100), 0.5), 100_000, 0.01)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("fraction", thrifty([0.0, 0.5], lambda fraction: fraction == 0))
 @pytest.mark.parametrize(("means", "epsilon"), [((0.9, 0.1), 2.0), ((0.1, 0.5, 1.0, 0.1), 1.0), ((0.9, 0.1, 0.2), 0.5)])
 def test_pulls_are_those_of_the_paper(means, epsilon, fraction):

@@ -68,7 +68,7 @@ def check_ties(challenger, state, how) -> None:
     same_distribution(found, lambda v: np.isin(v, OTHERS) / len(OTHERS))
 
 
-@pytest.mark.parametrize(("home", "state", "how"), CASES, ids=range(len(CASES)))
+@for_each(("home", "state", "how"), CASES, ids=range(len(CASES)))
 def test_equal_challengers_are_chosen_alike(home: ModuleType, state, how):
     check_ties(home.challenger, state, how)
 

@@ -69,6 +69,7 @@ def check_replays(policy, plain, how, law, means) -> None:
         assert law.kind != NO_NOISE or means is THREE or stopped < 500, "an easy search takes long"
 
 
+@pytest.mark.sparing(6)
 @pytest.mark.parametrize(("policy", "plain", "how", "law", "means"), CASES, ids=range(len(CASES)))
 def test_decisions_are_those_of_a_plain_program(policy, plain, how, law, means):
     check_replays(policy, plain, how, law, means)
@@ -138,7 +139,7 @@ def second(policy) -> np.ndarray:
     return np.array(found)
 
 
-@pytest.mark.parametrize("policy", [P.TTUCB(), P.EBTCI(), P.TrackAndStop()], ids=str)
+@for_each("policy", [P.TTUCB(), P.EBTCI(), P.TrackAndStop()], ids=str)
 def test_equal_arms_are_served_alike(policy):
     same_distribution(second(policy), lambda v: ((v >= 0) & (v < 3)) / 3)
 

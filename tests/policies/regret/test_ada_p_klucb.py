@@ -40,7 +40,7 @@ def check_decisions(found: Trail, epsilon: float, beta: float = 3.1) -> None:
         assert (at.n, at.close) == (at.whole[at.arm][0], 1)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1, 10])
+@for_each("epsilon", [0.1, 1, 10])
 def test_decisions_are_those_of_the_paper(epsilon):
     for seed in range(5):
         check_decisions(interpreted(AdaPKLUCB(), Central(epsilon=epsilon), mb.Bernoulli(C2), 20_000, seed), epsilon)
@@ -67,7 +67,7 @@ def test_the_horizon_only_cuts():
     check_prefix(AdaPKLUCB(), Central(epsilon=1))
 
 
-@pytest.mark.parametrize(("epsilon", "number"), [(500, 582), (1, 1166), (0.5, 1723), (0.25, 2583), (0.1, 4655)])
+@for_each(("epsilon", "number"), [(500, 582), (1, 1166), (0.5, 1723), (0.25, 2583), (0.1, 4655)])
 def test_regret_is_that_of_the_table(epsilon, number):
     check_number(regrets(AdaPKLUCB(), Central(epsilon=epsilon), C2, 1e5, 300), number)
 

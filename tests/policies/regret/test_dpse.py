@@ -62,7 +62,7 @@ def test_epochs_as_they_are_played():
     assert [n for arm, n, _ in found.released if arm == 0] == [epoch(CENTRAL.law(), 2, e, 0.01) for e in (1, 2)]
 
 
-@pytest.mark.parametrize("channel", [mb.channels.Raw(), mb.channels.Central(epsilon=0.1)], ids=["raw", "central"])
+@for_each("channel", [mb.channels.Raw(), mb.channels.Central(epsilon=0.1)], ids=["raw", "central"])
 def test_an_arm_as_good_as_the_best_leaves_with_probability_p(channel):
     at_most(drops(DPSE(failure=0.1), channel, 3, 200_000, runs=1000), 1000, 0.1)
 
@@ -78,7 +78,7 @@ def test_a_radius_that_is_too_small_is_rejected():
         at_most(drops(Hasty(failure=0.1), mb.channels.Central(epsilon=0.1), 3, 200_000, runs=300), 300, 0.1)
 
 
-@pytest.mark.parametrize("unfinished", ["skip", "start"])
+@for_each("unfinished", ["skip", "start"])
 def test_an_epoch_that_cannot_finish_is_never_released(unfinished):
     first, second = (epoch(CENTRAL.law(), 2, e, 0.01) for e in (1, 2))
     policy = DPSE(failure=0.01, unfinished=unfinished)

@@ -185,7 +185,7 @@ def exposed(decisions, k: int, inflation: float, initial: int) -> float:
     return math.sqrt(max(square for _, square in rewards))
 
 
-@pytest.mark.parametrize(("inflation", "initial"), [(1, 0), (5, 0), (2, 7)])
+@for_each(("inflation", "initial"), [(1, 0), (5, 0), (2, 7)])
 def test_mu_is_that_of_the_reward_exposed_most(inflation, initial):
     policy, where = GaussianThompson(inflation=inflation, initial=initial), (RAW, mb.Bernoulli([0.3, 0.5, 0.6]), 300)
     found = mb.simulate(policy, *where, seed=3).findings
