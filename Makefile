@@ -25,8 +25,11 @@ $(READY): pyproject.toml constraints.txt
 # kept for the next process, of which the tests start many
 PYTEST := env -u CI -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -q -n auto
 
+# a folder or a file of tests, as in `make test T=tests/store`; else all of them
+T ?=
+
 test: setup
-	@$(PYTEST) -m "not slow"
+	@$(PYTEST) -m "not slow" $(T)
 
 # the page is tested in a browser, a client in JavaScript, and the service behind a proxy, which installing it must not
 # start; they are installed only here, and only if they are missing
@@ -35,7 +38,7 @@ slow: setup
 	@command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium > /dev/null; }
 	@PATH="$$PATH:/usr/sbin" command -v nginx > /dev/null || { apt-get update -qq \
 	  && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends nginx-light > /dev/null; }
-	@$(PYTEST) -m slow
+	@$(PYTEST) -m slow $(T)
 
 check: setup
 	@$(BIN)/ruff format --check .

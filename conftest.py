@@ -11,9 +11,12 @@ import pytest
 
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store import studies
+from tests.budget import say_what_is_above, take_unit, used
 from tests.quick import QUICK
 from tests.same_examples import pin_examples
-from tests.thrift import left_to_slow
+from tests.thrift import leave_to_slow
+
+BEGUN = pytest.StashKey[float]()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -28,10 +31,35 @@ def pytest_collection() -> Iterator[None]:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Before those that the command line leaves out are left out."""
-    left_to_slow(config, items)
+    leave_to_slow(items)
     pin_examples()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """What a test costs is counted from here."""
+    item.stash[BEGUN] = used()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[object]:
+    """The last report of a test says what it has cost."""
+    report = yield
+    if call.when == "teardown":
+        report.user_properties.append(("cpu", used() - item.stash[BEGUN]))
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """After `make test`: which folders are above their budgets."""
+    if terminalreporter.config.option.markexpr == "not slow":
+        said = [report for reports in terminalreporter.stats.values() for report in reports]
+        costs = [(report.nodeid, dict(report.user_properties)) for report in said if hasattr(report, "user_properties")]
+        known = [(test, properties["cpu"]) for test, properties in costs if "cpu" in properties]
+        for line in say_what_is_above(known, take_unit()):
+            terminalreporter.write_line(line)
 
 
 def repeat_bits(patch: pytest.MonkeyPatch, whose: str) -> None:

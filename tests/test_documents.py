@@ -14,6 +14,7 @@ import pytest
 import maskedbandit
 import maskedbandit.policies.regret as regret
 from maskedbandit.rooms import Room
+from tests.for_each import for_each
 from tests.thrift import thrifty
 
 ROOT = Path(__file__).parent.parent
@@ -223,7 +224,7 @@ def dead(document: str, folder: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=named)
+@for_each("path", DOCUMENTS, ids=named)
 def test_links_lead_somewhere(path: Path) -> None:
     assert dead(path.read_text(), path.parent) == []
 

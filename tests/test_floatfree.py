@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from tests.floatfree import offences
+from tests.for_each import for_each
 
 SOURCE = Path(__file__).parent.parent / "src" / "maskedbandit"
 ROOMS = ("secagg", "shuffle")
 FILES = [path for room in ROOMS for path in sorted((SOURCE / room).rglob("*.py"))]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+@for_each("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_protocols_are_free_of_floats_and_seeds(path: Path) -> None:
     assert offences(path.read_text(encoding="utf-8")) == []
 

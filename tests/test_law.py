@@ -45,6 +45,7 @@ from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.noise import Noise
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.theory.noise_pmf import log_pmf
+from tests.for_each import for_each
 
 NOISES = {LAPLACE: DiscreteLaplace, SKELLAM: Skellam, GAUSSIAN: DiscreteGaussian}
 X = [0.1, 0.7, 1.0, 3.0, 10.0, 20.0, 50.0]
@@ -99,7 +100,7 @@ def everything(law, m, n, x, lam, z, out):
     out[3], out[4], out[5] = log_mgf(law, n, lam), radius(law, m, n, x), log_pmf(law, n, z)
 
 
-@pytest.mark.parametrize("law", list(laws()), ids=lambda law: "-".join(f"{part:g}" for part in law))
+@for_each("law", list(laws()), ids=lambda law: "-".join(f"{part:g}" for part in law))
 def test_compiled_kernels_give_the_same_numbers(law):
     go = compiled(
         everything, steps=steps, draws=draws, calibration=calibration, log_mgf=log_mgf, radius=radius, log_pmf=log_pmf
@@ -175,9 +176,9 @@ class TestDraws:
 
 @pytest.mark.parametrize("kind", NOISES)
 class TestRadius:
-    @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(2), Fraction(12)])
-    @pytest.mark.parametrize("grid", [1, 4])
-    @pytest.mark.parametrize(
+    @for_each("scale", [Fraction(1, 3), Fraction(2), Fraction(12)])
+    @for_each("grid", [1, 4])
+    @for_each(
         ("counts", "m", "n"),
         [
             ({"per_release": 1.0}, 1, 500),
@@ -253,8 +254,8 @@ class TestKinds:
             with pytest.raises(InvalidValue, match=r"kind is .*SUB_GAMMA"):
                 make()
 
-    @pytest.mark.parametrize("name", ["scale", "grid", "root", "per_release", "per_pull", "spare", "honest", "flip"])
-    @pytest.mark.parametrize("value", [math.nan, math.inf, -1.0])
+    @for_each("name", ["scale", "grid", "root", "per_release", "per_pull", "spare", "honest", "flip"])
+    @for_each("value", [math.nan, math.inf, -1.0])
     def test_a_law_with_numbers_that_no_noise_has_cannot_be_made(self, name, value):
         """They compile: releases would carry no noise, or none of this law, at the loss that the channel states."""
         with pytest.raises(InvalidValue, match=name):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2, chisquare, geom, multinomial, norm, poisson
 
+from tests.for_each import for_each
 from tests.statistics import (
     ALPHA,
     at_most,
@@ -78,8 +79,8 @@ class TestSameLaw:
         with pytest.raises(AssertionError, match="too few"):
             same_distribution(np.zeros(N, dtype=int), poisson(1e-6).pmf)
 
-    @pytest.mark.parametrize("p", [0.5, 0.1, 1e-3])
-    @pytest.mark.parametrize("size", [1, 7, 100, 5000])
+    @for_each("p", [0.5, 0.1, 1e-3])
+    @for_each("size", [1, 7, 100, 5000])
     def test_entropy_bound_holds_exactly_for_two_cells(self, size, p):
         count = np.arange(size + 1)
         self.entropy_bound_holds(np.stack([count, size - count]), np.array([p, 1 - p]), binom.pmf(count, size, p))

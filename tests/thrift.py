@@ -1,18 +1,14 @@
 """What `make test` leaves to `make slow`: of a claim on many values those whose tests cost most, never all of them.
 
-Where a rule says which values are dear, tests give it to `thrifty`. `dear.txt` names others one by one: those that
-took more than an eighth of a second, of tests that have cheaper values.
+Where a rule says which values are dear, tests give it to `thrifty`. Of a claim that costs much whatever the values are,
+marked `sparing(n)`, `make test` looks at n of its values, evenly spread among all.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-NAMED = frozenset(Path(__file__).with_name("dear.txt").read_text().splitlines())
-COLLECTED = pytest.StashKey[list[str]]()
 
 
 def thrifty(values: Iterable[Any], dear: Callable[[Any], bool]) -> list[Any]:
@@ -25,26 +21,21 @@ def thrifty(values: Iterable[Any], dear: Callable[[Any], bool]) -> list[Any]:
     ]
 
 
-def left_to_slow(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the collected tests that `dear.txt` names, and keep which were not marked before."""
-    config.stash[COLLECTED] = [item.nodeid for item in items if item.get_closest_marker("slow") is None]
+def spread_evenly(count: int, among: int) -> set[int]:
+    """So many of the numbers below another, or all of them; 0 is one of them."""
+    assert count > 0, "`make test` looks at one at least"
+    return {place * among // count for place in range(count)} if count < among else set(range(among))
+
+
+def leave_to_slow(items: Iterable[pytest.Item]) -> None:
+    """Mark the tests that `make test` leaves out of the claims that are marked `sparing`."""
+    claims = defaultdict[str, list[pytest.Item]](list)
     for item in items:
-        if item.nodeid in NAMED:
-            item.add_marker(pytest.mark.slow)
-
-
-def claim(name: str) -> str:
-    """A test without its parameters."""
-    return name.partition("[")[0]
-
-
-def forgotten(named: Iterable[str], collected: Iterable[str]) -> list[str]:
-    """Names of tests that are not there, or leave nothing of their claim; of claims of which anything was collected."""
-    values, found = defaultdict[str, set[str]](set), []
-    for name in collected:
-        values[claim(name)].add(name)
-    left = {name: each - set(named) for name, each in values.items()}
-    for name in named:
-        if claim(name) in values and (name not in values[claim(name)] or not left[claim(name)]):
-            found.append(name)
-    return sorted(found)
+        if item.get_closest_marker("sparing") and not item.get_closest_marker("slow"):
+            claims[item.nodeid.partition("[")[0]].append(item)
+    for values in claims.values():
+        (count,) = values[0].get_closest_marker("sparing").args
+        kept = spread_evenly(count, len(values))
+        for place, item in enumerate(values):
+            if place not in kept:
+                item.add_marker(pytest.mark.slow)

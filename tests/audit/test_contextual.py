@@ -55,6 +55,7 @@ from tests.audit.contextual_twins import (
     keep_sums,
     release_unfinished,
 )
+from tests.for_each import for_each
 from tests.thrift import thrifty
 
 COHORTS: dict[str, Any] = {"first": 3, "growth": 0.5}
@@ -84,9 +85,9 @@ DELAYS = {"at once": AT_ONCE, "constant": Constant(3), "geometric": Geometric(2)
 
 PUBLIC = {"ada_c_oful": AdaCOFUL(growth=0.5), "ada_c_gope": AdaCGOPE(failure=0.9)}
 
-each_policy = pytest.mark.parametrize("policy", POLICIES.values(), ids=list(POLICIES))
-each_channel = pytest.mark.parametrize("channel", CHANNELS.values(), ids=list(CHANNELS))
-each_delay = pytest.mark.parametrize("delay", DELAYS.values(), ids=list(DELAYS))
+each_policy = for_each("policy", POLICIES.values(), ids=list(POLICIES))
+each_channel = for_each("channel", CHANNELS.values(), ids=list(CHANNELS))
+each_delay = for_each("delay", DELAYS.values(), ids=list(DELAYS))
 
 
 @each_policy
@@ -122,6 +123,7 @@ def test_without_noise_it_costs_everything(policy):
         check_neighbours(policy, Raw(), guests, neighbours(policy, guests, rng, 8), AT_ONCE)
 
 
+@pytest.mark.sparing(3)
 @pytest.mark.parametrize(
     ("policy", "channel"),
     [
@@ -138,7 +140,7 @@ def test_a_reward_costs_what_is_stated_where_contexts_are_public(policy, channel
     check(policy, channel, delay)
 
 
-@pytest.mark.parametrize("policy", [RandomChoice(), FixedWeights([[1.0, 0.0]] * ARMS)], ids=["random", "fixed"])
+@for_each("policy", [RandomChoice(), FixedWeights([[1.0, 0.0]] * ARMS)], ids=["random", "fixed"])
 def test_who_costs_nothing_is_told_nothing(policy):
     heard = listen(policy, CENTRAL, log_for(policy, generator(7)), generator(1))
     assert heard.sent == heard.closed == []
@@ -168,14 +170,14 @@ def cost_of(policy: Any, channel: Channel, guests: Guests, others: Any) -> float
     return cost(apart, widths, guided.play.channel) / stated(channel)
 
 
-@pytest.mark.parametrize("name", [name for name, each in CHANNELS.items() if each.law().kind == LAPLACE])
-@pytest.mark.parametrize("products", ["1", "0.25"])
+@for_each("name", [name for name, each in CHANNELS.items() if each.law().kind == LAPLACE])
+@for_each("products", ["1", "0.25"])
 def test_two_arms_cost_the_pure_loss_exactly(name, products):
     found = cost_of(LinUCB(first=3, growth=0, products=products), CHANNELS[name], *pair(HALF, HALF, arm=1))
     assert 1 - 1e-6 < found <= 1 + 1e-9
 
 
-@pytest.mark.parametrize("name", ["central, gaussian", "kary, gaussian"])
+@for_each("name", ["central, gaussian", "kary, gaussian"])
 def test_two_contexts_at_120_degrees_cost_nearly_the_concentrated_loss(name):
     found = cost_of(LinUCB(first=3, growth=0), CHANNELS[name], *pair(*AT_120_DEGREES, arm=0))
     assert 0.98 < found <= 1
@@ -224,7 +226,7 @@ TWINS = {
 
 
 @each_delay
-@pytest.mark.parametrize("wrong", TWINS)
+@for_each("wrong", TWINS)
 def test_broken_loops_are_rejected(wrong, delay):
     twin, why = TWINS[wrong]
     check(POLICY, CENTRAL, delay)
@@ -245,7 +247,7 @@ def test_contexts_that_are_not_clipped_are_rejected(policy):
             check_neighbours(policy, CENTRAL, guests, others, AT_ONCE)
 
 
-@pytest.mark.parametrize("noise", [mb.noises.DiscreteLaplace(), DiscreteGaussian()], ids=["laplace", "gaussian"])
+@for_each("noise", [mb.noises.DiscreteLaplace(), DiscreteGaussian()], ids=["laplace", "gaussian"])
 def test_too_little_noise_costs_more_than_is_stated(noise):
     plain, quarter = LinUCB(first=3, growth=0), ForgetsProducts(first=3, growth=0, products="0.25")
     worst = pair(HALF, HALF, arm=1)

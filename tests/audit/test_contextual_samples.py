@@ -112,6 +112,7 @@ SHOWN = {
 }
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("broken", SHOWN)
 def test_samples_of_mutants_show_more(broken):
     with pytest.raises(AssertionError, match="the releases show"):

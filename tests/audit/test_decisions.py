@@ -100,6 +100,7 @@ CHANNELS = {
 }
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("name", thrifty(CHANNELS, lambda name: name in ("distributed", "central, skellam")))
 def test_decisions_show_no_more_than_the_loss(name):
     channel = CHANNELS[name]

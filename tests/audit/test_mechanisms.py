@@ -22,6 +22,7 @@ from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.reports.audit.bounds import excess, largest_ratio, needed_epsilon
 from maskedbandit.reports.audit.exact import neighbours, noise_sums, released, released_bit, repeated
+from tests.for_each import for_each
 from tests.statistics import same_distribution, seeded
 
 DELTA = 1e-5
@@ -43,35 +44,36 @@ def check_curve(pair: tuple[np.ndarray, np.ndarray], loss: Loss, slack: float = 
     assert said <= slack * needed, f"needs ε = {needed} only, and says {said}"
 
 
-@pytest.mark.parametrize("grid", [1, 3, FINE], ids=["one step", "three steps", "fine"])
-@pytest.mark.parametrize("epsilon", ["0.1", "0.5", "2"])
+@for_each("grid", [1, 3, FINE], ids=["one step", "three steps", "fine"])
+@for_each("epsilon", ["0.1", "0.5", "2"])
 def test_pure_losses_are_exact(epsilon, grid):
     for channel, n in ((Central(epsilon, grid=grid), 5), (Local(epsilon, grid=grid), 5)):
         check_pure(released(channel, n), channel.loss(n))
     check_pure(released_bit(Response(epsilon)), Response(epsilon).loss(5))
 
 
-@pytest.mark.parametrize(("n", "honest"), [(1, 1), (4, 1), (5, "0.8"), (6, "0.34")])
-@pytest.mark.parametrize("epsilon", ["0.1", "1"])
+@for_each(("n", "honest"), [(1, 1), (4, 1), (5, "0.8"), (6, "0.34")])
+@for_each("epsilon", ["0.1", "1"])
 def test_pure_losses_are_exact_with_the_fewest_honest_survivors(epsilon, n, honest):
     channel = Distributed(epsilon, honest=honest)
     check_pure(released(channel, n), channel.loss(n))
 
 
-@pytest.mark.parametrize("noise", GAUSSIANS, ids=["skellam", "gaussian"])
-@pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1"])
+@for_each("noise", GAUSSIANS, ids=["skellam", "gaussian"])
+@for_each("epsilon", ["0.1", "0.5", "1"])
 def test_other_losses_are_enough(epsilon, noise):
     for channel in (Central(epsilon, noise), Local(epsilon, noise, FINE), Central(epsilon, noise, 3)):
         check_curve(released(channel, 5), channel.loss(5))
 
 
-@pytest.mark.parametrize("noise", GAUSSIANS, ids=["skellam", "gaussian"])
-@pytest.mark.parametrize(("n", "honest"), [(4, 1), (6, "0.34")])
+@for_each("noise", GAUSSIANS, ids=["skellam", "gaussian"])
+@for_each(("n", "honest"), [(4, 1), (6, "0.34")])
 def test_other_losses_are_enough_with_the_fewest_honest_survivors(n, honest, noise):
     channel = Distributed("0.2", noise, honest=honest)
     check_curve(released(channel, n), channel.loss(n))
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("noise", [DiscreteLaplace(), *GAUSSIANS], ids=["laplace", "skellam", "gaussian"])
 def test_the_distribution_that_is_audited_is_that_of_the_devices(noise):
     """Honest survivors alone, through `randomize` and `analyze`."""
@@ -110,8 +112,8 @@ MUTANTS = {
 }
 
 
-@pytest.mark.parametrize("broken", MUTANTS)
-@pytest.mark.parametrize("noise", [DiscreteLaplace(), *GAUSSIANS], ids=["laplace", "skellam", "gaussian"])
+@for_each("broken", MUTANTS)
+@for_each("noise", [DiscreteLaplace(), *GAUSSIANS], ids=["laplace", "skellam", "gaussian"])
 def test_broken_mechanisms_cost_more_than_they_claim(broken, noise):
     pair, channel = MUTANTS[broken](noise)
     with pytest.raises(AssertionError, match=r"needs ε = (\S+), and says"):

@@ -22,6 +22,7 @@ from maskedbandit.privacy.statistics import capped
 from maskedbandit.reports.audit.bounds import largest_ratio
 from maskedbandit.reports.audit.exact import noise_sums
 from maskedbandit.study.reward import Reward
+from tests.for_each import for_each
 from tests.statistics import seeded
 
 CAP, FAR = 3, 400
@@ -60,14 +61,12 @@ CHANNELS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "channel", CHANNELS, ids=lambda each: f"{type(each).__name__} {each.epsilon} {each.grid.fixed}"
-)
+@for_each("channel", CHANNELS, ids=lambda each: f"{type(each).__name__} {each.epsilon} {each.grid.fixed}")
 def test_all_rewards_of_a_person_cost_what_one_costs(channel: NoisyChannel) -> None:
     check_person(channel.carrying(capped(CAP)), Reward(rule="sum", cap=CAP).of)
 
 
-@pytest.mark.parametrize("reports", PEOPLE)
+@for_each("reports", PEOPLE)
 def test_a_device_with_several_rewards_sends_what_one_with_their_capped_sum_sends(reports: list[float]) -> None:
     x, channel, bits = Reward(rule="sum", cap=CAP).of(reports), Response(1).carrying(capped(CAP)), seeded(3)
     assert x == pytest.approx(min(sum(reports), CAP) / CAP)

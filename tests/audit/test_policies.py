@@ -17,21 +17,19 @@ from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.policies.policy import Policy
 from maskedbandit.reports.audit.runs import Play, Twin, break_nothing, count_twice, keep_sums, play
 from tests.audit.twins import deal_again, draw_twice, earn_twice, keep_rewards, release_unfinished
+from tests.for_each import for_each
 from tests.golden import MULTI_ARMED, channel_for
+from tests.thrift import thrifty
 
 USERS, ARMS = 250, 3
 OTHERS = tuple(tuple(float((7 * t + 3 * arm) % 5 < 2) for arm in range(ARMS)) for t in range(USERS))
 
 
-@pytest.fixture(params=MULTI_ARMED)
-def policy(request):
-    return mb.policies.room[request.param]()
+# Those that learn from every single user: their tests take longest.
+DEAR = {"dp_thompson", "dpucb", "gaussian_thompson", "klucb", "ldp_ucb", "thompson_sampling", "ucb1"}
 
-
-@pytest.fixture(params=[0, 9])
-def late(request):
-    """Users who come before a closed cohort is released, so that several are in flight."""
-    return mb.delays.Constant(request.param)
+each_policy = for_each("name", thrifty(MULTI_ARMED, lambda name: name in DEAR))
+each_delay = for_each("late", [0, 9])  # users who come before a closed cohort is released: so several are in flight
 
 
 def run(
@@ -92,16 +90,22 @@ def check_unfinished(policy: Policy, twin: Twin = break_nothing, delay: Delay = 
         assert [release[:2] for release in found.sums] == whole, f"not whole cohorts, of {horizon} users"
 
 
-def test_a_reward_enters_one_release(policy, late):
-    check_sensitivity(policy, delay=late)
+@each_policy
+@each_delay
+def test_a_reward_enters_one_release(name, late):
+    check_sensitivity(mb.policies.room[name](), delay=mb.delays.Constant(late))
 
 
-def test_a_release_has_one_draw_of_noise(policy, late):
-    check_draws(policy, delay=late)
+@each_policy
+@each_delay
+def test_a_release_has_one_draw_of_noise(name, late):
+    check_draws(mb.policies.room[name](), delay=mb.delays.Constant(late))
 
 
-def test_an_unfinished_cohort_is_not_released(policy, late):
-    check_unfinished(policy, delay=late)
+@each_policy
+@each_delay
+def test_an_unfinished_cohort_is_not_released(name, late):
+    check_unfinished(mb.policies.room[name](), delay=mb.delays.Constant(late))
 
 
 # --- broken engines ------------------------------------------------------------------------------------------

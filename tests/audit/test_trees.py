@@ -13,6 +13,7 @@ from maskedbandit.privacy.renyi_divergences import ORDERS
 from maskedbandit.reports.audit.trees import WORST, first_user, third_user, tree_part
 from tests.audit.events import worst_ratio
 from tests.channels.test_tree import each_counter
+from tests.for_each import for_each
 
 
 def reward(view, m, world):
@@ -46,6 +47,7 @@ def enumerated(counter, adversary, kind=Tree, scale=Fraction(1)):
     return worst_ratio(channel, adversary, length, far, core), float(channel.loss(1).pure_epsilon)
 
 
+@pytest.mark.sparing(4)
 @pytest.mark.parametrize("adversary", [reward, first_user, third_user])
 @each_counter
 def test_no_view_tells_more_than_epsilon(counter, adversary):
@@ -68,6 +70,7 @@ class ForgetsTheScale(Tree):
     loss_of_one = property(lambda self: Tree(self.epsilon, counter=self.counter, length=self.length).loss_of_one)
 
 
+@pytest.mark.sparing(2)
 @each_counter
 def test_noise_of_another_scale_tells_what_is_stated(counter):
     """A third of the scale for a third of epsilon is the same noise; a mutant states the third alone."""
@@ -88,8 +91,8 @@ class FiveTimesEpsilon(Tree):
         return super().node(levels).stretch(Fraction(1, 5))
 
 
-@pytest.mark.parametrize("broken", [OneLevelTooFew, FiveTimesEpsilon])
-@pytest.mark.parametrize("counter", ["binary", "kary"])
+@for_each("broken", [OneLevelTooFew, FiveTimesEpsilon])
+@for_each("counter", ["binary", "kary"])
 def test_too_little_noise_is_noticed(broken, counter):
     length, far, *_ = CASES[counter]
     arity = 3 if counter == "kary" else None
@@ -148,6 +151,7 @@ def test_gaussian_noise_on_a_coset_costs_what_is_charged():
     assert more > 0
 
 
+@pytest.mark.sparing(1)
 @each_counter
 def test_the_audit_of_a_channel_looks_at_a_small_tree_of_its_kind(counter):
     part, _ = tree_part(Tree(epsilon=Fraction(1, 2), counter=counter))

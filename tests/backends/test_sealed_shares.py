@@ -8,6 +8,7 @@ import pytest
 from maskedbandit.backends.sealed_shares import SealedShares
 from maskedbandit.errors import InvalidValue, TooFew
 from maskedbandit.secagg.server_pair import HASH, SEALED
+from tests.for_each import for_each
 from tests.statistics import at_most, seeded
 
 
@@ -16,6 +17,7 @@ def added(backend, values, noise=lambda: 0, modulus=2**20, seed=1):
 
 
 class TestSum:
+    @pytest.mark.sparing(1)
     @pytest.mark.parametrize("dropout", [0, 0.1, "0.5", 0.6])
     def test_is_that_of_the_survivors(self, dropout):
         values = [2**i for i in range(18)]
@@ -63,7 +65,7 @@ class TestPhases:
         assert max(ups) < 40
 
 
-@pytest.mark.parametrize("dropout", [-0.1, 1, "all", float("nan"), None])
+@for_each("dropout", [-0.1, 1, "all", float("nan"), None])
 def test_dropout_is_a_share(dropout):
     with pytest.raises(InvalidValue, match="dropout"):
         SealedShares(dropout)

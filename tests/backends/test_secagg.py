@@ -21,6 +21,7 @@ from maskedbandit.secagg.client import Client
 from maskedbandit.secagg.messages import KEY_SHARES
 from maskedbandit.secagg.parameters import complete, neighbourhood
 from maskedbandit.secagg.plan import Plan
+from tests.for_each import for_each
 from tests.statistics import at_most, same_distribution, seeded
 from tests.thrift import thrifty
 
@@ -29,7 +30,7 @@ TINY = SecAgg(smallest=1)
 
 
 class TestParameters:
-    @pytest.mark.parametrize(
+    @for_each(
         ("name", "value", "allowed"),
         [
             ("corrupted", 1, "below 1"),
@@ -53,7 +54,7 @@ class TestParameters:
     def test_is_found_by_its_name(self):
         assert room["secagg"] is SecAgg
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("backend", "n", "least", "message"),
         [
             (SecAgg(), 40, 31, "in a cohort of 40 is 31: it must be at least 32: use larger cohorts or two servers"),
@@ -71,9 +72,9 @@ class TestParameters:
         with pytest.raises(InvalidValue, match=message):
             backend.sum([0] * n, 8, least, b"", seeded(1))
 
-    @pytest.mark.parametrize("server", ["honest", "malicious"])
-    @pytest.mark.parametrize("corrupted", [0, "0.05", "0.1"])
-    @pytest.mark.parametrize(("graph", "n"), [("auto", 64), ("auto", 400), ("complete", 200), ("sparse", 400)])
+    @for_each("server", ["honest", "malicious"])
+    @for_each("corrupted", [0, "0.05", "0.1"])
+    @for_each(("graph", "n"), [("auto", 64), ("auto", 400), ("complete", 200), ("sparse", 400)])
     def test_plans_are_those_of_the_calculator(self, server, corrupted, graph, n):
         least, c = n * 8 // 10, int(Fraction(corrupted) * n)
         plan = SecAgg(corrupted, server, graph).plan(n, least, 2**20, b"a", sha256(SEED).digest())
@@ -89,7 +90,7 @@ class TestParameters:
             assert 2 * plan.threshold > plan.neighbours + c
         assert plan.threshold > c or not whole
 
-    @pytest.mark.parametrize("n", [128, 129, 1000, 10_000])
+    @for_each("n", [128, 129, 1000, 10_000])
     def test_a_sparse_graph_under_a_lying_server_must_be_asked_for(self, n):
         """There the number of values in the sum rests on the server; with an honest one nothing does."""
         found = {
@@ -119,7 +120,7 @@ class TestParameters:
 
 
 class TestPlan:
-    @pytest.mark.parametrize(
+    @for_each(
         ("changed", "message"),
         [
             ({"users": (0, 1)}, "number of users is 2"),
@@ -143,7 +144,7 @@ class TestPlan:
         with pytest.raises(InvalidValue, match=message):
             replace(plan, **changed)
 
-    @pytest.mark.parametrize("users", [(5, 70077, 6), (70077, 70077, 70078)])
+    @for_each("users", [(5, 70077, 6), (70077, 70077, 70078)])
     def test_users_are_not_printed(self, users):
         plan = Plan(b"x", (5, 6, 70077), 2, 2, 3, 100, True, sha256(SEED).digest())
         assert "70077" not in repr(plan)
@@ -152,15 +153,15 @@ class TestPlan:
 
 
 class TestSum:
-    @pytest.mark.parametrize("server", ["honest", "malicious"])
-    @pytest.mark.parametrize("graph", ["complete", "sparse"])
-    @pytest.mark.parametrize("n", [3, 20])
+    @for_each("server", ["honest", "malicious"])
+    @for_each("graph", ["complete", "sparse"])
+    @for_each("n", [3, 20])
     def test_is_the_sum(self, server, graph, n):
         backend = SecAgg(server=server, graph=graph, smallest=1)
         found = backend.sum(range(n), 1000, n, b"", seeded(1))
         assert (found.total, list(found.survivors)) == (sum(range(n)) % 1000, list(range(n)))
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("server", "names"),
         [
             ("honest", ["keys", "sealed key shares", "masked values", "key shares"]),
@@ -239,7 +240,7 @@ class Heard(Client):
 
 
 class TestDropout:
-    @pytest.mark.parametrize(("server", "phases"), [("honest", 4), ("malicious", 5)])
+    @for_each(("server", "phases"), [("honest", 4), ("malicious", 5)])
     def test_everybody_who_is_to_be_lost_is_lost(self, server, phases):
         """Before a phase drawn at random; the number of the lost is what it should be, and no phase is left out."""
         leaves = SecAgg(dropout="0.25", server=server).leaves(20_000, seeded(1))

@@ -12,6 +12,7 @@ from maskedbandit.backends.shuffler import Shuffler
 from maskedbandit.errors import Forged, InvalidValue, OutOfTurn, TooFew
 from maskedbandit.shuffle import sealed_messages
 from maskedbandit.shuffle.sealed_messages import SEAL
+from tests.for_each import for_each
 from tests.statistics import seeded
 
 BUNDLES = st.lists(st.lists(st.integers(0, 99), max_size=4), min_size=1, max_size=6)
@@ -133,8 +134,8 @@ class TestAttacks:
 
 
 class TestValues:
-    @pytest.mark.parametrize("name", ["dropout", "corrupted"])
-    @pytest.mark.parametrize("fraction", [-0.1, 1, 2, "x", None, float("nan")])
+    @for_each("name", ["dropout", "corrupted"])
+    @for_each("fraction", [-0.1, 1, 2, "x", None, float("nan")])
     def test_fractions(self, name, fraction):
         with pytest.raises(InvalidValue, match=name):
             Shuffler(**{name: fraction})

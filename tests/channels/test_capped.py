@@ -17,13 +17,14 @@ from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.statistics import REWARD, capped, linear
 from maskedbandit.study.device import Device
 from tests.contracts.channel_rules import RULES, size_from
+from tests.for_each import for_each
 from tests.statistics import seeded
 
 EVERY = [channels.room[name]() for name in channels.room]
 WIDER = [Central(1, Skellam(), 5), Central(1, DiscreteGaussian(), Grid(fineness=Fraction(2)))]
 
 
-@pytest.mark.parametrize("channel", [*EVERY, *WIDER], ids=lambda each: type(each).__name__)
+@for_each("channel", [*EVERY, *WIDER], ids=lambda each: type(each).__name__)
 def test_a_capped_sum_has_the_noise_and_the_loss_of_a_reward(channel: Channel) -> None:
     made, n = channel.carrying(capped(4)), size_from(channel, 6)
     assert made.loss(n) == channel.loss(n)
@@ -34,8 +35,8 @@ def test_a_capped_sum_has_the_noise_and_the_loss_of_a_reward(channel: Channel) -
     assert made.carrying(capped(4)) is made
 
 
-@pytest.mark.parametrize("name", list(channels.room))
-@pytest.mark.parametrize("rule", RULES[:2], ids=lambda rule: rule.__name__)
+@for_each("name", list(channels.room))
+@for_each("rule", RULES[:2], ids=lambda rule: rule.__name__)
 def test_a_channel_of_capped_sums_keeps_the_rules(name: str, rule) -> None:
     rule(channels.room[name]().carrying(capped(4)))
 
@@ -52,7 +53,7 @@ def test_devices_refuse_a_cohort_of_another_cap() -> None:
     )
 
 
-@pytest.mark.parametrize("cap", [0, -1, 1.5, "3", None, True, 10**4 + 1])
+@for_each("cap", [0, -1, 1.5, "3", None, True, 10**4 + 1])
 def test_a_cap_is_a_whole_number(cap: object) -> None:
     with pytest.raises(InvalidValue, match="cap is"):
         capped(cap)

@@ -22,6 +22,7 @@ from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.sampling import Bits
 from tests.floatfree import offences
+from tests.for_each import for_each
 from tests.statistics import same_distribution, seeded
 
 
@@ -41,18 +42,19 @@ class TestGrid:
         assert Distributed(epsilon=1, grid="paper", noise=Skellam()).steps(65536) == 2560
         assert Distributed(epsilon=1, grid="paper", noise=DiscreteGaussian()).steps(100) == 100
 
-    @pytest.mark.parametrize("wrong", [0, -1, 1.5, "coarse", None, True])
+    @for_each("wrong", [0, -1, 1.5, "coarse", None, True])
     def test_is_a_whole_number(self, wrong):
         with pytest.raises(InvalidValue, match="grid"):
             Grid(wrong)
 
-    @pytest.mark.parametrize("wrong", [-1, float("nan"), "fine", None])
+    @for_each("wrong", [-1, float("nan"), "fine", None])
     def test_fineness_is_a_number(self, wrong):
         with pytest.raises(InvalidValue, match="fineness"):
             Grid(fineness=wrong)
 
 
 class TestEncode:
+    @pytest.mark.sparing(9)
     @pytest.mark.parametrize("g", [1, 3, 10])
     @pytest.mark.parametrize("reward", [0.3, Fraction(1, 3), 0.999, 1e-300])
     def test_distribution(self, reward, g):
@@ -86,15 +88,15 @@ class TestEncode:
         encode(0.1, 1, top := Top())
         assert top.n == Fraction(0.1).denominator != 10
 
-    @pytest.mark.parametrize("reward", [-0.1, 1.1, math.nan, math.inf, "x", None, 1j, [], -1e-300])
+    @for_each("reward", [-0.1, 1.1, math.nan, math.inf, "x", None, 1j, [], -1e-300])
     def test_out_of_range(self, reward):
         with pytest.raises(RewardOutOfRange):
             encode(reward, 3, seeded(1))
 
 
 class TestModulusRule:
-    @pytest.mark.parametrize("n", [1, 5, 64])
-    @pytest.mark.parametrize("margin", [0, 3, 40])
+    @for_each("n", [1, 5, 64])
+    @for_each("margin", [0, 3, 40])
     def test_every_sum_in_the_window_is_unwrapped(self, n, margin):
         m = modulus(ModulusRule(0.1, 0, 1, 0), Distributed().law(), n, margin)
         window = range(-margin, n + margin + 1)
@@ -112,7 +114,7 @@ class TestModulusRule:
         paper = Distributed(epsilon=1, grid="paper", tail="paper", modulus="tight", failure=1e-6)
         assert paper.residues(65536) == (16_784_647, 3715)
 
-    @pytest.mark.parametrize("failure", [1e-6 / (2 * 10 * 16**2), 2e-6 / (2 * 10 * 16**2)])
+    @for_each("failure", [1e-6 / (2 * 10 * 16**2), 2e-6 / (2 * 10 * 16**2)])
     def test_one_step(self, failure):
         """The same with g = 1 and a union over arms and cohorts: 17 bits; a two-sided ln(2/p') adds at most one."""
         one = Distributed(epsilon=1, modulus="tight", failure=failure)
@@ -121,13 +123,13 @@ class TestModulusRule:
         assert m == 65536 + 2 * tau + 1
         assert Distributed(epsilon=1, modulus="tight", failure=1.5e-6 / 5120).residues(65536) == (65_583, 23)
 
-    @pytest.mark.parametrize(("honest", "tau"), [("0.8", 506), ("0.64", 526), ("0.5", 552), ("1/3", 605)])
+    @for_each(("honest", "tau"), [("0.8", 506), ("0.64", 526), ("0.5", 552), ("1/3", 605)])
     def test_chernoff(self, honest, tau):
         """Margins for surplus noise shares, at scale 32 and failure 1e-5, computed apart from the package."""
         channel = Distributed(epsilon="1/32", honest=honest, failure=1e-5)
         assert channel.residues(75 if honest == "1/3" else 100)[1] == tau
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("honest", "n", "least"),
         [(1, 100, 368), ("0.8", 100, 387), ("0.64", 64, 408), ("0.5", 100, 434), ("1/3", 75, 486)],
     )
@@ -151,10 +153,10 @@ class TestModulusRule:
         assert 2 * DiscreteLaplace(32).pmf(np.arange(369, 3000)).sum() <= 1e-5
         assert 2 * DiscreteLaplace(32).pmf(np.arange(368, 3000)).sum() > 1e-5
 
-    @pytest.mark.parametrize("noise", [DiscreteLaplace(), Skellam(), DiscreteGaussian()])
-    @pytest.mark.parametrize("honest", ["1", "0.8", "0.5", "0.2"])
-    @pytest.mark.parametrize("choice", ["chernoff", "paper"])
-    @pytest.mark.parametrize("failure", [0.9, 0.5, 1e-3, 1e-12])
+    @for_each("noise", [DiscreteLaplace(), Skellam(), DiscreteGaussian()])
+    @for_each("honest", ["1", "0.8", "0.5", "0.2"])
+    @for_each("choice", ["chernoff", "paper"])
+    @for_each("failure", [0.9, 0.5, 1e-3, 1e-12])
     def test_room_is_exceeded_no_more_often_than_promised(self, noise, honest, choice, failure):
         n = 10
         channel = Distributed("0.1", noise, 1, honest, "tight", choice, failure)
@@ -197,12 +199,12 @@ def test_a_float_in_an_encoder_is_seen():
     assert {what for _, what in offences(inspect.getsource(encode))} == {"/", "literal 2.0"}
 
 
-@pytest.mark.parametrize("reward", [1, True, 1.0, np.float32(1), np.float64(1), np.int8(1), Fraction(1), Decimal(1)])
+@for_each("reward", [1, True, 1.0, np.float32(1), np.float64(1), np.int8(1), Fraction(1), Decimal(1)])
 def test_every_kind_of_number_is_a_reward(reward) -> None:
     assert encode(reward, 5, seeded(1)) == 5
 
 
-@pytest.mark.parametrize("reward", ["1", "0.5", None, [1], 1j, np.float32("nan"), Decimal("inf"), np.nextafter(1, 2)])
+@for_each("reward", ["1", "0.5", None, [1], 1j, np.float32("nan"), Decimal("inf"), np.nextafter(1, 2)])
 def test_what_is_no_number_in_the_unit_interval_is_no_reward(reward) -> None:
     with pytest.raises(RewardOutOfRange):
         encode(reward, 5, seeded(1))
@@ -231,9 +233,7 @@ class TestImplausibleSums:
             channel.analyze(sum(sent) + m // 2 + 40, offer, bits, answers=100)
         assert channel.analyze(sum(sent) + 90, offer, bits, answers=100) == honest + 90
 
-    @pytest.mark.parametrize(
-        ("epsilon", "n", "times"), [(1, 1000, 1.1), (1, 64, 1.9), ("0.1", 64, 9.7), ("0.01", 64, 87.4)]
-    )
+    @for_each(("epsilon", "n", "times"), [(1, 1000, 1.1), (1, 64, 1.9), ("0.1", 64, 9.7), ("0.01", 64, 87.4)])
     def test_the_worst_shift_is_more_than_the_cohort(self, epsilon, n, times):
         """From a cohort in which everything is as low as it goes to one where everything is as high."""
         channel = Distributed(epsilon)
@@ -242,9 +242,7 @@ class TestImplausibleSums:
         assert channel.analyze(-margin + n + 2 * margin, channel.offer(n), Bits(), answers=n) == n + margin
         assert channel.poisoning(n) == n + 2 * margin == pytest.approx(times * n, abs=0.05 * n)
 
-    @pytest.mark.parametrize(
-        "more", [{}, {"grid": 3}, {"honest": "0.7"}, {"modulus": "tight"}, {"failure": 0.01}, {"modulus": 1000}]
-    )
+    @for_each("more", [{}, {"grid": 3}, {"honest": "0.7"}, {"modulus": "tight"}, {"failure": 0.01}, {"modulus": 1000}])
     def test_the_worst_shift_by_all_residues(self, more):
         channel, found = Distributed(1, **more), []
         for residue in range(channel.residues(20)[0]):

@@ -22,6 +22,7 @@ from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.renyi_divergences import ORDERS
 from maskedbandit.privacy.sampling import polya
 from tests.floatfree import offences
+from tests.for_each import for_each
 from tests.statistics import mean_is, same_distribution, seeded
 
 FAR = 3000
@@ -125,6 +126,7 @@ class TestReleasedNoise:
         assert channel.counted_on(TEN) == 6
         same_distribution(cohort(channel, 3000, devices=6), DiscreteLaplace(1 / EPSILON).pmf)
 
+    @pytest.mark.sparing(1)
     @pytest.mark.parametrize("noise", [Skellam(), DiscreteGaussian()])
     def test_other_noises(self, noise):
         channel = Quick(EPSILON, noise)
@@ -138,17 +140,17 @@ class TestReleasedNoise:
 
 
 class TestLoss:
-    @pytest.mark.parametrize("n", [1, 2, 3, 10])
-    @pytest.mark.parametrize("epsilon", ["0.1", "0.5", "2"])
-    @pytest.mark.parametrize("grid", [1, 4, "paper"])
-    @pytest.mark.parametrize("modulus", ["power of two", "tight"])
+    @for_each("n", [1, 2, 3, 10])
+    @for_each("epsilon", ["0.1", "0.5", "2"])
+    @for_each("grid", [1, 4, "paper"])
+    @for_each("modulus", ["power of two", "tight"])
     def test_a_release_costs_at_most_epsilon(self, n, epsilon, grid, modulus):
         channel = Distributed(epsilon, grid=grid, modulus=modulus)
         assert channel.loss(n).pure_epsilon == Fraction(epsilon)
         assert loss_of(channel, n) == pytest.approx(float(Fraction(epsilon)), rel=1e-6)
 
-    @pytest.mark.parametrize("noise", [Skellam(), DiscreteGaussian()])
-    @pytest.mark.parametrize("honest", [1, "0.5"])
+    @for_each("noise", [Skellam(), DiscreteGaussian()])
+    @for_each("honest", [1, "0.5"])
     def test_renyi_losses_bound_the_release(self, noise, honest):
         """The exact sums, for Gaussian noise shares too, with no more survivors than are counted on."""
         channel, n = Distributed("0.2", noise, honest=honest, modulus="tight"), 4
@@ -164,15 +166,15 @@ class TestLoss:
                 exact = np.log(np.sum(p**a * q ** (1 - a))) / (a - 1)
                 assert exact * (1 - 1e-7) <= float(bound)
 
-    @pytest.mark.parametrize("failure", [0.999, 0.5, 1e-3])
-    @pytest.mark.parametrize("epsilon", ["0.1", "1"])
+    @for_each("failure", [0.999, 0.5, 1e-3])
+    @for_each("epsilon", ["0.1", "1"])
     def test_a_wrap_around_harms_utility_never_privacy(self, failure, epsilon):
         channel, n = Distributed(epsilon, modulus="tight", failure=failure), 2
         assert loss_of(channel, n) <= float(Fraction(epsilon)) * (1 + 1e-9)
         tenth = replace(channel, epsilon=10 * Fraction(epsilon))  # the control: noise of a tenth of the scale
         assert loss_of(tenth, n) > float(Fraction(epsilon)) * 1.1
 
-    @pytest.mark.parametrize("m", [3, 5, 8])
+    @for_each("m", [3, 5, 8])
     def test_privacy_holds_for_any_modulus(self, m):
         """Even for one that the channel refuses, because sums would not fit."""
 
@@ -194,7 +196,7 @@ class TestLoss:
 
 
 class TestDropouts:
-    @pytest.mark.parametrize(("honest", "n"), [("0.8", 10), ("0.5", 3), ("2/3", 30), ("0.9", 64)])
+    @for_each(("honest", "n"), [("0.8", 10), ("0.5", 3), ("2/3", 30), ("0.9", 64)])
     def test_as_many_as_are_counted_on_cost_epsilon_and_one_fewer_costs_more(self, honest, n):
         channel = Distributed("0.5", honest=honest)
         counted = channel.counted_on(n)
@@ -203,7 +205,7 @@ class TestDropouts:
         for survivors in (counted + 1, n):
             assert loss_of(channel, n, survivors=survivors) <= 0.5 * (1 + 1e-9)
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("honest", "n", "counted"),
         [(1, 10, 10), ("0.9", 10, 9), (0.9, 11, 10), ("1/3", 3, 1), ("1/3", 4, 2), (0.1, 30, 3), ("0.001", 1, 1)],
     )
@@ -224,17 +226,17 @@ class TestDropouts:
 
 
 class TestValues:
-    @pytest.mark.parametrize("honest", [0, -0.5, 1.01, "most", None])
+    @for_each("honest", [0, -0.5, 1.01, "most", None])
     def test_honest(self, honest):
         with pytest.raises(InvalidValue, match="honest"):
             Distributed(honest=honest)
 
-    @pytest.mark.parametrize("failure", [0, 1, -1, float("nan")])
+    @for_each("failure", [0, 1, -1, float("nan")])
     def test_failure(self, failure):
         with pytest.raises(InvalidValue, match="failure"):
             Distributed(failure=failure)
 
-    @pytest.mark.parametrize("modulus", ["wide", 0, 1, -8, 2.5, None, True])
+    @for_each("modulus", ["wide", 0, 1, -8, 2.5, None, True])
     def test_modulus(self, modulus):
         with pytest.raises(InvalidValue, match="modulus"):
             Distributed(modulus=modulus)

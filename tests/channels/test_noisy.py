@@ -21,6 +21,7 @@ from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.renyi_divergences import ORDERS
 from tests.floatfree import offences
+from tests.for_each import for_each
 from tests.statistics import same_distribution, seeded
 
 NOISES = [DiscreteLaplace(), Skellam(), DiscreteGaussian()]
@@ -64,9 +65,9 @@ def neighbours(n):
     return [([*others, 1], [*others, 0]), ([*others, 0.9], [*others, 0.2])]
 
 
-@pytest.mark.parametrize("grid", GRIDS)
-@pytest.mark.parametrize("n", [1, 2, 3])
-@pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1"])
+@for_each("grid", GRIDS)
+@for_each("n", [1, 2, 3])
+@for_each("epsilon", ["0.1", "0.5", "1"])
 class TestLoss:
     def test_central_laplace_costs_epsilon(self, epsilon, n, grid):
         """A release of the cohort; equal to the loss when the rewards are as far apart as they can be."""
@@ -83,7 +84,7 @@ class TestLoss:
         assert log_ratio(p[: Z.size - g], q[: Z.size - g]) == pytest.approx(float(Fraction(epsilon)), rel=1e-6)
         assert channel.loss(n).pure_epsilon == Fraction(epsilon)
 
-    @pytest.mark.parametrize("noise", NOISES[1:], ids=["skellam", "gaussian"])
+    @for_each("noise", NOISES[1:], ids=["skellam", "gaussian"])
     def test_renyi_losses_bound_the_release(self, epsilon, n, grid, noise):
         channel = Central(epsilon, noise, grid)
         for pair in neighbours(n):
@@ -109,6 +110,7 @@ def test_the_loss_of_more_noise_is_below_the_release():
 class TestLaw:
     rewards = (0, 1, 0.5, 0.3, 0.75)
 
+    @pytest.mark.sparing(9)
     def test_a_cohort_through_the_devices(self, noise, channel, counts, grid):
         channel, bits = channel("0.2", noise, grid), seeded(6)
         n, g, offer, p = 5, channel.steps(5), channel.offer(5), released(channel, self.rewards, counts)
@@ -129,7 +131,7 @@ class TestLaw:
         assert 2 * log_mgf(channel.law(), 5, 1e-3) / 1e-6 == pytest.approx(variance, rel=1e-3)
 
 
-@pytest.mark.parametrize(("channel", "noise"), list(product([Central, Local], NOISES)))
+@for_each(("channel", "noise"), list(product([Central, Local], NOISES)))
 def test_noise_is_stretched_by_the_steps_and_by_epsilon(channel, noise):
     for epsilon, grid, n in product(["0.1", "2"], GRIDS, [1, 7, 100]):
         made = channel(epsilon, noise, grid)
@@ -142,7 +144,7 @@ def test_a_pure_loss_is_exact_in_the_sense_of_what_was_written():
     assert (10 * Local(epsilon=0.1).loss(50)).epsilon() == 1.0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("wrong", "name"),
     [({"noise": "laplace"}, "noise"), ({"noise": DiscreteLaplace}, "noise"), ({"grid": "fine"}, "grid")],
 )
@@ -165,6 +167,6 @@ def test_narrow_gaussian_noise_of_a_cohort_is_drawn_one_by_one():
         )
 
 
-@pytest.mark.parametrize("channel", [Central, Local])
+@for_each("channel", [Central, Local])
 def test_devices_use_no_float(channel):
     assert offences(inspect.getsource(channel.randomize).replace("reward: float", "reward")) == []

@@ -23,6 +23,7 @@ from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.shuffle.splitting import messages_needed
 from tests.floatfree import offences
+from tests.for_each import for_each
 from tests.statistics import seeded
 
 HALF = Fraction(1, 2)
@@ -92,7 +93,7 @@ def test_the_text_of_version_1_does_not_change():
 TEXT = Distributed(HALF, honest="4/5").offer(99).at(3).to_text()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "",
@@ -156,7 +157,7 @@ def test_a_text_is_refused_or_written_again_as_it_is(text):
     assert offer.to_text() == text
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("wrong", "name"),
     [
         ({"channel": "no name"}, "channel"),
@@ -184,7 +185,7 @@ def test_what_is_no_offer(wrong, name):
         replace(Offer.from_text(TEXT), **wrong)
 
 
-@pytest.mark.parametrize("term", [Fraction(10**4001), Fraction(1, 10**5000)])
+@for_each("term", [Fraction(10**4001), Fraction(1, 10**5000)])
 def test_an_offer_whose_text_could_not_be_read_again_is_not_written(term):
     with pytest.raises(InvalidValue, match="the text of an offer"):
         Offer.from_text(TEXT).also(more=term).to_text()
@@ -203,7 +204,7 @@ AGREED = [
     Response(HALF),
 ]
 AGREED += [channels[name](epsilon=HALF) for name in channels if channels[name] not in {Raw, *map(type, AGREED)}]
-each_channel = pytest.mark.parametrize("channel", AGREED, ids=lambda channel: type(channel).__name__)
+each_channel = for_each("channel", AGREED, ids=lambda channel: type(channel).__name__)
 
 
 def lies(channel: Channel):

@@ -13,6 +13,7 @@ from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.pure_shuffled import PureShuffled
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from tests.for_each import for_each
 from tests.statistics import same_distribution, seeded
 
 Z = np.arange(-2000, 2001)
@@ -42,7 +43,7 @@ def loss_of(channel, relaxation, n=5):
     return worst
 
 
-@pytest.mark.parametrize("epsilon", ["0.1", "0.5", "0.99"])
+@for_each("epsilon", ["0.1", "0.5", "0.99"])
 class TestLoss:
     def test_is_epsilon_exactly(self, epsilon):
         channel = PureShuffled(epsilon)
@@ -79,13 +80,13 @@ def test_law_and_modulus_are_those_of_the_sum_inside():
     channel.check_size(10)
 
 
-@pytest.mark.parametrize("epsilon", [1, 2, "0.0000001"])
+@for_each("epsilon", [1, 2, "0.0000001"])
 def test_epsilon_is_below_one(epsilon):
     with pytest.raises(InvalidValue, match="epsilon"):
         PureShuffled(epsilon)
 
 
-@pytest.mark.parametrize("failure", [0, 1, None])
+@for_each("failure", [0, 1, None])
 def test_failure_is_a_probability(failure):
     with pytest.raises(InvalidValue, match="failure"):
         PureShuffled(failure=failure)

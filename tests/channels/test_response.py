@@ -12,6 +12,7 @@ import pytest
 
 from maskedbandit.channels.response import Response
 from tests.floatfree import offences
+from tests.for_each import for_each
 from tests.statistics import same_distribution, seeded
 
 EPSILONS = ["0.5", "1", "2", "1/3"]
@@ -30,6 +31,7 @@ def bits_of(epsilon, reward, size=12_000):
     return np.array([channel.randomize(reward, offer, bits) for _ in range(size)])
 
 
+@pytest.mark.sparing(5)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("reward", [0, 1, 0.3])
 def test_bits_have_their_distribution(epsilon, reward):
@@ -42,12 +44,12 @@ def test_the_flip_of_another_epsilon_is_rejected():
         same_distribution(bits_of("2", 1, 200_000), bit_pmf("2.1", 1))
 
 
-@pytest.mark.parametrize(("epsilon", "known"), [("0.5", 0.6225), ("1", 0.7311), ("2", 0.8808)])
+@for_each(("epsilon", "known"), [("0.5", 0.6225), ("1", 0.7311), ("2", 0.8808)])
 def test_known_probabilities(epsilon, known):
     assert 1 - Response(epsilon).law().flip == pytest.approx(known, abs=5e-5)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@for_each("epsilon", EPSILONS)
 def test_the_log_ratio_of_a_bit_is_the_loss(epsilon):
     """Of all pairs of rewards the worst is 0 against 1."""
     worst = 0.0
@@ -63,7 +65,7 @@ def test_the_log_ratio_of_a_bit_that_flips_too_rarely_is_above_the_loss():
     assert float(np.max(np.log(p / q))) > Response(1).loss(1).pure_epsilon
 
 
-@pytest.mark.parametrize("ones", [0, 4, 9])
+@for_each("ones", [0, 4, 9])
 def test_simulated_totals_have_the_distribution_of_n_bits(ones):
     n, channel, rng = 9, Response("0.5"), np.random.Generator(np.random.PCG64(8))
     law, p = channel.law(), np.array([1.0])

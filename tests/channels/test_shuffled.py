@@ -26,6 +26,7 @@ from maskedbandit.law import COINS, Law, draws, steps
 from maskedbandit.noise_bounds import cumulant, log_mgf, radius
 from maskedbandit.theory.noise_pmf import log_pmf
 from tests.floatfree import offences
+from tests.for_each import for_each
 from tests.statistics import mean_is, same_distribution, seeded
 
 TABLE = {"1": (62, 80, 117), "0.5": (203, 268, 401), "0.1": (3787, 5279, 8451)}
@@ -63,17 +64,17 @@ def check_least(coins, epsilon, delta):
 
 
 class TestNumberOfCoins:
-    @pytest.mark.parametrize("epsilon", TABLE)
+    @for_each("epsilon", TABLE)
     def test_known_numbers(self, epsilon):
         assert tuple(Shuffled(epsilon, Fraction(1, 10**each)).coins() for each in DIGITS) == TABLE[epsilon]
 
-    @pytest.mark.parametrize("epsilon", ["1", "0.5"])
-    @pytest.mark.parametrize("digits", DIGITS)
+    @for_each("epsilon", ["1", "0.5"])
+    @for_each("digits", DIGITS)
     def test_known_numbers_are_the_least(self, epsilon, digits):
         check_least(TABLE[epsilon][DIGITS.index(digits)], Fraction(epsilon), Fraction(1, 10**digits))
 
-    @pytest.mark.parametrize("epsilon", ["0.2", "0.3", "0.75", "2", "5", "11", "100", "10000"])
-    @pytest.mark.parametrize("delta", ["0.9", "0.4", "0.1", "0.01", "1e-4"])
+    @for_each("epsilon", ["0.2", "0.3", "0.75", "2", "5", "11", "100", "10000"])
+    @for_each("delta", ["0.9", "0.4", "0.1", "0.01", "1e-4"])
     def test_the_number_is_the_least(self, epsilon, delta):
         exponent = min(Fraction(epsilon), Fraction(200))  # above, the enclosure of e^epsilon would need more digits
         check_least(Shuffled(epsilon, delta).coins(), exponent, Fraction(delta))
@@ -83,7 +84,7 @@ class TestNumberOfCoins:
             with pytest.raises(AssertionError, match=f"too {what} coins"):
                 check_least(wrong, Fraction(1), Fraction(1, 10**6))
 
-    @pytest.mark.parametrize("epsilon", ["0.01", "0.1", "1", "7"])
+    @for_each("epsilon", ["0.01", "0.1", "1", "7"])
     def test_the_bound_is_the_exact_one(self, epsilon):
         """For every small number of coins, also where all of them are too few, to thirty digits."""
         low = power_below(Fraction(epsilon))
@@ -92,7 +93,7 @@ class TestNumberOfCoins:
             assert hide(coins, low, delta * (1 + little))
             assert not hide(coins, low, delta * (1 - little))
 
-    @pytest.mark.parametrize("epsilon", ["0.001", "0.1", "1/3", "1", "17.5", "60"])
+    @for_each("epsilon", ["0.001", "0.1", "1/3", "1", "17.5", "60"])
     def test_the_power_is_from_below(self, epsilon):
         below, (low, high) = Fraction(power_below(Fraction(epsilon)), ONE), power(Fraction(epsilon))
         assert low * (1 - Fraction(1, 10**50)) < below <= high
@@ -103,7 +104,7 @@ class TestNumberOfCoins:
             deltas = [delta_of(coins, e) for coins in range(1, 120)]
             assert all(a >= b for a, b in pairwise(deltas))
 
-    @pytest.mark.parametrize("epsilon", ["0.1", "0.01", "0.001"])
+    @for_each("epsilon", ["0.1", "0.01", "0.001"])
     def test_large_numbers_by_the_binomial_of_another_library(self, epsilon):
         coins, e = coins_needed(Fraction(epsilon), Fraction(1, 10**6)), math.exp(Fraction(epsilon))
 
@@ -211,7 +212,7 @@ class TestAudit:
         assert LOOSE.coins() % 3 > 0
         assert audit(LOOSE) == delta_of(LOOSE.coins(), power(LOOSE.epsilon)[0]) <= LOOSE.delta
 
-    @pytest.mark.parametrize("broken", [OneFewer, Shared, SumsOfFloats])
+    @for_each("broken", [OneFewer, Shared, SumsOfFloats])
     def test_mutants_are_caught(self, broken):
         assert audit(broken(epsilon=1, delta="0.02")) > LOOSE.delta
 
@@ -223,7 +224,7 @@ class TestAudit:
         assert audit(channel, rewards, absent) <= channel.delta
         assert audit(Shuffled(epsilon=1, delta="0.1"), rewards, absent) > channel.delta
 
-    @pytest.mark.parametrize("position", range(3))
+    @for_each("position", range(3))
     def test_devices_send_a_bit_of_the_mean_and_their_coins(self, position):
         channel, offer = LOOSE, LOOSE.offer(3).at(position)
         mass = Branches().pmf(lambda bits: channel.randomize(Fraction(1, 3), offer, bits))
@@ -232,8 +233,8 @@ class TestAudit:
         assert mass == sum_pmf([bit, coins_pmf(tossed)])
         assert tossed in (channel.coins() // 3, channel.coins() // 3 + 1)
 
-    @pytest.mark.parametrize("n", [1, 2, 7, 79, 80, 81, 1000])
-    @pytest.mark.parametrize("honest", [1, "0.8", "0.35"])
+    @for_each("n", [1, 2, 7, 79, 80, 81, 1000])
+    @for_each("honest", [1, "0.8", "0.35"])
     def test_coins_of_all_places_add_up(self, n, honest):
         channel = Shuffled(1, honest=honest)
         tossed = sorted(most_ones(channel, n, position) for position in range(n))
@@ -274,8 +275,8 @@ class TestLaw:
         z = np.arange(count + 1)
         return z - count / 2, np.array([float(Fraction(math.comb(count, i), 2**count)) for i in z])
 
-    @pytest.mark.parametrize("grid", [1, 4])
-    @pytest.mark.parametrize("count", counts)
+    @for_each("grid", [1, 4])
+    @for_each("count", counts)
     def test_cumulant_is_exact(self, count, grid):
         z, p = self.heads(count)
         for lam in (-3.0, -0.2, 0.01, 0.3, 0.999, 1.0, 1.7, 4.5, 30.0):
@@ -290,9 +291,9 @@ class TestLaw:
         near_one = [cumulant(Law(COINS), 0.5, 1.0, 1, lam) for lam in (1 - 1e-12, 1.0)]  # where the formula changes
         assert near_one[0] == pytest.approx(near_one[1], rel=1e-11)
 
-    @pytest.mark.parametrize("grid", [1, 4])
-    @pytest.mark.parametrize("m", [1, 3])
-    @pytest.mark.parametrize("count", counts)
+    @for_each("grid", [1, 4])
+    @for_each("m", [1, 3])
+    @for_each("count", counts)
     def test_radius_covers(self, count, m, grid):
         z, p = self.heads(m * count)
         for x in (0.1, 0.7, 1.0, 3.0, 10.0, 20.0, 50.0, 300.0):
@@ -304,7 +305,7 @@ class TestLaw:
         z, p = self.heads(80)
         assert math.fsum(p[np.abs(z) > radius(self.law(20), 1, 10, 3.0)]) > 2 * math.exp(-3.0)
 
-    @pytest.mark.parametrize("count", [1, 7, 80])
+    @for_each("count", [1, 7, 80])
     def test_radius_is_all_coins_alike_in_the_end(self, count):
         edge = count * math.log(2)
         for x in (edge, edge * (1 + 1e-9), edge * (1 - 1e-15), 2 * edge):
@@ -315,7 +316,7 @@ class TestLaw:
     def test_radius_is_near_that_of_a_gaussian_of_the_same_variance(self):
         assert radius(self.law(5279), 1, 10, 5.0) == pytest.approx(math.sqrt(2 * 5.0 * 5279 / 4), rel=1e-3)
 
-    @pytest.mark.parametrize("count", [*counts, 8451])
+    @for_each("count", [*counts, 8451])
     def test_log_pmf(self, count):
         for i in {0, 1, count // 3, count // 2, count}:
             exact = math.log(math.comb(count, i)) - count * math.log(2)
@@ -334,7 +335,7 @@ class TestLaw:
             go(self.law(80), m, n, x, lam, z, fast)
             np.testing.assert_allclose(fast, plain, rtol=1e-12)
 
-    @pytest.mark.parametrize("honest", [1, "0.7"])
+    @for_each("honest", [1, "0.7"])
     def test_the_lab_tosses_the_coins_of_the_channel(self, honest):
         """Odd and even numbers of coins, which end on halves and on whole numbers."""
         channel, rng = Shuffled(1, honest=honest), np.random.Generator(np.random.PCG64(4))
@@ -426,7 +427,7 @@ class TestAggregate:
         found = losing.aggregate([0] * n, losing.offer(n), seeded(1))
         assert (found.total, len(found.survivors)) == (0, n - len(lost))
 
-    @pytest.mark.parametrize("dropout", ["0.1", "0.5"])
+    @for_each("dropout", ["0.1", "0.5"])
     def test_a_rehearsal_with_losses_ends_in_a_sum_or_in_a_named_error(self, dropout):
         channel, bits, n = Shuffled(1, "1e-3", "0.7", Shuffler(dropout=dropout)), seeded(4), 60
         for _ in range(5):
@@ -452,28 +453,28 @@ class TestAggregate:
 
 
 class TestValues:
-    @pytest.mark.parametrize("backend", [None, "shuffler", SealedShares()])
+    @for_each("backend", [None, "shuffler", SealedShares()])
     def test_backend(self, backend):
         with pytest.raises(InvalidValue, match="backend"):
             Shuffled(backend=backend)
 
-    @pytest.mark.parametrize("position", [None, -1, 6, 1.5, "first"])
+    @for_each("position", [None, -1, 6, 1.5, "first"])
     def test_the_position_is_needed(self, position):
         channel = Shuffled()
         with pytest.raises(InvalidValue, match="position"):
             channel.randomize(0, channel.offer(6).at(position), seeded(1))
 
-    @pytest.mark.parametrize("epsilon", ["0.000999", 1e-6])
+    @for_each("epsilon", ["0.000999", 1e-6])
     def test_epsilon(self, epsilon):
         with pytest.raises(InvalidValue, match=r"at least 0\.001"):
             Shuffled(epsilon)
 
-    @pytest.mark.parametrize("delta", [0, 1, -0.1, 1e-101, None, float("nan")])
+    @for_each("delta", [0, 1, -0.1, 1e-101, None, float("nan")])
     def test_delta(self, delta):
         with pytest.raises(InvalidValue, match="delta"):
             Shuffled(delta=delta)
 
-    @pytest.mark.parametrize("honest", [0, 0.001, 1.01, "most", None])
+    @for_each("honest", [0, 0.001, 1.01, "most", None])
     def test_honest(self, honest):
         with pytest.raises(InvalidValue, match="honest"):
             Shuffled(honest=honest)

@@ -27,6 +27,7 @@ from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.shuffle.splitting import messages_needed, split
 from tests.floatfree import offences
+from tests.for_each import for_each
 from tests.statistics import same_distribution, same_distribution_of_two, seeded
 
 
@@ -78,7 +79,7 @@ class TestRelease:
         assert counting.counted_on(4) == 2
         same_distribution(released(counting, 2500, n=4, devices=2), DiscreteLaplace(1).pmf)
 
-    @pytest.mark.parametrize("seed", range(12))
+    @for_each("seed", range(12))
     def test_the_sum_of_the_survivors_whoever_is_lost(self, seed):
         bits, n = seeded(seed), 12
         losing = SplitAndMix(1, honest="0.5", eta="0.01", backend=Shuffler(dropout="0.3"))
@@ -113,7 +114,7 @@ class TestRelease:
         assert {len(bundle) for bundle in bundles} == {spied.messages(n)}
         assert cohort.endswith(b"arm 1")
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("part", "one", "other"),
         [
             ("messages", {"eta": "0.01"}, {"eta": "0.0001"}),
@@ -151,7 +152,7 @@ class TestLoss:
             assert made.loss(100).epsilon(made.delta()) == pytest.approx(float(Fraction(epsilon)))
             assert made.loss(100).epsilon(made.delta() * Fraction(999, 1000)) == math.inf
 
-    @pytest.mark.parametrize("epsilon", [Fraction(1, 10**6), Fraction(1, 3), Fraction(7), Fraction(200)])
+    @for_each("epsilon", [Fraction(1, 10**6), Fraction(1, 3), Fraction(7), Fraction(200)])
     def test_the_power_is_from_above(self, epsilon):
         with localcontext() as context:
             context.prec = 200
@@ -191,15 +192,15 @@ class TestLoss:
         assert excess(1) > excess(2) > excess(3) > excess(7)
         assert excess(1) > delta  # the control: residues that are not split
 
-    @pytest.mark.parametrize("kind", [SplitAndMix, Shuffled])
+    @for_each("kind", [SplitAndMix, Shuffled])
     def test_attempts_are_paid(self, kind):
         class Stubborn(Shuffler):
             attempts = 3
 
         assert kind(1, backend=Stubborn()).loss(10) == 3 * kind(1).loss(10) != kind(1).loss(10)
 
-    @pytest.mark.parametrize("kind", [SplitAndMix, Shuffled, Distributed, TwoServers])
-    @pytest.mark.parametrize("n", [0, -3, 2.5, "10", None])
+    @for_each("kind", [SplitAndMix, Shuffled, Distributed, TwoServers])
+    @for_each("n", [0, -3, 2.5, "10", None])
     def test_a_cohort_that_cannot_be_has_no_loss(self, kind, n):
         with pytest.raises(InvalidValue, match="the size of a cohort"):
             kind(1).loss(n)
@@ -207,7 +208,7 @@ class TestLoss:
 
 
 class TestNumbers:
-    @pytest.mark.parametrize(("n", "honest", "eta"), [(10, 1, "1/1000"), (1000, "0.7", Fraction(1, 2**40))])
+    @for_each(("n", "honest", "eta"), [(10, 1, "1/1000"), (1000, "0.7", Fraction(1, 2**40))])
     def test_messages_follow_from_honest_devices_and_modulus(self, n, honest, eta):
         made = SplitAndMix(1, eta=eta, honest=honest)
         assert made.messages(n) == messages_needed(made.counted_on(n), made.summed.residues(n)[0], Fraction(eta))
@@ -218,7 +219,7 @@ class TestNumbers:
         assert made.law() == other.law()
         assert made.parameters() == other.parameters()
 
-    @pytest.mark.parametrize(("n", "honest"), [(1, 1), (2, "0.5"), (10, "0.1")])
+    @for_each(("n", "honest"), [(1, 1), (2, "0.5"), (10, "0.1")])
     def test_cohorts_of_one_honest_device_are_refused(self, n, honest):
         made = SplitAndMix(1, honest=honest)
         for refused in (lambda: made.check_size(n), lambda: made.offer(n), lambda: made.messages(n)):
@@ -230,18 +231,18 @@ class TestNumbers:
 
 
 class TestValues:
-    @pytest.mark.parametrize("eta", [0, 1, -1, Fraction(1, 2**257), "x", None, float("nan")])
+    @for_each("eta", [0, 1, -1, Fraction(1, 2**257), "x", None, float("nan")])
     def test_eta(self, eta):
         with pytest.raises(InvalidValue, match="eta"):
             SplitAndMix(eta=eta)
 
-    @pytest.mark.parametrize("epsilon", [28, 1000, 10**9])
+    @for_each("epsilon", [28, 1000, 10**9])
     def test_epsilon_so_large_that_delta_is_one(self, epsilon):
         with pytest.raises(InvalidValue, match="epsilon"):
             SplitAndMix(epsilon)
         assert SplitAndMix(27).delta() < 1
 
-    @pytest.mark.parametrize("backend", [None, "shuffler", SealedShares()])
+    @for_each("backend", [None, "shuffler", SealedShares()])
     def test_backend(self, backend):
         with pytest.raises(InvalidValue, match="backend"):
             SplitAndMix(backend=backend)

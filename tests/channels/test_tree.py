@@ -27,6 +27,7 @@ from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.statistics import REWARD
 from maskedbandit.reports.audit.trees import node_of
+from tests.for_each import for_each
 from tests.policies.mutants import mutant
 from tests.statistics import mean_is, same_distribution_of_two, seeded
 from tests.thrift import thrifty
@@ -49,18 +50,18 @@ def as_python(monkeypatch):
 
 
 class TestLevels:
-    @pytest.mark.parametrize(
+    @for_each(
         ("length", "levels"),
         [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3), (8, 4), (1000, 10), (1024, 11), (10**5, 17), (10**6, 20)],
     )
     def test_of_binary_trees(self, length, levels):
         assert Tree(counter="binary", length=length).levels == Tree(counter="honaker", length=length).levels == levels
 
-    @pytest.mark.parametrize(("arity", "length", "levels"), [(3, 4, 2), (3, 5, 3), (13, 10**4, 4), (19, 10**6, 5)])
+    @for_each(("arity", "length", "levels"), [(3, 4, 2), (3, 5, 3), (13, 10**4, 4), (19, 10**6, 5)])
     def test_of_k_ary_trees(self, arity, length, levels):
         assert Tree(arity=arity, length=length).levels == levels
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("length", "noise", "arity"),
         [(1, None, 3), (1000, None, 13), (10**4, None, 29), (10**6, None, 19), (10**6, GAUSSIAN, 7)],
     )
@@ -91,7 +92,7 @@ def table(counter, length, noise, arity=None):
 class TestVariance:
     """Against a table that an independent program made."""
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("counter", "arity", "length", "known"),
         [
             ("binary", None, 10**4, (1960, 2533, 5096)),
@@ -107,7 +108,7 @@ class TestVariance:
         found = table(counter, length, DiscreteLaplace(), arity)
         assert [2 * value for value in found] == pytest.approx(known, rel=6e-4)
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("counter", "arity", "length", "known"),
         [
             ("binary", None, 10**4, (35, 45.2, 91)),
@@ -250,6 +251,7 @@ class TestNodes:
         totals = np.random.default_rng(1).integers(0, 9, 45)
         assert stream(channel, totals, np.zeros(500, int)) == totals.tolist()
 
+    @pytest.mark.sparing(1)
     def test_floats_tell_nothing(self, counter):
         """Another value of one cohort and other noises of the nodes above it give the very same floats."""
         channel, length, rng = tree(counter), 45, np.random.default_rng(2)
@@ -294,14 +296,14 @@ class TestLoss:
             assert found.single == frozenset()
             assert one * (1 - 1e-5) < found.epsilon(1e-6) <= one * (1.02 if counter == "kary" else 1)
 
-    @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(3)], ids=str)
+    @for_each("scale", [Fraction(1, 3), Fraction(1), Fraction(3)], ids=str)
     def test_of_gaussian_noise_in_a_hybrid_counter_is_exactly_that_of_one_draw(self, scale):
         channel = Tree(epsilon="1/2", counter="hybrid", noise=DiscreteGaussian(scale), divide=5)
         assert channel.loss(1) == Loss.gaussian((scale * 10) ** 2)
         halves = 2 * channel.node(2).loss(1)  # the square root is rounded up, so this is a little less
         assert float(halves.curve[0] / channel.loss(1).curve[0]) == pytest.approx(1, abs=1e-5)
 
-    @pytest.mark.parametrize("counter", ["binary", "honaker"])
+    @for_each("counter", ["binary", "honaker"])
     def test_of_skellam_noise_is_at_most_that_of_a_gaussian_draw(self, counter):
         found = Tree(epsilon="0.2", counter=counter, length=1000, noise=Skellam()).loss(1)
         assert found.single == frozenset()
@@ -331,13 +333,14 @@ class Unproved(DiscreteLaplace):
 
 
 class TestOtherNoises:
-    @pytest.mark.parametrize("counter", ["kary", "hybrid"])
+    @for_each("counter", ["kary", "hybrid"])
     def test_are_refused_where_nothing_is_proved_of_them(self, counter):
         for noise in (Unproved(), Skellam()):
             name = type(noise).__name__
             with pytest.raises(InvalidValue, match=f"counter is '{counter}'.*'binary' or 'honaker' with {name}"):
                 tree(counter, noise=noise)
 
+    @pytest.mark.sparing(1)
     @pytest.mark.parametrize("counter", ["binary", "honaker"])
     def test_cost_what_they_say_of_each_node(self, counter, as_python):
         channel = tree(counter, noise=Unproved())
@@ -407,6 +410,7 @@ def check_streams(a, b):
         agree(a @ np.array(weights), b @ np.array(weights))
 
 
+@pytest.mark.sparing(1)
 @each_counter
 @pytest.mark.parametrize(
     "noise",
@@ -472,7 +476,7 @@ class TestEnds:
         with pytest.raises(InvalidValue, match="length"):
             mb.simulate(mb.policies.DPUCB(), channel, mb.Bernoulli([0.9, 0.1]), 100)
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("name", "value"),
         [
             ("grid", "paper"),

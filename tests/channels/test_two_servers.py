@@ -24,6 +24,7 @@ from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.renyi_divergences import ORDERS
 from tests.floatfree import offences
+from tests.for_each import for_each
 from tests.statistics import mean_is, same_distribution, seeded
 from tests.thrift import thrifty
 
@@ -64,8 +65,8 @@ def released(channel, size, rewards, seed=4):
 
 
 class TestLoss:
-    @pytest.mark.parametrize("n", [1, 2, 10])
-    @pytest.mark.parametrize("epsilon", ["0.1", "0.5", "2"])
+    @for_each("n", [1, 2, 10])
+    @for_each("epsilon", ["0.1", "0.5", "2"])
     @pytest.mark.parametrize("grid", [1, 4, "paper"])
     def test_one_draw_costs_epsilon(self, n, epsilon, grid):
         """Against the other server, who takes its own draw off."""
@@ -80,7 +81,7 @@ class TestLoss:
         assert loss_of(replace(channel, epsilon=1), 3) > 0.99
         assert loss_of(replace(channel, noise=DiscreteLaplace(Fraction(1, 2))), 3) > 0.99
 
-    @pytest.mark.parametrize("noise", [Skellam(), DiscreteGaussian()])
+    @for_each("noise", [Skellam(), DiscreteGaussian()])
     def test_renyi_losses_bound_one_draw(self, noise):
         channel, n = TwoServers("0.2", noise), 4
         p, q = (residues(channel, total, n, 1) for total in (0, channel.steps(n)))
@@ -101,9 +102,7 @@ class TestLoss:
 
 
 class TestReleases:
-    @pytest.mark.parametrize(
-        "noise", thrifty(NOISES, lambda noise: noise == Skellam()), ids=lambda noise: type(noise).__name__
-    )
+    @for_each("noise", thrifty(NOISES, lambda noise: noise == Skellam()), ids=lambda noise: type(noise).__name__)
     def test_carry_two_draws(self, noise):
         channel = TwoServers("0.5", noise, grid=3)
         whole = channel.release_noise(4)
@@ -129,9 +128,9 @@ class TestReleases:
 
 
 class TestRoom:
-    @pytest.mark.parametrize("noise", NOISES, ids=lambda noise: type(noise).__name__)
-    @pytest.mark.parametrize("failure", [0.5, 1e-3, 1e-12])
-    @pytest.mark.parametrize("grid", [1, 7])
+    @for_each("noise", NOISES, ids=lambda noise: type(noise).__name__)
+    @for_each("failure", [0.5, 1e-3, 1e-12])
+    @for_each("grid", [1, 7])
     def test_holds_two_draws(self, noise, failure, grid):
         channel = TwoServers("0.2", noise, grid=grid, failure=failure)
         m, margin = channel.residues(5)
@@ -163,19 +162,19 @@ class TestRoom:
 
 
 class TestValues:
-    @pytest.mark.parametrize("failure", [0, 1, -1, float("nan"), "never"])
+    @for_each("failure", [0, 1, -1, float("nan"), "never"])
     def test_failure(self, failure):
         with pytest.raises(InvalidValue, match="failure"):
             TwoServers(failure=failure)
 
-    @pytest.mark.parametrize("backend", [None, "ideal", Ideal, SecAgg()])
+    @for_each("backend", [None, "ideal", Ideal, SecAgg()])
     def test_backend(self, backend):
         with pytest.raises(InvalidValue, match="backend"):
             TwoServers(backend=backend)
         with pytest.raises(InvalidValue, match="backend"):
             Distributed(backend=SealedShares())
 
-    @pytest.mark.parametrize("n", [0, -1, 1.5, None])
+    @for_each("n", [0, -1, 1.5, None])
     def test_cohorts(self, n):
         with pytest.raises(InvalidValue, match="cohort"):
             TwoServers().offer(n)

@@ -42,6 +42,7 @@ from maskedbandit.theory.noise_pmf import log_pmf
 from tests.audit.events import worst_ratio
 from tests.audit.test_trees import CASES
 from tests.contracts.channel_rules import agree, exactly, simulated
+from tests.for_each import for_each
 from tests.privacy.test_statistics import added
 from tests.statistics import mean_is, seeded
 
@@ -77,8 +78,8 @@ def alone(statistics):
 
 
 @each_vector
-@pytest.mark.parametrize("grid", [1, 3])
-@pytest.mark.parametrize("channel", [Central, Local, Distributed, TwoServers])
+@for_each("grid", [1, 3])
+@for_each("channel", [Central, Local, Distributed, TwoServers])
 class TestPure:
     def test_the_worst_pair_costs_epsilon(self, channel, grid, statistics, u, v):
         made = channel("0.5", grid=grid).carrying(statistics)
@@ -93,7 +94,7 @@ class TestPure:
 
 
 @each_vector
-@pytest.mark.parametrize("noise", [DiscreteGaussian(), Skellam()], ids=["gaussian", "skellam"])
+@for_each("noise", [DiscreteGaussian(), Skellam()], ids=["gaussian", "skellam"])
 class TestConcentrated:
     def test_the_worst_pair_is_below_the_loss_and_near(self, noise, statistics, u, v):
         made = Central("0.5", noise, grid=2).carrying(statistics)
@@ -129,7 +130,7 @@ class TestShares:
         assert noise.loss(1, 50, one_moves).curve[0] > noise.loss(1, 50).curve[0] > noise.loss(1).curve[0]
         assert noise.loss(1, 1, BITS[0]) == Loss.zcdp(Fraction(1, 100))
 
-    @pytest.mark.parametrize(("statistics", "moved"), [(linear(2), 10), (rewards(3), 3)])
+    @for_each(("statistics", "moved"), [(linear(2), 10), (rewards(3), 3)])
     def test_every_number_that_moves_brings_its_own_part_of_xi(self, statistics, moved):
         """Two noise shares as narrow as can be: with wider noise, or more, the other bound would be the least."""
         n, scale = 2, Fraction(2)
@@ -167,7 +168,7 @@ def hidden(channel, one, other, models=("a", "b")):
 class TestLinear:
     """The statistics of linear models; in whole steps, hence exactly."""
 
-    @pytest.mark.parametrize("d", [1, 2, 6])
+    @for_each("d", [1, 2, 6])
     def test_no_two_users_cost_more_than_epsilon(self, d):
         channel, rng = Central("0.5").carrying(linear(d)), np.random.default_rng(5)
         even = clipped(np.full(d, d**-0.5)), 1
@@ -177,7 +178,7 @@ class TestLinear:
             for models in ("aa", "ab"):
                 assert hidden(channel, *pair, models) <= Fraction(1, 2)
 
-    @pytest.mark.parametrize("d", [2, 6])
+    @for_each("d", [2, 6])
     def test_contexts_that_nobody_clipped_do(self, d):
         """The control: each of their numbers is in range, so no device refuses them."""
         channel, ones = Central("0.5").carrying(linear(d)), (np.ones(d), 1)
@@ -193,6 +194,7 @@ class TestLinear:
 
 
 class TestTrees:
+    @pytest.mark.sparing(1)
     @pytest.mark.parametrize("counter", [each for each in COUNTERS if each != "honaker"])
     def test_views_of_two_trees_cost_epsilon(self, counter):
         """Their noises are independent, so the log-ratios of the trees add up."""
@@ -204,10 +206,8 @@ class TestTrees:
         broken = made.carrying(alone(BITS[0]))
         assert 2 * worst_ratio(broken, WORST[counter], length, far, core) > 3.9 * epsilon  # the control
 
-    @pytest.mark.parametrize("counter", COUNTERS)
-    @pytest.mark.parametrize(
-        "noise", [DiscreteLaplace(), DiscreteGaussian(), Skellam()], ids=lambda z: type(z).__name__
-    )
+    @for_each("counter", COUNTERS)
+    @for_each("noise", [DiscreteLaplace(), DiscreteGaussian(), Skellam()], ids=lambda z: type(z).__name__)
     def test_nodes_are_stretched_by_the_norm_and_the_loss_stays(self, counter, noise):
         if noise.kind == Skellam.kind and counter in ("kary", "hybrid"):
             return
@@ -270,6 +270,7 @@ CHANNELS = [
 
 @pytest.mark.parametrize("channel", CHANNELS, ids=lambda channel: type(channel).__name__)
 class TestLaw:
+    @pytest.mark.sparing(9)
     def test_the_lab_draws_what_the_devices_release(self, channel):
         made = channel.carrying(SIGNED)
         exact, lab = exactly(made, VALUES, 200), simulated(made, VALUES, 200, plain=True)
@@ -293,7 +294,7 @@ class TestLaw:
             if not isinstance(inner, Tree):
                 assert law.scale * steps(law, 1000) == pytest.approx(float(whole.scale), rel=1e-12)
 
-    @pytest.mark.parametrize("value", [0.3, 1.25, -1.25, float("nan"), float("inf"), "x", None, 2**-60])
+    @for_each("value", [0.3, 1.25, -1.25, float("nan"), float("inf"), "x", None, 2**-60])
     def test_numbers_are_whole_steps_in_range(self, channel, value):
         made = channel.carrying(SIGNED)
         with pytest.raises(InvalidValue, match="statistic"):
@@ -308,7 +309,7 @@ class TestLaw:
             replace(channel, statistics=6)
 
 
-@pytest.mark.parametrize("channel", [Response(), Shuffled()])
+@for_each("channel", [Response(), Shuffled()])
 def test_single_bits_carry_no_vectors(channel):
     assert channel.carrying(REWARD) is channel
     with pytest.raises(InvalidValue, match="single bits"):
@@ -320,7 +321,7 @@ def test_every_channel_is_here():
     assert not missing, f"add them to CHANNELS: {missing}"
 
 
-@pytest.mark.parametrize("channel", [Central, Local, Distributed, TwoServers])
+@for_each("channel", [Central, Local, Distributed, TwoServers])
 def test_vectors_have_steps_of_their_own(channel):
     for grid in ("paper", Grid(fineness=Fraction(2))):
         with pytest.raises(InvalidValue, match="grid"):
@@ -362,7 +363,7 @@ def test_sums_that_no_cohort_has_are_implausible():
         made.analyze((-4 * n - room_for_noise - 1) % m, made.offer(n), seeded(1), answers=n)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "channel",
     [Distributed(backend=SecAgg(smallest=1)), TwoServers(backend=SealedShares()), SplitAndMix(backend=Shuffler())],
     ids=lambda channel: type(channel).__name__,

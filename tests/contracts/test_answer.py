@@ -31,6 +31,7 @@ from tests.contracts.rules import (
     of_goal,
     survivors,
 )
+from tests.for_each import for_each
 from tests.golden import HORIZON, INSTANCE, SEED, Trail, channel_for, interpreted, trail
 from tests.policies.mutants import mutant
 
@@ -94,7 +95,7 @@ def check_engine(policy: Policy, python: Trail, channel: Any, instance: Any, peo
     assert [found.answer[0], found.stopped[0]] == [python.last[0], python.last[1] == 0]
 
 
-@pytest.mark.parametrize("best", range(3))
+@for_each("best", range(3))
 def test_finds_the_best_arm_when_gaps_are_large(policy, best):
     for seed in range(2):
         found = interpreted(policy, channel_for(policy), far(best), LONG, seed)
@@ -102,7 +103,7 @@ def test_finds_the_best_arm_when_gaps_are_large(policy, best):
         check_finds(best, np.array([found.last[1] == 0]), np.array([found.last[0]]))
 
 
-@pytest.mark.parametrize("best", [0, 2])
+@for_each("best", [0, 2])
 def test_finds_the_best_arm_though_some_of_the_users_are_lost(policy, best):
     for seed in range(2):
         lost = survivors(means := tuple(far(best).means), seed=seed)

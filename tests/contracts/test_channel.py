@@ -36,6 +36,7 @@ from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.theory.noise_pmf import log_pmf
 from tests.contracts import channel_rules as rules
 from tests.contracts.channel_rules import RULES, exactly
+from tests.for_each import for_each
 from tests.guides import example
 from tests.policies.mutants import mutant
 from tests.statistics import same_distribution, seeded
@@ -104,11 +105,14 @@ def title(channel):
     return " ".join(parts)
 
 
-each_channel = pytest.mark.parametrize("channel", CHANNELS, ids=title)
-each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__.removeprefix("check_"))
+each_channel = for_each("channel", CHANNELS, ids=title)
 
 
-@each_rule
+def named(rule):
+    return rule.__name__.removeprefix("check_")
+
+
+@pytest.mark.parametrize("rule", RULES, ids=named)
 @each_channel
 def test_keeps(channel, rule):
     rule(channel)
@@ -120,7 +124,7 @@ def test_a_loss_is_kept_as_text_without_losing_a_digit(channel):
         assert Loss.from_text(loss.to_text()) == loss
 
 
-@each_rule
+@for_each("rule", RULES, ids=named)
 def test_the_channel_of_the_guide_keeps(rule, tmp_path):
     rule(example("add_a_channel.md", tmp_path).Clinics(epsilon=EPSILON, clinic=2))
 
@@ -296,7 +300,7 @@ MUTANTS = [
 ]
 
 
-@pytest.mark.parametrize(("broken", "rule"), MUTANTS, ids=lambda each: getattr(each, "__name__", type(each).__name__))
+@for_each(("broken", "rule"), MUTANTS, ids=lambda each: getattr(each, "__name__", type(each).__name__))
 def test_a_mutant_that_breaks_it_is_rejected(broken, rule):
     with pytest.raises((AssertionError, pytest.fail.Exception)):
         rule(broken)
@@ -334,7 +338,7 @@ class TestAnswers:
         offer = channel.offer(n)
         return sum(channel.randomize(1, offer.at(i), bits) for i in range(answers)), bits
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("channel", "fewest"),
         [
             (Distributed(epsilon=EPSILON), 100),
@@ -352,9 +356,7 @@ class TestAnswers:
             with pytest.raises(TooFew, match=f"{answers} of 100 answers"):
                 channel.analyze(total, channel.offer(100), bits, answers=answers)
 
-    @pytest.mark.parametrize(
-        "channel", [Central(), Local(), Raw(), room["response"](), TwoServers(), room["tree"]()], ids=title
-    )
+    @for_each("channel", [Central(), Local(), Raw(), room["response"](), TwoServers(), room["tree"]()], ids=title)
     def test_one_is_enough_where_others_bring_the_noise(self, channel):
         total, bits = self.total(channel, 100, 1)
         assert math.isfinite(channel.analyze(total, channel.offer(100), bits, answers=1))

@@ -20,6 +20,7 @@ from maskedbandit.lab.worlds import linear_contexts
 from maskedbandit.lab.worlds.contexts import Contexts
 from tests.contracts.added import added, changed
 from tests.contracts.test_world import check_record, example, text
+from tests.for_each import for_each
 from tests.statistics import mean_is
 
 NAMES = [name for name in worlds.room if issubclass(worlds.room[name], Contexts)]
@@ -102,8 +103,8 @@ def check_file(name: str) -> None:
 RULES = (check_record, check_contexts, check_answers)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-@pytest.mark.parametrize("name", NAMES)
+@for_each("rule", RULES, ids=lambda rule: rule.__name__)
+@for_each("name", NAMES)
 def test_every_world_with_contexts_keeps_the_rules(name, rule) -> None:
     rule(example(name))
 
@@ -146,6 +147,7 @@ BROKEN = [
 ]
 
 
+@pytest.mark.sparing(6)
 @pytest.mark.parametrize(("rule", "old", "new", "said"), BROKEN)
 def test_a_mutant_is_rejected(rule, old, new, said) -> None:
     with added(worlds, "other_contexts", changed(SOURCE, old, new)):

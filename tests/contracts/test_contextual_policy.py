@@ -62,6 +62,7 @@ def policy(request):
     return made(request.param)
 
 
+@pytest.mark.sparing(3)
 def test_state_survives_being_text(policy):
     check_text(policy)
 

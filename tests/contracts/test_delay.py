@@ -21,6 +21,7 @@ from maskedbandit.lab.experiments.experiment import expand
 from maskedbandit.lab.experiments.names import TABLES
 from tests.contracts.added import added, changed
 from tests.contracts.test_world import check_record, text
+from tests.for_each import for_each
 from tests.guides import block
 from tests.policies.mutants import mutant
 from tests.statistics import same_distribution
@@ -134,17 +135,17 @@ def check_file(name: str) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_every_delay_keeps_the_rules(name, rule) -> None:
     rule(example(name))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_every_delay_can_be_named_in_a_file(name) -> None:
     check_file(name)
 
 
-@pytest.mark.parametrize("delay", [AT_ONCE, Geometric(mean=0.1), Geometric(mean=1000)], ids=str)
+@for_each("delay", [AT_ONCE, Geometric(mean=0.1), Geometric(mean=1000)], ids=str)
 def test_extreme_delays_keep_the_rules(delay) -> None:
     for rule in RULES:
         if rule is not check_cohorts or delay.parameters().longest < 1000:  # brute force would take long
@@ -167,7 +168,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+@for_each("rule", RULES, ids=lambda rule: rule.__name__)
 def test_the_delay_of_the_guide_keeps_the_rules(rule) -> None:
     with added(delays, "between", GUIDE):
         rule(example("between"))
@@ -180,7 +181,7 @@ def test_the_delay_of_the_guide_is_found_because_its_file_exists() -> None:
         check_file("between")
 
 
-@pytest.mark.parametrize(("rule", "old", "new", "said"), BROKEN)
+@for_each(("rule", "old", "new", "said"), BROKEN)
 def test_a_mutant_is_rejected(rule, old, new, said) -> None:
     with added(delays, "between", changed(GUIDE, old, new)):
         delay = example("between")
@@ -202,7 +203,7 @@ def test_draws_of_another_distribution_are_rejected() -> None:
         has_distribution([7, 7, 7], pmf)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new"),
     [
         ("rng.random() * chance < later(d, latest + i)", "True"),  # nobody is passed over again

@@ -19,6 +19,7 @@ from maskedbandit.privacy.loss import Loss
 from maskedbandit.theory.noise_pmf import log_pmf
 from tests.contracts import noise_rules as rules
 from tests.contracts.noise_rules import FEW, RULES, covers, law_of, noise_sums, renyi, shifted, splits
+from tests.for_each import for_each
 from tests.guides import example
 from tests.statistics import same_distribution
 
@@ -30,12 +31,12 @@ def named(rule):
 
 
 @pytest.mark.parametrize("rule", RULES, ids=named)
-@pytest.mark.parametrize("name", NOISES)
+@for_each("name", NOISES)
 def test_keeps(name, rule):
     rule(room[name]())
 
 
-@pytest.mark.parametrize("rule", RULES, ids=named)
+@for_each("rule", RULES, ids=named)
 def test_the_noise_of_the_guide_keeps(rule, tmp_path):
     rule(example("add_a_noise.md", tmp_path).TruncatedLaplace())
 
@@ -148,13 +149,13 @@ MUTANTS = [
 ]
 
 
-@pytest.mark.parametrize(("broken", "rule"), MUTANTS, ids=lambda each: each.__name__)
+@for_each(("broken", "rule"), MUTANTS, ids=lambda each: each.__name__)
 def test_a_mutant_that_breaks_it_is_rejected(broken, rule):
     with pytest.raises(AssertionError):
         rule(broken())
 
 
-@pytest.mark.parametrize("name", list(room))
+@for_each("name", list(room))
 def test_a_loss_is_kept_as_text_without_losing_a_digit(name):
     coarse, fine = room[name](Fraction(1, 3)), room[name](Fraction(5))
     for loss in (coarse.loss(1), coarse.loss(7), 3 * fine.loss(2)):
@@ -173,6 +174,7 @@ def test_a_kernel_that_compiled_does_something_else_is_rejected(monkeypatch):
         rules.check_plain_python_draws_the_same(Skellam())
 
 
+@pytest.mark.sparing(5)
 @pytest.mark.parametrize(("n", "kept"), [(2, 1), (10, 6)])
 @pytest.mark.parametrize("name", [name for name in NOISES if splits(room[name]())])
 def test_missing_noise_shares_are_noticed(name, n, kept):
@@ -186,7 +188,7 @@ def test_missing_noise_shares_are_noticed(name, n, kept):
 OURS = [DiscreteLaplace, DiscreteGaussian, Skellam]
 
 
-@pytest.mark.parametrize("kind", OURS)
+@for_each("kind", OURS)
 class TestOurs:
     def test_loss_is_not_far_above_the_divergence(self, kind):
         noise = kind(Fraction(5))

@@ -49,6 +49,7 @@ from tests.contracts.rules import (
     policy_of,
     survivors,
 )
+from tests.for_each import for_each
 from tests.golden import HORIZON, INSTANCE, MULTI_ARMED, SEED, Trail, channel_for, interpreted, kept, trail, trajectory
 from tests.guides import block
 from tests.policies.mutants import mutant
@@ -98,9 +99,7 @@ def slow(dear: set[str]) -> list[Any]:
     return [pytest.param(name, marks=[pytest.mark.slow] * (name in dear)) for name in REGRET]
 
 
-@pytest.fixture(params=[*MULTI_ARMED, NAME])
-def any_policy(request):
-    return policy_of(request.param)
+each_policy = for_each("name", [*MULTI_ARMED, NAME])
 
 
 @pytest.fixture(params=REGRET)
@@ -145,46 +144,55 @@ def check_finds(best: int, pulls: np.ndarray, releases: np.ndarray) -> None:
     assert np.all(releases == 0) or np.all(pulls[:, best] > others), "it did not find the best arm"
 
 
-@pytest.mark.parametrize(("together", "horizon"), [(1, LONG), (5, SHORT), (1000, SHORT)])
-def test_decisions_are_legal_and_tells_come_in_any_order(any_policy, together, horizon):
-    decisions = drive(any_policy, together, horizon=horizon)
+@each_policy
+@for_each(("together", "horizon"), [(1, LONG), (5, SHORT), (1000, SHORT)])
+def test_decisions_are_legal_and_tells_come_in_any_order(name, together, horizon):
+    decisions = drive(policy_of(name), together, horizon=horizon)
     assert decisions[-1][1] == 0 or sum(n for _, n, _ in decisions) >= horizon
 
 
-@pytest.mark.parametrize("horizon", [1, 2, 3, 100])
-@pytest.mark.parametrize("k", [2, 5])
-def test_short_horizons_and_few_arms_are_served(any_policy, horizon, k):
-    drive(any_policy, 3, tuple(np.linspace(0.1, 0.9, k)), horizon)
-    python = interpreted(any_policy, RAW, mb.Bernoulli(np.linspace(0.1, 0.9, k)), horizon)
+@each_policy
+@for_each("horizon", [1, 2, 3, 100])
+@for_each("k", [2, 5])
+def test_short_horizons_and_few_arms_are_served(name, horizon, k):
+    policy = policy_of(name)
+    drive(policy, 3, tuple(np.linspace(0.1, 0.9, k)), horizon)
+    python = interpreted(policy, RAW, mb.Bernoulli(np.linspace(0.1, 0.9, k)), horizon)
     assert python.status == DONE
-    assert sum(python.pulls) == horizon or (any_policy.goal != "regret" and python.last[1] == 0)
+    assert sum(python.pulls) == horizon or (policy.goal != "regret" and python.last[1] == 0)
 
 
-@pytest.mark.parametrize(("together", "fraction", "horizon"), [(1, 0.3, LONG), (5, 0.8, SHORT)])
-def test_fewer_rewards_than_asked_for_may_be_told(any_policy, together, fraction, horizon):
+@each_policy
+@for_each(("together", "fraction", "horizon"), [(1, 0.3, LONG), (5, 0.8, SHORT)])
+def test_fewer_rewards_than_asked_for_may_be_told(name, together, fraction, horizon):
     means = (0.3, 0.5, 0.6)
-    decisions = drive(any_policy, together, means, horizon, released=survivors(means, fraction))
+    decisions = drive(policy_of(name), together, means, horizon, released=survivors(means, fraction))
     assert decisions[-1][1] == 0 or sum(n for _, n, _ in decisions) >= horizon
 
 
-def test_means_are_those_of_the_rewards_that_were_told(any_policy):
-    check_counts_who_was_told(any_policy)
+@each_policy
+def test_means_are_those_of_the_rewards_that_were_told(name):
+    check_counts_who_was_told(policy_of(name))
 
 
-def test_asks_before_any_tell_are_harmless(any_policy):
-    check_asks_before_tells(any_policy)
+@each_policy
+def test_asks_before_any_tell_are_harmless(name):
+    check_asks_before_tells(policy_of(name))
 
 
-def test_state_survives_pickling(any_policy):
-    check_pickles(any_policy)
+@each_policy
+def test_state_survives_pickling(name):
+    check_pickles(policy_of(name))
 
 
-def test_state_survives_being_text(any_policy):
-    check_text(any_policy)
+@each_policy
+def test_state_survives_being_text(name):
+    check_text(policy_of(name))
 
 
-def test_text_that_is_no_state_is_refused(any_policy):
-    check_refuses_damage(any_policy)
+@each_policy
+def test_text_that_is_no_state_is_refused(name):
+    check_refuses_damage(policy_of(name))
 
 
 @pytest.mark.parametrize("name", slow(DEAR))
@@ -224,6 +232,7 @@ def test_object_driven_from_python_is_the_engine_on_rewards_that_are_not_bits(po
     check_engine(policy, interpreted(policy, RAW, THREE, LONG, seed=5), RAW, THREE, LONG, seed=5)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("name", slow(DEAR))
 def test_without_the_compiler_the_numbers_are_the_same(policy, name):
     run = mb.simulate(policy, channel_for(policy), INSTANCE, SHORT, seed=6)
@@ -263,7 +272,7 @@ def test_finds_the_best_arm_when_gaps_are_large(policy, best):
     check_finds(best, run.pulls, run.releases)
 
 
-@pytest.mark.parametrize("name", MULTI_ARMED)
+@for_each("name", MULTI_ARMED)
 def test_golden_trajectory(name):
     assert kept().get(name) == trajectory(name), "another trajectory: if that is meant, `make golden`"
 
@@ -272,13 +281,13 @@ def test_golden_trajectories_are_those_of_the_room():
     assert sorted(kept()) == MULTI_ARMED
 
 
-@pytest.mark.parametrize("name", MULTI_ARMED[::4])
+@for_each("name", MULTI_ARMED[::4])
 def test_another_run_has_another_trajectory(name):
     """Negative control: what is kept tells one run from another."""
     assert kept().get(name) != trajectory(name, SEED + 1)
 
 
-@pytest.mark.parametrize("order", [["check"], ["format", "--check", "--diff"]])
+@for_each("order", [["check"], ["format", "--check", "--diff"]])
 def test_the_guide_passes_the_linter(order):
     where = Path(__file__).parents[2] / "src/maskedbandit/policies/regret" / f"{NAME}.py"
     program = [sys.executable, "-m", "ruff", *order, "--no-cache", "--stdin-filename", str(where), "-"]
@@ -506,7 +515,7 @@ class SaysTheSums(Plain):
         return s.total
 
 
-@pytest.mark.parametrize("broken", [AsksForArmK, AsksForNobody, AsksForHalfAUser, AnswersInNumPy])
+@for_each("broken", [AsksForArmK, AsksForNobody, AsksForHalfAUser, AnswersInNumPy])
 def test_illegal_decisions_are_rejected(broken):
     with pytest.raises(AssertionError, match=r"not legal|whole numbers"):
         drive(broken())
@@ -550,13 +559,13 @@ def test_waiting_for_users_who_were_lost_is_rejected():
         drive(WaitsForAll(), released=survivors((0.3, 0.5, 0.6)))
 
 
-@pytest.mark.parametrize("broken", [RemembersOutside, HoldsAModule])
+@for_each("broken", [RemembersOutside, HoldsAModule])
 def test_a_state_with_hidden_parts_is_rejected(broken):
     with pytest.raises((AssertionError, TypeError)):
         check_pickles(broken())
 
 
-@pytest.mark.parametrize("broken", [RemembersOutside, HoldsAModule, HidesANumber])
+@for_each("broken", [RemembersOutside, HoldsAModule, HidesANumber])
 def test_a_state_that_its_text_does_not_hold_is_rejected(broken):
     with pytest.raises((AssertionError, InvalidValue)):
         check_text(broken())

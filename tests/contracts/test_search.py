@@ -29,6 +29,7 @@ from tests.contracts.rules import (
     of_goal,
     survivors,
 )
+from tests.for_each import for_each
 from tests.golden import HORIZON, INSTANCE, SEED, Trail, channel_for, interpreted, trail
 from tests.policies.mutants import mutant
 
@@ -96,7 +97,7 @@ def check_engine(policy: Policy, python: Trail, channel: Any, instance: Any, lim
     assert [found.answer[0], found.stopped[0]] == ([python.last[0], True] if python.last[1] == 0 else [-1, False])
 
 
-@pytest.mark.parametrize("best", range(3))
+@for_each("best", range(3))
 def test_finds_the_best_arm_when_gaps_are_large(policy, best):
     for seed in range(2):
         found = interpreted(policy, channel_for(policy), far(best), ENOUGH, seed)
@@ -104,7 +105,7 @@ def test_finds_the_best_arm_when_gaps_are_large(policy, best):
         check_finds(best, np.array([found.last[1] == 0]), np.array([found.last[0]]))
 
 
-@pytest.mark.parametrize("best", [0, 2])
+@for_each("best", [0, 2])
 def test_finds_the_best_arm_though_some_of_the_users_are_lost(policy, best):
     for seed in range(2):
         arm, n, _ = drive(

@@ -30,6 +30,7 @@ from tests.contracts.rules import (
     of_goal,
     survivors,
 )
+from tests.for_each import for_each
 from tests.golden import HORIZON, SEED, Trail, channel_for, instance_for, interpreted, trail
 from tests.policies.mutants import mutant
 
@@ -112,13 +113,13 @@ def played(policy: Policy, means: tuple[float, ...], seed: int, **how: Any) -> t
     return np.array([last[1] == 0]), policy.selected(states[0])[None]
 
 
-@pytest.mark.parametrize("worst", range(3))
+@for_each("worst", range(3))
 def test_names_the_right_arms_when_gaps_are_large(policy, worst):
     for seed in range(2):
         check_finds(worst, *played(policy, tuple(far(worst).means), seed))
 
 
-@pytest.mark.parametrize("worst", [0, 2])
+@for_each("worst", [0, 2])
 def test_names_the_right_arms_though_some_of_the_users_are_lost(policy, worst):
     for seed in range(2):
         means = tuple(far(worst).means)

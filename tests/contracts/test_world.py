@@ -24,6 +24,7 @@ from maskedbandit.lab.experiments.names import TABLES
 from maskedbandit.lab.streams import Rewards, Streams
 from maskedbandit.lab.worlds.instance import Instance
 from tests.contracts.added import added, changed
+from tests.for_each import for_each
 from tests.guides import block
 from tests.statistics import mean_is, same_distribution_of_two
 
@@ -181,12 +182,12 @@ def example(name: str) -> Any:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_every_world_keeps_the_rules(name, rule) -> None:
     rule(example(name))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_every_world_can_be_named_in_a_file(name) -> None:
     check_file(name)
 
@@ -223,6 +224,7 @@ LOST = [
 ]
 
 
+@pytest.mark.sparing(3)
 @pytest.mark.parametrize(("old", "new", "said"), LOST)
 def test_a_world_that_moves_otherwise_than_it_says_is_rejected(old, new, said) -> None:
     with added(worlds, "drifting", changed(DRIFTING, old, new)):
@@ -239,7 +241,7 @@ def test_a_sum_of_users_whose_means_move_is_rejected() -> None:
             check_sums(world, partial(drawn, plain=True))
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+@for_each("rule", RULES, ids=lambda rule: rule.__name__)
 def test_the_world_of_the_guide_keeps_the_rules(rule) -> None:
     with added(worlds, "triangular", GUIDE):
         rule(example("triangular"))
@@ -252,6 +254,7 @@ def test_the_world_of_the_guide_is_found_because_its_file_exists() -> None:
         check_file("triangular")
 
 
+@pytest.mark.sparing(9)
 @pytest.mark.parametrize(("rule", "old", "new", "said"), BROKEN)
 def test_a_mutant_is_rejected(rule, old, new, said) -> None:
     with added(worlds, "triangular", changed(GUIDE, old, new)):
@@ -260,7 +263,7 @@ def test_a_mutant_is_rejected(rule, old, new, said) -> None:
             rule(world, by_hand)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "error", "said"),
     [
         ('"modes": [0.0', '"mode": [0.0', UnknownName, "mode"),

@@ -10,6 +10,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_gaussian import LEAST_SHARE, DiscreteGaussian
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.renyi_divergences import ORDERS
+from tests.for_each import for_each
 
 
 def gaussian(variance, far=400):
@@ -38,15 +39,15 @@ def covers(loss, law, shift):
             assert float(bound) >= divergence(law, shift, float(order)) * (1 - 1e-9), f"order {float(order)}"
 
 
-@pytest.mark.parametrize("n", [2, 3, 5, 20])
-@pytest.mark.parametrize("shift", [1, 2])
+@for_each("n", [2, 3, 5, 20])
+@for_each("shift", [1, 2])
 def test_loss_with_noise_shares_covers_the_exact_sum(n, shift):
     """Noise shares of variance 2, the least that is allowed."""
     noise = DiscreteGaussian(Fraction(math.isqrt(2 * n * 10**12) + 1, 10**6))
     covers(noise.loss(shift, noise_shares=n), total(n, noise.scale**2 / n), shift)
 
 
-@pytest.mark.parametrize("n", [2, 5])
+@for_each("n", [2, 5])
 def test_loss_of_a_whole_draw_does_not_cover_narrow_noise_shares(n):
     """The control, and the reason for the least variance: a narrow discrete Gaussian is narrower than its name."""
     with pytest.raises(AssertionError, match="order"):
@@ -61,8 +62,8 @@ def by_hand(noise, sensitivity, n):
     return min(d * d + xi / 2, (d + xi) ** 2) / 2
 
 
-@pytest.mark.parametrize("n", [2, 10, 9_999, 10_000, 10_001, 200_000])
-@pytest.mark.parametrize("sensitivity", [1, 100])
+@for_each("n", [2, 10, 9_999, 10_000, 10_001, 200_000])
+@for_each("sensitivity", [1, 100])
 def test_loss_with_noise_shares_is_the_theorem(n, sensitivity):
     """Never below it, also where the sum is cut short at ten thousand noise shares; and not far above."""
     noise = DiscreteGaussian(math.isqrt(LEAST_SHARE * n) + 1)
@@ -80,7 +81,7 @@ def test_a_sum_that_stops_at_ten_thousand_noise_shares_is_below_the_theorem():
     assert terms[9_999:].sum() <= (n - 10_000) * math.exp(-2 * math.pi**2 * v * 10_000 / 10_001)
 
 
-@pytest.mark.parametrize("n", [2, 3, 5, 20])
+@for_each("n", [2, 3, 5, 20])
 def test_wide_noise_shares_sum_to_one_draw_but_for_1e_7(n):
     """In total variation, and in the probability of every value that is seen once in 10^9 draws."""
     nearly, whole = total(n, LEAST_SHARE), gaussian(LEAST_SHARE * n)
@@ -94,7 +95,7 @@ def test_narrow_noise_shares_do_not_sum_to_one_draw():
     assert np.abs(total(10, Fraction(1, 9)) - gaussian(Fraction(10, 9))).sum() / 2 > 0.4
 
 
-@pytest.mark.parametrize("n", [2, 10])
+@for_each("n", [2, 10])
 def test_narrow_noise_shares_are_refused(n):
     noise = DiscreteGaussian(Fraction(math.isqrt(LEAST_SHARE * n * 10**6) - 1, 1000))
     for refused in (lambda: noise.loss(1, noise_shares=n), lambda: noise.noise_share(n, None)):
@@ -103,7 +104,7 @@ def test_narrow_noise_shares_are_refused(n):
     noise.loss(1)
 
 
-@pytest.mark.parametrize(("scale", "count"), [(Fraction(1, 3), 10), (Fraction(1), 2), (Fraction(7, 5), 5)])
+@for_each(("scale", "count"), [(Fraction(1, 3), 10), (Fraction(1), 2), (Fraction(7, 5), 5)])
 def test_pmf_of_narrow_draws_is_that_of_their_sum(scale, count):
     z = np.arange(-60, 61)
     np.testing.assert_allclose(

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from tests.for_each import for_each
 from tests.statistics import seeded
 
 
@@ -27,8 +28,8 @@ def test_pmf_by_hand():
     np.testing.assert_allclose(DiscreteLaplace(10).pmf(z), (1 - b) / (1 + b) * b ** abs(z), rtol=1e-12)
 
 
-@pytest.mark.parametrize("scale", ["0.2", 1, 10, 100])
-@pytest.mark.parametrize("count", [0.25, 0.9, 1, 1.25, 50])
+@for_each("scale", ["0.2", 1, 10, 100])
+@for_each("count", [0.25, 0.9, 1, 1.25, 50])
 def test_pmf_of_several_draws_agrees_with_mpmath(scale, count):
     """P(x) = (1-b)^2c b^x (c)_x/x! 2F1(c, c+x; x+1; b^2); SciPy's 2F1 is wrong by half for x near 2c."""
     x = [0, 1, 5, 52, 97, 100, 400]
@@ -41,14 +42,14 @@ def test_pmf_of_several_draws_agrees_with_mpmath(scale, count):
     np.testing.assert_allclose(DiscreteLaplace(scale).pmf(np.array(x), count), np.array(mass, float), rtol=1e-9)
 
 
-@pytest.mark.parametrize("sensitivity", [1, 3, 10])
+@for_each("sensitivity", [1, 3, 10])
 def test_pure_loss_is_sensitivity_over_scale(sensitivity):
     noise = DiscreteLaplace(10)
     assert noise.loss(sensitivity).pure_epsilon == noise.loss(sensitivity, noise_shares=5).pure_epsilon
     assert loss_of(Fraction(10), 1.0, sensitivity) == pytest.approx(float(noise.loss(sensitivity).pure_epsilon))
 
 
-@pytest.mark.parametrize(  # the loss if only a part R of the noise shares that make one draw survive
+@for_each(  # the loss if only a part R of the noise shares that make one draw survive
     ("epsilon", "steps", "table"),
     [
         ("0.1", 10, {0.95: 0.126, 0.9: 0.159, 0.8: 0.255, 0.7: 0.410, 0.5: 1.01, 0.25: 2.56}),
@@ -65,13 +66,13 @@ def test_missing_noise_shares_cost_privacy(epsilon, steps, table):
         assert np.log(at_zero / at_shift) == pytest.approx(known, abs=0.005 if known > 1 else 0.0006)
 
 
-@pytest.mark.parametrize("survivors", [0.25, 0.7, 0.95])
+@for_each("survivors", [0.25, 0.7, 0.95])
 def test_the_worst_case_of_missing_noise_shares_is_at_zero(survivors):
     at_zero, at_shift = DiscreteLaplace(10).pmf(np.array([0, 1]), survivors)
     assert loss_of(Fraction(10), survivors, 1) == pytest.approx(np.log(at_zero / at_shift))
 
 
-@pytest.mark.parametrize("count", [1.0, 1.05, 1.25, 2.0, 3.0])
+@for_each("count", [1.0, 1.05, 1.25, 2.0, 3.0])
 def test_more_noise_shares_than_one_draw_cost_no_privacy(count):
     assert loss_of(Fraction(10), count, 1) <= 0.1 * (1 + 1e-9)
 

@@ -9,9 +9,10 @@ from scipy.stats import skellam
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.loss import Loss
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(3), Fraction(40)])
+@for_each("scale", [Fraction(1, 2), Fraction(3), Fraction(40)])
 def test_pmf_agrees_with_scipy_and_has_variance_scale_squared(scale):
     z = np.arange(-600, 601)
     p, half = Skellam(scale).pmf(z), float(scale) ** 2 / 2
@@ -33,7 +34,7 @@ def test_a_sensitivity_is_a_whole_number():
         Skellam(4).loss(Fraction(1, 2))
 
 
-@pytest.mark.parametrize(("epsilon", "known"), [("0.1", 0.336), ("0.5", 1.52), ("1", 2.41)])
+@for_each(("epsilon", "known"), [("0.1", 0.336), ("0.5", 1.52), ("1", 2.41)])
 def test_exact_delta_of_one_step(epsilon, known):
     """Skellam noise and the same one step further, sd 1/epsilon: the exact epsilon at 1e-5; the loss is no less."""
     noise, z = Skellam(1 / Fraction(epsilon)), np.arange(-300, 301)

@@ -25,6 +25,7 @@ from maskedbandit.policies.contextual.ada_c_gope import (
 )
 from maskedbandit.policies.contextual_policy import Aim
 from maskedbandit.privacy.statistics import clipped
+from tests.for_each import for_each
 from tests.policies.contextual_play import played
 from tests.policies.mutants import mutant
 from tests.statistics import at_most, same_distribution
@@ -72,8 +73,8 @@ def test_the_first_user_is_not_that_of_the_first_arm() -> None:
         check_first(mutant(AdaCGOPE.ask, "float(s.open[arm])", "float(-arm)"))
 
 
-@pytest.mark.parametrize("law", [LAW, NOISY, LOCAL], ids=["raw", "central", "local"])
-@pytest.mark.parametrize("flat", [False, True])
+@for_each("law", [LAW, NOISY, LOCAL], ids=["raw", "central", "local"])
+@for_each("flat", [False, True])
 def test_plans_are_in_the_ball_on_the_grid_and_as_precise_as_they_say(law: Law, flat: bool) -> None:
     arms = ARMS.copy()
     if flat:
@@ -117,7 +118,7 @@ def test_without_noise_estimates_are_exact_and_the_worse_arms_leave() -> None:
     assert not AdaCGOPE.due(s, LAW, 0, 10**9)
 
 
-@pytest.mark.parametrize("noise", [GAUSSIAN, mb.noises.DiscreteLaplace(), mb.noises.Skellam()])
+@for_each("noise", [GAUSSIAN, mb.noises.DiscreteLaplace(), mb.noises.Skellam()])
 def test_noise_in_any_direction_is_bounded(noise) -> None:
     """Also along a diagonal and along one axis; a third of the bound would not be one."""
     law, rng, n, x = law_of(mb.channels.Central(epsilon=1, noise=noise), 4), np.random.default_rng(2), 4000, 3.0
@@ -129,7 +130,7 @@ def test_noise_in_any_direction_is_bounded(noise) -> None:
             at_most(int((off > noise_bound(law, 50, x) / 3).sum()), n, 2 * math.exp(-x))
 
 
-@pytest.mark.parametrize("x", [0.5, 3.0, 12.0, 40.0])
+@for_each("x", [0.5, 3.0, 12.0, 40.0])
 def test_combinations_of_laplace_draws_have_chernoff_s_bound(x: float) -> None:
     """The cumulant of one of unit length is at most -ln(1 - lam^2); the tail of a single draw is lighter than that."""
     law, lam = law_of(mb.channels.Central(epsilon=1)), np.linspace(1e-4, 1 - 1e-9, 10**6)
@@ -138,7 +139,7 @@ def test_combinations_of_laplace_draws_have_chernoff_s_bound(x: float) -> None:
     assert radius(law, 1, 50, x) < 0.97 * bound
 
 
-@pytest.mark.parametrize("k", [3, 10])
+@for_each("k", [3, 10])
 def test_failures_are_shared_by_arms_and_phases(k: int) -> None:
     s = started(LAW, ARMS[:k])
     for phase in range(1, 4):
@@ -146,9 +147,7 @@ def test_failures_are_shared_by_arms_and_phases(k: int) -> None:
         released(s, LAW, np.full(k, 0.5))
 
 
-@pytest.mark.parametrize(
-    "law", [LAW, NOISY, law_of(mb.channels.Central(epsilon="0.05"))], ids=["raw", "gauss", "laplace"]
-)
+@for_each("law", [LAW, NOISY, law_of(mb.channels.Central(epsilon="0.05"))], ids=["raw", "gauss", "laplace"])
 def test_margins_are_hoeffding_s_bound_and_chernoff_s(law: Law) -> None:
     s = started(law)
     for _ in range(3):
@@ -161,7 +160,7 @@ def test_margins_are_hoeffding_s_bound_and_chernoff_s(law: Law) -> None:
         released(s, law, np.full(10, 0.5))
 
 
-@pytest.mark.parametrize("law", [NOISY, law_of(mb.channels.Central(epsilon="0.05"))], ids=["gaussian", "laplace"])
+@for_each("law", [NOISY, law_of(mb.channels.Central(epsilon="0.05"))], ids=["gaussian", "laplace"])
 def test_margins_hold_and_without_the_noise_they_would_not(law: Law) -> None:
     """Bits and noise of a first phase, drawn directly; the plan is that of a channel with little noise."""
     s, rng, means, n = started(LAW), np.random.default_rng(3), ARMS @ THETA, 2000
@@ -177,7 +176,7 @@ def test_margins_hold_and_without_the_noise_they_would_not(law: Law) -> None:
             at_most(int((np.abs(off[:, a]) > margin(s, LAW, 1000, a)).sum()), n, allowed)
 
 
-@pytest.mark.parametrize("delay", [Constant(0), Constant(50), Geometric(20)])
+@for_each("delay", [Constant(0), Constant(50), Geometric(20)])
 def test_a_cohort_is_the_plan_and_late_users_add_nothing(delay) -> None:
     plans: list[np.ndarray] = []
     zs: list[np.ndarray] = []

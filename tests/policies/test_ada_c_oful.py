@@ -13,6 +13,7 @@ from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.contextual.ada_c_oful import LEAST, AdaCOFUL, largest, length, refresh
 from maskedbandit.policies.contextual_policy import Aim
+from tests.for_each import for_each
 from tests.policies.contextual_play import played
 from tests.statistics import at_most
 
@@ -44,6 +45,7 @@ class Forgetful(Watched):
     forgets: ClassVar[bool] = True
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(
     "channel",
     [
@@ -69,8 +71,8 @@ def test_ellipsoids_hold_the_truth(channel) -> None:
         at_most(missed[Forgetful], 8, 0.05)
 
 
-@pytest.mark.parametrize("noise", [GAUSSIAN, mb.noises.DiscreteLaplace(), mb.noises.Skellam()])
-@pytest.mark.parametrize(("m", "d"), [(1, 1), (1, 6), (5, 3)])
+@for_each("noise", [GAUSSIAN, mb.noises.DiscreteLaplace(), mb.noises.Skellam()])
+@for_each(("m", "d"), [(1, 1), (1, 6), (5, 3)])
 def test_the_norm_of_noise_is_bounded(noise, m: int, d: int) -> None:
     channel = mb.channels.Central(epsilon=1, noise=noise).carrying(AdaCOFUL().statistics(d, True))
     law, rng, n = channel.law(), np.random.default_rng(5), 1500
@@ -81,7 +83,7 @@ def test_the_norm_of_noise_is_bounded(noise, m: int, d: int) -> None:
         at_most(int((norms > length(law, m, 100, d, 1.0) / 3).sum()), n, math.exp(-1.0))
 
 
-@pytest.mark.parametrize("d", [1, 2, 6, 30])
+@for_each("d", [1, 2, 6, 30])
 def test_the_largest_eigenvalue_is_bounded_closely(d: int) -> None:
     for seed in range(5):
         a = np.random.default_rng(seed).standard_normal((d, d))
@@ -121,7 +123,7 @@ def test_bounds_are_those_of_the_last_release() -> None:
     assert AdaCOFUL.ask(s, x, np.arange(2), LAW, rng) == bounds.argmax()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("channel", "draws"),  # in a release
     [
         (mb.channels.Central(epsilon="0.5", noise=GAUSSIAN), 1),
@@ -177,6 +179,7 @@ def by_chance() -> float:
     return played(mb.policies.RandomChoice(), mb.channels.Raw(), CONTEXTS, 2500, seed=8).regret
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(
     ("channel", "fraction"),
     [
@@ -195,7 +198,7 @@ def test_it_loses_far_less_than_random_choice(channel, fraction: float, by_chanc
     assert len(trail.released) < 25
 
 
-@pytest.mark.parametrize("wrong", [{"ridge": 0}, {"growth": -1}, {"norm": math.inf}, {"failure": 1}, {"failure": 0}])
+@for_each("wrong", [{"ridge": 0}, {"growth": -1}, {"norm": math.inf}, {"failure": 1}, {"failure": 0}])
 def test_parameters_are_checked(wrong) -> None:
     with pytest.raises(InvalidValue, match=next(iter(wrong))):
         AdaCOFUL(**wrong)

@@ -15,6 +15,7 @@ from maskedbandit.lab.delays.geometric import Geometric
 from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.policies.contextual_policy import Aim
 from maskedbandit.policies.parts.linear import LinearPolicy, Models, learn
+from tests.for_each import for_each
 from tests.policies.contextual_play import Trail, played
 from tests.statistics import mean_is, same_distribution
 
@@ -44,7 +45,7 @@ def bits(s: Models) -> list[bytes]:
     return [np.asarray(each).tobytes() for each in s]
 
 
-@pytest.mark.parametrize(("policy", "contexts"), BOTH)
+@for_each(("policy", "contexts"), BOTH)
 def test_asking_leaves_no_trace(policy, contexts) -> None:
     s, rng = taught(policy), np.random.default_rng(2)
     before = bits(s)
@@ -60,7 +61,7 @@ def test_asking_leaves_no_trace(policy, contexts) -> None:
     assert bits(s) != before  # the negative control
 
 
-@pytest.mark.parametrize("model", ["disjoint", "shared"])
+@for_each("model", ["disjoint", "shared"])
 def test_ties_are_broken_at_random(model: str) -> None:
     policy, pool = mb.policies.LinUCB(model=model), np.array([1, 2, 3])
     s, rng, x = policy.init(4, AIM), np.random.default_rng(3), np.full((4, 3), 0.5)
@@ -86,7 +87,7 @@ def test_linucb_takes_the_highest_bound() -> None:
             assert policy.ask(s, x, pool, LAW, rng) == max(bounds, key=lambda arm: bounds[arm])
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@for_each("policy", POLICIES)
 def test_a_shared_model_on_products_with_the_arm_is_disjoint_ones(policy) -> None:
     k, d, rng = 3, 2, np.random.default_rng(5)
     shared = replace(policy, model="shared")
@@ -113,7 +114,7 @@ def test_a_shared_model_on_products_with_the_arm_is_disjoint_ones(policy) -> Non
             )
 
 
-@pytest.mark.parametrize("model", ["disjoint", "shared"])
+@for_each("model", ["disjoint", "shared"])
 def test_thompson_sampling_draws_from_its_posterior(model: str) -> None:
     """Arm 1 beats arm 0 as often as the posterior says; with the other model's distribution it would not."""
     policy = mb.policies.LinThompson(alpha=0.4, model=model)
@@ -143,8 +144,8 @@ def statistics(x: np.ndarray, reward: float, products: float) -> np.ndarray:
     return np.concatenate([products * np.outer(x, x)[np.triu_indices(x.size)], reward * x])
 
 
-@pytest.mark.parametrize(("policy", "contexts"), BOTH)
-@pytest.mark.parametrize("delay", [Constant(0), Constant(3)])
+@for_each(("policy", "contexts"), BOTH)
+@for_each("delay", [Constant(0), Constant(3)])
 def test_over_the_raw_channel_all_that_was_seen_is_told_at_once(policy, contexts, delay) -> None:
     trail = played(replace(policy, products="1/4"), RAW, contexts, 200, seed=1, delay=delay)
     assert len(trail.released) == 200 - delay.rounds - 1  # the rest has not arrived when the last is served
@@ -160,7 +161,7 @@ def run_of(policy: LinearPolicy, channel: Channel, delay) -> Trail:
     return played(policy, channel, DISJOINT, 700, seed=2, delay=delay)
 
 
-@pytest.mark.parametrize("delay", [Constant(0), Geometric(2)])
+@for_each("delay", [Constant(0), Geometric(2)])
 def test_where_users_are_protected_the_cohorts_of_all_models_close_together(delay) -> None:
     policy = mb.policies.LinUCB(first=100, growth=1)
     released = run_of(policy, mb.channels.Central(), delay).released
@@ -204,6 +205,7 @@ def test_privacy_costs_regret_and_less_privacy_less(policy) -> None:
     assert regret(private, mb.channels.Local(epsilon=2, noise=GAUSSIAN)) > 1.5 * near
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize(
     "channel",

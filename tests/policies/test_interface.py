@@ -17,6 +17,7 @@ from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import IllegalDecision
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.policy import Policy
+from tests.for_each import for_each
 from tests.golden import Trail, interpreted
 
 HORIZON = 5000
@@ -95,7 +96,7 @@ def test_cohorts_hold_one_phase_and_the_last_one_is_never_released():
     assert (run.pulls[0].tolist(), run.releases[0]) == (found.pulls, found.releases)
 
 
-@pytest.mark.parametrize("horizon", [3, 4, 5, 6, 7, 100])
+@for_each("horizon", [3, 4, 5, 6, 7, 100])
 def test_every_horizon_cuts_off_what_is_open(horizon):
     check_phases(interpreted(Doubling(), CHANNEL, INSTANCE, horizon))
 

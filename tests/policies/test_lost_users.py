@@ -15,6 +15,7 @@ from maskedbandit.policies.parts.known_releases import MOST
 from maskedbandit.policies.regret.dp_thompson import FIRST, PILOT, STEP, THEN
 from maskedbandit.policies.regret.gaussian_thompson import DRAWS
 from maskedbandit.policies.regret.successive_elimination import confidence, fewest_users
+from tests.for_each import for_each
 from tests.policies.mutants import mutant
 
 P, RAW = mb.policies, Law(NO_NOISE)
@@ -27,7 +28,7 @@ ROUNDS = [
     P.BestArmDPSE(),
     P.BestArmDPSE(counts="published"),
 ]
-each_rounds = pytest.mark.parametrize("policy", ROUNDS, ids=str)
+each_rounds = for_each("policy", ROUNDS, ids=str)
 
 
 def aim(policy):
@@ -184,7 +185,7 @@ def test_released_likelihood_keeps_what_it_has_room_for():
     assert not s.total[0].any()
 
 
-@pytest.mark.parametrize(("lost", "enough"), [(1, True), (2, True), (8, True), (16, False)])
+@for_each(("lost", "enough"), [(1, True), (2, True), (8, True), (16, False)])
 def test_the_parts_of_delta_add_up_while_an_eighth_of_every_phase_is_told(lost, enough):
     """Those of all phases of an arm of AdaP-TT, of 1, 1, 2, 4, ... users, of k = 2 + log2 of those who are left."""
     phases = [1, *(2**j for j in range(2000))]

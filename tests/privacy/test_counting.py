@@ -25,6 +25,7 @@ from maskedbandit.privacy.counting import (
 )
 from maskedbandit.privacy.sampling import Bits
 from tests.floatfree import offences
+from tests.for_each import for_each
 from tests.statistics import at_most, same_distribution, seeded
 
 EVEN = CountingQuery(lambda number: number % 2 == 0)
@@ -63,7 +64,7 @@ class TestPrivacy:
         assert LaplaceMechanism(0.1) == LaplaceMechanism("0.1") == LaplaceMechanism(Fraction(1, 10))
         assert LaplaceMechanism(0.1).epsilon(10) == 1
 
-    @pytest.mark.parametrize("scale", [Fraction(1, 3), 1, Fraction(5, 2), 100])
+    @for_each("scale", [Fraction(1, 3), 1, Fraction(5, 2), 100])
     def test_each_release_costs_epsilon(self, scale):
         """The largest log-ratio of the distributions of a release on neighbours is epsilon: no more, and no less."""
         n = 50
@@ -92,8 +93,8 @@ class TestPrivacy:
 
 
 class TestAccuracy:
-    @pytest.mark.parametrize("scale", [Fraction(1, 3), 1, Fraction(5, 2), 100])
-    @pytest.mark.parametrize("steps", [1, 2, 3, 17])
+    @for_each("scale", [Fraction(1, 3), 1, Fraction(5, 2), 100])
+    @for_each("steps", [1, 2, 3, 17])
     def test_failure_is_the_tail_of_the_noise_released(self, scale, steps):
         n = 50
         mechanism = LaplaceMechanism(Fraction(scale, n))
@@ -133,7 +134,7 @@ class TestAccuracy:
         with pytest.raises(AssertionError):  # two steps less are too few
             at_most(sum(error >= alpha - Fraction(2, n) for error in worst), len(worst), beta)
 
-    @pytest.mark.parametrize("beta", [Fraction(1, 10**400), 1 - Fraction(1, 10**30)])
+    @for_each("beta", [Fraction(1, 10**400), 1 - Fraction(1, 10**30)])
     def test_extreme_chances(self, beta):
         scale, n = 10**6, 10**6
         steps = float(LaplaceMechanism(1).accuracy(beta, n) * n)
@@ -197,7 +198,7 @@ class TestLimit:
 
 
 class TestArguments:
-    @pytest.mark.parametrize("bad", [0, -1, 1.5, True, "3", None])
+    @for_each("bad", [0, -1, 1.5, True, "3", None])
     def test_whole_numbers(self, bad):
         mechanism = LaplaceMechanism(1)
         for call, parameter in [
@@ -216,7 +217,7 @@ class TestArguments:
             with pytest.raises(InvalidValue, match=rf"^{parameter} is"):
                 call()
 
-    @pytest.mark.parametrize("bad", [0, 1, -0.1, 1.5, "x", float("nan"), float("inf")])
+    @for_each("bad", [0, 1, -0.1, 1.5, "x", float("nan"), float("inf")])
     def test_chances(self, bad):
         for call in (
             lambda: LaplaceMechanism(1).accuracy(bad, 5),
@@ -228,7 +229,7 @@ class TestArguments:
             with pytest.raises(InvalidValue, match=r"^beta is"):
                 call()
 
-    @pytest.mark.parametrize("bad", [0, -1, "x", float("nan"), None])
+    @for_each("bad", [0, -1, "x", float("nan"), None])
     def test_positive_numbers(self, bad):
         for call, parameter in [
             (lambda: LaplaceMechanism(bad), "sigma"),

@@ -9,9 +9,10 @@ import pytest
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.exact import exact
 from maskedbandit.privacy.loss import Loss
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "meant"),
     [
         (0.1, Fraction(1, 10)),
@@ -29,7 +30,7 @@ def test_a_number_is_the_fraction_that_was_meant(given, meant) -> None:
     assert exact("epsilon", given) == meant
 
 
-@pytest.mark.parametrize("given", [np.int64(2**33 + 1), np.int16(7), Fraction(np.int64(2**33 + 1), np.int64(7))])
+@for_each("given", [np.int64(2**33 + 1), np.int16(7), Fraction(np.int64(2**33 + 1), np.int64(7))])
 def test_numbers_of_numpy_do_not_overflow_later(given) -> None:
     """The loss of NumPy's 1 and 2^33 + 1 was that of a sensitivity of 2^17: the square overflowed."""
     found = exact("epsilon", given)
@@ -38,7 +39,7 @@ def test_numbers_of_numpy_do_not_overflow_later(given) -> None:
     assert Loss.gaussian(np.int64(1), given) == Loss.gaussian(1, found)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong", [0, -1, -0.0, float("nan"), float("inf"), "x", "1/0", "1e999999999", "1e-999999999", None, True, [1], 1j]
 )
 def test_what_is_no_positive_number_is_refused_by_name(wrong) -> None:

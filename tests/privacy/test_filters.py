@@ -23,6 +23,7 @@ from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.budget import Filter, Ledger, filters
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.privacy.renyi_divergences import INF, ORDERS, additions
+from tests.for_each import for_each
 
 EPSILON, DELTA = 8, Fraction(1, 100)
 BUDGET = Loss.approximate(EPSILON, DELTA)
@@ -181,7 +182,7 @@ def both_at_once(path, log):
 MADE_FOR = [(best_order, change_of_order), (either_rule, change_of_rule), (delta_twice, both_at_once)]
 
 
-@pytest.mark.parametrize(("fits", "strategy"), MADE_FOR, ids=lambda it: it.__name__)
+@for_each(("fits", "strategy"), MADE_FOR, ids=lambda it: it.__name__)
 def test_a_broken_filter_is_overspent_and_the_ledger_is_not(fits, strategy):
     assert delta_of(strategy, Greedy(fits)) > 1.05 * DELTA
     assert delta_of(strategy, Ledger(BUDGET)) <= MOST
@@ -246,7 +247,7 @@ def test_an_approximate_budget_accepts_every_kind_of_loss():
             ledger.charge("ann", loss)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("loss", "least"),
     [
         (Loss.zcdp("0.001"), 175),
@@ -263,7 +264,7 @@ def test_nearly_as_many_charges_fit_as_the_best_order_would_prove(loss, least):
     assert (math.ceil(1.1 * found + 1) * loss).epsilon(1e-6) > 3
 
 
-@pytest.mark.parametrize("loss", [Loss.discrete_gaussian(1), Loss.zcdp("0.2"), Loss.skellam(3, 2)])
+@for_each("loss", [Loss.discrete_gaussian(1), Loss.zcdp("0.2"), Loss.skellam(3, 2)])
 def test_one_charge_fits_a_budget_of_its_own_epsilon_and_no_second_one(loss):
     epsilon = loss.epsilon(1e-6)
     ledger = Ledger(Loss.approximate(epsilon, 1e-6))
@@ -310,8 +311,8 @@ def test_rules():
     assert sum(bound < INF for bound in first.curve) == 1
 
 
-@pytest.mark.parametrize("rule", [*filters(BUDGET), *filters(Loss.pure(1)), *filters(Loss.zcdp(1))])
-@pytest.mark.parametrize("loss", [Loss.pure("1/3"), Loss.zcdp("0.07"), Loss.approximate("0.1", "0.001"), ZERO])
+@for_each("rule", [*filters(BUDGET), *filters(Loss.pure(1)), *filters(Loss.zcdp(1))])
+@for_each("loss", [Loss.pure("1/3"), Loss.zcdp("0.07"), Loss.approximate("0.1", "0.001"), ZERO])
 def test_times_is_how_often_charges_fit(rule, loss):
     times = rule.times(loss)
     if times < INF:

@@ -15,6 +15,7 @@ from maskedbandit.errors import BudgetExceeded, InvalidValue, PersonalValue
 from maskedbandit.privacy.budget import Ledger
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.privacy.renyi_divergences import INF
+from tests.for_each import for_each
 
 fixed = settings(max_examples=60)
 
@@ -46,7 +47,7 @@ EXACT = [
 ]
 
 
-@pytest.mark.parametrize(("budget", "loss", "times"), EXACT)
+@for_each(("budget", "loss", "times"), EXACT)
 def test_charges_fill_the_budget_exactly(budget, loss, times):
     assert accepted(Ledger(budget), [loss] * (times + 5)) == times
 
@@ -87,7 +88,7 @@ def test_a_refusal_changes_nothing_and_locks_nobody_out():
     assert ledger.worst() == ledger.spent("ann")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("budget", "loss", "message"),
     [
         (Loss.pure(1), Loss.pure(2), "over the budget of ε = 1: pure ε would be 2 where 1 is allowed"),
@@ -117,7 +118,7 @@ def test_a_later_refusal_says_what_both_ways_of_counting_would_need():
 # --- findings of an audit ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("noise", [Loss.discrete_gaussian, Loss.skellam])
+@for_each("noise", [Loss.discrete_gaussian, Loss.skellam])
 def test_a_budget_of_one_release_is_its_curve(noise):
     """Two releases of half the price were accepted; together their ε was above the one that the budget printed."""
     once, half = noise(9), noise(18)
@@ -138,7 +139,7 @@ def test_a_loss_below_nothing_would_be_a_refund():
         ledger.charge("ann", Loss.pure("1e-9"))
 
 
-@pytest.mark.parametrize("user", [float("nan"), 7, None, ("carl", 3), b"ann", "", "ann smith", "a\n", "é", "a" * 129])
+@for_each("user", [float("nan"), 7, None, ("carl", 3), b"ann", "", "ann smith", "a\n", "é", "a" * 129])
 def test_a_user_has_a_name_that_can_be_found_again(user):
     ledger = Ledger(Loss.pure(1))
     for ask in (lambda: ledger.charge(user, Loss.pure(1)), lambda: ledger.spent(user)):
@@ -148,7 +149,7 @@ def test_a_user_has_a_name_that_can_be_found_again(user):
     assert ledger.worst() == ZERO
 
 
-@pytest.mark.parametrize("budget", [Loss.pure(100), Loss.zcdp(100), Loss.skellam(1), Loss.approximate(1, 0.9)])
+@for_each("budget", [Loss.pure(100), Loss.zcdp(100), Loss.skellam(1), Loss.approximate(1, 0.9)])
 def test_no_finite_budget_allows_an_unbounded_loss(budget):
     assert accepted(Ledger(budget), [Loss.unbounded()]) == 0
 
@@ -290,7 +291,7 @@ def test_the_check_of_threads_rejects_a_ledger_without_a_lock():
     assert charge_together(LocklessLedger(Loss.pure(1)), Loss.pure(0.7), threads=2, times=1) == 2
 
 
-@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))])
+@for_each("duplicate", [copy.copy, copy.deepcopy, lambda it: pickle.loads(pickle.dumps(it))])
 def test_a_copy_remembers_and_is_independent(duplicate):
     ledger = Ledger(Loss.pure(1))
     ledger.charge("ann", Loss.pure(0.9))

@@ -23,6 +23,7 @@ from maskedbandit import noises
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.privacy.renyi_divergences import INF, ORDERS, skellam_bound, skellam_curve
+from tests.for_each import for_each
 from tests.thrift import thrifty
 
 fixed = settings(max_examples=50)
@@ -118,7 +119,7 @@ def test_repr_is_short():
     assert repr(Loss.pure("1e400")) == "Loss(ε = inf)"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "message"),
     [
         (lambda: Loss.pure(0), "epsilon is 0"),
@@ -142,7 +143,7 @@ def curve_with(bound):
     return (*ZERO.curve[:-1], bound)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "parts",
     [
         {"curve": curve_with(Fraction(-1))},
@@ -257,6 +258,7 @@ def exact_cases():
         }
 
 
+@pytest.mark.sparing(4)
 @pytest.mark.parametrize(
     "name",
     [f"{kind}response" for kind in ("", "strong ", "weak ")]
@@ -270,8 +272,8 @@ def test_curve_is_the_renyi_divergence(name):
     assert_exact_curve(*exact_cases()[name])
 
 
-@pytest.mark.parametrize("factor", [Fraction(999_999, 1_000_000), Fraction(1_000_002, 1_000_000)])
-@pytest.mark.parametrize("name", ["response", "skellam"])
+@for_each("factor", [Fraction(999_999, 1_000_000), Fraction(1_000_002, 1_000_000)])
+@for_each("name", ["response", "skellam"])
 def test_the_checker_of_curves_rejects_a_wrong_one(name, factor):
     loss, *rest = exact_cases()[name]
     with pytest.raises(AssertionError, match="order"):
@@ -308,7 +310,7 @@ def test_curves_grow_with_the_order_up_to_the_pure_epsilon(loss):
     assert all(low <= high for low, high in pairwise(path))
 
 
-@pytest.mark.parametrize("make", [Loss.discrete_laplace, Loss.skellam, Loss.gaussian])
+@for_each("make", [Loss.discrete_laplace, Loss.skellam, Loss.gaussian])
 def test_a_smaller_shift_costs_less(make):
     for small, large in zip(range(1, 6), range(2, 7), strict=True):
         assert all(x < y for x, y in zip(make(5, small).curve, make(5, large).curve, strict=True))
@@ -326,8 +328,8 @@ def test_randomized_response_is_the_worst_pure_mechanism():
                 assert math.log(q @ np.exp(float(order) * x)) / float(order - 1) < bound
 
 
-@pytest.mark.parametrize("variance", [0.3, 1, 10, 1000])
-@pytest.mark.parametrize("shift", [1, 2, 9, 60])
+@for_each("variance", [0.3, 1, 10, 1000])
+@for_each("shift", [1, 2, 9, 60])
 def test_the_skellam_formula_is_above_the_sum(variance, shift):
     v = Fraction(str(variance))
     for exact, bound in zip(skellam_curve(v, shift), skellam_bound(v, shift, shift**2), strict=True):
@@ -336,7 +338,7 @@ def test_the_skellam_formula_is_above_the_sum(variance, shift):
     assert Loss.skellam(2**28, shift).curve == skellam_bound(Fraction(2**28), shift, shift**2)
 
 
-@pytest.mark.parametrize("shift", [1, 100])
+@for_each("shift", [1, 100])
 def test_sum_and_formula_meet_at_large_variance(shift):
     v = Fraction(10**6)
     pairs = zip(ORDERS, skellam_curve(v, shift), skellam_bound(v, shift, shift**2), strict=True)
@@ -372,10 +374,10 @@ def stick(mass, shift, epsilon):
     return np.maximum(p - math.exp(epsilon) * q, 0).sum()
 
 
-@pytest.mark.parametrize("delta", [1e-3, 1e-6])
-@pytest.mark.parametrize("shift", [1, 3, 10])
-@pytest.mark.parametrize("scale", [Fraction(3, 4), Fraction(3), Fraction(20)])
-@pytest.mark.parametrize("name", ["skellam", "discrete_gaussian"])
+@for_each("delta", [1e-3, 1e-6])
+@for_each("shift", [1, 3, 10])
+@for_each("scale", [Fraction(3, 4), Fraction(3), Fraction(20)])
+@for_each("name", ["skellam", "discrete_gaussian"])
 def test_epsilon_of_a_single_release_is_exact(name, scale, shift, delta):
     noise = noises.room[name](scale)
     mass = noise.pmf(np.arange(-2000, 2001))
@@ -409,8 +411,8 @@ def test_different_users_have_the_worst_of_their_single_releases():
     assert (near | far).epsilon(1e-5) == max(near.epsilon(1e-5), far.epsilon(1e-5))
 
 
-@pytest.mark.parametrize("rho", [1e-4, 1e-3, 0.01, 0.1, 1, 10])
-@pytest.mark.parametrize("delta", [1e-5, 1e-6, 1e-10])
+@for_each("rho", [1e-4, 1e-3, 0.01, 0.1, 1, 10])
+@for_each("delta", [1e-5, 1e-6, 1e-10])
 def test_the_grid_of_orders_is_fine_enough(rho, delta):
     def at(log_gap):
         a = 1 + math.exp(log_gap)
@@ -455,7 +457,7 @@ def assert_covers(claim, truth, factor):
     assert truth <= claim <= truth * factor
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("epsilon", "times", "factor"),
     [(math.log(3), 50, 1.03), (0.1, 1, 1.01), (0.1, 50, 1.12), (0.5, 300, 1.06), (2, 10, 1.02)],
 )
@@ -479,8 +481,8 @@ def rdp_epsilon(event, times, delta):
     return accountant.compose(SelfComposedDpEvent(event, times)).get_epsilon(delta)
 
 
-@pytest.mark.parametrize("times", [1, 200])
-@pytest.mark.parametrize("delta", [1e-6, 1e-9])
+@for_each("times", [1, 200])
+@for_each("delta", [1e-6, 1e-9])
 def test_gaussian_and_zcdp_agree_with_dp_accounting(times, delta):
     gauss = (Loss.gaussian(100) * times).epsilon(delta)
     assert gauss == pytest.approx(rdp_epsilon(GaussianDpEvent(10.0), times, delta), rel=1e-9)
@@ -488,7 +490,7 @@ def test_gaussian_and_zcdp_agree_with_dp_accounting(times, delta):
     assert zcdp == pytest.approx(rdp_epsilon(ZCDpEvent(rho=0.02), times, delta), rel=1e-9)
 
 
-@pytest.mark.parametrize("scale", [0.5, 2, 10])
+@for_each("scale", [0.5, 2, 10])
 def test_discrete_laplace_falls_to_the_continuous_distribution_as_the_grid_gets_finer(scale):
     accountant = RdpAccountant(orders=[float(order) for order in ORDERS])
     accountant.compose(LaplaceDpEvent(scale))
@@ -533,7 +535,7 @@ def test_losses_cover_the_privacy_loss_distributions_of_dp_accounting(times):
         assert_covers((loss * times).epsilon(1e-6), lower, factor)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("epsilon", "grid", "formula", "exact"),
     [
         (1, 1, 6.25, 2.41),

@@ -15,6 +15,7 @@ from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.privacy.loss_text import LONGEST
 from maskedbandit.privacy.renyi_divergences import INF, ORDERS
 from maskedbandit.privacy.single_release import SingleRelease
+from tests.for_each import for_each
 
 fixed = settings(max_examples=40)
 bounds = st.one_of(st.just(INF), st.fractions(0, 10**30), st.fractions(0, 1), st.just(Fraction(10**300, 7)))
@@ -51,7 +52,7 @@ def test_nothing_is_lost_on_the_way(loss):
     assert "\n" not in text
 
 
-@pytest.mark.parametrize(
+@for_each(
     "loss",
     [
         ZERO,
@@ -91,7 +92,7 @@ TEXT = Loss.discrete_gaussian("5/2", 3).to_text()
 PURE = Loss.pure(1).to_text()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "",

@@ -12,6 +12,7 @@ import pytest
 
 from maskedbandit.errors import AlreadySpent, InvalidValue
 from maskedbandit.privacy.participation import Participation
+from tests.for_each import for_each
 
 LONG = "!" + "~" * 127
 
@@ -95,7 +96,7 @@ class TestJoin:
         assert spent(book, LONG, cohort + b"x")
         book.join("0", cohort)
 
-    @pytest.mark.parametrize("attempts", [0, -1, 1.0, True, None, "2"])
+    @for_each("attempts", [0, -1, 1.0, True, None, "2"])
     def test_attempts_are_a_number(self, attempts):
         with pytest.raises(InvalidValue, match="attempts"):
             Participation(attempts=attempts)

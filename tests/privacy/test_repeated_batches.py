@@ -9,6 +9,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.gaussian import gaussian_epsilon
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.repeated_batches import by_batches, returning_users
+from tests.for_each import for_each
 
 COUNTS = [1, 2, 5, 10, 100, 1000]
 
@@ -18,9 +19,9 @@ def concentrated(deviation, batches, delta):
     return sum((Loss.gaussian(Fraction(deviation) ** 2) for _ in range(batches)), 0 * Loss.pure(1)).epsilon(delta)
 
 
-@pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1"])
-@pytest.mark.parametrize("delta", ["1e-5", "1e-6"])
-@pytest.mark.parametrize("batches", [1, 7, 100])
+@for_each("epsilon", ["0.1", "0.5", "1"])
+@for_each("delta", ["1e-5", "1e-6"])
+@for_each("batches", [1, 7, 100])
 class TestSuffices:
     def test_concentrated(self, batches, epsilon, delta):
         deviation = returning_users(batches, epsilon, delta).concentrated
@@ -96,7 +97,7 @@ def test_concentrated_beats_advanced_by_a_logarithm():
     assert max(plain) > 1.4 * min(plain)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("values", "name"),
     [
         ((0, 0.5, 1e-6), "batches"),

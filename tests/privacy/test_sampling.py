@@ -42,6 +42,7 @@ from maskedbandit.privacy.sampling import (
     skellam,
 )
 from tests.floatfree import offences
+from tests.for_each import for_each
 from tests.statistics import at_most, mean_is, same_distribution, same_distribution_of_two, seeded
 
 N = 20_000
@@ -112,7 +113,7 @@ def name(case):
 
 
 class TestBits:
-    @pytest.mark.parametrize("n", [1, 2, 6, 1000])
+    @for_each("n", [1, 2, 6, 1000])
     def test_below_is_uniform(self, n):
         draws = sample(lambda bits: bits.below(n), [])
         assert draws.min() >= 0
@@ -120,7 +121,7 @@ class TestBits:
         if n > 1:
             same_distribution(draws, lambda v: ((v >= 0) & (v < n)) / n)
 
-    @pytest.mark.parametrize("n", [3 << 62, SPAN - 1, SPAN, SPAN + 1, 3 << 126, 1 << 128, 5 << 200])
+    @for_each("n", [3 << 62, SPAN - 1, SPAN, SPAN + 1, 3 << 126, 1 << 128, 5 << 200])
     def test_below_is_uniform_on_wide_ranges(self, n):
         """The top of the range in eighths: a remainder without rejection would favour the low ones."""
         bits = seeded(1)
@@ -141,7 +142,7 @@ class TestBits:
         kept = word < SPAN - SPAN % n
         assert Bits(lambda size: page).below(n) == (word % n if kept else 7 % n)
 
-    @pytest.mark.parametrize("n", [0, -1, 1.0, True, "6", None, np.int64(6)])
+    @for_each("n", [0, -1, 1.0, True, "6", None, np.int64(6)])
     def test_below_refuses(self, n):
         with pytest.raises(InvalidValue, match="n is"):
             Bits().below(n)
@@ -348,12 +349,13 @@ EXPLORED = [
 class TestExactLaw:
     """Each explored mass is at most the true one, and all together miss no more than the unexplored rest."""
 
+    @pytest.mark.sparing(3)
     @pytest.mark.parametrize(("sampler", "parameters", "pmf"), EXPLORED, ids=map(name, EXPLORED))
     def test_paths_add_up_to_the_distribution(self, monkeypatch, sampler, parameters, pmf):
         monkeypatch.setattr(sampling, "_coin", one_step_coin)
         self.adds_up(lambda path: sampler(*parameters, path), pmf, rest=0.1)
 
-    @pytest.mark.parametrize("gamma", [0, THIRD, 1, Fraction(7, 2)])
+    @for_each("gamma", [0, THIRD, 1, Fraction(7, 2)])
     def test_paths_add_up_to_e_to_the_minus_gamma(self, gamma):
         p = np.exp(-float(gamma))
         self.adds_up(lambda path: bernoulli_exp(gamma, path), lambda v: np.where(v == 1, p, 1 - p), rest=1e-9)
@@ -363,6 +365,7 @@ class TestExactLaw:
         mean = Fraction(1, 2000)
         self.adds_up(lambda path: poisson(mean, path), pmf_of_poisson(mean), rest=1e-9)
 
+    @pytest.mark.sparing(1)
     @pytest.mark.parametrize("wrong", [pmf_of_geometric(1.05), pmf_of_poisson(0.5)])
     def test_a_wrong_distribution_is_rejected(self, wrong):
         with pytest.raises(AssertionError):
@@ -387,16 +390,17 @@ class TestExactLaw:
 
 
 class TestSampledLaw:
+    @pytest.mark.sparing(24)
     @pytest.mark.parametrize("n", [N // 4, pytest.param(2 * N, marks=pytest.mark.slow)])
     @pytest.mark.parametrize(("sampler", "parameters", "pmf"), CASES, ids=map(name, CASES))
     def test_sample_has_the_distribution(self, sampler, parameters, pmf, n):
         same_distribution(sample(sampler, parameters, n), pmf)
 
-    @pytest.mark.parametrize("gamma", [0, THIRD, 1, Fraction(7, 2)])
+    @for_each("gamma", [0, THIRD, 1, Fraction(7, 2)])
     def test_bernoulli_exp(self, gamma):
         self.is_a_coin(sample(bernoulli_exp, [gamma]), np.exp(-float(gamma)))
 
-    @pytest.mark.parametrize("p", [0, Fraction(1, 1000), THIRD, 1])
+    @for_each("p", [0, Fraction(1, 1000), THIRD, 1])
     def test_bernoulli(self, p):
         self.is_a_coin(sample(bernoulli, [p]), float(p))
 
@@ -457,25 +461,25 @@ class TestArguments:
     ONE = (geometric, discrete_laplace, discrete_gaussian, poisson, skellam)
     BAD = (0, -1, Fraction(-1, 2), 0.5, True, "1", None, np.int64(1))
 
-    @pytest.mark.parametrize(("sampler", "bad"), list(product(ONE, BAD)))
+    @for_each(("sampler", "bad"), list(product(ONE, BAD)))
     def test_refused_by_name(self, sampler, bad):
         parameter = next(iter(inspect.signature(sampler).parameters))
         with pytest.raises(InvalidValue, match=rf"^{parameter} is .*: it must be an int or a Fraction above 0"):
             sampler(bad, Bits())
 
-    @pytest.mark.parametrize("bad", BAD)
+    @for_each("bad", BAD)
     def test_polya_refuses_by_name(self, bad):
         with pytest.raises(InvalidValue, match=r"^shape is"):
             polya(bad, 1, Bits())
         with pytest.raises(InvalidValue, match=r"^rate is"):
             polya(1, bad, Bits())
 
-    @pytest.mark.parametrize("bad", [-1, Fraction(4, 3), 2, 0.5, False])
+    @for_each("bad", [-1, Fraction(4, 3), 2, 0.5, False])
     def test_bernoulli_refuses_by_name(self, bad):
         with pytest.raises(InvalidValue, match=r"^p is"):
             bernoulli(bad, Bits())
 
-    @pytest.mark.parametrize("bad", [-1, Fraction(-1, 3), 0.5, None])
+    @for_each("bad", [-1, Fraction(-1, 3), 0.5, None])
     def test_bernoulli_exp_refuses_by_name(self, bad):
         with pytest.raises(InvalidValue, match=r"^gamma is"):
             bernoulli_exp(bad, Bits())
@@ -494,7 +498,7 @@ class TestFloatFree:
     def test_sampling_is_float_free(self):
         assert offences(inspect.getsource(sampling)) == []
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("line", "what"),
         [
             ("x = 0.5", "literal 0.5"),
@@ -521,7 +525,7 @@ class TestFloatFree:
     def test_line_numbers_and_indented_sources(self):
         assert offences("    def f():\n        return (1,\n            0.5)\n") == [(3, "literal 0.5")]
 
-    @pytest.mark.parametrize(
+    @for_each(
         "line",
         [
             '"""a float 0.5 / 2"""',

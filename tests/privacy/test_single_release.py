@@ -13,6 +13,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.single_release import SingleRelease
+from tests.for_each import for_each
 
 
 def skellam_law(v, width):
@@ -57,8 +58,8 @@ SETTINGS = [  # variance, sensitivity: from noise that hides everything to noise
 ]
 
 
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize(("variance", "sensitivity"), SETTINGS)
+@for_each("noise", NOISES)
+@for_each(("variance", "sensitivity"), SETTINGS)
 def test_epsilon_is_exact_and_rounded_upwards(noise, variance, sensitivity):
     for delta in (0.3, 1e-6) if variance < 1000 else (1e-6,):
         exact = truth(noise, variance, sensitivity, delta)
@@ -75,7 +76,7 @@ def test_the_half_lines_of_an_underflowing_tail_count():
         assert all(low < high for low, high in pairwise(found))
 
 
-@pytest.mark.parametrize("k", range(4))
+@for_each("k", range(4))
 def test_a_delta_at_the_very_edge_of_a_half_line(k):
     """Where δ is P(Z >= k) but for a rounding, the difference of the two is nothing a float can tell."""
     variance = Fraction(1, 50)
@@ -97,7 +98,7 @@ def test_where_a_sum_would_take_too_long_the_curve_speaks():
         assert loss.epsilon(1e-6) == loss.without_single().epsilon(1e-6)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong",
     [
         SingleRelease("laplace", Fraction(1), 1),

@@ -22,6 +22,7 @@ from maskedbandit.privacy.statistics import (
     rewards,
     root_above,
 )
+from tests.for_each import for_each
 
 DIMENSIONS = [1, 2, 6]
 
@@ -62,27 +63,27 @@ def at_120_degrees(d):
 
 
 class TestLinear:
-    @pytest.mark.parametrize("d", DIMENSIONS)
+    @for_each("d", DIMENSIONS)
     def test_no_two_users_are_further_apart(self, d):
         l1, square = worst(d, clipped)
         assert l1 <= linear(d).l1
         assert square <= linear(d).square
 
-    @pytest.mark.parametrize("d", DIMENSIONS)
+    @for_each("d", DIMENSIONS)
     def test_contexts_that_nobody_clipped_are_further_apart(self, d):
         """The control."""
         l1, square = worst(d, lambda z: z)
         assert l1 > 1.5 * linear(d).l1
         assert square > 1.5 * linear(d).square
 
-    @pytest.mark.parametrize("d", DIMENSIONS)
+    @for_each("d", DIMENSIONS)
     def test_two_models_attain_the_sum(self, d):
         z = np.full(d, d**-0.5)
         assert apart(added(z, 1), added(z, 1))[1][0] == pytest.approx(float(linear(d).l1), rel=2e-6)
         cut = added(clipped(z), 1)
         assert float(linear(d).l1) * 0.99 < apart(cut, cut)[1][0] <= linear(d).l1
 
-    @pytest.mark.parametrize("d", [2, 6])
+    @for_each("d", [2, 6])
     def test_120_degrees_attain_the_square(self, d):
         z, v = at_120_degrees(d)
         assert apart(added(z, 1), added(v, 1))[0][1] == pytest.approx(4.5, rel=1e-12)
@@ -100,7 +101,7 @@ class TestLinear:
         pair = apart(added(np.array([1.0]), 1), added(np.array([-1.0]), 1))
         assert pair == ((2, 4), (4, 4))
 
-    @pytest.mark.parametrize("d", DIMENSIONS)
+    @for_each("d", DIMENSIONS)
     def test_numbers_are_whole_steps_in_range(self, d):
         statistics = linear(d)
         for z in contexts(d, np.random.default_rng(2), 200):
@@ -111,7 +112,7 @@ class TestLinear:
             assert u.max() <= statistics.steps
 
 
-@pytest.mark.parametrize("d", DIMENSIONS)
+@for_each("d", DIMENSIONS)
 def test_of_public_contexts_a_user_adds_the_context_or_nothing(d):
     statistics = rewards(d)
     for z in contexts(d, np.random.default_rng(3), 500):
@@ -124,7 +125,7 @@ def test_of_public_contexts_a_user_adds_the_context_or_nothing(d):
     assert any(np.abs(z).sum() > statistics.l1 for z in contexts(d, np.random.default_rng(3), 500))  # the control
 
 
-@pytest.mark.parametrize("d", DIMENSIONS)
+@for_each("d", DIMENSIONS)
 def test_two_users_differ_in_so_many_numbers(d):
     """Of two models they are, with whole contexts: in all numbers of both; of public ones in r z alone."""
     z = clipped(np.full(d, d**-0.5))
@@ -136,13 +137,13 @@ def test_two_users_differ_in_so_many_numbers(d):
     assert REWARD.moved == 1
 
 
-@pytest.mark.parametrize("products", [Fraction(1, 3), Fraction(1, 512), Fraction(3, 257), 0, -1, Fraction(257, 256)])
+@for_each("products", [Fraction(1, 3), Fraction(1, 512), Fraction(3, 257), 0, -1, Fraction(257, 256)])
 def test_products_are_on_the_grid_of_contexts(products):
     with pytest.raises(InvalidValue, match=r"products is .*a multiple of 1/256, above 0 and at most 1"):
         linear(2, True, products)
 
 
-@pytest.mark.parametrize("products", [Fraction(1, 256), Fraction(3, 256), Fraction(3, 4), Fraction(1)])
+@for_each("products", [Fraction(1, 256), Fraction(3, 256), Fraction(3, 4), Fraction(1)])
 def test_with_products_numbers_are_whole_steps_too(products):
     statistics = linear(2, True, products)
     for z in contexts(2, np.random.default_rng(6), 50):
@@ -187,7 +188,7 @@ class TestClip:
                 assert abs(found) <= abs(each) / norm * CONTEXT_STEPS + Fraction(1, 10**9)
                 assert abs(found) > abs(each) / norm * CONTEXT_STEPS - 1 - Fraction(1, 10**9)
 
-    @pytest.mark.parametrize("d", range(1, 40))
+    @for_each("d", range(1, 40))
     def test_vectors_on_the_sphere_and_beyond(self, d):
         rng = np.random.default_rng(d)
         for scale in (1.0, 1 + 1e-15, 1e-300, 1e150, 1e308):
@@ -203,7 +204,7 @@ class TestClip:
         """The control."""
         assert squares(rounded(np.full(3, 3**-0.5))) > CONTEXT_STEPS**2 >= squares(clipped(np.full(3, 3**-0.5)))
 
-    @pytest.mark.parametrize("signed", [True, False])
+    @for_each("signed", [True, False])
     def test_compiled_it_gives_the_same_numbers(self, signed):
         in_place = compiled(clip.function)
         for z in (*contexts(6, np.random.default_rng(4), 300), np.array([math.nan, math.inf, -1e308, 1.0])):
@@ -221,7 +222,7 @@ class TestClip:
         clip(z, False)
         assert z.tolist() == [0, 0.5, 0, 0, 0]
 
-    @pytest.mark.parametrize("z", [[math.nan], [0.5, math.inf], [[0.1]], 0.5, [-math.inf]])
+    @for_each("z", [[math.nan], [0.5, math.inf], [[0.1]], 0.5, [-math.inf]])
     def test_what_is_no_vector_is_refused(self, z):
         with pytest.raises(InvalidValue, match="context"):
             clipped(z)
@@ -240,7 +241,7 @@ def test_a_root_is_from_above_and_near(value):
 
 
 class TestValues:
-    @pytest.mark.parametrize(
+    @for_each(
         ("name", "value"),
         [
             *product(["size", "steps", "moved"], [0, -1, 1.5, True]),
@@ -252,8 +253,8 @@ class TestValues:
         with pytest.raises(InvalidValue, match=name):
             replace(REWARD, **{name: value})
 
-    @pytest.mark.parametrize("d", [0, -1, 1.5, True, None, 10**4])
-    @pytest.mark.parametrize("of", [linear, rewards])
+    @for_each("d", [0, -1, 1.5, True, None, 10**4])
+    @for_each("of", [linear, rewards])
     def test_dimensions(self, d, of):
         with pytest.raises(InvalidValue, match="d is"):
             of(d)

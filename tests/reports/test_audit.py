@@ -45,6 +45,7 @@ def made(name: str) -> Channel:
 # --- every channel ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sparing(4)
 @pytest.mark.parametrize("name", PRIVATE)
 def test_each_channel_has_an_audit_that_proves_something(name: str) -> None:
     (part, _), (live, why) = of_channel(made(name), How(samples=400))
@@ -73,6 +74,7 @@ def test_losses_without_a_pure_epsilon_are_enumerated_at_a_delta(channel: Channe
     assert part.proves
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("channel", [C.Central(1), C.Distributed(1, honest="0.5"), C.Response(1)])
 def test_live_releases_show_nearly_what_is_promised(channel: Channel) -> None:
     part, _ = live_part(channel, 2, How(samples=4000, error=ALPHA, seed=4))
@@ -123,6 +125,7 @@ def test_cohorts_are_of_a_size_that_the_channel_allows() -> None:
 # --- policies --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("policy", [P.UCB1(), P.ContemporaneousKLUCB(), P.ContemporaneousElimination(), P.DPKLUCB()])
 def test_a_run_costs_what_one_release_costs(policy: Any) -> None:
     part, _ = run_part(policy, C.Central(1))
@@ -272,6 +275,7 @@ def test_the_command_writes_what_it_found(tmp_path: Path, capsys: pytest.Capture
 OWN = ("--channel", '{ name = "tests.reports.broken_channels:Sound", epsilon = 0.3 }')
 
 
+@pytest.mark.sparing(5)
 @pytest.mark.parametrize(
     ("more", "code", "says"),
     [

@@ -9,6 +9,7 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
+from tests.for_each import for_each
 from tests.reports.test_estimate import CENTRAL, ELIMINATION, WORLD, run
 
 
@@ -35,7 +36,7 @@ def test_what_cannot_be_estimated_is_refused() -> None:
 WELL = mb.Release(0, 100, 50.0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("fields", "said"),
     [
         ((0, 10.5, 4.0), "n of release 1 is 10.5: it must be a whole number of at least 1"),

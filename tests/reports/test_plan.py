@@ -16,6 +16,7 @@ from maskedbandit.policies.parts.purposes import find_purpose
 from maskedbandit.reports.plan.forecast import find_planned
 from maskedbandit.reports.plan.plan import TRUST, Plan, Question, plan
 from maskedbandit.theory.samples import least_samples
+from tests.for_each import for_each
 
 EASY = Question(arms=3, baseline=0.3, difference=0.2, per_day=500)
 
@@ -136,7 +137,7 @@ def test_no_bound_is_stated_where_none_is_proved(capsys: pytest.CaptureFixture[s
     assert "Under shuffled trust nothing is known to be the least" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("goal", ["identify", "answer", "select", "regret"])
+@for_each("goal", ["identify", "answer", "select", "regret"])
 def test_a_bound_is_stated_of_a_pure_loss_and_never_on_regret(goal: str) -> None:
     policy = mb.policies.TopArms(m=1) if goal == "select" else Question(goal=goal, people=1000).played
     aim = 1000 if find_purpose(goal).aim == "people" else 0.05
@@ -154,7 +155,7 @@ def test_a_bound_is_stated_of_a_pure_loss_and_never_on_regret(goal: str) -> None
         )
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "said"),
     [
         ({"arms": 1}, "arms is 1"),

@@ -12,6 +12,7 @@ from maskedbandit.lab.goals.setting import Setting
 from maskedbandit.reports.statement import lost, statement_of_experiment
 from maskedbandit.statement.content import decoded, encoded
 from maskedbandit.statement.promises import amount
+from tests.for_each import for_each
 from tests.thrift import thrifty
 
 EXPERIMENTS = sorted(folder().glob("*.toml"))
@@ -33,7 +34,7 @@ def dear(path: Path) -> bool:
     return path.stem.startswith(("distributed", "league_renyi"))
 
 
-@pytest.mark.parametrize("path", thrifty(EXPERIMENTS, dear), ids=lambda path: path.stem)
+@for_each("path", thrifty(EXPERIMENTS, dear), ids=lambda path: path.stem)
 def test_every_experiment_has_a_statement(path: Path) -> None:
     experiment = read(path)
     settings = [each for each in experiment.settings if isinstance(each, Setting)]

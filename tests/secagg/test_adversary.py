@@ -15,6 +15,7 @@ from maskedbandit.secagg.client import Client
 from maskedbandit.secagg.masks import KEY
 from maskedbandit.secagg.messages import PARCEL, SIGNATURE, SURVIVORS, VOTES, packed
 from maskedbandit.secagg.plan import Plan
+from tests.for_each import for_each
 from tests.secagg.adversary import (
     HEAD,
     LOW_ORDER,
@@ -149,7 +150,7 @@ ROSTERS = {
 }
 
 
-@pytest.mark.parametrize("lie", ROSTERS)
+@for_each("lie", ROSTERS)
 def test_lies_about_keys(lie):
     changed, error, match = ROSTERS[lie]
     it = liar(1)
@@ -211,10 +212,10 @@ def other_plans():
         "ring": sha256(b"other").digest(),
     }
     assert changes.keys() == vars(PLAN).keys() & Plan.__dataclass_fields__.keys()
-    return [pytest.param(replace(PLAN, **{name: value}), id=name) for name, value in changes.items()]
+    return {name: replace(PLAN, **{name: value}) for name, value in changes.items()}
 
 
-@pytest.mark.parametrize("plan", other_plans())
+@for_each("plan", other_plans().values(), ids=other_plans())
 def test_messages_of_another_plan(plan):
     """Whoever computes another plan than the server cannot take part, whatever differs."""
     it, other = liar(1), liar(0, plan=PLAN)
@@ -240,7 +241,7 @@ class TestParcels:
     def parcels(self, it, user=0):
         return {sender: it.parcels[sender][user] for sender in it.parcels if sender != user}
 
-    @pytest.mark.parametrize("at", [0, 20, PARCEL - 1])
+    @for_each("at", [0, 20, PARCEL - 1])
     def test_tampered(self, at):
         it = liar(2)
         self.after(it, 0, self.parcels(it) | {1: flipped(it.parcels[1][0], at)})
@@ -274,7 +275,7 @@ class TestParcels:
         it = liar(2)
         ends(it, 0, it.post(0, absent=(1, 2)), TooFew, "3 neighbours shared their secrets: 4 are needed")
 
-    @pytest.mark.parametrize(
+    @for_each(
         "change",
         [lambda m: m + b"x", lambda m: m[:-1], lambda m: m[:HEAD], lambda m: m[:HEAD] + b"\xff" + m[HEAD + 1 :]],
     )

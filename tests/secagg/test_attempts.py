@@ -6,13 +6,14 @@ from maskedbandit.errors import AlreadySpent, InvalidValue, MaskedBanditError, O
 from maskedbandit.secagg import client as clients
 from maskedbandit.secagg.client import Client
 from maskedbandit.secagg.messages import MASKED, packed
+from tests.for_each import for_each
 from tests.secagg.adversary import Liar, planned, seeded
 from tests.secagg.rounds import Round
 
 
 class TestPrivacyOfMessages:
-    @pytest.mark.parametrize("signed", [False, True])
-    @pytest.mark.parametrize("leaves", [{}, {0: 1, 1: 2}])
+    @for_each("signed", [False, True])
+    @for_each("leaves", [{}, {0: 1, 1: 2}])
     def test_sizes_do_not_depend_on_values(self, signed, leaves):
         plan = planned(7, t=3, least=5, signed=signed, m=2**62)
         sizes = [
@@ -82,7 +83,7 @@ ERRORS = {
 class TestTracebacks:
     """Whoever logs an error with all variables logs no secrets, neither the device's own nor those of neighbours."""
 
-    @pytest.mark.parametrize(("phase", "message"), ERRORS.values(), ids=ERRORS)
+    @for_each(("phase", "message"), ERRORS.values(), ids=ERRORS)
     def test_hold_no_secrets(self, phase, message):
         it = Liar(planned(5)).until(phase)
         with pytest.raises(ProtocolError) as refused:
@@ -185,7 +186,7 @@ class TestSpending:
             it.tell(0, it.post(0))
         assert it.silent(0)
 
-    @pytest.mark.parametrize("error", [AlreadySpent, OSError, KeyboardInterrupt])
+    @for_each("error", [AlreadySpent, OSError, KeyboardInterrupt])
     def test_a_device_that_cannot_write_sends_nothing(self, error):
         def spend(user):
             raise error("no")

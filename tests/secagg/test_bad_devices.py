@@ -15,6 +15,7 @@ from maskedbandit.secagg.masks import KEY, SEED
 from maskedbandit.secagg.messages import KEY_SHARES
 from maskedbandit.secagg.server import Server
 from maskedbandit.secagg.shamir import KEY_SHARE, combine, weights
+from tests.for_each import for_each
 from tests.secagg.adversary import HEAD, LOW_ORDER, OWN, Liar, planned, seeded, signer
 from tests.secagg.lies import inverse, top_bit
 from tests.secagg.rounds import Round
@@ -29,8 +30,8 @@ class TestWrongShares:
 
         return Round(plan, [5] * plan.n, leaves, change=change, seed=seed)
 
-    @pytest.mark.parametrize("signed", [False, True])
-    @pytest.mark.parametrize(("liars", "leaves"), [(1, {}), (2, {}), (3, {}), (1, {9: 2}), (2, {9: 2})])
+    @for_each("signed", [False, True])
+    @for_each(("liars", "leaves"), [(1, {}), (2, {}), (3, {}), (1, {9: 2}), (2, {9: 2})])
     def test_right_sum_while_enough_key_shares_are_right(self, signed, liars, leaves):
         """Of 9 key shares 3 may be wrong, of 8 key shares 2."""
         plan = planned(10, t=3, least=5, signed=signed)
@@ -50,7 +51,7 @@ class TestWrongShares:
         lambda key_shares, user: key_shares[KEY_SHARE:] + key_shares[:KEY_SHARE],
         lambda key_shares, user: key_shares[:-1] + bytes([key_shares[-1] ^ 1]),
     ], ids=["zeros", "too large", "rotated", "one bit"])  # fmt: skip
-    @pytest.mark.parametrize("liars", range(9))
+    @for_each("liars", range(9))
     def test_never_a_wrong_sum(self, wrong, liars):
         made = self.spoiled(planned(8, t=5, least=6), range(liars), wrong)
         try:
@@ -139,8 +140,8 @@ class TestBadDevices:
         assert made.gone == {}
         return made
 
-    @pytest.mark.parametrize("signed", [True, False])
-    @pytest.mark.parametrize("changed", KEYS.values(), ids=KEYS)
+    @for_each("signed", [True, False])
+    @for_each("changed", KEYS.values(), ids=KEYS)
     def test_keys_that_others_would_refuse(self, signed, changed):
         made = self.ended(signed, changed)
         assert made.refused.keys() == {5}

@@ -2,12 +2,12 @@
 
 from itertools import combinations, product
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from maskedbandit.secagg.key_shares import Correction, corrected
 from maskedbandit.secagg.shamir import PRIME, split
+from tests.for_each import for_each
 from tests.statistics import seeded
 
 SECRET = 0x0123456789ABCDEF
@@ -24,7 +24,7 @@ def test_the_secret_comes_out(data):
     assert (found.secret, set(found.wrong)) == (SECRET, {x for x in wrong if spoiled[x] != key_shares[x]})
 
 
-@pytest.mark.parametrize("secret", [0, 4])
+@for_each("secret", [0, 4])
 def test_every_pattern_of_errors_in_a_tiny_field(secret):
     xs, prime = [1, 2, 3, 4, 5, 6], 7
     key_shares = dict(zip(xs, split(secret, 2, xs, seeded(3), prime), strict=True))
@@ -61,9 +61,7 @@ def nearest(key_shares, threshold, prime):
     return Correction(*found[0]) if found else None
 
 
-@pytest.mark.parametrize(
-    ("prime", "xs", "t"), [(5, (1, 2, 3, 4), 2), (5, (4, 1, 3), 1), (5, (2, 3, 4), 2), (3, (1, 2), 2)]
-)
+@for_each(("prime", "xs", "t"), [(5, (1, 2, 3, 4), 2), (5, (4, 1, 3), 1), (5, (2, 3, 4), 2), (3, (1, 2), 2)])
 def test_all_key_shares_of_tiny_fields(prime, xs, t):
     """Zeros, key shares of too high a degree, and more errors than can be found: none is taken for a secret."""
     outcomes = set()

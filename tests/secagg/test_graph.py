@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from maskedbandit.errors import InvalidValue, Malformed
 from maskedbandit.secagg import graph
 from maskedbandit.secagg.graph import HASH, Tree, order, rank, root_from, window
+from tests.for_each import for_each
 from tests.statistics import same_distribution
 
 # --- the ring -----------------------------------------------------------------------------------------------
@@ -25,7 +26,7 @@ def test_the_ring_is_in_the_order_of_ranks_whatever_the_order_of_users():
     assert order(b"seed", []) == []
 
 
-@pytest.mark.parametrize("users", [[1, 1], [-1], [2**64]])
+@for_each("users", [[1, 1], [-1], [2**64]])
 def test_users_are_different_numbers(users):
     with pytest.raises(InvalidValue, match="users"):
         order(b"seed", users)
@@ -53,7 +54,7 @@ def test_all_orders_are_as_likely():
         same_distribution(orders(coarse), pmf)
 
 
-@pytest.mark.parametrize(("n", "k"), [(n, k) for n in range(2, 14) for k in (*range(2, n - 1, 2), n - 1, n + 3)])
+@for_each(("n", "k"), [(n, k) for n in range(2, 14) for k in (*range(2, n - 1, 2), n - 1, n + 3)])
 def test_neighbourhoods_are_mutual_regular_and_in_one_piece(n, k):
     near = [window(i, n, k) for i in range(n)]
     reached = {0}
@@ -67,7 +68,7 @@ def test_neighbourhoods_are_mutual_regular_and_in_one_piece(n, k):
         assert near[i] == [j for j in range(n) if j != i and (k >= n - 1 or min((i - j) % n, (j - i) % n) <= k // 2)]
 
 
-@pytest.mark.parametrize(("position", "n", "k"), [(0, 9, 3), (0, 9, 7), (0, 9, 0), (0, 9, -2), (9, 9, 4), (-1, 9, 4)])
+@for_each(("position", "n", "k"), [(0, 9, 3), (0, 9, 7), (0, 9, 0), (0, 9, -2), (9, 9, 4), (-1, 9, 4)])
 def test_no_neighbourhood(position, n, k):
     with pytest.raises(InvalidValue):
         window(position, n, k)
@@ -103,7 +104,7 @@ def missing(low, high, known):
     return missing(low, half, known) + missing(half, high, known)
 
 
-@pytest.mark.parametrize("n", range(1, 10))
+@for_each("n", range(1, 10))
 def test_any_part_of_the_leaves_leads_to_the_root(n):
     leaves = leaves_of(n)
     tree = Tree(leaves)
@@ -172,7 +173,7 @@ def test_leaves_may_be_anything_and_their_borders_count():
     assert Tree([b"x"]).root == graph._root(1, sha256(b"maskedbandit secagg leaf x").digest())
 
 
-@pytest.mark.parametrize("n", [-1, 0, 2**32 + 1, 2**200])
+@for_each("n", [-1, 0, 2**32 + 1, 2**200])
 def test_no_such_number_of_leaves(n):
     with pytest.raises(Malformed, match="leaves"):
         root_from(n, {0: b"x"}, [])
@@ -180,7 +181,7 @@ def test_no_such_number_of_leaves(n):
         Tree([])
 
 
-@pytest.mark.parametrize("known", [{}, {-1: b"x"}, {5: b"x"}, {0: b"x", 2**40: b"y"}])
+@for_each("known", [{}, {-1: b"x"}, {5: b"x"}, {0: b"x", 2**40: b"y"}])
 def test_positions_outside_the_tree(known):
     with pytest.raises(Malformed, match="positions"):
         root_from(5, known, [bytes(HASH)] * 3)
@@ -198,7 +199,7 @@ def test_the_largest_tree_takes_32_steps():
         root_from(2**32, {last: b"x"}, [bytes(HASH)] * 33)
 
 
-@pytest.mark.parametrize("length", [0, 31, 33])
+@for_each("length", [0, 31, 33])
 def test_hashes_in_a_proof_have_one_length(length):
     with pytest.raises(Malformed, match="length"):
         root_from(2, {0: b"x"}, [bytes(length)])

@@ -12,6 +12,7 @@ import pytest
 from maskedbandit.errors import Forged
 from maskedbandit.secagg import masks
 from maskedbandit.secagg.client import advertised, survived
+from tests.for_each import for_each
 from tests.secagg.adversary import planned
 from tests.statistics import same_distribution
 from tests.thrift import thrifty
@@ -65,10 +66,12 @@ CASES = [(3, {0, 1, 2}, 3), (2, {0, 1, 2}, 3), (3, {0, 2}, 3), (3, {1, 2}, 3), (
 class TestView:
     """With ideal masks, everything that the server sees is a function of the sum and of chance."""
 
+    @pytest.mark.sparing(3)
     @pytest.mark.parametrize(("m", "survivors", "n"), CASES)
     def test_nothing_but_the_sum_of_the_survivors(self, m, survivors, n):
         hides(m, survivors, n)
 
+    @pytest.mark.sparing(1)
     @pytest.mark.parametrize(("m", "survivors", "n"), [case for case in CASES if len(case[1]) < case[2]])
     def test_nor_if_the_lost_are_late(self, m, survivors, n):
         hides(m, survivors, n, late=sorted(set(range(n)) - survivors))
@@ -104,12 +107,12 @@ def flat(m):
 
 
 class TestMasks:
-    @pytest.mark.parametrize("m", [2, 16, 10, 1000, 1024])
+    @for_each("m", [2, 16, 10, 1000, 1024])
     @pytest.mark.parametrize("mask", [pair, own])
     def test_are_uniform(self, mask, m):
         same_distribution([mask(seed, m) for seed in range(15_000)], flat(m))
 
-    @pytest.mark.parametrize("mask", [pair, own])
+    @for_each("mask", [pair, own])
     def test_are_uniform_over_sessions(self, mask):
         same_distribution([mask(1, 10, session.to_bytes(32)) for session in range(15_000)], flat(10))
 
@@ -161,7 +164,7 @@ def distinct(mask) -> bool:
 class TestSeals:
     """Keys differ by pair and session already; the envelope says so again."""
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("sender", "receiver", "session"), [(2, 1, SESSION), (1, 3, SESSION), (3, 2, SESSION), (1, 2, b"\x01" * 32)]
     )
     def test_open_for_their_sender_receiver_and_session_alone(self, sender, receiver, session):
@@ -170,7 +173,7 @@ class TestSeals:
         with pytest.raises(Forged, match=f"what user {sender} sealed for user {receiver}"):
             masks.opened(bytes(32), sender, receiver, session, sealed)
 
-    @pytest.mark.parametrize(("user", "other"), [(1, 2), (0, 2**64 - 1), (256, 1)])
+    @for_each(("user", "other"), [(1, 2), (0, 2**64 - 1), (256, 1)])
     def test_of_both_directions_have_no_nonce_in_common(self, user, other):
         """A pair has one key for both: with one nonce, what one sends would give away what the other sends."""
         there, back = masks.envelope(user, other, SESSION), masks.envelope(other, user, SESSION)

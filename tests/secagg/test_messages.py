@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from maskedbandit.errors import Disagreement, Malformed, OutOfTurn, ProtocolError, TooFew
 from maskedbandit.secagg.messages import ADVERT, KINDS, MASKED, SURVIVORS, Reader, chosen, flagged, packed
+from tests.for_each import for_each
 from tests.secagg.adversary import HEAD, Liar, planned
 from tests.secagg.rounds import Round
 from tests.thrift import thrifty
@@ -49,6 +50,7 @@ def refused(it: Liar, message) -> None:
 
 
 class TestClient:
+    @pytest.mark.sparing(7)
     @each_state
     def test_random_bytes(self, phase, signed):
         @given(st.binary(max_size=400).filter(bool))
@@ -58,6 +60,7 @@ class TestClient:
 
         holds()
 
+    @pytest.mark.sparing(7)
     @each_state
     def test_any_contents_of_every_kind(self, phase, signed):
         """Headers are right, so the parser of the phase reads on."""
@@ -73,6 +76,7 @@ class TestClient:
 
         holds()
 
+    @pytest.mark.sparing(8)
     @each_state
     def test_cut_short_and_too_long(self, phase, signed):
         _, message = next_message(phase, signed)
@@ -84,11 +88,12 @@ class TestClient:
                 refused(next_message(phase, signed)[0], message + more)
 
     @each_state
-    @pytest.mark.parametrize("wrong", [None, 7, "text", [b"x"], bytearray(100), memoryview(bytes(100))])
+    @for_each("wrong", [None, 7, "text", [b"x"], bytearray(100), memoryview(bytes(100))])
     def test_no_bytes_at_all(self, phase, signed, wrong):
         if phase or wrong:
             refused(next_message(phase, signed)[0], wrong)
 
+    @pytest.mark.sparing(1)
     @pytest.mark.parametrize("signed", [True, False])
     @pytest.mark.parametrize("phase", thrifty([1, 2, 3, 4], lambda phase: phase in (1, 2)))
     def test_one_flipped_bit_anywhere(self, phase, signed):
@@ -144,8 +149,8 @@ def made_length(made: Round) -> int:
 
 
 class TestServer:
-    @pytest.mark.parametrize("signed", [True, False])
-    @pytest.mark.parametrize("seed", range(5))
+    @for_each("signed", [True, False])
+    @for_each("seed", range(5))
     def test_junk_spoils_nothing(self, signed, seed):
         """Before each message of a device the server gets junk in its name; the sum is right all the same."""
         random = Random(seed)
@@ -233,7 +238,7 @@ class TestReader:
         reader = Reader(packed(MASKED, bytes(32), b"\x01\x02", b"\x05", b"abcd"), MASKED, bytes(32))
         assert (reader.number(2), reader.flags(3), reader.pieces(2)) == (258, 5, [b"ab", b"cd"])
 
-    @pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 64, 65])
+    @for_each("n", [0, 1, 7, 8, 9, 64, 65])
     def test_flags(self, n):
         for flags in {0, (1 << n) - 1, (1 << n) // 2}:
             reader = Reader(packed(POST_ := 4, bytes(32), flagged(flags, n)), POST_, bytes(32))
@@ -248,7 +253,7 @@ class TestReader:
         assert chosen([None, b"x", None, b"y"]) == b"\x0axy"
         assert chosen([]) == b""
 
-    @pytest.mark.parametrize("kind", range(1, len(KINDS)))
+    @for_each("kind", range(1, len(KINDS)))
     def test_kinds(self, kind):
         message = packed(kind, bytes(32))
         Reader(message, kind, bytes(32)).end()

@@ -22,6 +22,7 @@ from maskedbandit.secagg.parameters import (
     neighbourhood,
     sparse_threshold,
 )
+from tests.for_each import for_each
 from tests.statistics import at_most
 from tests.thrift import thrifty
 
@@ -48,7 +49,7 @@ def rows(table):
     return [(n, *key, row) for key, rows in table.items() for n, row in zip(SIZES, rows.split(), strict=True)]
 
 
-@pytest.mark.parametrize(("n", "malicious", "corrupted", "lost", "row"), rows(TABLE))
+@for_each(("n", "malicious", "corrupted", "lost", "row"), rows(TABLE))
 def test_the_table(n, malicious, corrupted, lost, row):
     found = neighbourhood(n, corrupted * n // 1000, lost * n // 1000, malicious)
     assert ",".join(map(str, found)) == row
@@ -63,12 +64,12 @@ def asked_twice(n, corrupted, lost):
     return None
 
 
-@pytest.mark.parametrize(("n", "corrupted", "lost", "row"), rows(TWICE))
+@for_each(("n", "corrupted", "lost", "row"), rows(TWICE))
 def test_known_answers_for_one_secret_of_two(n, corrupted, lost, row):
     assert ",".join(map(str, asked_twice(n, corrupted * n // 1000, lost * n // 1000))) == row
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("n", "malicious", "corrupted", "lost", "k", "threshold"),
     [
         (1000, False, 33, 33, 286, 150),
@@ -146,7 +147,7 @@ def test_the_least_k_by_definition_and_what_is_impossible(malicious):
     assert sparse > 50
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("n", "corrupted", "lost", "malicious", "message"),
     [
         (2, 0, 0, False, "n is 2: it must be at least 3 users"),
@@ -166,7 +167,7 @@ def test_the_impossible_is_refused_with_what_would_be_possible(n, corrupted, los
     assert complete(10, 3, 2, malicious=True) == (9, 7, 7)
 
 
-@pytest.mark.parametrize("name", ["secrecy", "correctness"])
+@for_each("name", ["secrecy", "correctness"])
 def test_a_chance_of_failure_is_small(name):
     with pytest.raises(InvalidValue, match=name):
         neighbourhood(100, 1, 1, **{name: 1})
@@ -210,7 +211,7 @@ def in_pieces(n, k, bad):
     return chance(n, bad, apart)
 
 
-@pytest.mark.parametrize(("n", "k"), [(9, 2), (10, 4), (12, 4), (12, 6), (13, 6)])
+@for_each(("n", "k"), [(9, 2), (10, 4), (12, 4), (12, 6), (13, 6)])
 def test_two_runs_of_bad_users_cut_a_ring(n, k):
     for bad in range(k, n - 1):
         exact, bound = in_pieces(n, k, bad), cut(n, bad, k)
@@ -222,7 +223,7 @@ def test_two_runs_of_bad_users_cut_a_ring(n, k):
     assert in_pieces(n, k, k - 1) == 0 == cut(n, k - 1, k)
 
 
-@pytest.mark.parametrize(("n", "corrupted", "lost"), [(10, 2, 1), (10, 2, 2), (14, 3, 2), (16, 3, 3), (16, 4, 2)])
+@for_each(("n", "corrupted", "lost"), [(10, 2, 1), (10, 2, 2), (14, 3, 2), (16, 3, 3), (16, 4, 2)])
 def test_thresholds_are_exact_on_small_rings(n, corrupted, lost):
     k, least, most = neighbourhood(n, corrupted, lost, secrecy=3, correctness=3)
     assert k < n - 1
@@ -248,7 +249,7 @@ def both(k, corrupted, threshold):
     )
 
 
-@pytest.mark.parametrize("k", range(2, 10))
+@for_each("k", range(2, 10))
 def test_a_server_that_asks_for_both_secrets(k):
     for corrupted in range(k):
         for threshold in range(1, k + 1):
@@ -276,7 +277,7 @@ def cuts(bad, k):
     return (runs.sum(axis=1) >= 2).sum()
 
 
-@pytest.mark.parametrize(("n", "corrupted", "lost", "malicious", "power"), SETTINGS)
+@for_each(("n", "corrupted", "lost", "malicious", "power"), SETTINGS)
 def test_failures_are_rarer_than_promised(n, corrupted, lost, malicious, power):
     k, least, most = neighbourhood(n, corrupted, lost, malicious, power, power)
     a, b = ((3 * least - 2 * k - 2) // 2 if malicious else least - 1), k - most

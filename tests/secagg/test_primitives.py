@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF, HKDFExpand
 from maskedbandit.errors import Forged
 from maskedbandit.secagg import masks
 from maskedbandit.secagg.server_pair import SUITE
+from tests.for_each import for_each
 
 h = bytes.fromhex
 
@@ -28,7 +29,7 @@ class TestX25519:
     def dh(self, scalar, u):
         return masks.agreed(X25519PrivateKey.from_private_bytes(scalar), u)
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("scalar", "u", "product"),
         [
             (
@@ -59,7 +60,7 @@ class TestX25519:
         public = h("de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f")
         assert private.public_key().public_bytes_raw() == public
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("times", "result"),
         [
             (1, "422c8e7a6227d7bca1350b3e2bb7279f7897b87bb6854b783c60e80311ae3079"),
@@ -72,7 +73,7 @@ class TestX25519:
             k, u = self.dh(k, u), k
         assert k == h(result)
 
-    @pytest.mark.parametrize(
+    @for_each(
         "u",
         [
             bytes(32),
@@ -98,7 +99,7 @@ class TestX25519:
             masks.agreed(X25519PrivateKey.generate(), bytes(31))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("secret", "salt", "info", "okm"),
     [
         (
@@ -161,7 +162,7 @@ class TestChaCha20Poly1305:
         text = box.decrypt(h("000000000102030405060708"), sealed, h("f33388860000000000004e91"))
         assert text.startswith(b"Internet-Drafts are draft documents valid for a maximum of six months")
 
-    @pytest.mark.parametrize("position", [0, 50, -1])
+    @for_each("position", [0, 50, -1])
     def test_what_was_altered_is_refused(self, position):
         box = ChaCha20Poly1305(bytes(range(0x80, 0xA0)))
         position %= len(self.SEALED)
@@ -174,7 +175,7 @@ class TestChaCha20Poly1305:
                 box.decrypt(nonce, sealed, aad)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("private", "public", "text", "signature"),
     [
         (
@@ -237,7 +238,7 @@ class TestHPKE:
 
     INFO, TEXT = h("4f6465206f6e2061204772656369616e2055726e"), b"Beauty is truth, truth beauty"
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("aead", "private", "enclosed", "sealed"),
         [
             (  # A.2.1: the suite that is used
@@ -271,7 +272,7 @@ class TestHPKE:
         with pytest.raises(InvalidTag):
             opened(CHACHA20_POLY1305, sealed, key, self.INFO + b"!")
 
-    @pytest.mark.parametrize("position", [0, 32, 76])
+    @for_each("position", [0, 32, 76])
     def test_what_was_altered_is_refused(self, position):
         key = X25519PrivateKey.generate()
         sealed = SUITE.encrypt(self.TEXT, key.public_key(), self.INFO)

@@ -9,14 +9,15 @@ import pytest
 
 from maskedbandit.errors import Disagreement, Malformed, OutOfTurn
 from maskedbandit.secagg.messages import KINDS
+from tests.for_each import for_each
 from tests.secagg.lies import PLAN, ends, liar
 
 
 class TestReplays:
     """Every message again, at every later time, of the same session and of another."""
 
-    @pytest.mark.parametrize("phase", range(1, 6))
-    @pytest.mark.parametrize("signed", [True, False])
+    @for_each("phase", range(1, 6))
+    @for_each("signed", [True, False])
     def test_within_a_session(self, phase, signed):
         plan = replace(PLAN, signed=signed)
         received = liar(phase, plan).received[0]
@@ -26,7 +27,7 @@ class TestReplays:
             over = phase == 5 or (phase == 4 and not signed)
             ends(it, 0, old, OutOfTurn, "left the round" if over else "is due")
 
-    @pytest.mark.parametrize("phase", range(1, 5))
+    @for_each("phase", range(1, 5))
     @pytest.mark.parametrize("other", [{"seed": 2}, {"plan": replace(PLAN, cohort=b"other")}])
     def test_across_sessions(self, phase, other):
         received = liar(5, **other).received[0]
@@ -37,6 +38,7 @@ class TestReplays:
             else:
                 ends(it, 0, old, OutOfTurn, "another session" if number == phase - 1 else "is due")
 
+    @pytest.mark.sparing(2)
     @pytest.mark.parametrize("phase", range(5))
     def test_what_devices_say_is_nothing_to_tell_them(self, phase):
         for user in (0, 1):

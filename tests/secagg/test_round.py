@@ -22,6 +22,7 @@ from maskedbandit.secagg.plan import Plan
 from maskedbandit.secagg.server import Server
 from maskedbandit.secagg.shamir import combine, weights
 from tests.floatfree import offences
+from tests.for_each import for_each
 from tests.secagg.adversary import HEAD, OWN, SEED_OF_RING, Liar, planned, seeded
 from tests.secagg.rounds import Round, succeeds
 
@@ -63,6 +64,7 @@ class TestSum:
     def test_of_the_survivors_whoever_leaves_whenever(self, made):
         holds(made)
 
+    @pytest.mark.sparing(1)
     @pytest.mark.parametrize("signed", [False, True])
     def test_every_pattern_of_losses_of_three_users(self, signed):
         """All that can happen: a secret of each has two holders, both of whom must answer until the end."""
@@ -81,14 +83,14 @@ class TestSum:
         for leaves in product(range(6 if signed else 5), repeat=4):
             holds(Round(plan, [3, 4, 9, 9], dict(enumerate(leaves))))
 
-    @pytest.mark.parametrize("signed", [False, True])
+    @for_each("signed", [False, True])
     def test_some_patterns_of_both_kinds_end_well_and_badly(self, signed):
         """So that the tests above are about something."""
         plan = planned(6, t=3, least=4, signed=signed)
         for leaves, well in (({}, True), ({0: 0, 1: 1}, True), ({0: 2, 5: 3}, True), ({0: 0, 1: 1, 2: 2}, False)):
             assert holds(Round(plan, range(6), leaves)) is well
 
-    @pytest.mark.parametrize("m", [2, 3, 10**18 + 9, 2**62, 2**62 - 1, 2**64])
+    @for_each("m", [2, 3, 10**18 + 9, 2**62, 2**62 - 1, 2**64])
     def test_for_any_modulus(self, m):
         assert holds(Round(planned(4, m=m), [m - 1, m - 1, 0, m // 2]))
         assert holds(Round(planned(4, m=m, signed=False), [m - 1] * 4))
@@ -132,7 +134,7 @@ def test_a_server_that_asks_a_survivor_as_lost_is_caught():
 
 
 class TestLosses:
-    @pytest.mark.parametrize("signed", [False, True])
+    @for_each("signed", [False, True])
     def test_too_few_for_the_plan_end_it_before_a_key_share_is_sent(self, signed):
         made = Round(planned(6, t=4, least=5, signed=signed), range(6), {0: 2, 1: 2})
         with pytest.raises(TooFew, match="4 users are left after the phase of masked values: 5 are needed"):
@@ -235,7 +237,7 @@ class TestParameters:
 SOURCES = sorted(Path(secagg.__file__).parent.glob("*.py"))
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+@for_each("path", SOURCES, ids=lambda path: path.name)
 def test_nothing_is_computed_with_floats_or_seeded_generators(path):
     assert offences(path.read_text()) == []
 

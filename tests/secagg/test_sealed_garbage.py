@@ -13,6 +13,7 @@ from maskedbandit.secagg.client import Client
 from maskedbandit.secagg.masks import KEY
 from maskedbandit.secagg.messages import MASKED, PARCEL, PARCELS
 from maskedbandit.secagg.server import Server
+from tests.for_each import for_each
 from tests.secagg.adversary import HEAD, planned
 from tests.secagg.rounds import Round
 
@@ -45,8 +46,8 @@ def test_in_a_signed_round_receivers_leave_before_a_value_does():
     assert spent == [0]
 
 
-@pytest.mark.parametrize("lost", [{}, {0: 2}])
-@pytest.mark.parametrize("signed", [True, False])
+@for_each("lost", [{}, {0: 2}])
+@for_each("signed", [True, False])
 def test_one_device_can_lose_all_its_neighbours_or_end_a_round_and_opens_nothing(signed, lost):
     """As secure_sums.md says, on a sparse ring: it seals garbage for all of them, and then stays or falls silent."""
     made = Round(planned(24, k=8, t=3, least=10, signed=signed), range(24), lost)
@@ -61,8 +62,8 @@ def test_one_device_can_lose_all_its_neighbours_or_end_a_round_and_opens_nothing
 class TestUnsigned:
     PLAN = planned(6, t=3, least=4, signed=False)
 
-    @pytest.mark.parametrize("lost", [{}, {0: 2}, {0: 3}])
-    @pytest.mark.parametrize("victims", [{1}, {1, 2}])
+    @for_each("lost", [{}, {0: 2}, {0: 3}])
+    @for_each("victims", [{1}, {1, 2}])
     def test_a_key_share_is_missing_and_nobody_leaves(self, victims, lost):
         """Three of the five key shares of each secret of user 0 are left, whichever is asked for."""
         made = garbled(Round(self.PLAN, range(1, 7), lost), {0}, victims).run()

@@ -15,6 +15,7 @@ from maskedbandit.secagg.masks import KEY
 from maskedbandit.secagg.messages import KEY_SHARES
 from maskedbandit.secagg.server import Server
 from maskedbandit.secagg.shamir import KEY_SHARE, PRIME
+from tests.for_each import for_each
 from tests.secagg.adversary import HEAD, SEED_OF_RING, identities_of, planned, signer
 from tests.secagg.rounds import Round
 
@@ -43,7 +44,7 @@ def voted(made, session=None, survivors=b"\x3f"):
     return signer(5).sign(survived(session or made.server._session, survivors))
 
 
-@pytest.mark.parametrize("vote", BALLOTS.values(), ids=BALLOTS)
+@for_each("vote", BALLOTS.values(), ids=BALLOTS)
 def test_a_bad_vote_costs_its_device_alone(vote):
     """Passed on, it would end the round for whoever is shown it. User 5 speaks last; its value is in the sum."""
     made = Round(PLAN, VALUES)
@@ -72,7 +73,7 @@ def test_nobody_is_told_more_votes_than_it_asks_for():
 class TestTooFew:
     """A round ends in the phase in which too few are left, and does not spend the next one."""
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("lost", "least", "phase", "after"),
         [
             (0, 4, 1, "keys: 4"),
@@ -88,15 +89,15 @@ class TestTooFew:
         assert len(made.sent) == phase
         assert (made.server.phase, made.server.waiting, made.total) == ("", set(), None)
 
-    @pytest.mark.parametrize("lost", range(5))
+    @for_each("lost", range(5))
     def test_with_four_it_goes_on(self, lost):
         """The control: all that is asked for, and of votes and key shares those of three others."""
         made = Round(PLAN, VALUES, {0: lost, 1: lost})
         assert made.run().total == (total_without(0, 1) if lost < 3 else total_without())
 
 
-@pytest.mark.parametrize("signed", [False, True])
-@pytest.mark.parametrize("over", [0, 1, 2**63 - 1000])
+@for_each("signed", [False, True])
+@for_each("over", [0, 1, 2**63 - 1000])
 def test_a_value_that_is_no_residue_is_refused(signed, over):
     plan = replace(PLAN, signed=signed)
     made = Round(plan, VALUES, change=sends(2, 4, lambda m: m[:HEAD] + (plan.modulus + over).to_bytes(8))).run()
@@ -154,9 +155,9 @@ class Shares(Client):
             return super()._share(message)
 
 
-@pytest.mark.parametrize("which", [(0,), (1,), (0, 1)])
-@pytest.mark.parametrize("lost", [False, True])
-@pytest.mark.parametrize("signed", [False, True])
+@for_each("which", [(0,), (1,), (0, 1)])
+@for_each("lost", [False, True])
+@for_each("signed", [False, True])
 def test_a_secret_that_is_no_seed_never_breaks_the_server(which, lost, signed):
     """The right sum if nobody asks for that secret, or a named end."""
     kind = type("Kind", (Shares,), {"which": which})
@@ -169,7 +170,7 @@ def test_a_secret_that_is_no_seed_never_breaks_the_server(which, lost, signed):
         assert made.run().total == total_without(*[2] * lost)
 
 
-@pytest.mark.parametrize("seed", [b"", b"short", bytes(31), bytes(33)])
+@for_each("seed", [b"", b"short", bytes(31), bytes(33)])
 def test_a_seed_of_another_length_is_refused(seed):
     plan = replace(PLAN, ring=sha256(seed).digest())
     with pytest.raises(InvalidValue, match="seed is 'hidden': it must be the 32 bytes"):
@@ -183,14 +184,14 @@ class TestForgetting:
     def kept(self, made):
         return {name for name, held in vars(made.server).items() if isinstance(held, dict) and held}
 
-    @pytest.mark.parametrize("signed", [False, True])
+    @for_each("signed", [False, True])
     def test_after_a_sum(self, signed):
         made = Round(replace(PLAN, signed=signed), VALUES, {0: 2}).run()
         assert made.server.survivors == {1, 2, 3, 4, 5}
         assert self.kept(made) == {"_identities", "_keys"}
 
-    @pytest.mark.parametrize("signed", [False, True])
-    @pytest.mark.parametrize("lost", range(5))
+    @for_each("signed", [False, True])
+    @for_each("lost", range(5))
     def test_after_a_failure(self, signed, lost):
         made = Round(replace(PLAN, signed=signed), VALUES, dict.fromkeys(range(4), lost))
         if lost == 4 and not signed:  # there are four phases

@@ -24,6 +24,7 @@ from maskedbandit.secagg.server_pair import (
     sealed,
     shared,
 )
+from tests.for_each import for_each
 from tests.secagg.lies import inverse, top_bit
 
 BITS = Bits()
@@ -116,7 +117,7 @@ class TestDevices:
         assert pair[0]._value_shares == before
         assert collected(TERMS, *ended(pair)) == (138, 3)
 
-    @pytest.mark.parametrize(
+    @for_each(
         "other",
         [
             Terms(b"cohort 2", 1000, 2, KEYS),
@@ -154,21 +155,21 @@ class TestDevices:
                 pair[0].receive(5, flipped(message, position))
         pair[0].receive(5, message)
 
-    @pytest.mark.parametrize("cut", [0, 1, 2, HEAD - 1, HEAD, HEAD + SEALED - 1])
+    @for_each("cut", [0, 1, 2, HEAD - 1, HEAD, HEAD + SEALED - 1])
     def test_lengths_are_due(self, cut):
         pair, (message, _) = servers(), shared(TERMS, 5, 1, BITS)
         for wrong in (message[:cut], message + b"x", None, "text", bytearray(message)):
             with pytest.raises(Malformed):
                 pair[0].receive(5, wrong)
 
-    @pytest.mark.parametrize("value_share", [1000, 2**63, 2**64 - 1])
+    @for_each("value_share", [1000, 2**63, 2**64 - 1])
     def test_what_is_no_residue_is_refused(self, value_share):
         pair = servers()
         with pytest.raises(Malformed, match="not below the modulus"):
             pair[0].receive(5, sealed(TERMS, 0, 5, value_share))
         pair[0].receive(5, sealed(TERMS, 0, 5, 999))
 
-    @pytest.mark.parametrize("value", [-1, 1000, 2.0, True, None])
+    @for_each("value", [-1, 1000, 2.0, True, None])
     def test_only_residues_are_shared_and_errors_do_not_show_them(self, value):
         with pytest.raises(InvalidValue, match="value is 'hidden'"):
             shared(TERMS, 1, value, BITS)
@@ -191,7 +192,7 @@ class TestDevices:
         assert spent == {5, 6}
         assert set(first._value_shares) == {6}
 
-    @pytest.mark.parametrize("user", [-1, 2**63, 2**64, 5.0, "5", True, None])
+    @for_each("user", [-1, 2**63, 2**64, 5.0, "5", True, None])
     def test_a_user_is_a_number(self, user):
         pair, (message, _) = servers(), shared(TERMS, 5, 1, BITS)
         with pytest.raises(Malformed, match="a user is"):
@@ -239,7 +240,7 @@ class TestServers:
         pair[0].close()
         pair[0].publish(received)
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("users", "error"),
         [([0], TooFew), ([], TooFew), ([0, 7, 8], TooFew), ([1, 0], Malformed), ([0, 0, 1], Malformed)],
     )
@@ -285,7 +286,7 @@ class TestServers:
             with pytest.raises(InvalidValue, match=r"role|private is 'hidden'"):
                 Server(TERMS, role, private, lambda: 0)
 
-    @pytest.mark.parametrize(
+    @for_each(
         "wrong",
         [
             {"modulus": 1},

@@ -12,6 +12,7 @@ import pytest
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.privacy.sampling import discrete_laplace
 from maskedbandit.secagg.server_pair import NUMBER, Server, Terms, sealed, shared
+from tests.for_each import for_each
 from tests.secagg.test_server_pair import KEYS, PRIVATE, ended
 from tests.statistics import same_distribution, seeded
 
@@ -90,7 +91,7 @@ def test_either_value_share_is_uniform_and_both_make_the_value():
         assert mass == {(first, (value - first) % M): Fraction(1, M) for first in range(M)}
 
 
-@pytest.mark.parametrize("corrupted", [0, 1])
+@for_each("corrupted", [0, 1])
 def test_views_depend_on_the_sum_alone(corrupted):
     by_sum, value_shares = {}, distributions()
     for values in product(range(M), repeat=3):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.secagg.shamir import KEY_SHARE, PRIME, combine, split, weights
+from tests.for_each import for_each
 from tests.statistics import seeded
 
 secrets = st.integers(0, 2**128 - 1) | st.sampled_from([0, 1, 2**128 - 1, PRIME - 1])
@@ -88,14 +89,14 @@ def one_fewer(secret, threshold, xs, prime):
         yield split(secret, threshold - 1, xs, Given(coefficients, prime), prime)
 
 
-@pytest.mark.parametrize(("prime", "threshold"), [(5, 2), (7, 3), (5, 4)])
+@for_each(("prime", "threshold"), [(5, 2), (7, 3), (5, 4)])
 def test_fewer_key_shares_are_uniform(prime, threshold):
     assert tells_nothing(every, prime, threshold)
     assert not tells_nothing(never_zero, prime, threshold)
     assert not tells_nothing(one_fewer, prime, threshold)
 
 
-@pytest.mark.parametrize("xs", [[], [0, 1], [1, 1], [2, 3, 2], [-1, 2], [1, PRIME], [1, PRIME + 1]])
+@for_each("xs", [[], [0, 1], [1, 1], [2, 3, 2], [-1, 2], [1, PRIME], [1, PRIME + 1]])
 def test_points_that_give_the_secret_away_or_coincide_are_refused(xs):
     with pytest.raises(InvalidValue, match="xs"):
         split(7, 1, xs, Bits())
@@ -103,13 +104,13 @@ def test_points_that_give_the_secret_away_or_coincide_are_refused(xs):
         weights(xs)
 
 
-@pytest.mark.parametrize("threshold", [-1, 0, 4])
+@for_each("threshold", [-1, 0, 4])
 def test_a_threshold_that_cannot_be_is_refused(threshold):
     with pytest.raises(InvalidValue, match="threshold"):
         split(7, threshold, [1, 2, 3], Bits())
 
 
-@pytest.mark.parametrize("secret", [-5, PRIME, PRIME + 1])
+@for_each("secret", [-5, PRIME, PRIME + 1])
 def test_a_secret_outside_the_field_is_refused_and_not_shown(secret):
     with pytest.raises(InvalidValue) as error:
         split(secret, 2, [1, 2, 3], Bits())

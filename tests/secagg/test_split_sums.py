@@ -11,6 +11,7 @@ import pytest
 from maskedbandit.errors import TooFew
 from maskedbandit.secagg.client import Client
 from maskedbandit.secagg.parameters import sparse_threshold
+from tests.for_each import for_each
 from tests.secagg.adversary import planned
 from tests.secagg.lies import vote
 from tests.secagg.split_search import Lie, split
@@ -71,7 +72,7 @@ class TestOneDevice:
         assert it.opened()[frozenset({0})] == it.values[0]
         assert it.kept()  # of nobody are both secrets known: that alone does not protect the value
 
-    @pytest.mark.parametrize("kind", [SkipsVotes, SkipsNeighbours])
+    @for_each("kind", [SkipsVotes, SkipsNeighbours])
     def test_each_check_stops_this_lie(self, kind):
         assert frozenset({0}) not in lonely(kind).opened()
 
@@ -103,11 +104,11 @@ RINGS = [(6, 4, ()), (8, 6, ()), (12, 6, ()), (10, 6, (0,))]
 class TestAllLies:
     """With two lists of survivors, on small rings."""
 
-    @pytest.mark.parametrize(("n", "k", "corrupted"), RINGS)
+    @for_each(("n", "k", "corrupted"), RINGS)
     def test_none_splits_the_sum(self, n, k, corrupted):
         assert split(n, k, sparse_threshold(k, len(corrupted), malicious=True), corrupted) is None
 
-    @pytest.mark.parametrize(("n", "k"), [(10, 6), (12, 6)])
+    @for_each(("n", "k"), [(10, 6), (12, 6)])
     def test_without_votes_some_do(self, n, k):
         """The control: the lie that the search finds is told to devices that check no votes, and opens a part."""
         t = sparse_threshold(k, 0, malicious=True)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from maskedbandit.errors import Disagreement, Forged, ProtocolError, TooFew
 from maskedbandit.secagg.client import Client
+from tests.for_each import for_each
 from tests.secagg.adversary import (
     SEED_OF_RING,
     Liar,
@@ -93,12 +94,12 @@ class NoEcho(Client):
 
 
 class TestTwoStories:
-    @pytest.mark.parametrize(("n", "corrupted"), [(4, 0), (5, 0), (6, 1), (7, 2), (8, 3)])
+    @for_each(("n", "corrupted"), [(4, 0), (5, 0), (6, 1), (7, 2), (8, 3)])
     def test_give_one_secret_at_most(self, n, corrupted):
         t = (n - 1 + corrupted) // 2 + 1  # the least with 2 t > k + c
         assert (0, 1) not in halves_of(n, corrupted, t)
 
-    @pytest.mark.parametrize(("n", "corrupted"), [(6, 0), (6, 1), (7, 2), (8, 3)])
+    @for_each(("n", "corrupted"), [(6, 0), (6, 1), (7, 2), (8, 3)])
     def test_give_both_if_the_threshold_is_lower(self, n, corrupted):
         """The control: two groups of t neighbours then exist, with corrupted ones in both. The value comes out.
 
@@ -107,7 +108,7 @@ class TestTwoStories:
         t = (n - 1 + corrupted - 1) // 2
         assert (0, 1) in halves_of(n, corrupted, t)
 
-    @pytest.mark.parametrize(("n", "corrupted", "t"), [(6, 1, 2), (6, 0, 2), (8, 2, 3)])
+    @for_each(("n", "corrupted", "t"), [(6, 1, 2), (6, 0, 2), (8, 2, 3)])
     def test_give_both_at_the_threshold_for_honest_servers(self, n, corrupted, t):
         """What signatures and higher thresholds are for: such a plan trusts the server to tell one story."""
         assert t > corrupted
@@ -198,6 +199,7 @@ def hide(it, user, absent):
 
 
 class TestAnyStory:
+    @pytest.mark.sparing(1)
     @pytest.mark.parametrize("sparse", [False, True])
     def test_of_no_user_are_both_secrets_known(self, sparse):
         @given(stories(sparse, low=False))

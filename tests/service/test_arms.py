@@ -143,6 +143,7 @@ def test_a_guardrail_over_http(service: Inside, guarded: dict[str, Any]) -> None
     assert service.study("verify", key="owner").status == 200
 
 
+@pytest.mark.sparing(1)
 @each_trust
 def test_what_the_page_says(service: Inside, guarded: dict[str, Any]) -> None:
     service.begin(**guarded)

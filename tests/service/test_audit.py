@@ -28,6 +28,7 @@ from maskedbandit.reports.audit.services import (
     views_of,
 )
 from maskedbandit.study.protocol import Protocol
+from tests.for_each import for_each
 from tests.service.broken_services import BROKEN, lazy_device, silent_guardrail
 from tests.service.inside import TABLE, Inside
 from tests.service.live import live
@@ -181,9 +182,7 @@ def test_a_service_that_is_not_there() -> None:
             asyncio.run(reached(url, key).__aenter__())
 
 
-@pytest.mark.parametrize(
-    "budget", [{"epsilon": 1}, {"epsilon": "3/2", "delta": 1e-6}, {"rho": "1/2"}, {"epsilon": 1.3}]
-)
+@for_each("budget", [{"epsilon": 1}, {"epsilon": "3/2", "delta": 1e-6}, {"rho": "1/2"}, {"epsilon": 1.3}])
 def test_the_twin_of_a_study_may_spend_a_thousand_times_as_much(budget: dict) -> None:
     made = throw_away(Protocol.from_table(TABLE | {"budget": budget}), "twin", 2)
     first = next(iter(budget))

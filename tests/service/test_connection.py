@@ -22,6 +22,7 @@ from maskedbandit.service.host.host import Host
 from maskedbandit.service.request import connection
 from maskedbandit.service.request.connection import HEADERS, URL, WAITING, Connection
 from maskedbandit.service.request.limits import BATCH, BODY
+from tests.for_each import for_each
 
 GET = b"GET /x HTTP/1.1\r\nHost: a\r\n"
 POST = b"POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n"
@@ -194,7 +195,7 @@ OVER: dict[str, tuple[int, str, tuple[bytes, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("case", OVER)
+@for_each("case", OVER)
 def test_what_is_over_a_limit_is_answered_and_not_heard(case: str) -> None:
     status, code, parts = OVER[case]
     assert refused(*parts) == (status, code)
@@ -243,9 +244,7 @@ def test_headers_after_a_body_are_not_kept() -> None:
     assert served(talk) == 0
 
 
-@pytest.mark.parametrize(
-    "name", ["Authorization", "Content-Length", "Content-Type", "Cookie", "Host", "Idempotency-Key", "Origin"]
-)
+@for_each("name", ["Authorization", "Content-Length", "Content-Type", "Cookie", "Host", "Idempotency-Key", "Origin"])
 def test_a_header_that_comes_twice(name: str) -> None:
     first = "" if name == "Host" else f"{name}: 0\r\n"
     assert refused(GET + f"{first}{name.lower()}: 0\r\n\r\n".encode()) == (400, "bad_request")
@@ -267,7 +266,7 @@ GARBAGE = (
 )
 
 
-@pytest.mark.parametrize("raw", GARBAGE, ids=repr)
+@for_each("raw", GARBAGE, ids=repr)
 def test_what_is_no_request(raw: bytes) -> None:
     assert refused(raw) == (400, "bad_request")
 
@@ -279,7 +278,7 @@ def test_whoever_asks_for_another_protocol_gets_an_answer_in_this_one() -> None:
 # --- how long --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("sent", [b"", b"GET", GET, GET + b"x: y\r\n"])
+@for_each("sent", [b"", b"GET", GET, GET + b"x: y\r\n"])
 def test_a_head_that_does_not_come(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "HEAD_TIME", 0.05)
     assert refused(sent) == (408, "too_slow")
@@ -327,7 +326,7 @@ LATER = {
 }
 
 
-@pytest.mark.parametrize("case", LATER)
+@for_each("case", LATER)
 def test_what_was_asked_before_is_answered_before_a_refusal(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     later, status = LATER[case]
     monkeypatch.setattr(connection, "HEAD_TIME", 0.05)
@@ -367,7 +366,7 @@ def test_a_body_that_is_not_read_yet_is_not_late(monkeypatch: pytest.MonkeyPatch
     assert served(talk) == [200, 200]
 
 
-@pytest.mark.parametrize("sent", [POST, POST + b"b", CHUNKED, CHUNKED + b"4\r\nbody\r\n", CHUNKED + b"0\r\n"])
+@for_each("sent", [POST, POST + b"b", CHUNKED, CHUNKED + b"4\r\nbody\r\n", CHUNKED + b"0\r\n"])
 def test_a_body_that_does_not_come(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "BODY_TIME", 0.05)
 

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 import yaml
 
 from maskedbandit.cli import parser
@@ -15,6 +14,7 @@ from maskedbandit.service.host.metrics import Metrics
 from maskedbandit.service.request.connection import BODY_TIME, HEAD, HEAD_TIME, IDLE_TIME, URL
 from maskedbandit.service.request.events import QUIET
 from maskedbandit.service.request.limits import BATCH
+from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -50,7 +50,7 @@ def command(rest: list[str]) -> list[str]:
     return entry[1:] + rest
 
 
-@pytest.mark.parametrize(
+@for_each(
     "rest",
     [json.loads(instruction("CMD")[-1]), *(COMPOSE["services"][name]["command"] for name in ("first", "second"))],
 )

@@ -15,6 +15,7 @@ from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.odds import best_guess, in_hundred, right
 from maskedbandit.service.shown.estimates import estimates
 from maskedbandit.service.shown.health import RARE, exposure_chance
+from tests.for_each import for_each
 from tests.statistics import at_most
 
 PLAYS, COHORTS, PEOPLE = 2000, 4, 100
@@ -43,6 +44,7 @@ def missed(channel, p, band):
     return sum(not low <= p <= high for low, high in map(band, bands(law, totals)))
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("channel", CHANNELS, ids=lambda each: f"{type(each).__name__}-{each.epsilon}")
 def test_the_outer_band_holds_the_mean_in_95_of_100_studies(channel):
     """tests/theory/test_sequences.py has all times; here only that the page shows that band."""
@@ -98,6 +100,6 @@ def test_an_application_that_shows_an_arm_less_often_is_found():
     assert exposure_chance(list(biased), list(1000 - biased)) < RARE
 
 
-@pytest.mark.parametrize(("seen", "not_seen"), [([], []), ([5], [5]), ([100, 100], [0, 0]), ([3, 4], [1, 0])])
+@for_each(("seen", "not_seen"), [([], []), ([5], [5]), ([100, 100], [0, 0]), ([3, 4], [1, 0])])
 def test_too_few_people_tell_nothing(seen, not_seen):
     assert exposure_chance(seen, not_seen) is None

@@ -18,6 +18,7 @@ from maskedbandit.service.host.metrics import Metrics
 from maskedbandit.service.request.connection import WAITING
 from maskedbandit.service.request.joined import Start, sent
 from maskedbandit.service.request.route import Answer, Route
+from tests.for_each import for_each
 from tests.service.live import live
 
 KIND, COOKIE = b"text/plain", (b"set-cookie", b"a=1; Path=/")
@@ -132,7 +133,7 @@ CASES: dict[str, tuple[Answer, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@for_each("case", CASES)
 def test_the_client_is_sent_what_the_server_would_send(case: str) -> None:
     answer, how = CASES[case]
     assert text(told(True, answer, **how)) == text(told(False, answer, **how))
@@ -181,7 +182,7 @@ def test_whoever_waits_for_more_of_the_request_is_told_that_it_is_answered() -> 
     asyncio.run(go())
 
 
-@pytest.mark.parametrize("header", [(b"x", b"a\r\nset-cookie: b"), (b"x: y\r\nz", b"a")])
+@for_each("header", [(b"x", b"a\r\nset-cookie: b"), (b"x: y\r\nz", b"a")])
 def test_no_header_ends_before_it_should(header: tuple[bytes, bytes]) -> None:
     with pytest.raises(RuntimeError, match="end it"):
         Start(200, [header], 2)

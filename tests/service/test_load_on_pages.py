@@ -11,6 +11,7 @@ from maskedbandit.service.keys import Key
 from maskedbandit.service.page import visit
 from maskedbandit.service.request import events
 from maskedbandit.service.request.limits import Streams
+from tests.for_each import for_each
 from tests.service.inside import TABLE, Inside
 from tests.service.test_events import heard
 
@@ -27,7 +28,7 @@ def simulated(service: Inside, name: str) -> None:
     service.tick()
 
 
-@pytest.mark.parametrize("origin", ["http://[", "http://", "", "://", "https://bandit@evil"])
+@for_each("origin", ["http://[", "http://", "", "://", "https://bandit@evil"])
 def test_no_origin_makes_the_server_fail(service: Inside, origin: str) -> None:
     found = service.ask("POST", "/sign-in", b"key=x&csrf=y", None, [("origin", origin), ("host", "bandit")])
     assert found.status == 403

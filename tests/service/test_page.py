@@ -21,6 +21,7 @@ from maskedbandit.service.page.sentences import say_preview
 from maskedbandit.service.shown.view import Arm, View
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.best import Confidence
+from tests.for_each import for_each
 from tests.service.all_pages import HOSTILE, OWNER, all_pages, all_views
 from tests.service.played import HOUR
 
@@ -196,7 +197,7 @@ BUTTONS = {
 }
 
 
-@pytest.mark.parametrize(("stage", "role"), BUTTONS)
+@for_each(("stage", "role"), BUTTONS)
 def test_buttons_are_those_of_the_role(views: dict[str, View], stage: str, role: str | None) -> None:
     page = Page(render_page("study", role, "the-token", view=views[stage]))
     forms = {str(each["action"]): each["method"] for each in page.all("form")}
@@ -212,7 +213,7 @@ def test_buttons_are_those_of_the_role(views: dict[str, View], stage: str, role:
     assert ('href="/new"' in render_page("list", role, "", studies=[])) == (role == "owner")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("stage", "said"),
     [
         ("usual draft", "A draft: nobody is given an arm until it is started."),
@@ -342,7 +343,7 @@ def contrast(one: str, other: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-@pytest.mark.parametrize("dark", [False, True])
+@for_each("dark", [False, True])
 def test_colours_have_contrast(dark: bool) -> None:
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     found = colours(dark)
@@ -425,7 +426,7 @@ def test_a_page_says_of_what_the_means_are_if_people_have_several_rewards(views:
         assert ("the sum of all rewards, cut at 6: what is above that is in no mean" in text) is person
 
 
-@pytest.mark.parametrize("search", [False, True])
+@for_each("search", [False, True])
 def test_a_forecast_beyond_all_calendars_has_a_page(search: bool) -> None:
     """Of a study of too many people for those who come in a day."""
     table = {**EXAMPLE, "people": "" if search else "10000000000"}

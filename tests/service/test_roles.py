@@ -14,6 +14,7 @@ from maskedbandit.service.page import site
 from maskedbandit.service.page.visit import Visit
 from maskedbandit.service.request.route import Route
 from maskedbandit.service.request.sessions import BEFORE, NAME, browser_of, form_token, new_session
+from tests.for_each import for_each
 from tests.service.inside import TABLE, Inside, inside
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "service.md").read_text()
@@ -93,7 +94,7 @@ def test_the_interface_says_the_same(made: Inside) -> None:
     assert found == EXPECTED
 
 
-@pytest.mark.parametrize("which", EXPECTED)
+@for_each("which", EXPECTED)
 def test_who_may(made: Inside, which: str) -> None:
     check(made, which)
 
@@ -138,8 +139,7 @@ def page(made: Inside, which: str, kept: str, key: str | None = None, study: str
     return "refused" if found.status == 403 else "done"
 
 
-@pytest.mark.parametrize("which", EXPECTED_PAGES)
-def test_who_may_ask_for_pages(made: Inside, which: str) -> None:
+def check_page(made: Inside, which: str) -> None:
     """Nobody is told of a study by being refused what others may: whoever is not signed in is led to signing in."""
     expected, before = EXPECTED_PAGES[which], f"{BEFORE}=x"
     open_to_all = "sign in" if which == "POST /sign-out" else "done"  # to where it leads
@@ -159,6 +159,11 @@ def test_who_may_ask_for_pages(made: Inside, which: str) -> None:
             assert page(made, which, cookie(made, f"{role} of other")) == "refused"
 
 
+@for_each("which", EXPECTED_PAGES)
+def test_who_may_ask_for_pages(made: Inside, which: str) -> None:
+    check_page(made, which)
+
+
 @pytest.mark.parametrize("forgotten", ["allow", "may_see"])
 def test_pages_that_forget_to_ask_who_looks_are_caught(
     made: Inside, forgotten: str, monkeypatch: pytest.MonkeyPatch
@@ -167,7 +172,7 @@ def test_pages_that_forget_to_ask_who_looks_are_caught(
 
     monkeypatch.setattr(Visit, forgotten, seen if forgotten == "may_see" else lambda *given: None)
     with pytest.raises(AssertionError):
-        test_who_may_ask_for_pages(made, "GET /new" if forgotten == "allow" else "GET /studies/{study}/ledger")
+        check_page(made, "GET /new" if forgotten == "allow" else "GET /studies/{study}/ledger")
 
 
 @pytest.mark.parametrize("wider", [("owner", "officer", "client"), ()])

@@ -17,6 +17,7 @@ from maskedbandit.service.request import events
 from maskedbandit.service.request import sessions as session
 from maskedbandit.service.request.sessions import BEFORE, LENGTH, NAME
 from maskedbandit.store.databases.connection import connect
+from tests.for_each import for_each
 from tests.service.inside import Inside, Reply
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -101,7 +102,7 @@ def test_a_cookie_is_one_of_tls_if_a_proxy_says_so_that_is_believed(
     assert ("secure" in found.headers["set-cookie"].lower()) is secure
 
 
-@pytest.mark.parametrize("key", ["client", "mb_owner_00000000_x", "", "x" * 5000])
+@for_each("key", ["client", "mb_owner_00000000_x", "", "x" * 5000])
 def test_other_keys_begin_no_session(eyes: Eyes, key: str) -> None:
     assert eyes.sign_in(key).status == 401
     assert eyes.cookie == ""
@@ -267,7 +268,7 @@ def test_nobody_is_signed_in_or_out_from_elsewhere(eyes: Eyes, said: dict[str, s
     assert eyes.get("/studies/small").status == 200
 
 
-@pytest.mark.parametrize(
+@for_each(
     "said",
     [
         {"origin": "http://bandit", "sec-fetch-site": "same-origin"},
@@ -350,7 +351,7 @@ ANYWHERE = [
 ]
 
 
-@pytest.mark.parametrize(("method", "path", "status"), ANYWHERE)
+@for_each(("method", "path", "status"), ANYWHERE)
 def test_every_answer_has_the_headers_of_pages(eyes: Eyes, method: str, path: str, status: int) -> None:
     found = eyes.service.ask(method, path, None, None, [("host", "evil.example")])
     assert found.status == status

@@ -17,6 +17,7 @@ from maskedbandit.lab.goals import list_goals
 from maskedbandit.lab.goals.planned import Forecast, Row
 from maskedbandit.reports.plan.plan import TRUST
 from maskedbandit.study.protocol import Protocol
+from tests.for_each import for_each
 from tests.service.inside import TABLE, Inside
 from tests.service.test_site import Eyes
 
@@ -45,7 +46,7 @@ def test_what_is_asked_is_the_study_s() -> None:
         question(of(**SELECT | {"policy": {"name": "arms_above", "theta": 0.4}}), 0.4, 0.05, 2000)
 
 
-@pytest.mark.parametrize("changes", [ANSWER, SELECT])
+@for_each("changes", [ANSWER, SELECT])
 def test_a_forecast_says_how_often_answers_are_wrong(changes: dict[str, object]) -> None:
     found = Forecast(1000.0, 0.0, 1000.0, 1.0, 1.0, 1.0, 0.012, 0.08 if changes == ANSWER else None)
     said = dict(in_words(of(**changes), found, 100.0, datetime(2026, 1, 30, tzinfo=UTC)))

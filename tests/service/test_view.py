@@ -303,6 +303,7 @@ def test_another_copy_is_not_shown(played: Played) -> None:
         now(played)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_counts_are_those_of_the_rows(folder: Path, kind: str) -> None:
     """Counted one by one; and a tally that is kept changes nothing, whatever happens to the study."""

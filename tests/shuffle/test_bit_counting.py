@@ -15,6 +15,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.shuffle import bit_counting
 from maskedbandit.shuffle.bit_counting import BitCounting
 from tests.floatfree import offences
+from tests.for_each import for_each
 from tests.statistics import same_distribution, seeded
 
 TINY = BitCounting(2, 32)
@@ -62,7 +63,7 @@ def relaxation(protocol, n):
 
 
 class TestCertificate:
-    @pytest.mark.parametrize(("m", "d", "n"), [(2, 32, 1), (2, 32, 3), (2, 27, 2), (3, 60, 2)])
+    @for_each(("m", "d", "n"), [(2, 32, 1), (2, 32, 3), (2, 27, 2), (3, 60, 2)])
     def test_is_the_worst_of_all_values_in_plain_fractions(self, m, d, n):
         protocol = BitCounting(m, d)
         one = [[Fraction(weight, protocol.total) for weight in protocol.weights(x)] for x in range(m)]
@@ -89,7 +90,7 @@ class TestCertificate:
     def test_one_device_has_nothing_to_hide_but_its_value(self):
         assert TINY.certificate(1) == 1
 
-    @pytest.mark.parametrize(("m", "d", "n", "eps", "missed"), [(2, 64, 3, 1.224e-3, 5.496e-3), (2, 128, 4, 0, 1.3e-4)])
+    @for_each(("m", "d", "n", "eps", "missed"), [(2, 64, 3, 1.224e-3, 5.496e-3), (2, 128, 4, 0, 1.3e-4)])
     def test_known_numbers(self, m, d, n, eps, missed):
         protocol = BitCounting(m, d)
         assert relaxation(protocol, n) == pytest.approx(eps, rel=1e-3, abs=1e-4)
@@ -134,7 +135,7 @@ class TestCertificate:
 
 
 class TestRandomizer:
-    @pytest.mark.parametrize("value", [0, 1])
+    @for_each("value", [0, 1])
     def test_follows_its_distribution(self, value):
         bits = seeded(4)
         sample = np.array([TINY.randomize(value, bits) for _ in range(6000)])
@@ -148,7 +149,7 @@ class TestRandomizer:
         with pytest.raises(AssertionError, match=r"another distribution|probability 0"):
             same_distribution(sample, lambda z: pmf(z, np.roll(mass, 1)))
 
-    @pytest.mark.parametrize(("m", "d"), [(2, 40), (3, 64), (5, 160)])
+    @for_each(("m", "d"), [(2, 40), (3, 64), (5, 160)])
     def test_weights_add_up_and_missed_counts_those_not_moved(self, m, d):
         protocol = BitCounting(m, d)
         for x in range(m):
@@ -175,17 +176,17 @@ class TestRandomizer:
 
 
 class TestValues:
-    @pytest.mark.parametrize("modulus", [1, 65, 2.0, None, True])
+    @for_each("modulus", [1, 65, 2.0, None, True])
     def test_modulus(self, modulus):
         with pytest.raises(InvalidValue, match="modulus"):
             BitCounting(modulus, 10**4)
 
-    @pytest.mark.parametrize("messages", [24, 2**16 + 1, 64.0])
+    @for_each("messages", [24, 2**16 + 1, 64.0])
     def test_messages(self, messages):
         with pytest.raises(InvalidValue, match="messages"):
             BitCounting(2, messages)
 
-    @pytest.mark.parametrize("value", [-1, 2, 0.0])
+    @for_each("value", [-1, 2, 0.0])
     def test_value(self, value):
         with pytest.raises(InvalidValue):
             TINY.randomize(value, seeded(1))

@@ -16,6 +16,7 @@ from maskedbandit.errors import Forged, InvalidValue, Malformed, OutOfTurn, Prot
 from maskedbandit.shuffle import sealed_messages
 from maskedbandit.shuffle.sealed_messages import SEAL, SUITE, Analyzer, Shuffler, named, seal, shuffle, width
 from tests.floatfree import offences
+from tests.for_each import for_each
 from tests.statistics import same_distribution, seeded
 
 BELOW, COHORT = 1000, b"arm 1, batch 3"
@@ -68,9 +69,7 @@ class TestSeals:
         assert {len(part) for part in found} == {LENGTH}
         assert len(set(found)) == len(found)
 
-    @pytest.mark.parametrize(
-        ("below", "bytes_"), [(1, 1), (2, 1), (256, 1), (257, 2), (2**16, 2), (2**16 + 1, 3), (2**62, 8)]
-    )
+    @for_each(("below", "bytes_"), [(1, 1), (2, 1), (256, 1), (257, 2), (2**16, 2), (2**16 + 1, 3), (2**62, 8)])
     def test_width_holds_every_message(self, below, bytes_):
         assert width(below) == bytes_
         analyzer = Analyzer(below, COHORT)
@@ -82,7 +81,7 @@ class TestSeals:
             sealed(analyzer, 3, message)
         assert "outside" in str(refused.value)
 
-    @pytest.mark.parametrize("key", [b"", bytes(31), bytes(33), bytes(32), b"\1" + bytes(31)])
+    @for_each("key", [b"", bytes(31), bytes(33), bytes(32), b"\1" + bytes(31)])
     def test_a_key_that_hides_nothing_is_refused(self, key):
         with pytest.raises(Malformed, match="key"):
             seal([1], BELOW, key, COHORT)
@@ -154,7 +153,7 @@ class TestShuffler:
                 with pytest.raises(OutOfTurn, match="stopped"):
                     call()
 
-    @pytest.mark.parametrize("least", [0, 4])
+    @for_each("least", [0, 4])
     def test_least(self, least):
         with pytest.raises(InvalidValue, match="least"):
             middle(least=least)

@@ -19,6 +19,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.shuffle import splitting
 from maskedbandit.shuffle.splitting import LONGEST, excesses, first_term, messages_needed, proves, rest, split
 from tests.floatfree import offences
+from tests.for_each import for_each
 from tests.statistics import same_distribution, seeded
 
 UNIT = 1 << 300
@@ -105,7 +106,7 @@ def tail(n, k, q, e):
 
 
 class TestBound:
-    @pytest.mark.parametrize(("n", "k", "q"), TINY)
+    @for_each(("n", "k", "q"), TINY)
     def test_the_true_distance_is_below(self, n, k, q):
         distance, square = true_distance(n, k, q)
         assert 4 * distance**2 <= square
@@ -125,8 +126,8 @@ class TestBound:
             total += q ** (1 if len(joined) == 2 else 0)
         assert total / math.factorial(n * k) == 1 + excess(n, k, q)
 
-    @pytest.mark.parametrize("q", [2, 7, 2**20, 2**62])
-    @pytest.mark.parametrize("k", [2, 3, 5, 9, 24])
+    @for_each("q", [2, 7, 2**20, 2**62])
+    @for_each("k", [2, 3, 5, 9, 24])
     def test_computed_is_above_the_exact_one_and_near(self, k, q):
         for n in (2, 3, 4, 9, 20):
             exact, bound = excess(n, k, q), computed(n, k, q)
@@ -136,7 +137,7 @@ class TestBound:
             if exact < 1 and k > 3:
                 assert bound < exact * Fraction(3, 2)
 
-    @pytest.mark.parametrize(("k", "q"), [(5, 7), (7, 2**20), (9, 2**20), (12, 2**40)])
+    @for_each(("k", "q"), [(5, 7), (7, 2**20), (9, 2**20), (12, 2**40)])
     def test_the_rest_is_above_the_computed_part(self, k, q):
         """The bound for large cohorts, held against the recursion where both are known, and it falls."""
         e = [0, *islice(excesses(q, k, UNIT), 300)]
@@ -146,8 +147,8 @@ class TestBound:
         values = [rest(n, q, k, e[:half], UNIT) for n in (256, 300, 1000, 10**5, 10**7)]
         assert values == sorted(values, reverse=True)
 
-    @pytest.mark.parametrize("size", [2, 3, 8])
-    @pytest.mark.parametrize(("k", "q"), [(3, 2), (3, 7), (4, 2**40), (5, 7), (9, 2**20)])
+    @for_each("size", [2, 3, 8])
+    @for_each(("k", "q"), [(3, 2), (3, 7), (4, 2**40), (5, 7), (9, 2**20)])
     def test_the_rest_is_that_of_the_proof(self, size, k, q):
         """Of few terms too, where those that stand for all others are worth something."""
         e = [0, *islice(excesses(q, k, UNIT), size - 1)]
@@ -182,13 +183,13 @@ class TestBound:
 
 
 class TestSharesNeeded:
-    @pytest.mark.parametrize("n", TABLE)
+    @for_each("n", TABLE)
     def test_known_numbers(self, n):
         eta = Fraction(1, 2**40)
         found = [messages_needed(n, 2**b, eta) for b in (20, 30, 40, 48)]
         assert (*found, messages_needed(n, 2**40, eta**2)) == TABLE[n]
 
-    @pytest.mark.parametrize(("n", "k", "q"), [each for each in TINY if each[1] > 2])
+    @for_each(("n", "k", "q"), [each for each in TINY if each[1] > 2])
     def test_one_message_fewer_breaks_the_promise(self, n, k, q):
         """Of a tiny case: eta is what k messages are proved to reach, and with k - 1 the true distance is above it."""
         eta = Fraction(math.isqrt(int(computed(n, k, q) * 4**60)) + 1, 2**61)
@@ -197,9 +198,9 @@ class TestSharesNeeded:
         if (n, k - 1, q) in TINY:
             assert true_distance(n, k - 1, q)[0] > eta
 
-    @pytest.mark.parametrize("n", [2, 3, 5, 10, 25])
-    @pytest.mark.parametrize("q", [2, 1009, 2**40])
-    @pytest.mark.parametrize("bits", [1, 10, 40])
+    @for_each("n", [2, 3, 5, 10, 25])
+    @for_each("q", [2, 1009, 2**40])
+    @for_each("bits", [1, 10, 40])
     def test_the_exact_bound_asks_for_as_many(self, n, q, bits):
         eta = Fraction(1, 2**bits)
         k = messages_needed(n, q, eta)
@@ -226,17 +227,17 @@ class TestSharesNeeded:
         assert first_term(LONGEST // 2, q, k - 1) > 1
         assert not proves(n, q, k - 1, 4 * eta**2, 200)
 
-    @pytest.mark.parametrize("honest", [1, 0, -3, 2.0, True, None])
+    @for_each("honest", [1, 0, -3, 2.0, True, None])
     def test_honest(self, honest):
         with pytest.raises(InvalidValue, match="honest"):
             messages_needed(honest, 16, Fraction(1, 2))
 
-    @pytest.mark.parametrize("modulus", [1, 0, 2**62 + 1, 16.0])
+    @for_each("modulus", [1, 0, 2**62 + 1, 16.0])
     def test_modulus(self, modulus):
         with pytest.raises(InvalidValue, match="modulus"):
             messages_needed(5, modulus, Fraction(1, 2))
 
-    @pytest.mark.parametrize("eta", [0, 1, Fraction(0), Fraction(1), 0.5, Fraction(1, 2**257)])
+    @for_each("eta", [0, 1, Fraction(0), Fraction(1), 0.5, Fraction(1, 2**257)])
     def test_eta(self, eta):
         with pytest.raises(InvalidValue, match="eta"):
             messages_needed(5, 16, eta)
@@ -265,7 +266,7 @@ class TestSplit:
         with pytest.raises(AssertionError, match="another distribution"):
             same_distribution(sample, lambda z: np.where((z >= 0) & (z < q), 1 / q, 0.0))
 
-    @pytest.mark.parametrize(("value", "k"), [(-1, 3), (16, 3), (1.0, 3), (1, 0), (1, 2.0)])
+    @for_each(("value", "k"), [(-1, 3), (16, 3), (1.0, 3), (1, 0), (1, 2.0)])
     def test_values(self, value, k):
         with pytest.raises(InvalidValue):
             split(value, k, 16, seeded(1))

@@ -21,6 +21,7 @@ from maskedbandit.statement.service import check_ledger
 from maskedbandit.store.book.chain import read_links
 from maskedbandit.store.book.verify import Verified
 from maskedbandit.study.protocol import Protocol
+from tests.for_each import for_each
 from tests.service.played import BASE, Played, quick_folder
 from tests.statement.stage import MEANS, as_file, finished
 from tests.store.databases import fresh_postgresql
@@ -131,7 +132,7 @@ def check_refused(checker: Checker, text: bytes, study: Played) -> None:
     assert str(why.value)
 
 
-@pytest.mark.parametrize("path", CHANGES)
+@for_each("path", CHANGES)
 def test_a_statement_that_the_ledger_contradicts_is_refused(played: Played, text: bytes, path: str) -> None:
     check_refused(checked, changed(text, path, CHANGES[path]), played)
 
@@ -153,7 +154,7 @@ def test_numbers_of_an_older_ledger_are_not_those_of_a_newer_one(played: Played)
     check_refused(checked, as_is_written(old | {"person": new["person"], "points": new["points"]}), played)
 
 
-@pytest.mark.parametrize("path", [None, *CHANGES])
+@for_each("path", [None, *CHANGES])
 def test_a_statement_of_another_version_is_for_that_version(played: Played, text: bytes, path: str | None) -> None:
     """It may be worded otherwise, so that no lie in words could be told from the truth."""
     older = changed(text, "version", "0.0.1")
@@ -186,7 +187,7 @@ def compared(text: bytes, study: Played) -> None:
     check_ledger(decoded(text), "newsletter", read_links(study.database, "newsletter"), study.protocol)
 
 
-@pytest.mark.parametrize("path", CHANGES)
+@for_each("path", CHANGES)
 def test_a_statement_that_the_entries_of_a_service_contradict_is_refused(
     played: Played, text: bytes, path: str
 ) -> None:

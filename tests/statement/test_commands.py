@@ -13,6 +13,7 @@ from maskedbandit.statement import service as served
 from maskedbandit.statement.content import decoded, schema
 from maskedbandit.store.book.chain import Link
 from maskedbandit.study.protocol import Protocol
+from tests.for_each import for_each
 from tests.service.inside import TABLE
 from tests.service.live import Live, live
 from tests.service.played import Played
@@ -225,7 +226,7 @@ TAKEN: list[tuple[str, ...]] = [
 ]
 
 
-@pytest.mark.parametrize("command", TAKEN, ids=" ".join)
+@for_each("command", TAKEN, ids=" ".join)
 def test_an_option_that_would_be_passed_over_is_refused(
     command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -21,6 +21,7 @@ from maskedbandit.store.book.book import Book
 from maskedbandit.store.book.chain import Link
 from maskedbandit.store.book.entries import Entry, parse_entry
 from maskedbandit.study.protocol import Protocol
+from tests.for_each import for_each
 from tests.service.played import BASE, HOUR, Played, quick_folder
 from tests.statement.stage import MEANS, as_file, finished
 
@@ -101,6 +102,7 @@ def check_judge(judge: Judge, texts: list[bytes]) -> int:
     return count
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("judge", [by_us, by_schema])
 def test_a_statement_keeps_its_schema(texts: list[bytes], judge: Judge) -> None:
     assert check_judge(judge, texts) > 500
@@ -145,7 +147,7 @@ def test_the_record_has_the_fields_of_the_registry(texts: list[bytes]) -> None:
     assert json.loads(texts[2])["registry"] is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("loss", "epsilon", "delta", "numbers"),
     [
         (Loss.pure(1), 1, 0, {"epsilon": 1}),
@@ -215,7 +217,7 @@ FINE = {
 }
 
 
-@pytest.mark.parametrize("protocol", [{}, FINE], ids=["one price", "a price for each size"])
+@for_each("protocol", [{}, FINE], ids=["one price", "a price for each size"])
 def test_the_page_and_the_command_state_the_same_at_every_stage(protocol: dict[str, Any]) -> None:
     def same(played: Played) -> None:
         shown = view(played.database, played.witness(), "newsletter", played.now)

@@ -13,6 +13,7 @@ import pytest
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.statement.evidence import CHANNELS, RELEASES, STORED, audited
+from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[2]
 PROTOCOL, LOST = "ab" * 32, Loss.pure(1)
@@ -80,7 +81,7 @@ def test_an_audit_is_evidence(tmp_path: Path) -> None:
     assert audited(written(tmp_path, protocol=None), None, LOST).protocol is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changes", "said"),
     [
         ({"violation": True}, "the promise is broken"),

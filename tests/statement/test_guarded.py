@@ -12,6 +12,7 @@ from maskedbandit.statement.content import Statement, encoded
 from maskedbandit.statement.page import printed
 from maskedbandit.statement.study import study_statement
 from maskedbandit.study.protocol import Protocol
+from tests.for_each import for_each
 from tests.service.played import BASE, HOUR, Played
 from tests.statement.stage import MEANS, finished, stated
 from tests.statement.test_content import entry, facts_of, released
@@ -31,7 +32,7 @@ def of(table: dict[str, Any], *changes: dict[str, Any]) -> Statement:
     return study_statement(protocol, facts_of(protocol, *found), "ab" * 32, "SQLite 3")
 
 
-@pytest.mark.parametrize("point", BOTH)
+@for_each("point", BOTH)
 def test_a_point_says_that_there_are_two_outcomes(point: str) -> None:
     assert "unsubscribed" in getattr(of(GUARDED).points, point)
     assert "unsubscribed" not in encoded(of(BASE)).decode()  # negative control
@@ -61,7 +62,7 @@ def test_both_bounds_defaults_and_noises_are_stated() -> None:
         assert "unsubscribed" in text
 
 
-@pytest.mark.parametrize("kind", ["local", "response"])
+@for_each("kind", ["local", "response"])
 def test_with_local_trust_each_report_has_noise(kind: str) -> None:
     rule = {"rule": "first"}
     devices = {"channel": {"name": kind, "epsilon": 1}, "reward": rule | {"window": "2 hours"}}
@@ -127,7 +128,7 @@ def test_what_was_kept_is_said_once_it_is_erased(tmp_path: Path, table: dict[str
     played.study.close()
 
 
-@pytest.mark.parametrize("hidden", ["\u202e", "\u2028", "\n", "\u200b", "\x07", "\u2066"])
+@for_each("hidden", ["\u202e", "\u2028", "\n", "\u200b", "\x07", "\u2066"])
 def test_marks_that_are_not_seen_are_not_in_what_is_signed(hidden: str) -> None:
     from maskedbandit.lab.experiments.experiment import read
     from maskedbandit.lab.experiments.packaged import find

@@ -17,6 +17,7 @@ from maskedbandit.reports.statement import statement_of_experiment
 from maskedbandit.statement.content import Audited, Points, Statement, digest, encoded
 from maskedbandit.statement.page import FOLDER, NAMES, STYLE, printed
 from maskedbandit.statement.trust_picture import STATIONS, about, trust_picture
+from tests.for_each import for_each
 from tests.service.all_pages import HOSTILE
 from tests.service.browser import OPTIONS
 from tests.service.played import quick_folder
@@ -100,7 +101,7 @@ def test_every_trust_model_has_a_picture_with_words() -> None:
         assert picture.count('class="border"') == (2 if each != "none" else 0)  # noise begins once, in both drawings
 
 
-@pytest.mark.parametrize("dark", [False, True])
+@for_each("dark", [False, True])
 def test_colours_have_contrast(dark: bool) -> None:
     light, _, rest = (FOLDER / STYLE).read_text().partition("@media screen and (prefers-color-scheme: dark)")
     found = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", light))

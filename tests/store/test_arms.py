@@ -21,6 +21,7 @@ from maskedbandit.store.studies import witness_of
 from maskedbandit.store.study import Study
 from maskedbandit.study.deck import Deck
 from maskedbandit.study.protocol import Protocol
+from tests.for_each import for_each
 from tests.golden import MULTI_ARMED
 from tests.store.small_study import EXPOSURE, WINDOW, Clock, small_protocol, small_study
 
@@ -233,6 +234,7 @@ def test_a_restored_copy_gets_the_arms_back(tmp_path: Path) -> None:
     played.study.close()
 
 
+@pytest.mark.sparing(1)
 def test_the_entries_of_arms_are_found_on_both_databases(address: str, tmp_path: Path) -> None:
     how = small_protocol(arms=THREE)
     study = small_study(address, tmp_path / "witness", Clock(), how)
@@ -246,7 +248,7 @@ def test_the_entries_of_arms_are_found_on_both_databases(address: str, tmp_path:
     study.close()
 
 
-@pytest.mark.parametrize("policy", sorted(MULTI_ARMED))
+@for_each("policy", sorted(MULTI_ARMED))
 def test_every_policy_begins_a_stage(policy: str) -> None:
     kind = mb.policies.room[policy]
     for k in (2, 3):
@@ -270,7 +272,7 @@ def test_a_channel_with_running_sums_has_no_stages(tmp_path: Path) -> None:
     played.study.close()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "changed",
     [
         {"arms": [0, 1, 2]},

@@ -27,6 +27,7 @@ from maskedbandit.store.session import Session
 from maskedbandit.store.studies import witness_of
 from maskedbandit.store.study import Study
 from maskedbandit.study.protocol import Protocol
+from tests.for_each import for_each
 from tests.store.small_study import EXPOSURE, PROOF, WINDOW, Clock, small_protocol, small_study
 
 EXACT = {"channel": {"name": "central", "epsilon": 100, "grid": 3}, "budget": {"epsilon": 100}}  # hardly any noise
@@ -109,7 +110,7 @@ def test_a_protocol_without_a_cap_is_what_it_was() -> None:
     assert protocol.reward.highest == 3
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("reward", "said"),
     [
         ({"cap": 0}, "cap is 0: it must be a whole number of at least 1"),

@@ -60,6 +60,7 @@ def refused(capsys, *command: str) -> str:
     return line
 
 
+@pytest.mark.sparing(1)
 def test_a_study_is_played_to_its_end_and_verified(file, where, capsys) -> None:
     said(capsys, "study", "new", str(file), *where)
     out = said(capsys, "study", "simulate", "--quiet", *where)
@@ -101,6 +102,7 @@ def test_the_status_of_another_ledger_is_refused(file, where, tmp_path, capsys) 
         assert "another copy" in refused(capsys, *command, *where)
 
 
+@pytest.mark.sparing(1)
 def test_a_changed_release_is_found(file, where, address, capsys) -> None:
     said(capsys, "study", "new", str(file), *where)
     said(capsys, "study", "simulate", "--quiet", *where)
@@ -111,6 +113,7 @@ def test_a_changed_release_is_found(file, where, address, capsys) -> None:
     assert "the total of the release of cohort 0 of small was changed" in refused(capsys, "ledger", "verify", *where)
 
 
+@pytest.mark.sparing(1)
 def test_verbs_for_scripts(file, where, capsys) -> None:
     said(capsys, "study", "new", str(file), *where)
     assert "is draft" in refused(capsys, "study", "assign", "ann", *where)
@@ -144,6 +147,7 @@ def test_without_the_extra_a_command_says_what_to_install(missing, extra, file, 
     assert f"{missing} is not installed, and this needs it: pip install 'maskedbandit[{extra}]'" in line
 
 
+@pytest.mark.sparing(1)
 def test_a_database_without_studies_is_not_made_by_looking_at_it(address, capsys) -> None:
     for command in (["study", "status"], ["study", "simulate"], ["ledger", "verify"]):
         assert "`maskedbandit study new` makes" in refused(capsys, *command, "--database", address)
@@ -247,6 +251,7 @@ def test_errors_show_nothing_of_a_person(file, where, capsys) -> None:
         assert "0.71828" not in line
 
 
+@pytest.mark.sparing(1)
 def test_the_budget_of_a_draft_can_be_changed(file, where, capsys) -> None:
     said(capsys, "study", "new", str(file), *where)
     file.write_text(SMALL.replace("budget = { epsilon = 2 }", "budget = { epsilon = 3 }"))
@@ -296,6 +301,7 @@ changes = [{ at = 500, add = "c" }]
 """
 
 
+@pytest.mark.sparing(1)
 def test_a_guardrail_and_changes_are_simulated(file, where, capsys) -> None:
     simulation = SMALL.index("simulation =")
     file.write_text(SMALL[:simulation].replace("people = 400\n", "") + GUARDED)

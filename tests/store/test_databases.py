@@ -80,6 +80,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
         connect(f"sqlite:///{tmp_path}/nowhere/study.db")
 
 
+@pytest.mark.sparing(1)
 def test_a_study_is_verified_and_exported_while_it_goes_on(address: str, tmp_path: Path, monkeypatch) -> None:
     """After each question of `verify` and of `exported` another process gives a place, or makes a release."""
     clock = Clock()

@@ -133,6 +133,7 @@ def sweep(folder: Path, fault: str, times: float, every: int) -> None:
     assert refused > 0.5 * (calls / every)  # what a checkpoint cannot do is done by the next one
 
 
+@pytest.mark.sparing(2)
 @pytest.mark.parametrize("times", [1, LASTING], ids=["once", "lasting"])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_study_refuses_while_the_disk_fails_and_recovers(tmp_path: Path, fault: str, times: float) -> None:
@@ -395,6 +396,7 @@ def run_with_faulty_witness(
 CALLS = {"write": 1, "fsync": 2, "replace": 1}  # how often each is made for a head
 
 
+@pytest.mark.sparing(5)
 @pytest.mark.parametrize("times", [1, LASTING], ids=["once", "lasting"])
 @pytest.mark.parametrize("call", CALLS)
 def test_nothing_is_published_that_the_witness_has_not_seen(

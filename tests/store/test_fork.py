@@ -21,6 +21,7 @@ def copied(address: str, folder: Path, kind: str) -> list[Any]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("kind", ["fork", "fork in a transaction"])
 def test_a_forked_child_is_refused_and_its_parent_goes_on(address: str, tmp_path: Path, kind: str) -> None:
     found, totals = copied(address.replace("study.db", "one/study.db"), tmp_path / "one", kind)
@@ -30,6 +31,7 @@ def test_a_forked_child_is_refused_and_its_parent_goes_on(address: str, tmp_path
     assert len(totals) == 2
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(
     ("kind", "differ"),
     [("snapshot", True), ("fork with old bits", True), ("snapshot with old bits", False)],

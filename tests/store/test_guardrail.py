@@ -13,6 +13,7 @@ from maskedbandit.privacy.budget import Budget
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.members import members
 from maskedbandit.study.watch import Found, Watch
+from tests.for_each import for_each
 from tests.store.small_study import PROOF, WINDOW, small_protocol
 from tests.store.stage import failing_commit
 from tests.store.test_arms import Played
@@ -66,7 +67,7 @@ def test_both_sums_are_released_and_both_are_charged(tmp_path: Path) -> None:
     played.study.close()
 
 
-@pytest.mark.parametrize("share", ["1/2", "1/3", "1/100"])
+@for_each("share", ["1/2", "1/3", "1/100"])
 def test_epsilon_is_shared_exactly(share: str) -> None:
     how = small_protocol(guardrail={**HARM, "share": share})
     first, second = how.channel.loss(100), how.guardrail_channel.loss(100)
@@ -93,7 +94,7 @@ def test_a_study_without_a_guardrail_is_as_it_was() -> None:
     assert how.digest == "c96acef76b8b7f6df593b18b59a70e75ef1ab70a30a58220d60f2a0a69d1be49"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("wrong", "said"),
     [
         ({"guardrail": 3}, "guardrail"),

@@ -28,6 +28,7 @@ from maskedbandit.reports.audit.bounds import largest_ratio
 from maskedbandit.store import release
 from maskedbandit.study.guardrail import Guardrail, Outcome
 from maskedbandit.study.protocol import Protocol
+from tests.for_each import for_each
 from tests.statistics import same_distribution, seeded
 from tests.store.small_study import PROOF, small_protocol
 from tests.store.test_arms import Played
@@ -61,8 +62,8 @@ def worst(first: Any, second: Any) -> float:
     return max(largest_ratio(p, q) for p in laws for q in laws)
 
 
-@pytest.mark.parametrize("share", ["1/2", "1/3", "1/10"])
-@pytest.mark.parametrize("kind", AGREED)
+@for_each("share", ["1/2", "1/3", "1/10"])
+@for_each("kind", AGREED)
 def test_both_reports_cost_a_person_exactly_epsilon(kind: str, share: str) -> None:
     how = small_protocol(**devices(kind, guardrail=HARM | {"share": share}))
     assert worst(how.channel, how.guardrail_channel) == pytest.approx(1, abs=1e-9)
@@ -75,8 +76,8 @@ def silent(channel: Any) -> Any:
     return replace(channel, epsilon=100)
 
 
-@pytest.mark.parametrize("twin", [lambda channel: replace(channel, epsilon=1), silent], ids=["whole epsilon", "silent"])
-@pytest.mark.parametrize("kind", AGREED)
+@for_each("twin", [lambda channel: replace(channel, epsilon=1), silent], ids=["whole epsilon", "silent"])
+@for_each("kind", AGREED)
 def test_twins_whose_guardrail_has_too_little_noise_cost_more(kind: str, twin: Callable[[Any], Any]) -> None:
     how = small_protocol(**devices(kind))
     assert worst(how.channel, twin(how.guardrail_channel)) > 1.3
@@ -139,6 +140,7 @@ def check_law(how: Protocol, outcomes: tuple[int, int], found: np.ndarray) -> No
     same_distribution(cells, lambda z: np.where((z >= 0) & (z < side**2), pairs.ravel()[z % side**2], 0.0))
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("kind", AGREED)
 def test_a_device_draws_both_by_itself(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     numbers, how = count(), small_protocol(**devices(kind))

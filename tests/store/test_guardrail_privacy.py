@@ -18,6 +18,7 @@ from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.reports.audit.bounds import largest_ratio, needed_epsilon
 from maskedbandit.store import release
 from maskedbandit.study.protocol import Protocol
+from tests.for_each import for_each
 from tests.statistics import same_distribution, seeded
 from tests.store.small_study import small_protocol
 from tests.store.test_arms import Played
@@ -64,7 +65,7 @@ BROKEN: dict[str, Callable[[Protocol], np.ndarray]] = {
 }
 
 
-@pytest.mark.parametrize("twin", BROKEN)
+@for_each("twin", BROKEN)
 def test_broken_twins_cost_more_than_is_charged(twin: str) -> None:
     how = small_protocol(guardrail=HARM)
     assert worst(mass(how.channel), BROKEN[twin](how)) > float(how.price(1).pure_epsilon) + 0.3
@@ -105,7 +106,7 @@ def test_a_study_draws_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     check_noise(totals(tmp_path))
 
 
-@pytest.mark.parametrize("twin", ["the same noise twice", "no noise", "the noise of the reward"])
+@for_each("twin", ["the same noise twice", "no noise", "the noise of the reward"])
 def test_a_study_that_does_not_is_found(twin: str) -> None:
     how = small_protocol(guardrail=HARM)
     first, second = (channel.release_noise(1) for channel in (how.channel, how.guardrail_channel))

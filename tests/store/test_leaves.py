@@ -21,6 +21,7 @@ from maskedbandit.store.databases.connection import connect
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.reconcile import exported, plain
 from maskedbandit.store.studies import witness_of
+from tests.for_each import for_each
 from tests.store.small_study import WINDOW, Clock, small_protocol, small_study
 
 PEOPLE, RELEASED = 24, 12
@@ -110,7 +111,7 @@ def salted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return play(tmp_path_factory.mktemp("salted"), request.param)
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
+@for_each("attack", ATTACKS)
 def test_no_outcome_follows_from_a_leaf(salted: Played, attack: str) -> None:
     assert guessed(salted, ATTACKS[attack](salted)) == 0
 

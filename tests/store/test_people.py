@@ -15,6 +15,7 @@ from maskedbandit.store.databases.database import Database
 from maskedbandit.store.members import Member, members
 from maskedbandit.store.studies import witness_of
 from maskedbandit.store.study import Study
+from tests.for_each import for_each
 from tests.store.small_study import EXPOSURE, WINDOW, Clock, small_protocol, small_study
 
 
@@ -135,7 +136,7 @@ def test_to_archive_reads_each_cohort_once(tmp_path: Path, monkeypatch: pytest.M
     small.study.close()
 
 
-@pytest.mark.parametrize("unit", ["", "ann", "日本", "x" * 63, "x" * 64, "x" * 1000])
+@for_each("unit", ["", "ann", "日本", "x" * 63, "x" * 64, "x" * 1000])
 def test_a_pseudonym_is_a_keyed_hash(unit: str) -> None:
     for key in (bytes(32), bytes(range(32)), bytes(64)):
         expected = hmac.digest(key, unit.encode(), "sha256")[:16].hex()

@@ -38,6 +38,7 @@ from maskedbandit.store.studies import new, opened, witness_of
 from maskedbandit.store.study import Study
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
+from tests.for_each import for_each
 from tests.store.small_study import EXPOSURE, PROOF, WINDOW, Clock, small_protocol, small_study
 
 
@@ -178,7 +179,7 @@ def test_who_cannot_prove_to_have_reported_is_told_nothing(setting: Setting) -> 
     assert member.reports == [0.0]  # the first one counts
 
 
-@pytest.mark.parametrize("proof", ["short", "x" * 65, "a proof with spaces", None, 7, "ünicode-ünicode-ünicode"])
+@for_each("proof", ["short", "x" * 65, "a proof with spaces", None, 7, "ünicode-ünicode-ünicode"])
 def test_what_is_no_proof(setting: Setting, proof: Any) -> None:
     ticket = setting.ticket()
     setting.study.expose(ticket)
@@ -342,7 +343,7 @@ def test_codes_of_what_is_shown_elsewhere() -> None:
     assert [kind("").code for kind in (Corrupted, UnknownSchema)] == ["corrupted", "unknown_schema"]
 
 
-@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), float("inf"), "1", None, True, [1], 10**400])
+@for_each("value", [-0.1, 1.1, float("nan"), float("inf"), "1", None, True, [1], 10**400])
 def test_a_reward_out_of_range(setting: Setting, value: Any) -> None:
     ticket = setting.ticket()
     with pytest.raises(RewardOutOfRange) as why:
@@ -352,13 +353,13 @@ def test_a_reward_out_of_range(setting: Setting, value: Any) -> None:
     assert setting.rows()["reward"] == []
 
 
-@pytest.mark.parametrize("unit", ["", "x" * 257, "a\nb", "\x00", "\ud800", 7, None, b"ann", ["ann"]])
+@for_each("unit", ["", "x" * 257, "a\nb", "\x00", "\ud800", 7, None, b"ann", ["ann"]])
 def test_a_unit_that_is_no_name(setting: Setting, unit: Any) -> None:
     for do in (setting.study.assign, setting.study.erase):
         refused(setting, PersonalValue, "personal_value", lambda do=do: do(unit), "unit must be a str")
 
 
-@pytest.mark.parametrize("event", ["x" * 129, "a\nb", "\ud800", 7, None, b"b"])
+@for_each("event", ["x" * 129, "a\nb", "\ud800", 7, None, b"b"])
 def test_an_event_that_is_no_name(setting: Setting, event: Any) -> None:
     ticket = setting.ticket()
     do = partial(setting.study.report, ticket, 1, event)
@@ -489,7 +490,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [  # what is changed, and what the err
 ]
 
 
-@pytest.mark.parametrize(("changes", "says"), WRONG, ids=[f"{i} {next(iter(each[0]))}" for i, each in enumerate(WRONG)])
+@for_each(("changes", "says"), WRONG, ids=[f"{i} {next(iter(each[0]))}" for i, each in enumerate(WRONG)])
 def test_a_protocol_with_a_wrong_value(changes: dict[str, Any], says: str) -> None:
     with pytest.raises(InvalidValue, match=says) as why:
         small_protocol(**changes)
@@ -526,7 +527,7 @@ def test_a_protocol_that_is_stored_is_read_as_it_was_checked_then() -> None:
     assert Protocol.from_text(text) != small_protocol()
 
 
-@pytest.mark.parametrize("text", ["name = ", "\x00", "name = 'x'\nname = 'y'", b"\xff\xfe"])
+@for_each("text", ["name = ", "\x00", "name = 'x'\nname = 'y'", b"\xff\xfe"])
 def test_a_file_that_is_no_protocol(tmp_path: Path, text: str | bytes) -> None:
     path = tmp_path / "study.toml"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())

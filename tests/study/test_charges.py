@@ -21,6 +21,7 @@ from maskedbandit.lab.rehearsal.cohorts import HOPELESS, Cohorts
 from maskedbandit.lab.rehearsal.rehearse import carried
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.study.device import Device
+from tests.for_each import for_each
 from tests.lab.scripted import INSTANCE, Scripted, Watched, over
 from tests.statistics import seeded
 
@@ -188,7 +189,7 @@ class Once(Watched):
         return Aggregate(sum(values) % modulus, range(len(values)))
 
 
-@pytest.mark.parametrize("at", [1, 2, 3, 4], ids=["first", "second", "third", "none"])
+@for_each("at", [1, 2, 3, 4], ids=["first", "second", "third", "none"])
 def test_the_loss_of_all_runs_is_that_of_the_worst(at) -> None:
     """Each of three runs is one cohort, and one of them is tried twice."""
     backend = Once(attempts=2, at=at if at < 4 else 99)
@@ -321,7 +322,7 @@ def test_a_device_that_takes_part_elsewhere_ends_the_study() -> None:
     assert channel.backend.seen == []
 
 
-@pytest.mark.parametrize("attempts", [1, 3])
+@for_each("attempts", [1, 3])
 def test_both_books_have_room_for_all_attempts_and_no_more(attempts) -> None:
     channel, bits = over(Watched(attempts=attempts, fails=99)), seeded(1)
     cohorts, device = Cohorts(channel, 2, "study", bits), Device("7", 1.0, channel, 1)

@@ -12,6 +12,7 @@ from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.state_text import state_from_text, state_to_text
 from maskedbandit.study import driver
 from maskedbandit.study.decisions import decision_generator
+from tests.for_each import for_each
 from tests.lab.scripted import INSTANCE, Watched, over
 from tests.statistics import mean_is, same_distribution
 
@@ -48,7 +49,7 @@ def test_numbers_of_different_decisions_are_independent():
     mean_is(np.abs(np.diff(first)) == 0, 0.1)
 
 
-@pytest.mark.parametrize(("seed", "number"), [(b"short", 0), ("text", 0), (SEED, -1), (SEED, 2**64), (SEED, 1.0)])
+@for_each(("seed", "number"), [(b"short", 0), ("text", 0), (SEED, -1), (SEED, 2**64), (SEED, 1.0)])
 def test_what_is_no_seed_or_number(seed, number):
     with pytest.raises(InvalidValue, match=r"^(seed|number) is"):
         decision_generator(seed, number)

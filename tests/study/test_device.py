@@ -15,6 +15,7 @@ from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.study import device
 from maskedbandit.study.device import Device, check_agreed
+from tests.for_each import for_each
 from tests.statistics import seeded
 
 CHANNEL = Distributed("1/2", honest="4/5")
@@ -58,7 +59,7 @@ def asked(lie: Offer) -> None:
     ann.send(b"monday", 1, OFFER, seeded(1))  # which it has not spent
 
 
-@pytest.mark.parametrize("lie", LIES)
+@for_each("lie", LIES)
 def test_a_device_refuses(lie):
     asked(LIES[lie][0])
     with pytest.raises(InvalidValue) as caught:

@@ -20,6 +20,7 @@ from maskedbandit.study import driver
 from maskedbandit.study.deck import Deck, Places
 from maskedbandit.study.driver import Driver
 from tests.contracts.rules import RAW
+from tests.for_each import for_each
 from tests.golden import MULTI_ARMED
 from tests.statistics import same_distribution, seeded
 from tests.study.plays import (
@@ -102,7 +103,7 @@ def test_a_cohort_of_another_size_is_found():
         check_places(with_deck(OneMore))
 
 
-@pytest.mark.parametrize("name", MULTI_ARMED)
+@for_each("name", MULTI_ARMED)
 def test_every_policy_gets_the_cohorts_that_it_asked_for(name):
     """Though some users never see their arm, and releases are late."""
     played = play(of_room(name), USERS, back=0.1)
@@ -169,6 +170,7 @@ class Claims(Deck):
         return (*super().deal(bits)[:2], stated)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(
     ("broken", "found"),
     [(Blocks, "orders never come"), (Alike, "another distribution"), (Claims, "propensities say")],
@@ -358,7 +360,7 @@ class Unnumbered(Driver):
             self._asked = before
 
 
-@pytest.mark.parametrize(("broken", "found"), [(Restless, "asks after"), (Unnumbered, "a number is missing")])
+@for_each(("broken", "found"), [(Restless, "asks after"), (Unnumbered, "a number is missing")])
 def test_asks_out_of_time_are_found(broken, found):
     with rejected(found):
         check_asked_in_time(broken)
@@ -408,7 +410,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
+@for_each("what", REFUSED)
 def test_what_does_not_fit_is_refused_and_changes_nothing(what):
     do, error, said = REFUSED[what]
     study = midway()
@@ -496,7 +498,7 @@ def check_refuses(asks: list[Any], said: str, make: Any = Driver, **how: Any) ->
         assert facts(study) == before, "the state has changed"
 
 
-@pytest.mark.parametrize("what", ILLEGAL)
+@for_each("what", ILLEGAL)
 def test_an_impossible_decision_is_refused_and_changes_nothing(what):
     check_refuses(*ILLEGAL[what])
 
@@ -506,7 +508,7 @@ def test_cohorts_of_unknown_size_are_refused_where_the_size_decides():
     check_refuses([(0, 1, 0)], "unknown size", law=ROOT)
 
 
-@pytest.mark.parametrize("answer", [None, (0, 1), (0, 0.5, 1), "010", 7])
+@for_each("answer", [None, (0, 1), (0, 0.5, 1), "010", 7])
 def test_what_is_no_decision_is_refused(answer):
     class Odd(Listed):
         @staticmethod
@@ -521,7 +523,7 @@ def test_what_is_no_decision_is_refused(answer):
     assert facts(study) == before
 
 
-@pytest.mark.parametrize("part", ["ask", "tell"])
+@for_each("part", ["ask", "tell"])
 def test_a_policy_that_breaks_changes_nothing(part):
     def breaks(s, *what):
         s.at[0] += 1
@@ -543,7 +545,7 @@ def test_a_state_that_was_changed_is_found(monkeypatch):
         check_refuses(*ILLEGAL["no such arm"])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("how", "said"),
     [
         ({"seed": b"short"}, "seed is 'hidden'"),

@@ -17,6 +17,7 @@ from maskedbandit.lab.engine.outcomes import DONE
 from maskedbandit.reports.audit.runs import aim
 from maskedbandit.study.decisions import decision_generator
 from maskedbandit.study.driver import Driver
+from tests.for_each import for_each
 from tests.golden import MULTI_ARMED, channel_for, interpreted
 from tests.statistics import seeded
 from tests.study.plays import (
@@ -34,6 +35,22 @@ from tests.study.plays import (
     told,
 )
 from tests.thrift import thrifty
+
+# Those that learn from every single user, or decide for one: their tests take longest.
+DEAR = {
+    "ada_p_tt",
+    "ada_p_tt_star",
+    "dp_thompson",
+    "dpucb",
+    "gaussian_thompson",
+    "klucb",
+    "lazy_dp_thompson",
+    "ldp_ucb",
+    "thompson_sampling",
+    "ucb1",
+}
+
+each_policy = for_each("name", thrifty(MULTI_ARMED, lambda name: name in DEAR))
 
 # --- the engine ------------------------------------------------------------------------------------------------------
 
@@ -78,8 +95,8 @@ def check_as_the_engine(name: str, delay: int, make: Any = Driver) -> None:
             told(study, (cohort, n, total))
 
 
-@pytest.mark.parametrize("name", MULTI_ARMED)
-@pytest.mark.parametrize("delay", thrifty([0, 70], lambda delay: delay == 0))
+@each_policy
+@for_each("delay", thrifty([0, 70], lambda delay: delay == 0))
 def test_it_decides_as_the_engine_at_equal_releases(name, delay):
     check_as_the_engine(name, delay)
 
@@ -100,7 +117,7 @@ class Deaf(Driver):
         super().tell(cohort, n, 0.0)
 
 
-@pytest.mark.parametrize(("name", "broken"), [("thompson_sampling", Shifted), ("noise_aware_klucb", Deaf)])
+@for_each(("name", "broken"), [("thompson_sampling", Shifted), ("noise_aware_klucb", Deaf)])
 def test_another_decision_than_that_of_the_engine_is_found(name, broken):
     with rejected("the engine's decision"):
         check_as_the_engine(name, 70, broken)
@@ -134,7 +151,7 @@ def facts_of_places(study: Driver) -> dict[str, Any]:
     return {**facts(study), "cohorts": cohorts}
 
 
-@pytest.mark.parametrize("name", MULTI_ARMED)
+@each_policy
 def test_a_log_brings_back_the_driver_that_wrote_it(name):
     check_replay(name)
 
@@ -179,7 +196,7 @@ def changed(i: int, *entry: Any) -> list[Any]:
     return [*LOG[:i], entry, *LOG[i + 1 :]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("log", "said"),
     [
         (changed(0, "ask", 0, 1, 2, TOGETHER), "entry 0 of the log is .* must be .'ask', 0, 0, 2, 2., which"),
@@ -211,7 +228,7 @@ def test_a_cohort_that_grows_has_no_release():
         replayed(study, [("ask", 0, 0, 1, 0), ("tell", 0, 1, 1.0)])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("dealt", "closed", "said"),
     [
         ([(2, 0), (2, 0)], [], "place 0 of cohort 2 is already dealt"),
@@ -246,7 +263,7 @@ def asked_if_told(name: str, backwards: bool, together: int = 5) -> list[Any]:
     return [entry for entry in study.log if entry[0] == "ask"]
 
 
-@pytest.mark.parametrize("name", MULTI_ARMED)
+@each_policy
 def test_the_order_of_tells_between_two_asks_does_not_matter(name):
     assert asked_if_told(name, True) == asked_if_told(name, False)
 

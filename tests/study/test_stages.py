@@ -9,6 +9,7 @@ import maskedbandit as mb
 from maskedbandit.errors import IllegalDecision, InvalidValue, OutOfTurn
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.study.driver import Driver
+from tests.for_each import for_each
 from tests.study.plays import SEED
 
 LAW = mb.channels.Central(epsilon=1).law()
@@ -51,7 +52,7 @@ def played(policy: str, seed: int = 1) -> Driver:
     return driver
 
 
-@pytest.mark.parametrize("policy", PLAYED)
+@for_each("policy", PLAYED)
 def test_all_follows_from_the_log(policy: str) -> None:
     driver = played(policy)
     ended = [each for each in driver.cohorts if each.ended]
@@ -101,7 +102,7 @@ def test_an_arm_that_is_alone_is_the_answer() -> None:
     assert driver.assign(bits).cohort is not None
 
 
-@pytest.mark.parametrize("arms", [(), (1, 0), (0, 0), (0, 4), (-1, 0), (0, 1.5)])
+@for_each("arms", [(), (1, 0), (0, 0), (0, 4), (-1, 0), (0, 1.5)])
 def test_arms_that_cannot_be_in_play(arms: Any) -> None:
     driver = Driver(mb.policies.SuccessiveElimination(least=2), LAW, 3, 1000, SEED)
     with pytest.raises(InvalidValue):

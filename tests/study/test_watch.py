@@ -23,6 +23,7 @@ from maskedbandit.study.reward import Reward
 from maskedbandit.study.watch import Found, Watch
 from maskedbandit.theory.differences import Pair
 from maskedbandit.theory.sequences import Floats, Sums
+from tests.for_each import for_each
 from tests.statistics import at_most
 
 LOCAL, RESPONSE = Local(epsilon=2).law(), Response(epsilon=1).law()
@@ -106,6 +107,7 @@ class Older(Watch):
 DIFFERENCE = {"above": 1e-9, "against": "a"}
 
 
+@pytest.mark.sparing(2)
 @pytest.mark.parametrize(("harm", "drift"), [({"above": LIMIT}, 0.0), ({"below": LIMIT}, 0.0), (DIFFERENCE, 0.08)])
 @pytest.mark.parametrize("law", [LAW, LOCAL, RESPONSE], ids=["central", "local", "response"])
 def test_false_alarms_are_as_rare_as_the_protocol_says(harm: dict[str, Any], drift: float, law: Law) -> None:
@@ -138,7 +140,7 @@ def test_a_limit_of_a_difference_is_of_outcomes_and_not_of_bits() -> None:
             at_most(many, STUDIES, ALPHA)
 
 
-@pytest.mark.parametrize("law", [LAW, Local(epsilon=8).law(), Response(epsilon=6).law()])
+@for_each("law", [LAW, Local(epsilon=8).law(), Response(epsilon=6).law()])
 @pytest.mark.parametrize(
     ("harm", "means"), [({"above": LIMIT}, [0.05, 0.3, 0.05]), ({"below": LIMIT + 0.2}, [0.5, 0.05, 0.5])]
 )

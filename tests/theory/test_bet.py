@@ -17,6 +17,7 @@ from maskedbandit.law import COINS, GAUSSIAN, KARY, LAPLACE, NO_NOISE, RESPONSE,
 from maskedbandit.theory.bet import TOLERANCE, bet_bound, evidence, shift
 from maskedbandit.theory.chernoff import chernoff_bound
 from maskedbandit.theory.likelihood import Releases, allowance, is_known
+from tests.for_each import for_each
 from tests.theory.test_evidence import chances
 
 LAWS = {
@@ -62,6 +63,7 @@ def check_coverage(law: Law, n: list[int], level: float, by: Bound = bet_bound, 
     return near
 
 
+@pytest.mark.sparing(2)
 @pytest.mark.parametrize("name", LAWS)
 def test_the_mean_is_covered(name: str) -> None:
     near = max(check_coverage(LAWS[name], n, level) for n in ([9], [6, 4]) for level in (0.7, 2.0, 4.0))
@@ -95,7 +97,7 @@ def check_fair(law: Law, n: list[int], by: Callable[[Law, Releases, float, float
         assert total <= 1 + 1e-9, f"the bet against {q} gains {total}"
 
 
-@pytest.mark.parametrize("name", LAWS)
+@for_each("name", LAWS)
 def test_bets_are_fair(name: str) -> None:
     check_fair(LAWS[name], [9])
     check_fair(LAWS["coins"], [3, 2])
@@ -113,7 +115,7 @@ def gained(assumed: Law, draws: float, paid: Callable[[Law, Releases], float]) -
     return max(gains)
 
 
-@pytest.mark.parametrize("name", ["laplace", "gaussian", "skellam"])
+@for_each("name", ["laplace", "gaussian", "skellam"])
 def test_bets_are_fair_whatever_noise_is_lost(name: str) -> None:
     """Between 1 and 1.25 draws are there, and which they are is not known."""
     assumed = LAWS[name]._replace(honest=0.8)
@@ -150,7 +152,7 @@ class TestSearch:
         found = by(law, known, n, level, 1.0)
         assert found >= max(open_to_doubt, default=0.0), f"{open_to_doubt[-1]} is not refuted, and the bound is {found}"
 
-    @pytest.mark.parametrize(("scale", "n", "r"), NOT_MONOTONE)
+    @for_each(("scale", "n", "r"), NOT_MONOTONE)
     def test_it_misses_nothing(self, scale: float, n: list[int], r: list[float]) -> None:
         law, known = Law(LAPLACE, scale=scale, grid=1, per_release=1), Releases(np.array(r), np.array(n), len(n))
         refuted = [refutes(law, known, sum(n), self.LEVEL, float(q)) for q in self.MEANS]
@@ -171,6 +173,7 @@ class TestSearch:
         with pytest.raises(AssertionError, match="is not refuted"):
             self.check(law, known, self.LEVEL, by=bisected)
 
+    @pytest.mark.sparing(1)
     @pytest.mark.parametrize("name", ["laplace", "gaussian", "coins"])
     def test_it_misses_nothing_whatever_was_released(self, name: str) -> None:
         rng = np.random.Generator(np.random.PCG64(3))
@@ -179,7 +182,7 @@ class TestSearch:
             r = np.rint(n * rng.random() + 3 * rng.standard_normal(n.size))
             self.check(LAWS[name], Releases(r, n, n.size), float(rng.choice([0.3, 1.0, 4.0])))
 
-    @pytest.mark.parametrize("name", ["laplace", "gaussian"])
+    @for_each("name", ["laplace", "gaussian"])
     def test_it_is_sought_up_to_a_value_alone(self, name: str) -> None:
         rng, law = np.random.Generator(np.random.PCG64(4)), LAWS[name]
         for _ in range(40):
@@ -191,7 +194,7 @@ class TestSearch:
             near = 0.02 * shift(law, n.size, size, 2.0, found)
             assert found == pytest.approx(min(whole, most), abs=near)
 
-    @pytest.mark.parametrize(("n", "share"), [([200], 0.4), ([100, 50, 75], 0.1), ([500, 250], 0.9), ([40, 20], 0.7)])
+    @for_each(("n", "share"), [([200], 0.4), ([100, 50, 75], 0.1), ([500, 250], 0.9), ([40, 20], 0.7)])
     def test_it_is_not_far_too_high(self, n: list[int], share: float) -> None:
         law = Law(LAPLACE, scale=4.0, grid=1, per_release=1)
         known = Releases(np.rint(np.array(n) * share), np.array(n), len(n))
@@ -202,7 +205,7 @@ class TestSearch:
     def test_a_mean_of_one_is_the_bound_where_it_is_not_refuted(self) -> None:
         assert bet_bound(LAWS["laplace"], Releases(np.array([12.0]), np.array([10]), 1), 10, 3.0, 1.0) == 1.0
 
-    @pytest.mark.parametrize("x", [-1e6, -50.0, 0.0, 150.0, 1e6])
+    @for_each("x", [-1e6, -50.0, 0.0, 150.0, 1e6])
     def test_it_is_finite_whatever_was_released(self, x: float) -> None:
         known = Releases(np.array([x, 3.0]), np.array([100, 10]), 2)
         for law in LAWS.values():
@@ -212,8 +215,8 @@ class TestSearch:
 class TestAlternative:
     """z(q) is fixed by sizes and noise; what the search needs of it."""
 
-    @pytest.mark.parametrize("law", [*LAWS.values(), Law(COINS, scale=0.5, grid=1, per_release=10)])
-    @pytest.mark.parametrize(("n", "level"), [(20, 0.1), (300, 0.5), (300, 8.0), (10**6, 1.0)])
+    @for_each("law", [*LAWS.values(), Law(COINS, scale=0.5, grid=1, per_release=10)])
+    @for_each(("n", "level"), [(20, 0.1), (300, 0.5), (300, 8.0), (10**6, 1.0)])
     def test_it_rises_with_the_mean_and_its_distance_is_concave(self, law: Law, n: int, level: float) -> None:
         q = np.linspace(0, 1, 201)
         w = np.array([shift(law, 3, n, level, float(each)) for each in q])
@@ -228,7 +231,7 @@ class TestAlternative:
             assert chernoff_bound(law, 1000 * z, 4, 1000, level**2 / (level + 2)) == pytest.approx(q, abs=1e-3)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("law", "known"),
     [
         (LAWS["laplace"], True),

@@ -14,6 +14,7 @@ from maskedbandit.lab.worlds.named_means import named_means
 from maskedbandit.policies.regret.dpucb import noise
 from maskedbandit.theory.bounds import INFORMATION, response_divergence
 from maskedbandit.theory.divergences import kl, kl_upper, private_divergence, private_upper
+from tests.for_each import for_each
 
 means = st.floats(0.01, 0.99)
 losses = st.floats(0.01, 20)
@@ -27,7 +28,7 @@ def infimum(x: float, y: float, epsilon: float) -> float:
     return min(found.fun, kl(x, y), epsilon * abs(x - y))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("x", "y", "numbers"),
     [
         (0.3, 0.6, (0.014699, 0.028792, 0.119294, 0.176863, 0.183787)),
@@ -92,7 +93,7 @@ def test_upper_ends_have_the_numbers_of_an_independent_program() -> None:
 # --- bounds -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["C1", "C2", "C3", "C4"])
+@for_each("name", ["C1", "C2", "C3", "C4"])
 def test_a_lower_bound_is_the_sum_over_arms(name) -> None:
     arms = named_means(name)
     rate = sum((0.75 - mean) / infimum(mean, 0.75, 0.1) for mean in arms[1:])
@@ -136,7 +137,7 @@ def test_the_lower_bound_is_asymptotic() -> None:
     assert run.regret[:, -1].mean() < 0.8 * mb.theory.lower_bound("no_privacy", named_means("C2"), 200_000)
 
 
-@pytest.mark.parametrize("epsilon", [math.inf, 0.02])
+@for_each("epsilon", [math.inf, 0.02])
 def test_no_policy_is_below_the_minimax_bound_on_both_of_two_instances(epsilon) -> None:
     """For every t; the worst of many gaps is at least as bad as the two instances of the bound."""
     channel = mb.channels.Raw() if epsilon == math.inf else mb.channels.Central(epsilon)
@@ -156,7 +157,7 @@ def test_minimax_scales_as_it_should() -> None:
     assert mb.theory.minimax(11, 10**5, 1e-3) == pytest.approx(10 / (16 * math.e * 1e-3), rel=0.01)
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 2])
+@for_each("epsilon", [0.5, 2])
 def test_a_guarantee_on_bits_is_the_one_without_privacy_for_other_gaps(epsilon) -> None:
     arms, slope = np.array([0.9, 0.5, 0.3]), math.tanh(epsilon / 2)
     flip = (1 - slope) / 2
@@ -182,7 +183,7 @@ def test_the_guarantee_on_trees_covers_the_noise_of_every_sum() -> None:
     assert late >= early
 
 
-@pytest.mark.parametrize("epsilon", [0.05, 0.5, 5])
+@for_each("epsilon", [0.05, 0.5, 5])
 def test_the_leading_term_of_the_noise_aware_index_is_its_ratio_above_the_lower_bound(epsilon) -> None:
     for name in ("C1", "C2", "C3", "C4"):
         arms = named_means(name)
@@ -203,6 +204,7 @@ GUARANTEES = [
 ]
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(("name", "policy", "parameters", "channel", "epsilon"), GUARANTEES, ids=lambda v: str(v)[:9])
 def test_policies_keep_their_guarantees(name, policy, parameters, channel, epsilon) -> None:
     """By far: the constants of proofs are large."""
@@ -221,7 +223,7 @@ def test_all_names_are_curves() -> None:
     assert mb.theory.curve("minimax", [0.9, 0.5, 0.1], 1000, 1) == mb.theory.minimax(3, 1000, 1)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "error", "said"),
     [
         (lambda: mb.theory.lower_bound("centrall", [0.1, 0.2], 10, 1), UnknownName, "did you mean 'central'"),

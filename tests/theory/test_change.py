@@ -11,6 +11,7 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.law import NO_NOISE, Law, draws, steps
 from maskedbandit.theory.chernoff import Sum, has_changed
 from maskedbandit.theory.divergences import kl
+from tests.for_each import for_each
 from tests.statistics import at_most
 
 CHANNELS = {
@@ -47,21 +48,21 @@ def false_alarms(channel: Channel, law: Law, mean: float, trials: int = TRIALS) 
     return found
 
 
-@pytest.mark.parametrize("mean", [0.03, 0.5])
+@for_each("mean", [0.03, 0.5])
 @pytest.mark.parametrize("name", CHANNELS)
 def test_what_stays_is_found_to_change_as_rarely_as_the_level_says(name, mean):
     channel = CHANNELS[name]
     at_most(false_alarms(channel, channel.law(), mean), TRIALS, MOST)
 
 
-@pytest.mark.parametrize("noise", [mb.noises.DiscreteLaplace(), mb.noises.DiscreteGaussian()])
+@for_each("noise", [mb.noises.DiscreteLaplace(), mb.noises.DiscreteGaussian()])
 def test_without_the_noise_in_it_the_level_is_lost(noise):
     found = false_alarms(mb.channels.Central(epsilon=0.03, noise=noise), Law(NO_NOISE), 0.5, trials=100)
     with pytest.raises(AssertionError, match="is more than"):
         at_most(found, 100, MOST)
 
 
-@pytest.mark.parametrize(("x", "y"), [(80, 60), (80, 50), (20, 45), (0, 9), (100, 91)])
+@for_each(("x", "y"), [(80, 60), (80, 50), (20, 45), (0, 9), (100, 91)])
 def test_without_noise_it_is_the_likelihood_ratio(x, y):
     n = 100
     ratio = minimize_scalar(
@@ -71,7 +72,7 @@ def test_without_noise_it_is_the_likelihood_ratio(x, y):
         assert has_changed(Law(NO_NOISE), Sum(float(x), 1, n), Sum(float(y), 1, n), level) == expected
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("epsilon", "one", "other", "least"),
     [
         (1, Sum(-2.6636474264, 1, 80_956), Sum(7.634389001791, 12, 86), 2.475627738),
@@ -85,7 +86,7 @@ def test_the_least_sum_is_found_where_one_set_is_by_far_the_larger_one(epsilon, 
     assert not has_changed(law, one, other, 1.001 * least)
 
 
-@pytest.mark.parametrize("name", CHANNELS)
+@for_each("name", CHANNELS)
 def test_a_large_change_is_found_in_both_directions_and_orders(name):
     rng = np.random.Generator(np.random.PCG64(6))
     law = CHANNELS[name].law()
@@ -95,7 +96,7 @@ def test_a_large_change_is_found_in_both_directions_and_orders(name):
     assert has_changed(law, low._replace(total=low.n - low.total), high._replace(total=high.n - high.total), 15.0)
 
 
-@pytest.mark.parametrize("x", [-1e6, -50.0, 0.0, 100.0, 150.0, 1e6])
+@for_each("x", [-1e6, -50.0, 0.0, 100.0, 150.0, 1e6])
 def test_whatever_was_released_it_is_yes_or_no(x):
     law = CHANNELS["laplace"].law()
     for y in (-1e6, 0.0, 50.0, 1e6):

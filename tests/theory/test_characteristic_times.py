@@ -21,6 +21,7 @@ from maskedbandit.theory import (
     transport,
 )
 from maskedbandit.theory.transport import excess
+from tests.for_each import for_each
 from tests.thrift import thrifty
 
 MU1, MU2, SS19B = (0.95, 0.9, 0.9, 0.9, 0.5), (0.75, 0.7, 0.7, 0.7, 0.7), (0.75, 0.625, 0.5, 0.375, 0.25)
@@ -51,13 +52,13 @@ def agrees(found: float, digits: str) -> bool:
     return abs(found - float(digits)) <= 0.51 * unit
 
 
-@pytest.mark.parametrize(("setting", "numbers"), REFERENCE, ids=[str(setting) for setting, _ in REFERENCE])
+@for_each(("setting", "numbers"), REFERENCE, ids=[str(setting) for setting, _ in REFERENCE])
 def test_times_have_the_numbers_of_an_independent_program(setting, numbers) -> None:
     for means, number in zip(INSTANCES, numbers.split(), strict=True):
         assert agrees(characteristic_time(means, **setting), number)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("means", "time", "fractions"),
     [
         ((0.5, 0.45, 0.43, 0.4), 989.79, (0.4165, 0.3903, 0.1362, 0.0570)),
@@ -130,7 +131,7 @@ def brute(d, means, beta=None):
     return -1 / minimize_scalar(lambda w: -value(w), bounds=(0.02, 0.98), method="bounded").fun
 
 
-@pytest.mark.parametrize(("setting", "d"), DIVERGENCES, ids=[str(setting) for setting, _ in DIVERGENCES])
+@for_each(("setting", "d"), DIVERGENCES, ids=[str(setting) for setting, _ in DIVERGENCES])
 def test_times_of_three_arms_are_those_of_brute_force(setting, d) -> None:
     for means in ((0.8, 0.6, 0.3), (1.0, 0.9, 0.0)):
         assert characteristic_time(means, **setting) == pytest.approx(brute(d, means), rel=1e-5)
@@ -150,10 +151,8 @@ def test_the_time_of_adaptt_star_is_that_of_its_costs() -> None:
 # --- at the extremes ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("epsilon", [None, 1e-6, 1e-3, 0.3, 5.0, 1e3])
-@pytest.mark.parametrize(
-    "means", [(0.5, 0.499999), (1.0, 0.0), (1.0, 0.999999), (1e-6, 0.0), (0.9, 0.2), (0.5, 0.0), (1 - 1e-9, 0.5)]
-)
+@for_each("epsilon", [None, 1e-6, 1e-3, 0.3, 5.0, 1e3])
+@for_each("means", [(0.5, 0.499999), (1.0, 0.0), (1.0, 0.999999), (1e-6, 0.0), (0.9, 0.2), (0.5, 0.0), (1 - 1e-9, 0.5)])
 def test_two_arms_to_ten_digits(means, epsilon) -> None:
     """Then 1 / T* = d(a, x) = d(b, x), found here with fifty digits."""
 
@@ -173,6 +172,7 @@ def test_two_arms_to_ten_digits(means, epsilon) -> None:
     assert characteristic_time(means, epsilon=epsilon) == pytest.approx(exact, rel=1e-10)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(
     "epsilon", thrifty([None, 1e-6, 0.01, 0.3, 5.0, 1e3], lambda epsilon: epsilon in (1e-6, 0.01, 5.0))
 )
@@ -262,8 +262,8 @@ def test_fractions(means, kind, beta, epsilon, random) -> None:
 # --- what is wrong is named ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("f", [characteristic_time, proportions])
-@pytest.mark.parametrize(
+@for_each("f", [characteristic_time, proportions])
+@for_each(
     ("arguments", "error", "said"),
     [
         (([0.5],), InvalidValue, "means"),

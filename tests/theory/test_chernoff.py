@@ -10,6 +10,7 @@ from maskedbandit.law import LAPLACE, NO_NOISE, Law
 from maskedbandit.noise_bounds import log_mgf_of_sum
 from maskedbandit.theory.chernoff import chernoff_bound, exponent
 from maskedbandit.theory.divergences import kl_upper, private_upper
+from tests.for_each import for_each
 
 CONTINUOUS = 10**6  # steps: discrete Laplace noise is Laplace noise to within 1e-12 of its cumulant
 
@@ -44,7 +45,7 @@ class TestChernoffBound:
         assert chernoff_bound(laplace(0.5), x, 11, n, math.log(1e5)) == pytest.approx(0.387355, abs=1e-6)
         assert chernoff_bound(laplace(1.0), 5.5, 4, 8, 0.04335359) == pytest.approx(0.8, abs=1e-6)
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("channel", "most"),
         [
             (mb.channels.Central(epsilon=0.5), 0.5),
@@ -55,7 +56,7 @@ class TestChernoffBound:
         ],
         ids=lambda value: type(value).__name__,
     )
-    @pytest.mark.parametrize(("fraction", "n", "m"), [(0.0, 64, 1), (0.3, 200, 3), (0.9, 5000, 9), (-0.2, 100, 2)])
+    @for_each(("fraction", "n", "m"), [(0.0, 64, 1), (0.3, 200, 3), (0.9, 5000, 9), (-0.2, 100, 2)])
     def test_is_the_bound_that_defines_it(self, channel, most, fraction, n, m):
         law = channel.law()
         for f in (0.5, 5.0, 12.0):
@@ -63,8 +64,8 @@ class TestChernoffBound:
             value = chernoff_bound(law, fraction * n, m, n, f)
             assert value < 1e-9 if expected is None else value == pytest.approx(expected, abs=2e-6)
 
-    @pytest.mark.parametrize("epsilon", [0.05, 0.5, 5])
-    @pytest.mark.parametrize(("x", "m", "n", "q"), [(30.0, 1, 100, 0.5), (-20.0, 3, 100, 0.2), (0.0, 2, 50, 1.0)])
+    @for_each("epsilon", [0.05, 0.5, 5])
+    @for_each(("x", "m", "n", "q"), [(30.0, 1, 100, 0.5), (-20.0, 3, 100, 0.2), (0.0, 2, 50, 1.0)])
     def test_its_exponent_is_the_supremum_and_never_more(self, epsilon, x, m, n, q):
         law = laplace(epsilon)
         expected = evidence(law, x, m, n, q, min(40.0, epsilon * (1 - 1e-12)))
@@ -72,7 +73,7 @@ class TestChernoffBound:
         assert exponent(law, x, m, n, q) == pytest.approx(expected, rel=1e-3, abs=1e-6)
         assert exponent(law, n * 1.0, m, n, q * 0.9) < 1e-6
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("channel", "n", "fraction", "f", "value"),
         [
             (
@@ -90,7 +91,7 @@ class TestChernoffBound:
         found = chernoff_bound(channel.law(), fraction * n, 1 if fraction else 2, n, f)
         assert found == pytest.approx(value, abs=1e-4)
 
-    @pytest.mark.parametrize(("x", "n", "f"), [(0.0, 10, 3.0), (3.0, 10, 1.0), (900.0, 1000, 10.0), (1e7, 10**8, 20.0)])
+    @for_each(("x", "n", "f"), [(0.0, 10, 3.0), (3.0, 10, 1.0), (900.0, 1000, 10.0), (1e7, 10**8, 20.0)])
     def test_without_noise_it_is_that_of_kl_ucb(self, x, n, f):
         assert chernoff_bound(Law(NO_NOISE), x, 1, n, f) == pytest.approx(kl_upper(x / n, f / n), abs=2e-6)
 
@@ -106,7 +107,7 @@ class TestChernoffBound:
         for x, n in ((10.0, 64), (100.0, 512), (3000.0, 4096)):
             assert chernoff_bound(laplace(0.5), x, 6, n, 9.0) > private_upper(x / n, 9.0 / n, 0.5)
 
-    @pytest.mark.parametrize("x", [-1e6, -50.0, 0.0, 150.0, 1e6])
+    @for_each("x", [-1e6, -50.0, 0.0, 150.0, 1e6])
     def test_is_finite_whatever_was_released(self, x):
         value = chernoff_bound(laplace(0.1), x, 3, 100, 10.0)
         assert math.isfinite(value)

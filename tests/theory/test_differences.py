@@ -25,6 +25,7 @@ from maskedbandit.theory.differences import (
 )
 from maskedbandit.theory.noise_pmf import log_pmf
 from maskedbandit.theory.sequences import Interval, failures, mean_interval, sums
+from tests.for_each import for_each
 from tests.statistics import at_most
 
 EXACT = Law(NO_NOISE)
@@ -171,7 +172,7 @@ def test_intervals_that_forget_the_noise_are_rejected() -> None:
 # what an interval is
 
 
-@pytest.mark.parametrize("name", LAWS)
+@for_each("name", LAWS)
 def test_the_ends_are_where_the_evidence_suffices(name: str) -> None:
     law, enough = LAWS[name], math.log(2 / 0.05)
     epochs = [(Release(0, 400, 200.0), Release(1, 380, 150.0)), (Release(0, 500, 190.0), Release(1, 700, 200.0))]

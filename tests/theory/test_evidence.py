@@ -13,6 +13,7 @@ from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELL
 from maskedbandit.theory.evidence import FIRST, Bets, both, everywhere, evidence, log_weight, shift, tail, weights
 from maskedbandit.theory.likelihood import Releases, allowance, likeliest, log_likelihood
 from maskedbandit.theory.noise_pmf import log_pmf, wider_laplace
+from tests.for_each import for_each
 from tests.policies.mutants import mutant
 
 LAWS = {
@@ -55,6 +56,7 @@ def check_fair(law: Law, assumed: Law, n: int = 6) -> None:
                 assert total <= 1 + 1e-9, f"a bet on {to} against {z} gains {total} where the mean is {mean}"
 
 
+@pytest.mark.sparing(2)
 @pytest.mark.parametrize("name", SKELLAM_IS_SLOW)
 def test_bets_are_fair(name):
     check_fair(LAWS[name], LAWS[name])
@@ -76,7 +78,7 @@ def test_ignoring_the_noise_is_not_fair():
         check_fair(LAWS["laplace"], LAWS["none"]._replace(grid=1.0))
 
 
-@pytest.mark.parametrize("many", [False, True])
+@for_each("many", [False, True])
 def test_weights_add_up_to_one(many):
     """Over pairs of scales, and over those of one arm; what is missing belongs to scales below 2^-4000."""
     on_a, on_b, ratios = weights(Bets(1.0, 1.0, many))
@@ -193,6 +195,7 @@ def check_everywhere(law: Law, seed: int, kernel=everywhere, cases: int = 4) -> 
     return yes
 
 
+@pytest.mark.sparing(2)
 @pytest.mark.parametrize("cases", [1, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SKELLAM_IS_SLOW)
 def test_what_is_seen_everywhere_is_there(name, cases):
@@ -217,6 +220,7 @@ def test_the_wrong_ends_of_intervals_are_rejected():
         check_everywhere(LAWS["none"], 1, blind, cases=40)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("change", ["most - more_a", "of_b[0] + more_b"])
 def test_evidence_that_forgets_that_draws_may_be_lost_is_rejected(change):
     """Mutants of bets on both arms, and on one."""

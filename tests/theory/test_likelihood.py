@@ -11,6 +11,7 @@ from scipy.stats import binom
 from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELLAM, Law
 from maskedbandit.theory.likelihood import Releases, information, likeliest, log_likelihood, of_release
 from maskedbandit.theory.noise_pmf import log_pmf_of_draws, standing
+from tests.for_each import for_each
 from tests.policies.mutants import mutant
 
 LAWS = {
@@ -40,10 +41,8 @@ def check_differences(law: Law, n: int, r: float, kernel=of_release) -> None:
     np.testing.assert_allclose(mine - mine[3], theirs - theirs[3], rtol=1e-11, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", LAWS)
-@pytest.mark.parametrize(
-    ("n", "r"), [(1, 1), (5, 7), (30, 12), (30, -9), pytest.param(200, 150, marks=pytest.mark.slow), (60, 66)]
-)
+@for_each("name", LAWS)
+@for_each(("n", "r"), [(1, 1), (5, 7), (30, 12), (30, -9), pytest.param(200, 150, marks=pytest.mark.slow), (60, 66)])
 def test_it_is_what_is_written_out(name, n, r):
     check_differences(LAWS[name], n, float(r))
 
@@ -53,7 +52,7 @@ def test_a_sum_that_stops_too_early_is_rejected():
         check_differences(LAWS["laplace"], 200, 150.0, mutant(of_release, NOTHING=1e-3))
 
 
-@pytest.mark.parametrize("name", LAWS)
+@for_each("name", LAWS)
 def test_the_slope_is_that_of_the_value(name):
     for mu in (0.1, 0.45, 0.9):
         high, low = (of_release(LAWS[name], 40, 25.0, mu + step)[0] for step in (1e-6, -1e-6))
@@ -95,7 +94,7 @@ def test_bits_without_noise_and_randomized_ones():
     assert log_likelihood(Law(NO_NOISE), Releases(total, n, 2), 0.0)[0] == -math.inf
 
 
-@pytest.mark.parametrize("name", LAWS)
+@for_each("name", LAWS)
 def test_the_likeliest_mean_is_near_the_top(name):
     """Twenty values half a standard error apart: none is likelier by more than what a twentieth of one costs."""
     law, known = LAWS[name], Releases(np.array([33.0, 158.0, 95.0]), np.array([50, 200, 120]), 3)

@@ -19,6 +19,7 @@ from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.theory.likelihood import Releases, allowance, log_likelihood
 from maskedbandit.theory.noise_pmf import log_excess, log_pmf_of_draws, standing, wider_laplace
+from tests.for_each import for_each
 from tests.policies.mutants import mutant
 
 NOISES = {LAPLACE: DiscreteLaplace, SKELLAM: Skellam, GAUSSIAN: DiscreteGaussian}
@@ -66,13 +67,13 @@ def check_stands(law: Law, n: int = 40, stands=standing, excess=log_excess) -> N
             assert np.exp(of_g).sum() <= 1 + 1e-9
 
 
-@pytest.mark.parametrize("name", LAWS)
+@for_each("name", LAWS)
 def test_it_stands_for_every_number_of_draws(name):
     check_stands(LAWS[name])
 
 
-@pytest.mark.parametrize("scale", [0.05, 0.3, 1.0, 3.0, 40.0])
-@pytest.mark.parametrize("more", [0.01, 0.1, 0.25, 0.5, 1.0])
+@for_each("scale", [0.05, 0.3, 1.0, 3.0, 40.0])
+@for_each("more", [0.01, 0.1, 0.25, 0.5, 1.0])
 def test_a_wider_laplace_draw_stands_for_several(scale, more):
     """It is hardly wider than it must be: what it costs is near the least that a geometric distribution can."""
     wide, z = wider_laplace(scale, more), np.arange(1, int(25 * scale) + 5)
@@ -124,12 +125,13 @@ def check_fair(law: Law, assumed: Law, n: int = 8) -> None:
 SLOW = ("two draws of laplace", "laplace, most may be lost", "coins")
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in LAWS])
 def test_bets_are_fair_whatever_is_lost(name):
     check_fair(LAWS[name], LAWS[name])
 
 
-@pytest.mark.parametrize("name", ["laplace", "gaussian"])
+@for_each("name", ["laplace", "gaussian"])
 def test_the_likelihood_of_the_fewest_draws_is_not_fair(name):
     """A broken twin: as if all were lost who may be."""
     law = LAWS[name]
@@ -144,7 +146,7 @@ def test_the_likelihood_of_all_coins_is_not_fair():
         check_fair(law, law._replace(per_release=25.0, spare=0.0))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("channel", "n"),
     [
         (mb.channels.Distributed(epsilon=0.2, honest="0.8"), 100),

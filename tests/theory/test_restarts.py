@@ -9,6 +9,7 @@ import pytest
 from maskedbandit import Release
 from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.theory.sequences import Restarts, evidence, sums, worth_of_bets
+from tests.for_each import for_each
 from tests.theory.test_evidence import LAWS, chances
 
 EXACT = Law(NO_NOISE)
@@ -46,7 +47,7 @@ def test_it_is_one_on_average_at_the_limit() -> None:
     assert expected(Free) > 2
 
 
-@pytest.mark.parametrize("name", ["laplace", "gaussian"])
+@for_each("name", ["laplace", "gaussian"])
 def test_with_noise_it_is_at_most_one_on_average(name: str) -> None:
     """What comes about with probability below 1e-6 is left out, so the sum is a little smaller."""
     law, found = LAWS[name], 0.0

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.theory import SAMPLES, characteristic_time, critical_epsilon, kl, least_samples
 from maskedbandit.theory.samples import contraction
+from tests.for_each import for_each
 
 MU1, MU2, SS19B = (0.95, 0.9, 0.9, 0.9, 0.5), (0.75, 0.7, 0.7, 0.7, 0.7), (0.75, 0.625, 0.5, 0.375, 0.25)
 INSTANCES = (MU1, MU2, SS19B)
@@ -21,7 +22,7 @@ losses = st.floats(1e-3, 20)
 LIMIT = 1 + 1e-9
 
 
-@pytest.mark.parametrize(("delta", "factor"), [(0.1, 1.7578), (0.01, 4.5032), (0.001, 6.8929)])
+@for_each(("delta", "factor"), [(0.1, 1.7578), (0.01, 4.5032), (0.001, 6.8929)])
 def test_the_factor_of_delta(delta, factor) -> None:
     assert least_samples("no_privacy", MU1, delta) / characteristic_time(MU1) == pytest.approx(factor, abs=6e-5)
     assert factor > math.log(1 / (2.4 * delta)) > math.log(1 / (3 * delta))
@@ -34,7 +35,7 @@ def test_an_error_below_the_rounding_of_floats() -> None:
         assert factor == pytest.approx(exponent * math.log(10), rel=1e-12)
 
 
-@pytest.mark.parametrize(("means", "numbers"), [(MU1, (11485, 1333, 395.5, 395.5)), (MU2, (13825, 1604, 1425, 1425))])
+@for_each(("means", "numbers"), [(MU1, (11485, 1333, 395.5, 395.5)), (MU2, (13825, 1604, 1425, 1425))])
 def test_local_times_have_the_numbers_of_an_independent_program(means, numbers) -> None:
     for epsilon, number in zip((10**-0.5, 0.6, 10 ** (1 / 18), 10), numbers, strict=True):
         found = least_samples("local_tv2", means, 0.01, epsilon) / kl(0.01, 0.99)
@@ -79,9 +80,7 @@ def test_randomized_bits_tell_half_of_what_contraction_allows_in_the_limit() -> 
 # --- regimes ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "numbers"), [("central_tv", (0.2079, 0.0702, 0.2008)), ("local_tv2", (0.865, 0.619, 0.606))]
-)
+@for_each(("name", "numbers"), [("central_tv", (0.2079, 0.0702, 0.2008)), ("local_tv2", (0.865, 0.619, 0.606))])
 def test_regimes_have_the_numbers_of_an_independent_program(name, numbers) -> None:
     for means, number in zip(INSTANCES, numbers, strict=True):
         assert round(critical_epsilon(name, means), 4 if name == "central_tv" else 3) == number
@@ -131,7 +130,7 @@ def test_contraction_covers_randomized_bits() -> None:
         assert kl(1 - flip, flip) <= contraction(epsilon)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("call", "error", "said"),
     [
         (lambda: least_samples("centrall", MU1, 0.1), UnknownName, "did you mean 'central'"),

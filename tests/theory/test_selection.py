@@ -12,19 +12,20 @@ from maskedbandit.theory.bounds import INFORMATION
 from maskedbandit.theory.divergences import kl, private_divergence
 from maskedbandit.theory.samples import least_samples, nats
 from maskedbandit.theory.selection import least_samples_above, least_samples_top
+from tests.for_each import for_each
 
 MU = [0.75, 0.625, 0.5, 0.375, 0.25]
 
 
-@pytest.mark.parametrize("name", ["no_privacy", "central", "local"])
-@pytest.mark.parametrize("epsilon", [0.01, 0.5, 5.0, math.inf])
+@for_each("name", ["no_privacy", "central", "local"])
+@for_each("epsilon", [0.01, 0.5, 5.0, math.inf])
 @pytest.mark.parametrize("means", [MU, [0.3, 0.9, 0.3, 0.3], [0.0, 0.5, 1.0], [0.7] + [0.6] * 29])
 def test_for_one_arm_it_is_the_bound_of_the_best_arm(name, epsilon, means):
     known = least_samples(name, means, 0.01, epsilon)
     assert least_samples_top(name, means, 1, 0.01, epsilon) == pytest.approx(known, rel=1e-4)
 
 
-@pytest.mark.parametrize("epsilon", [0.2, math.inf])
+@for_each("epsilon", [0.2, math.inf])
 def test_for_two_arms_it_is_that_of_a_search_over_proportions(epsilon):
     means = [0.8, 0.7, 0.5, 0.4]
     grid = np.linspace(0.4, 0.8, 801)
@@ -42,8 +43,8 @@ def test_for_two_arms_it_is_that_of_a_search_over_proportions(epsilon):
     assert nats(0.05) / least_samples_top("central", means, 2, 0.05, epsilon) == pytest.approx(best, rel=2e-3)
 
 
-@pytest.mark.parametrize("name", ["no_privacy", "central", "local"])
-@pytest.mark.parametrize("epsilon", [1e-6, 1e-2, 1.0])
+@for_each("name", ["no_privacy", "central", "local"])
+@for_each("epsilon", [1e-6, 1e-2, 1.0])
 @pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-6])
 def test_bounds_stay_lower_bounds_where_arms_are_close_or_users_say_little(name, epsilon, gap):
     """The solver of linear programs has absolute tolerances, and differences of means cancel."""
@@ -52,7 +53,7 @@ def test_bounds_stay_lower_bounds_where_arms_are_close_or_users_say_little(name,
     assert 1 - 1e-4 < least_samples_top(name, means, 1, 0.01, epsilon) / known < 1 + 1e-6
 
 
-@pytest.mark.parametrize("epsilon", [50.0, 700.0, 800.0, math.inf])
+@for_each("epsilon", [50.0, 700.0, 800.0, math.inf])
 @pytest.mark.parametrize("means", [[1e-9, 0.0], [1.0, 1 - 1e-9], [1e-12, 0.0, 0.0]])
 def test_a_loss_so_large_that_it_hides_nothing_has_the_bound_without_privacy(epsilon, means):
     known = least_samples_top("no_privacy", means, 1, 0.01)
@@ -73,7 +74,7 @@ def test_the_solver_does_not_stall(monkeypatch):
     assert calls[-1] < 100 * len(calls) / 2  # there are 100 pairs
 
 
-@pytest.mark.parametrize("name", ["local", "central"])
+@for_each("name", ["local", "central"])
 def test_a_loss_whose_bound_would_be_infinite_is_refused(name):
     for call in (
         lambda epsilon: least_samples(name, MU, 0.1, epsilon),
@@ -85,7 +86,7 @@ def test_a_loss_whose_bound_would_be_infinite_is_refused(name):
             call(1e-160)
 
 
-@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 3.0])
+@for_each("epsilon", [1e-6, 0.1, 3.0])
 def test_a_threshold_very_near_an_arm(epsilon):
     """There d is nearly a square: a tenth of the distance takes a hundred times the users."""
     for name in ("no_privacy", "central", "local"):
@@ -93,8 +94,8 @@ def test_a_threshold_very_near_an_arm(epsilon):
         assert nearer / near == pytest.approx(100, rel=1e-4)
 
 
-@pytest.mark.parametrize("name", ["no_privacy", "central", "local"])
-@pytest.mark.parametrize("mean", [0.0, 0.05, 0.55, 0.97, 1.0])
+@for_each("name", ["no_privacy", "central", "local"])
+@for_each("mean", [0.0, 0.05, 0.55, 0.97, 1.0])
 def test_a_threshold_is_the_information_of_a_user(name, mean):
     for epsilon in (0.01, 0.5, 20.0):
         for tolerance in (0.0, 0.03):
@@ -120,7 +121,7 @@ def test_a_tolerance_asks_for_less_and_nothing_of_arms_within_it():
     assert wide == pytest.approx(nats(0.1) / kl(0.7, 0.4))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("call", "wrong", "said"),
     [
         (lambda: least_samples_top("global", MU, 2, 0.1), UnknownName, "global"),

@@ -31,6 +31,7 @@ from maskedbandit.theory.sequences import (
     noise_moments,
     sums,
 )
+from tests.for_each import for_each
 from tests.statistics import at_most
 
 EXACT = Law(NO_NOISE)
@@ -98,7 +99,7 @@ def worst_chance_to_miss(law: Law, p: float, alpha: float, forgets_noise: bool =
 
 
 @pytest.mark.parametrize("p", [0.05, 0.3, 0.5])
-@pytest.mark.parametrize("name", ["central", "Skellam", "distributed", "shuffled"])
+@for_each("name", ["central", "Skellam", "distributed", "shuffled"])
 def test_no_rule_makes_it_miss_more_often_than_promised(name: str, p: float) -> None:
     for alpha in (0.05, 0.4):
         assert worst_chance_to_miss(LAWS[name], p, alpha) <= alpha
@@ -120,8 +121,8 @@ def test_a_rule_makes_normal_intervals_miss() -> None:
     assert 0.2 < found < 0.22
 
 
-@pytest.mark.parametrize("name", LAWS)
-@pytest.mark.parametrize("n", [1, 9])
+@for_each("name", LAWS)
+@for_each("n", [1, 9])
 def test_each_bet_is_fair(name: str, n: int) -> None:
     """E exp(bet) <= 1 for the mean, with equality for bits unless only a bound on the moments is known."""
     law, lam = LAWS[name], bets(LAWS[name])
@@ -172,6 +173,7 @@ def misses(law: Law, known: Sums, mean: np.ndarray, alpha: float = 0.05) -> int:
     return int((np.maximum(*both).max(axis=1) >= math.log(2 / alpha)).sum())
 
 
+@pytest.mark.sparing(3)
 @pytest.mark.parametrize("name", LAWS)
 def test_the_average_mean_of_the_people_is_in_it_at_all_times(name: str) -> None:
     """For means that drift and sizes that depend on releases, over every kind of noise; false alarms: 1e-9."""
@@ -221,7 +223,7 @@ def test_nothing_is_known_without_a_release() -> None:
     assert mean_interval(LAWS["central"], []) == Interval(0.0, 1.0)
 
 
-@pytest.mark.parametrize("total", [-50.0, 0.0, 100.0, 180.0])
+@for_each("total", [-50.0, 0.0, 100.0, 180.0])
 def test_ends_are_in_order_whatever_the_noise_does(total: float) -> None:
     for law in LAWS.values():
         low, high = mean_interval(law, [Release(0, 100, total)])
@@ -238,7 +240,7 @@ WIDTHS = {  # channels at epsilon = 1; the last: what an unbiased bit of local t
 }
 
 
-@pytest.mark.parametrize("trust", WIDTHS)
+@for_each("trust", WIDTHS)
 def test_noise_hardly_widens_it_at_a_hundred_thousand_people(trust: str) -> None:
     channel, most = WIDTHS[trust]
     sizes = [max(100, round(100 * 1.3**i)) for i in range(21)]
@@ -248,7 +250,7 @@ def test_noise_hardly_widens_it_at_a_hundred_thousand_people(trust: str) -> None
     assert mean_interval(channel.law(), known).width < most * mean_interval(EXACT, known).width
 
 
-@pytest.mark.parametrize(("p", "n"), [(0.5, 10**3), (0.05, 10**3), (0.3, 10**5), (0.3, 10**9)])
+@for_each(("p", "n"), [(0.5, 10**3), (0.05, 10**3), (0.3, 10**5), (0.3, 10**9)])
 def test_it_costs_less_than_twice_an_interval_that_may_be_looked_at_once(p: float, n: int) -> None:
     naive = 2 * 1.96 * math.sqrt(p * (1 - p) / n)
     assert 1.5 < mean_interval(EXACT, [Release(0, n, p * n)]).width / naive < 1.9

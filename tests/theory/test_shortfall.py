@@ -11,6 +11,7 @@ import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.theory.noise_pmf import epsilon_left
+from tests.for_each import for_each
 
 FRACTIONS = (0.95, 0.9, 0.8, 0.7, 0.5, 0.25)
 TABLE = {  # by epsilon and steps
@@ -34,7 +35,7 @@ def largest_ratio(epsilon, steps, fraction, far=6, noise=None):
     return max(np.max(np.abs(both[shift:] - both[:-shift])) for shift in {1, (steps + 1) // 2, steps})
 
 
-@pytest.mark.parametrize(("epsilon", "steps", "fraction", "text"), ENTRIES)
+@for_each(("epsilon", "steps", "fraction", "text"), ENTRIES)
 def test_table(epsilon, steps, fraction, text):
     found = epsilon_left(epsilon, steps, fraction)
     assert f"{found:.{len(text.partition('.')[2])}f}".removeprefix("0") == text
@@ -43,15 +44,15 @@ def test_table(epsilon, steps, fraction, text):
 class TestOwnLaw:
     """The formula is the largest ratio of the pmf that the noise itself states."""
 
-    @pytest.mark.parametrize(("epsilon", "steps"), [(0.1, 1), (0.1, 10), (0.5, 16), (1, 32), (4, 128), (3, 1), (2, 5)])
-    @pytest.mark.parametrize("fraction", [0.999, *FRACTIONS, 0.1, 0.01])
+    @for_each(("epsilon", "steps"), [(0.1, 1), (0.1, 10), (0.5, 16), (1, 32), (4, 128), (3, 1), (2, 5)])
+    @for_each("fraction", [0.999, *FRACTIONS, 0.1, 0.01])
     def test_below_one(self, epsilon, steps, fraction):
         assert largest_ratio(epsilon, steps, fraction) == pytest.approx(
             epsilon_left(epsilon, steps, fraction), rel=1e-9
         )
 
-    @pytest.mark.parametrize(("epsilon", "steps"), [(0.1, 10), (0.5, 16), (1, 32), (4, 128), (3, 1)])
-    @pytest.mark.parametrize("fraction", [1, 1.001, 1.25, 2, 5.5])
+    @for_each(("epsilon", "steps"), [(0.1, 10), (0.5, 16), (1, 32), (4, 128), (3, 1)])
+    @for_each("fraction", [1, 1.001, 1.25, 2, 5.5])
     def test_from_one_on_it_is_epsilon(self, epsilon, steps, fraction):
         """Far out the ratio comes as near to epsilon as one likes, and never above."""
         worst = largest_ratio(epsilon, steps, fraction, far=30)
@@ -85,7 +86,7 @@ def test_less_noise_costs_more():
     assert epsilon_left(0.5, 64, 1 - 1e-9) == pytest.approx(0.5, rel=1e-6)
 
 
-@pytest.mark.parametrize("epsilon", ["0.5", "1/2", Fraction(1, 2), Decimal("0.5")])
+@for_each("epsilon", ["0.5", "1/2", Fraction(1, 2), Decimal("0.5")])
 def test_epsilon_may_be_written_as_elsewhere(epsilon):
     assert epsilon_left(epsilon, 16, 0.9) == epsilon_left(0.5, 16, 0.9)
     assert epsilon_left(epsilon, 16, 1) == 0.5
@@ -105,7 +106,7 @@ def test_a_cohort_one_short_of_those_counted_on():
     assert mb.theory.epsilon_left(0.5, 16, (counted - 1) / counted) == pytest.approx(0.512, abs=1e-3)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("epsilon", "steps", "fraction", "name"),
     [
         (0, 1, 1, "epsilon"),

@@ -23,13 +23,14 @@ from maskedbandit.theory.thresholds import (
     w_bar,
     zeta,
 )
+from tests.for_each import for_each
 from tests.statistics import at_most
 
 W_BAR = {1: 1.0, 2: 3.146193, 3: 4.505241, 5: 6.936847, 10: 12.527963, 20: 23.141633}
 C_GAUSSIAN = {1: 2.507095, 2: 3.582930, 3: 4.648365, 5: 6.757320, 10: 11.954646, 20: 22.203253}
 
 
-@pytest.mark.parametrize("x", W_BAR)
+@for_each("x", W_BAR)
 def test_w_bar_has_published_values(x):
     assert w_bar(x) == pytest.approx(W_BAR[x], abs=6e-7)
 
@@ -55,7 +56,7 @@ def test_zeta_is_riemanns(s):
     assert zeta(s) == pytest.approx(riemann(s), rel=1e-10)
 
 
-@pytest.mark.parametrize("x", C_GAUSSIAN)
+@for_each("x", C_GAUSSIAN)
 def test_c_gaussian_has_published_values(x):
     assert c_gaussian(x) == pytest.approx(C_GAUSSIAN[x], abs=6e-7)
 
@@ -133,6 +134,7 @@ def passes(threshold: float, redundancies: bool, beta: bool = False) -> int:
     return int((excess >= threshold).any(axis=1).sum())
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("beta", [False, True], ids=["bits", "rewards"])
 def test_the_level_of_coins_is_passed_rarely_at_all_times(beta):
     at_most(passes(math.log(1 / DELTA), redundancies=True, beta=beta), RUNS, DELTA)

@@ -13,6 +13,7 @@ from maskedbandit.lab.engine.compiler import compiled
 from maskedbandit.theory.characteristic_times import proportions
 from maskedbandit.theory.divergences import kl, private_divergence
 from maskedbandit.theory.transport import SAME, excess, kl_cost, kl_proportions, meeting, near, private_cost
+from tests.for_each import for_each
 
 means = st.floats(0.001, 0.999) | st.sampled_from([0.0, 1.0])
 weights = st.floats(1e-3, 1e6)
@@ -91,8 +92,8 @@ def test_limits_of_much_and_of_little_privacy(m_a, m_b, w_a, w_b) -> None:
         assert private_cost(m_a, m_b, w_a, w_b, 1e-6) == pytest.approx(least, rel=2e-3)
 
 
-@pytest.mark.parametrize("p", [0.0, 1e-6, 0.3, 0.998])
-@pytest.mark.parametrize("gap", [1e-12, 1e-7, 1e-6, 1e-3, -1e-7])
+@for_each("p", [0.0, 1e-6, 0.3, 0.998])
+@for_each("gap", [1e-12, 1e-7, 1e-6, 1e-3, -1e-7])
 def test_close_means_lose_no_digits(p, gap) -> None:
     x = p + gap
     if 0 < x < 1:
@@ -119,7 +120,7 @@ def fractions(*means: float) -> np.ndarray:
     return out
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("means", "numbers"),
     [
         ((0.5, 0.45, 0.43, 0.4), (0.4165, 0.3903, 0.1362, 0.0570)),

@@ -31,6 +31,7 @@ from maskedbandit.policies.policy import Policy
 from maskedbandit.reports.audit.runs import Twin, break_nothing, run_loop
 from tests.audit.twins import tell_again, tell_early, tell_late, wait_the_same
 from tests.contracts.rules import LONG, RAW, of_goal
+from tests.for_each import for_each
 from tests.golden import channel_for, interpreted
 from tests.statistics import mean_is, same_distribution
 
@@ -217,14 +218,14 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("policy", "delay"), CASES)
+@for_each(("policy", "delay"), CASES)
 def test_releases_are_told_when_their_last_reward_is_there(policy, delay) -> None:
     found = hear(policy, delay, 1000)
     check_times(found, 1000)
     assert found.out.pulls.sum() == 1000
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("twin", "said"),
     [
         (tell_early, "too soon|more was released"),
@@ -376,7 +377,7 @@ def test_later_rewards_cost_more(policy, rounds, as_python) -> None:
     assert regret[-1] > 2 * regret[0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "said"),
     [
         (lambda: Constant(-1), "rounds is -1: it must be a whole number of rounds"),
@@ -421,7 +422,7 @@ def test_files_ask_for_delays(tmp_path) -> None:
     assert len(expand("x", "", bound).settings) == 3  # the bound is drawn once
 
 
-@pytest.mark.parametrize("wrong", [-1, "soon", {"name": "geometric", "rate": 1}, {"name": "uniform"}])
+@for_each("wrong", [-1, "soon", {"name": "geometric", "rate": 1}, {"name": "uniform"}])
 def test_files_that_ask_for_no_delay_are_refused(wrong) -> None:
     with pytest.raises((InvalidValue, UnknownName), match=r"delay|rounds|geometric"):
         expand("x", "", {**FILE, "delay": wrong, "curves": [{}]})
@@ -446,6 +447,7 @@ def test_tables_and_summaries_hold_the_delay(tmp_path) -> None:
     assert "delay" not in mb.simulate(mb.policies.UCB1(), RAW, INSTANCE, 10).to_frame().columns
 
 
+@pytest.mark.sparing(14)
 @pytest.mark.parametrize("delay", [pytest.param(Constant(100), marks=pytest.mark.slow), Geometric(mean=50)], ids=str)
 @pytest.mark.parametrize("name", of_goal("regret"))
 def test_every_policy_keeps_the_times(name, delay) -> None:

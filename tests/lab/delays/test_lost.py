@@ -21,6 +21,7 @@ from maskedbandit.lab.experiments.experiment import expand
 from maskedbandit.lab.goals import drive
 from maskedbandit.lab.streams import Rewards, Streams
 from maskedbandit.reports.audit.runs import break_nothing
+from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.lab.delays.test_delays import FILE, Scripted, check_times, hear
 from tests.statistics import mean_is, same_distribution, same_distribution_of_two
@@ -51,6 +52,7 @@ def check_bits(default: float, single: bool, twin=break_nothing) -> None:
     same_distribution(earned.astype(int), binom(7, 0.7).pmf)
 
 
+@pytest.mark.sparing(3)
 @pytest.mark.parametrize("single", [False, True])
 @pytest.mark.parametrize("default", [0, 0.4, 1])
 def test_a_lost_reward_is_told_as_the_default(default, single) -> None:
@@ -102,13 +104,13 @@ TWINS = [
 ]
 
 
-@pytest.mark.parametrize(("twin", "single"), TWINS)
+@for_each(("twin", "single"), TWINS)
 def test_other_sums_are_rejected(twin, single) -> None:
     with pytest.raises(AssertionError, match=r"another distribution|probability 0"):
         check_bits(1, single, twin)
 
 
-@pytest.mark.parametrize("g", [0, 5])
+@for_each("g", [0, 5])
 def test_many_rewards_are_lost_as_single_ones_are(g) -> None:
     delay = Lost(Constant(0), 0.2, 5, default=0.37)
     many, single = (told(BETA, delay, 6, g, single)[0] for single in (False, True))
@@ -126,7 +128,7 @@ def test_what_is_later_than_the_deadline_is_lost() -> None:
     assert Lost(Constant(5), share=0.2, deadline=5).parameters().lost == 0.2
 
 
-@pytest.mark.parametrize("share", [0, 0.2, 1])
+@for_each("share", [0, 0.2, 1])
 def test_a_cohort_closes_at_its_deadline_whatever_came(share) -> None:
     policy = Scripted((Decision(1, 5, 1), Decision(0, 3, 1)))
     found = hear(policy, Lost(Geometric(mean=30), share, deadline=40), 1000)
@@ -147,7 +149,7 @@ def learned(policy, delay):
     return sum(n for _, n, _ in found.released), found
 
 
-@pytest.mark.parametrize("policy", [mb.policies.NoiseAwareKLUCB(), mb.policies.SuccessiveElimination()], ids=repr)
+@for_each("policy", [mb.policies.NoiseAwareKLUCB(), mb.policies.SuccessiveElimination()], ids=repr)
 def test_a_study_learns_though_rewards_are_lost(policy) -> None:
     """Nearly as much as where all come; without a deadline it learns next to nothing, which is the control."""
     whole, _ = learned(policy, Constant(100))
@@ -196,7 +198,7 @@ def test_contextual_studies_lose_rewards_too(monkeypatch) -> None:
     assert regret[1] > 2 * regret[0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "said"),
     [
         (lambda: Lost(Constant(1), 0.1), "deadline is None: it must be given: a reward that never comes would keep"),

@@ -25,6 +25,7 @@ def threads(tmp_path_factory) -> Iterator[Client]:
             yield client
 
 
+@pytest.mark.sparing(3)
 @pytest.mark.parametrize("name", settings())
 def test_a_cluster_gives_the_numbers_of_one_thread(threads, name, monkeypatch) -> None:
     monkeypatch.setattr(module, "PIECES", 2)
@@ -33,6 +34,7 @@ def test_a_cluster_gives_the_numbers_of_one_thread(threads, name, monkeypatch) -
     assert same(found, settings()[name](**how, executor=ONE))
 
 
+@pytest.mark.sparing(3)
 @pytest.mark.parametrize("name", settings())
 def test_runs_in_two_halves_are_the_runs_of_the_whole(name, monkeypatch) -> None:
     monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")

@@ -414,6 +414,27 @@ def test_of_processes_that_need_the_same_kernels_at_once_one_compiles(tmp_path: 
     assert sorted(ended(*each).split() for each in four) == [["8.0", "0"], *[["8.0", "1"]] * 3]
 
 
+SAVED = """
+from maskedbandit.lab.engine import compiler, kernel_cache
+
+def save(self, kinds, data, usual=kernel_cache.KernelCache.save_overload):
+    print(self._path(kinds, data.codegen).stem)
+    usual(self, kinds, data)
+
+kernel_cache.KernelCache.save_overload = save
+from changing import body, outer
+from other import another
+"""
+
+
+def test_a_kernel_that_two_loops_share_is_compiled_by_one_of_their_processes(tmp_path: Path) -> None:
+    (tmp_path / "changing.py").write_text(MODULE.format(factor=7.0))
+    (tmp_path / "other.py").write_text(OTHER)
+    four = [started(tmp_path, f"{SAVED}compiler.compiled(body, step={step})(1.0)") for step in ("outer", "another") * 2]
+    saved = [name for each in four for name in ended(*each).split()]
+    assert len(saved) == len(set(saved)) == 5, "two loops, what each calls, and what both call"
+
+
 def test_processes_that_compile_the_same_kernels_at_once_do_no_harm(tmp_path: Path) -> None:
     """Where files have no locks."""
     (tmp_path / "changing.py").write_text(MODULE.format(factor=7.0))

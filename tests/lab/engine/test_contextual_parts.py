@@ -8,9 +8,10 @@ import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.experiments.experiment import read
 from maskedbandit.lab.experiments.names import TABLES
+from tests.for_each import for_each
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("table", "wanted"),
     [
         ({"name": "linear_contexts", "k": 7, "seed": 3}, mb.LinearContexts(k=7, seed=3)),
@@ -34,7 +35,7 @@ def test_generated_means_take_a_number_of_arms_and_a_seed() -> None:
     assert found == mb.Bernoulli(mb.uniform_means("easy", 4, 2))
 
 
-@pytest.mark.parametrize("name", ["newsroom", "front_page"])
+@for_each("name", ["newsroom", "front_page"])
 def test_a_log_has_the_arms_that_it_has(name: str) -> None:
     with pytest.raises(InvalidValue, match=f"parameter of {name} is 'k'"):
         TABLES.made("instance", {"name": name, "events": 500, "k": 4})
@@ -54,7 +55,7 @@ IDENTIFY = FILE.replace("horizon = 100", 'goal = "identify"\ndelta = 0.1\nmax_pu
 WITHOUT = "it must be one of arms without contexts, such as Bernoulli"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "said"),
     [
         (FILE.replace('policy = "lin_ucb"\n', "") + 'theory = "central"', f"instance is LinearContexts.*: {WITHOUT}"),
@@ -84,8 +85,8 @@ def test_the_file_itself_is_good(tmp_path: Path) -> None:
     assert (setting.policy, setting.instance) == (mb.policies.LinUCB(), mb.LinearContexts())
 
 
-@pytest.mark.parametrize("policy", [mb.policies.LinUCB, mb.policies.LinThompson])
-@pytest.mark.parametrize(
+@for_each("policy", [mb.policies.LinUCB, mb.policies.LinThompson])
+@for_each(
     ("name", "value"),
     [
         *(("alpha", value) for value in ("x", True, None, -1, float("nan"), float("inf"), 1j)),

@@ -19,6 +19,7 @@ from maskedbandit.lab.engine import each_run as module
 from maskedbandit.lab.engine.each_run import Task, each_run, numbered, stretches
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.streams import Streams
+from tests.for_each import for_each
 
 WAIT = 600  # seconds after which a test has failed; nothing waits so long that works
 SPAWNED = partial(ProcessPoolExecutor, 2, mp_context=get_context("spawn"))
@@ -135,7 +136,7 @@ def test_an_interrupt_does_not_wait_for_the_runs_that_last() -> None:
     assert len(begun) == len(ended) == 3  # nobody began another run
 
 
-@pytest.mark.parametrize("executor", [partial(Threads, 1), partial(ThreadPoolExecutor, 1)])
+@for_each("executor", [partial(Threads, 1), partial(ThreadPoolExecutor, 1)])
 def test_an_error_of_a_run_is_raised_and_no_run_follows(executor) -> None:
     begun: list[int] = []
 

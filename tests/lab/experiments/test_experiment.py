@@ -12,6 +12,7 @@ from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.lab.experiments.experiment import read
 from maskedbandit.lab.goals.setting import Setting, TheoryCurve
 from maskedbandit.lab.worlds.named_means import named_means
+from tests.for_each import for_each
 
 GOOD = """
 about = "two curves"
@@ -66,7 +67,7 @@ def test_the_repository_s_experiments_are_good() -> None:
         assert found.source
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "said"),
     [
         ("horizon = 1000", "horizont = 1000", "key is 'horizont': did you mean 'horizon'?"),
@@ -161,7 +162,7 @@ def test_theory_takes_what_it_needs_and_policies_vary_with_the_horizon(tmp_path)
     assert named.value == {"lost, δ": "regret"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "said"),
     [
         ('theory = "central"', 'theory = "centrall"', "theory is 'centrall': did you mean 'central'?"),
@@ -219,8 +220,8 @@ def test_a_file_of_lists_in_lists_is_one_line(tmp_path, capsys) -> None:
     assert said.count("\n") == 1
 
 
-@pytest.mark.parametrize("epsilon", ["1e4000", "1e5000", "1e400"])
-@pytest.mark.parametrize("channel", [each for each in mb.channels.room if each != "raw"])
+@for_each("epsilon", ["1e4000", "1e5000", "1e400"])
+@for_each("channel", [each for each in mb.channels.room if each != "raw"])
 def test_an_epsilon_without_end_is_taken_or_named(epsilon, channel, tmp_path) -> None:
     start = 'horizon = 9\ninstance = { name = "bernoulli", means = [0, 1] }\npolicy = "uniform"\n'
     text = f'{start}[[curves]]\nchannel = {{ name = "{channel}", epsilon = "{epsilon}" }}'

@@ -102,6 +102,7 @@ policy = "successive_elimination"
 SHAPES = '"instance.shape" = ["sine", "step"]\n'
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(
     ("vary", "against", "values"),
     [

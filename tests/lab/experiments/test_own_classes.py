@@ -16,6 +16,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.experiments.experiment import read
 from maskedbandit.lab.experiments.parts import fingerprint, ingredients_of
 from maskedbandit.policies.policy import Policy
+from tests.for_each import for_each
 
 GOOD = """
 about = "two curves"
@@ -69,7 +70,7 @@ def test_classes_of_one_s_own_are_named_by_their_module(own, tmp_path) -> None:
     assert fingerprint(found.settings[0]) != before
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "said"),
     [
         ("no_such_module:Mine", "from the current folder or an installed package .No module named 'no_such_module'"),

@@ -14,6 +14,7 @@ from maskedbandit.lab.experiments.experiment import read
 from maskedbandit.lab.experiments.parts import fingerprint
 from maskedbandit.lab.experiments.protocol_option import over, protocol, takes
 from maskedbandit.lab.experiments.table import collect
+from tests.for_each import for_each
 from tests.lab.scripted import in_python
 
 TEXT = """
@@ -45,7 +46,7 @@ def test_a_protocol_is_a_name_with_parameters() -> None:
     assert found == SecAgg(corrupted=Fraction(1, 10), dropout="1/20", server="malicious", attempts=2)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "said"),
     [
         ("secag", "backend is 'secag': did you mean 'secagg'?"),

@@ -171,6 +171,7 @@ def test_without_an_extra_a_comparison_is_shown_and_written(tmp_path) -> None:
     assert (tmp_path / "table.csv").read_text().startswith("label,trust,policy")
 
 
+@pytest.mark.sparing(4)
 @pytest.mark.parametrize("made", [regret, search, replayed])
 @pytest.mark.parametrize("columns", [1, 2])
 def test_figures_are_as_wide_as_columns_and_say_what_bands_are(made, columns, tmp_path) -> None:

@@ -16,6 +16,7 @@ from maskedbandit.lab.goals.replay import replay as replays
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.renyi_divergences import ORDERS
 from maskedbandit.privacy.statistics import linear
+from tests.for_each import for_each
 from tests.lab.corner import Corner
 from tests.lab.goals.replay.test_replay_streams import interpreted
 
@@ -31,7 +32,7 @@ def play(released: list[int], open_: list[int]) -> contextual.Play:
     return made
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("released", "open_", "worst"),
     [
         ([2, 9, 4], [0, 0, 0], 9),
@@ -75,7 +76,7 @@ def test_a_study_loses_what_its_worst_run_loses(monkeypatch, study: str, losses)
 # --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("n", "honest", "least"), [(100, 1, 100), (100, "1/2", 50), (99, "1/2", 50), (7, "0.3", 3), (8000, "0.7", 5600)]
 )
 def test_noise_shares_of_vectors_are_of_those_counted_on(n: int, honest, least: int) -> None:

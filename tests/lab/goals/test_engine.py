@@ -14,6 +14,7 @@ from maskedbandit.lab.engine.checkpoints import checkpoints
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO, Loss
+from tests.for_each import for_each
 from tests.statistics import mean_is
 
 INSTANCE = mb.Bernoulli([0.2, 0.5, 0.8])
@@ -169,7 +170,7 @@ def test_a_stop_serves_the_arm_and_releases_nothing_more() -> None:
     assert (run.pulls[0].tolist(), run.releases[0], run.regret[0, -1]) == ([0, 0, 1000], 0, 0)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("policy", "said"),
     [
         (Scripted(3, 1, 1), "asked for arm 3, which does not exist"),
@@ -195,7 +196,7 @@ def test_a_modulus_that_is_too_small_is_refused() -> None:
         mb.simulate(SE, mb.channels.Distributed(epsilon=0.5, modulus=128), INSTANCE, 10_000)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("wrong", "said"),
     [
         ({"horizon": 0}, "horizon is 0: it must be a whole number of at least 1"),
@@ -247,8 +248,8 @@ def test_noise_that_does_not_fit_64_bits_is_refused_instead_of_drawn_wrongly() -
         mb.simulate(SE, mb.channels.Raw(), INSTANCE, 10**18)
 
 
-@pytest.mark.parametrize("noise", [mb.noises.Skellam(), mb.noises.DiscreteLaplace(), mb.noises.DiscreteGaussian()])
-@pytest.mark.parametrize(("scale", "count"), [(0.7, 10**9), (3e6, 1000.0), (1e5, 10**6)])
+@for_each("noise", [mb.noises.Skellam(), mb.noises.DiscreteLaplace(), mb.noises.DiscreteGaussian()])
+@for_each(("scale", "count"), [(0.7, 10**9), (3e6, 1000.0), (1e5, 10**6)])
 def test_the_lab_s_noise_has_its_variance_however_wide(noise, scale, count) -> None:
     """Also where the generator's own Poisson method, for means above 10^14, would lose it."""
     rng = np.random.default_rng(1)

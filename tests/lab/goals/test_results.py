@@ -3,12 +3,12 @@
 from dataclasses import fields
 
 import numpy as np
-import pytest
 
 import maskedbandit as mb
 from maskedbandit.lab.goals.identify.identify import Found
 from maskedbandit.lab.goals.regret.simulate import ContextualRun, Run
 from maskedbandit.lab.goals.replay.replay import Replayed
+from tests.for_each import for_each
 
 MILLION = np.arange(1_000_000)
 TABLE = MILLION[None].astype(float)
@@ -42,12 +42,12 @@ RESULTS = {
 }
 
 
-@pytest.mark.parametrize(("text", "result"), RESULTS.items())
+@for_each(("text", "result"), RESULTS.items())
 def test_a_result_says_on_one_line_what_came_out(text, result) -> None:
     assert repr(result) == str(result) == text
 
 
-@pytest.mark.parametrize("result", RESULTS.values())
+@for_each("result", RESULTS.values())
 def test_a_notebook_shows_a_table_of_one_line(result) -> None:
     shown = result._repr_html_()
     assert shown.startswith(f"<table><caption>{result.title()}</caption>")

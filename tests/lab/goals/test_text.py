@@ -1,9 +1,9 @@
 """Summaries as text: they fit a terminal, and nothing is left out."""
 
 import polars as pl
-import pytest
 
 from maskedbandit.lab.goals.cells import text
+from tests.for_each import for_each
 
 LABELS = ("DP-SE", "a policy with quite a long name, batches that double", "bound")
 
@@ -29,7 +29,7 @@ def cells(row: dict) -> dict[str, str]:
     return found | {"runs": "20"}
 
 
-@pytest.mark.parametrize("width", [60, 80, 100, 300])
+@for_each("width", [60, 80, 100, 300])
 def test_a_table_fits_and_has_every_cell(width) -> None:
     found = text(rows(**{"instance.means": ["C1", None, "C2"]}), cells, width)
     assert max(map(len, found.splitlines())) <= width

@@ -8,6 +8,7 @@ import pytest
 from maskedbandit.errors import InvalidValue, ResultsExist
 from maskedbandit.lab.logs.log import CHUNK, Chunk
 from maskedbandit.lab.logs.newsroom import DAY, Newsroom, drawn, write
+from tests.for_each import for_each
 from tests.lab.logs.test_front_page import whole_log
 from tests.statistics import ALPHA, mean_is, same_distribution
 
@@ -89,7 +90,7 @@ def test_memory_does_not_grow_with_the_log() -> None:
     assert peaks[1] < 1.05 * peaks[0]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "value"),
     [("events", 0), ("events", 1.5), ("seed", -1), ("size", 0), ("lifetime", 19), ("bias", 1), ("bias", -0.1)],
 )
@@ -174,7 +175,7 @@ def test_articles_live_as_long_as_is_said() -> None:
     assert 150 < Newsroom(events=45_811_883).k < 450
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_choosing_pays_as_much_as_on_a_front_page(seed) -> None:
     log, rng = Newsroom(events=10_000_000, seed=seed), np.random.default_rng(seed)
     at = np.sort(rng.integers(log.events, size=4000))

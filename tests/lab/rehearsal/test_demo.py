@@ -11,6 +11,7 @@ from maskedbandit.backends.secagg import SecAgg
 from maskedbandit.cli import main
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.rehearsal.demo import RARE, Demo, allowed, bent, costs, drawn, report
+from tests.for_each import for_each
 from tests.thrift import thrifty
 
 
@@ -135,7 +136,7 @@ def test_how_many_losses_are_allowed_for() -> None:
     assert allowed(100, Fraction(0)) == 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("how", "said"),
     [
         ({"n": 10}, "n is 10: it must be larger, or less must be lost: 1 corrupted and 7 lost leave 2 honest"),

@@ -30,6 +30,7 @@ from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.policies import room as policies
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO, Loss
+from tests.for_each import for_each
 from tests.lab.scripted import INSTANCE, Scripted, Seeker, Watched, in_python, over
 from tests.statistics import same_distribution, same_distribution_of_two, seeded
 from tests.thrift import thrifty
@@ -186,6 +187,7 @@ def test_a_policy_is_told_releases_and_nothing_else() -> None:
     assert run.releases[0] == len(expected) == 10
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("lost", [0, 1, 2])
 def test_a_sum_is_read_as_that_of_the_whole_cohort(lost) -> None:
     """Its modulus is that of the users who were asked, however many are lost."""
@@ -255,7 +257,7 @@ def test_after_a_stop_users_are_served_and_nobody_asks_for_their_rewards() -> No
     assert (cut.samples[0], cut.stopped[0]) == (13, False)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("arm", "n", "said"), [(2, 1, "arm 2, which does not exist"), (0, -1, "for -1 users"), (WAIT.arm, 0, "waits")]
 )
 def test_what_a_policy_may_not_ask_for(arm, n, said) -> None:
@@ -355,6 +357,7 @@ def fitting(goal: str) -> list[str]:
     return [name for name in policies if policies[name].goal == goal and not policies[name]().needs(law)]
 
 
+@pytest.mark.sparing(5)
 @pytest.mark.parametrize(
     "name", [name for goal in ("regret", "identify", "select", "answer") for name in fitting(goal)]
 )
@@ -389,6 +392,7 @@ def test_every_protocol_carries_a_channel() -> None:
     assert ("distributed", "secagg") in PROTOCOLS
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(("channel", "backend"), thrifty(PROTOCOLS, lambda both: both == ("distributed", "secagg")))
 def test_every_channel_runs_over_every_protocol_that_it_takes(channel, backend) -> None:
     n, kind = 44, channels[channel]

@@ -10,6 +10,7 @@ from scipy import integrate, stats
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.worlds.named_means import named_means
+from tests.for_each import for_each
 
 
 def test_the_mean_of_a_clipped_gaussian_is_that_after_clipping() -> None:
@@ -38,7 +39,7 @@ def test_generated_means_are_those_of_the_paper() -> None:
     assert mb.uniform_means("easy", 10, 3) == easy != mb.uniform_means("easy", 10, 4)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "said"),
     [
         (lambda: mb.Bernoulli([0.5, 1.1]), r"means is \[0.5, 1.1\]: it must be numbers in \[0, 1\]"),

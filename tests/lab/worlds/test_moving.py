@@ -14,6 +14,7 @@ from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.experiments.experiment import expand
 from maskedbandit.lab.worlds.instance import Expected
+from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.lab.delays.test_delays import FILE, Scripted
 from tests.statistics import mean_is
@@ -47,7 +48,7 @@ def test_shapes() -> None:
     assert (default.amplitude, default.period, default.shape) == (0.2, 20_000, "sine")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "said"),
     [
         (
@@ -92,7 +93,7 @@ def gaps(world, decisions, horizon):
     return sum(each.best - each.mean for each in expected)
 
 
-@pytest.mark.parametrize("world", [UP, CHANGE], ids=["drifting", "changing"])
+@for_each("world", [UP, CHANGE], ids=["drifting", "changing"])
 def test_regret_is_against_the_arm_that_is_best_for_each_user(world) -> None:
     found = interpreted(TURNS, RAW, world, 300)
     assert found.regret[-1] == pytest.approx(gaps(world, found.decisions, 300))
@@ -202,7 +203,7 @@ def test_bounds_and_rehearsals_are_refused_where_means_move() -> None:
         mb.simulate(mb.policies.SuccessiveElimination(), channel, UP, 100)
 
 
-@pytest.mark.parametrize("world", [mb.Changing([[0.8, 0.3], [1.0, 0.0]], every=50), mb.Drifting(ARMS, 0.1, period=40)])
+@for_each("world", [mb.Changing([[0.8, 0.3], [1.0, 0.0]], every=50), mb.Drifting(ARMS, 0.1, period=40)])
 def test_where_means_move_no_lower_bound_is_stated(world) -> None:
     """It is one for means that stay, and a search can end long before: here in users of the second, easier list."""
     searches = (mb.identify, mb.policies.ReleasedLikelihood()), (mb.select, mb.policies.TopArms(m=1))

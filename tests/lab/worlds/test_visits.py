@@ -11,6 +11,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.experiments.experiment import expand
 from maskedbandit.policies.policy import Policy
 from maskedbandit.reports.estimate.source import source_of
+from tests.for_each import for_each
 from tests.statistics import mean_is
 
 KINDS = mb.Visits([[0.6, 0.5], [0.4, 0.9]], visits=[1, 20], shares=[0.75, 0.25], cap=2)
@@ -25,7 +26,7 @@ def people(world: mb.Visits, arm: int, n: int) -> np.ndarray:
     return found
 
 
-@pytest.mark.parametrize(
+@for_each(
     "world",
     [KINDS, mb.Visits([0.3, 0.8], 4, cap=3), mb.Visits([0.0, 1.0], 2.5, cap=1), mb.Visits([0.1, 0.2], 40, cap=7)],
 )
@@ -60,7 +61,7 @@ def test_large_caps_tell_everything() -> None:
     np.testing.assert_allclose(often.told_means(), 1)
 
 
-@pytest.mark.parametrize(("visits", "cap"), [(741, 1000), (1001, 10_000), (5001, 10_000), (10**6, 10_000)])
+@for_each(("visits", "cap"), [(741, 1000), (1001, 10_000), (5001, 10_000), (10**6, 10_000)])
 def test_people_who_come_very_often_have_the_chances_of_poisson(visits: int, cap: int) -> None:
     """e^-rate is below the smallest number from a rate of 745 on, and inexact from 708 on."""
     world = mb.Visits([1.0, 0.5], visits, cap)
@@ -144,7 +145,7 @@ def test_default_policies_find_the_best_arm_under_every_trust_model(
         assert found.correct.all()
 
 
-@pytest.mark.parametrize("policy", POLICIES, ids=lambda each: type(each).__name__)
+@for_each("policy", POLICIES, ids=lambda each: type(each).__name__)
 def test_the_result_says_what_was_capped(policy: Policy, as_python: None) -> None:
     run = mb.simulate(policy, mb.channels.Central(epsilon=1), EASY, 2000, seed=3, keep_releases=True)
     assert dict(run.channel.offer(100).terms)["cap"] == 3
@@ -179,7 +180,7 @@ def test_a_real_protocol_carries_capped_sums(as_python: None) -> None:
     assert run.regret[0, -1] == pytest.approx(2 * run.pulls[0, 1])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("given", "said"),
     [
         ({"means": [0.5]}, "means is"),

@@ -11,6 +11,7 @@ from maskedbandit.policies.answer.equal_split import EqualSplit
 from maskedbandit.policies.answer.pooled_elimination import PooledElimination, growth
 from maskedbandit.policies.answer.sequential_halving import SequentialHalving
 from maskedbandit.policies.parts.fixed_phases import score
+from tests.for_each import for_each
 from tests.policies.mutants import mutant
 
 QUIET, LOUD = Law(NO_NOISE), Law(LAPLACE, scale=100.0, grid=1, per_release=1)
@@ -22,8 +23,8 @@ def rng() -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(1))
 
 
-@pytest.mark.parametrize("policy", POLICIES, ids=lambda each: type(each).__name__)
-@pytest.mark.parametrize("law", [QUIET, LOUD, RESPONSES], ids=["quiet", "loud", "response"])
+@for_each("policy", POLICIES, ids=lambda each: type(each).__name__)
+@for_each("law", [QUIET, LOUD, RESPONSES], ids=["quiet", "loud", "response"])
 def test_a_plan_uses_nearly_all_people_and_ends_with_one_arm(policy, law):
     for k in (2, 3, 4, 5, 8, 9, 30, 100):
         for people in (k, 3 * k, 1000, 10**6, 10**15):
@@ -128,7 +129,7 @@ def test_more_people_late_than_there_are_leave_one_phase():
     assert PooledElimination(late=10**6).plan(5, 1000, QUIET).keep == (1,)
 
 
-@pytest.mark.parametrize("late", [-1, 0.5, "1"])
+@for_each("late", [-1, 0.5, "1"])
 def test_a_number_of_late_people_that_is_none_is_refused(late):
     with pytest.raises(InvalidValue, match="late"):
         PooledElimination(late=late)

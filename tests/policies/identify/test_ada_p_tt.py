@@ -10,6 +10,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.law import LAPLACE, Law
 from maskedbandit.policies.identify.ada_p_tt import heuristic_threshold, proved_threshold
 from maskedbandit.policies.identify.ada_p_tt_star import far_threshold, linear_from, near_threshold, spread
+from tests.for_each import for_each
 from tests.golden import Trail, interpreted
 from tests.policies.identify import published
 from tests.policies.mutants import mutant
@@ -24,7 +25,7 @@ def laplace(epsilon: float) -> Law:
     return Law(LAPLACE, scale=1 / epsilon, grid=1, per_release=1)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("w_a", "w_b", "epsilon", "squared", "near", "far"),
     [
         (1024, 1024, 1, 63.2267, 42.0880, 1356.9999),
@@ -42,7 +43,7 @@ def test_thresholds(w_a, w_b, epsilon, squared, near, far):
         assert each(law, 5, w_a, w_b, 0.01) == pytest.approx(each(law, 5, w_b, w_a, 0.01))
 
 
-@pytest.mark.parametrize(("w", "h"), [(1024, 19.6496), (64, 18.2157), (65536, 21.1420), (16384, 20.7032)])
+@for_each(("w", "h"), [(1024, 19.6496), (64, 18.2157), (65536, 21.1420), (16384, 20.7032)])
 def test_spread_of_rewards(w, h):
     assert spread(5, w, 0.01) == pytest.approx(h, abs=6e-5)
 
@@ -74,6 +75,7 @@ def test_linear_costs_begin_at_three_epsilon():
     assert linear_from(gaussian) == pytest.approx(0.6 / math.sqrt(2))
 
 
+@pytest.mark.sparing(4)
 @pytest.mark.parametrize("fraction", thrifty([0.0, 0.5], lambda fraction: fraction == 0))
 @pytest.mark.parametrize("kind", ["AdaPTT", "AdaPTTStar"])
 @pytest.mark.parametrize(
@@ -101,7 +103,7 @@ def broken(old: str, new: str, kernel: str = "challenger") -> type:
     return Broken
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kernel", "old", "new"),
     [
         ("challenger", "s.cost[a] * pulls[a] / (pulls[a] + n)", "s.cost[a] * s.size[a] / (s.size[a] + n)"),
@@ -146,7 +148,7 @@ def check_phases(found: Trail) -> None:
         assert sum(each) + filled[arm] == found.pulls[arm]
 
 
-@pytest.mark.parametrize("name", ["ada_p_tt", "ada_p_tt_star", "dp_tt"])
+@for_each("name", ["ada_p_tt", "ada_p_tt_star", "dp_tt"])
 def test_every_reward_is_in_one_phase(name):
     found = interpreted(mb.policies.room[name](), CENTRAL, WIDE, 3000, seed=1)
     check_phases(found)
@@ -166,7 +168,7 @@ def test_a_reward_in_two_phases_is_rejected():
         check_phases(interpreted(Late(), CENTRAL, WIDE, 3000, seed=1))
 
 
-@pytest.mark.parametrize("name", ["ada_p_tt", "ada_p_tt_star", "dp_tt"])
+@for_each("name", ["ada_p_tt", "ada_p_tt_star", "dp_tt"])
 def test_does_not_wait_for_the_end_of_a_phase(name):
     """Before every arm has a release the one with the fewest pulls is next, then the leader or the challenger."""
     policy, law, rng = mb.policies.room[name](), CENTRAL.law(), np.random.Generator(np.random.PCG64(1))
@@ -184,7 +186,7 @@ def test_does_not_wait_for_the_end_of_a_phase(name):
     assert s.phases.pulls.sum() == 115
 
 
-@pytest.mark.parametrize("name", ["ada_p_tt", "ada_p_tt_star", "dp_tt"])
+@for_each("name", ["ada_p_tt", "ada_p_tt_star", "dp_tt"])
 def test_channels_without_a_fixed_grid_are_refused(name):
     policy = mb.policies.room[name]()
     with pytest.raises(InvalidValue, match="cohorts of every size"):
@@ -194,7 +196,7 @@ def test_channels_without_a_fixed_grid_are_refused(name):
         assert not policy.needs(channel.law())
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong",
     [{"beta": 0}, {"beta": 1}, {"forced": -0.1}, {"forced": 1}, {"threshold": ""}],
     ids=str,

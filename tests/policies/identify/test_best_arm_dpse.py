@@ -7,6 +7,7 @@ import maskedbandit as mb
 from maskedbandit.core import TOGETHER, WAIT
 from maskedbandit.errors import InvalidValue
 from maskedbandit.policies.regret.dpse import epoch
+from tests.for_each import for_each
 from tests.golden import interpreted
 
 BestArmDPSE = mb.policies.BestArmDPSE
@@ -39,7 +40,7 @@ def test_without_noise_its_users_are_those_of_three_epochs():
     assert np.all(found[found.sum(axis=1) == 108_802] == [1062 + 4843 + 21030] * 4 + [1062])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("means", "decade", "number"),
     [
         (LINEAR, -1 / 3, 5310),
@@ -57,7 +58,7 @@ def test_figures_of_the_published_program(means, decade, number):
     assert np.median(found.sum(axis=1)) == pytest.approx(number, rel=1e-4)
 
 
-@pytest.mark.parametrize(("decade", "number"), [(-1, 109_577), (-5 / 3, 549_393), (-3, 4_181_071)])
+@for_each(("decade", "number"), [(-1, 109_577), (-5 / 3, 549_393), (-3, 4_181_071)])
 def test_counts_of_one_epoch_need_fewer_users(decade, number):
     assert np.median(users(BestArmDPSE(), central(decade), MU1).sum(axis=1)) == number
 

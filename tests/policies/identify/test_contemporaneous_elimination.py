@@ -7,6 +7,7 @@ import maskedbandit as mb
 from maskedbandit.law import LAPLACE, NO_NOISE, Law
 from maskedbandit.policies.identify import contemporaneous_elimination as elimination
 from maskedbandit.policies.parts.epochs import NEXT, arrive, fold, launch
+from tests.for_each import for_each
 
 EXACT = Law(NO_NOISE, grid=1)
 QUIET = Law(LAPLACE, scale=0.05, grid=1, per_release=1)
@@ -31,7 +32,7 @@ def check_better_is_better(law: Law, most: int) -> None:
         assert found == sorted(found, reverse=True), f"a better arm has more evidence against it: {found}"
 
 
-@pytest.mark.parametrize("law", [EXACT, QUIET], ids=["exact", "quiet"])
+@for_each("law", [EXACT, QUIET], ids=["exact", "quiet"])
 def test_a_better_reward_never_counts_against_an_arm(law):
     check_better_is_better(law, N if law is EXACT else N + 5)
 

@@ -21,6 +21,7 @@ from maskedbandit.policies.identify.dp_tt import (
 from maskedbandit.policies.parts.phases import NEWS, TESTS
 from maskedbandit.theory.divergences import private_divergence
 from maskedbandit.theory.thresholds import ZETA_2
+from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.policies.identify import published
 from tests.policies.mutants import mutant
@@ -61,7 +62,7 @@ def test_closed_threshold():
         assert found == pytest.approx(np.minimum(first, values), abs=2e-3)
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1])
+@for_each("epsilon", [0.01, 0.1, 1])
 def test_closed_threshold_is_that_of_the_plain_program(epsilon):
     paper = published.DPTT(5, epsilon, 0.01, 0.0)
     for k in range(1, 25):
@@ -69,7 +70,7 @@ def test_closed_threshold_is_that_of_the_plain_program(epsilon):
         assert closed_threshold(laplace(epsilon), k, 2 ** (k - 1), part(k)) == pytest.approx(paper.c(0), rel=1e-9)
 
 
-@pytest.mark.parametrize("channel", thrifty(CHANNELS, lambda channel: channel is CHANNELS[-1]), ids=repr)
+@for_each("channel", thrifty(CHANNELS, lambda channel: channel is CHANNELS[-1]), ids=repr)
 def test_proved_threshold_is_the_least_that_markov_gives(channel):
     law = channel.law()
     for k in (1, 4, 9, 17):
@@ -80,7 +81,7 @@ def test_proved_threshold_is_the_least_that_markov_gives(channel):
         assert proved_threshold(law, k, n, x) >= least * (1 - 1e-5)
 
 
-@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1, 10])
+@for_each("epsilon", [1e-3, 0.1, 1, 10])
 def test_proved_threshold_is_below_the_closed_form(epsilon):
     """The closed form also knows that d <= epsilon: it is lower only where that lets nothing pass."""
     for k in range(1, 30):
@@ -129,7 +130,7 @@ def test_the_threshold_is_for_the_noise_of_all_releases():
     assert deviant(mutant(arm_threshold, "k * k / s.delta", "k / s.delta")) == 3
 
 
-@pytest.mark.parametrize("channel", CHANNELS[:3], ids=repr)
+@for_each("channel", CHANNELS[:3], ids=repr)
 def test_means_pass_the_threshold_as_seldom_as_proved(channel):
     for k in (1, 5, 9):
         at_most(deviations(channel, k, math.log(100)), 100_000, 0.01)
@@ -141,6 +142,7 @@ def test_a_threshold_that_is_too_low_is_rejected():
         at_most(deviations(CHANNELS[0], 9, math.log(100), 0.5), 100_000, 0.01)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("fraction", thrifty([0.0, 0.5], lambda fraction: fraction == 0))
 @pytest.mark.parametrize(("means", "epsilon"), [((0.9, 0.1), 2.0), ((0.1, 0.5, 1.0, 0.1), 1.0), ((0.9, 0.1, 0.2), 0.5)])
 def test_pulls_are_those_of_the_paper(means, epsilon, fraction):
@@ -150,7 +152,7 @@ def test_pulls_are_those_of_the_paper(means, epsilon, fraction):
     assert sum(pulls) < published.MOST
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new"),
     [
         ("cost + math.log(pulls[answer])", "cost"),
@@ -199,7 +201,7 @@ def test_the_closed_form_is_for_laplace_noise():
         mb.identify(DPTT(threshold="closed"), CHANNELS[2], mb.Bernoulli([0.9, 0.1]))
 
 
-@pytest.mark.parametrize("eta", [0, -1, 1e-17, 1e-9, 0.0099, 101, math.nan])
+@for_each("eta", [0, -1, 1e-17, 1e-9, 0.0099, 101, math.nan])
 def test_growth_out_of_range_is_refused(eta):
     with pytest.raises(InvalidValue, match=r"^eta is "):
         DPTT(eta=eta)

@@ -19,6 +19,7 @@ from maskedbandit.policies.identify.released_likelihood import ReleasedLikelihoo
 from maskedbandit.policies.parts import known_releases, shares
 from maskedbandit.theory.evidence import Bets, everywhere, evidence
 from maskedbandit.theory.likelihood import Releases
+from tests.for_each import for_each
 from tests.policies.lossy import LossyDistributed, LossyShuffled
 from tests.policies.mutants import mutant
 from tests.statistics import at_most
@@ -240,7 +241,7 @@ def test_a_state_keeps_room_for_more_releases():
     assert subject.next_cohort(s, RAW.law(), 0, 1) < 200
 
 
-@pytest.mark.parametrize(("mean", "epsilon", "part"), [(0.5, 100, 0.3), (0.5, 0.1, 0.731), (0.05, 0.1, 0.926)])
+@for_each(("mean", "epsilon", "part"), [(0.5, 100, 0.3), (0.5, 0.1, 0.731), (0.05, 0.1, 0.926)])
 def test_a_cohort_aims_at_more_of_what_is_missing_where_more_of_it_is_noise(mean, epsilon, part):
     """1000 users are missing. Bits have a variance of 250 or 47.5, and noise has 200, which counts twice.
 
@@ -327,7 +328,7 @@ def check_shares(k: int, of_share=shares.of_share) -> None:
             assert 0.9 < sum(1 / of_share(s, a, b) for a in range(k) if a != b) <= 1 + 1e-12
 
 
-@pytest.mark.parametrize("k", [2, 5, 6, 9])
+@for_each("k", [2, 5, 6, 9])
 def test_shares_in_the_bets_against_an_arm_add_up_to_at_most_one(k):
     check_shares(k)
 
@@ -507,7 +508,7 @@ def test_channels_whose_law_is_not_known_are_refused():
         assert policy.needs(channel.law()) == ""
 
 
-@pytest.mark.parametrize("bad", [{"growth": 0.0}, {"forced": 0.5}, {"forced": -0.1}, {"least": 0}, {"growth": np.nan}])
+@for_each("bad", [{"growth": 0.0}, {"forced": 0.5}, {"forced": -0.1}, {"least": 0}, {"growth": np.nan}])
 def test_parameters_are_checked(bad):
     with pytest.raises(mb.errors.InvalidValue):
         ReleasedLikelihood(**bad)

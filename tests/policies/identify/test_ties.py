@@ -13,6 +13,7 @@ from maskedbandit.policies.identify.eb_tci import EBTCI
 from maskedbandit.policies.identify.ttucb import TTUCB
 from maskedbandit.policies.parts.choice import consider
 from maskedbandit.policies.parts.phases import LEADER, TIME, Progress
+from tests.for_each import for_each
 from tests.policies.mutants import mutant
 from tests.statistics import same_distribution
 
@@ -67,12 +68,12 @@ def check_ties(challenger, state, how) -> None:
     same_distribution(found, lambda v: np.isin(v, OTHERS) / len(OTHERS))
 
 
-@pytest.mark.parametrize(("home", "state", "how"), CASES, ids=range(len(CASES)))
+@for_each(("home", "state", "how"), CASES, ids=range(len(CASES)))
 def test_equal_challengers_are_chosen_alike(home: ModuleType, state, how):
     check_ties(home.challenger, state, how)
 
 
-@pytest.mark.parametrize(("home", "state", "how"), CASES, ids=range(len(CASES)))
+@for_each(("home", "state", "how"), CASES, ids=range(len(CASES)))
 @pytest.mark.parametrize("chance", ["False", "True", "rng.random() < 0.5"])
 def test_the_first_and_the_last_of_them_are_rejected(home: ModuleType, state, how, chance):
     unfair = mutant(consider, "rng.random() * equals < 1.0", chance)

@@ -9,6 +9,7 @@ import pytest
 
 from maskedbandit.core import WAIT
 from maskedbandit.policies.parts.batches import USERS, begin, close, first, grow, ready
+from tests.for_each import for_each
 from tests.policies.mutants import mutant
 
 RNG = np.random.Generator(np.random.PCG64(1))
@@ -44,7 +45,7 @@ def check_first(s: Book, sizes: list[int], ready=ready) -> None:
     assert (s.n.tolist(), s.asked.tolist(), s.clock[USERS]) == (users, users, sum(sizes))
 
 
-@pytest.mark.parametrize("sizes", [[1, 1], [1, 1, 1, 1, 1], [7, 7, 7], [10, 12, 15, 11]], ids=str)
+@for_each("sizes", [[1, 1], [1, 1, 1, 1, 1], [7, 7, 7], [10, 12, 15, 11]], ids=str)
 def test_first_cohorts_are_one_for_each_arm(sizes):
     check_first(book(len(sizes)), sizes)
 
@@ -89,7 +90,7 @@ def test_users_who_were_lost_count_until_nothing_of_their_arm_is_in_flight():
     assert (s.n[0], s.asked[0], s.flight[0]) == (65, 65, 0)
 
 
-@pytest.mark.parametrize("ratio", [1.01, 1.1, 1.5, 2.0, 3.0, 10.0])
+@for_each("ratio", [1.01, 1.1, 1.5, 2.0, 3.0, 10.0])
 def test_a_batch_brings_the_count_to_its_multiple(ratio):
     s, n = book(1), 1
     begin(s, 0, 1)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from maskedbandit.policies.parts.choice import consider, fewest, highest, in_turn
+from tests.for_each import for_each
 from tests.policies.mutants import mutant
 from tests.statistics import same_distribution
 
@@ -15,7 +16,7 @@ def picks(index: list[float], pick=highest) -> np.ndarray:
     return np.array([pick(np.array(index), rng) for _ in range(3000)])
 
 
-@pytest.mark.parametrize("index", [[0.0, 1.0, 1.0, 0.5, 1.0], [-math.inf] * 4, [1.0, 2.0, 2.0]], ids=str)
+@for_each("index", [[0.0, 1.0, 1.0, 0.5, 1.0], [-math.inf] * 4, [1.0, 2.0, 2.0]], ids=str)
 def test_equals_are_chosen_alike(index):
     tied = np.array(index) == max(index)
     same_distribution(
@@ -40,7 +41,7 @@ def test_the_fewest_users_are_next():
     check_fewest()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new"),
     [
         ("rng.random() * equals", "0"),

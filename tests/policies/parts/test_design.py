@@ -1,10 +1,10 @@
 """G-optimal designs: whole spaces, subspaces and single vectors; a mutant that spreads evenly is not optimal."""
 
 import numpy as np
-import pytest
 
 from maskedbandit.policies.parts.design import SLACK, coordinates, information, leverage, optimal
 from maskedbandit.policies.parts.linear import inverted
+from tests.for_each import for_each
 
 
 def skewed(k: int, d: int, seed: int = 0) -> np.ndarray:
@@ -21,7 +21,7 @@ def worst(vectors: np.ndarray, weights: np.ndarray) -> float:
     return float(np.einsum("ai,ij,aj->a", vectors, v, vectors).max())
 
 
-@pytest.mark.parametrize(("k", "d", "span"), [(10, 3, 3), (60, 6, 6), (2, 5, 2), (12, 4, 2), (1, 3, 1)])
+@for_each(("k", "d", "span"), [(10, 3, 3), (60, 6, 6), (2, 5, 2), (12, 4, 2), (1, 3, 1)])
 def test_no_vector_is_much_less_certain_than_it_must(k: int, d: int, span: int) -> None:
     vectors = skewed(k, d)
     if span < d:

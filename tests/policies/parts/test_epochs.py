@@ -28,6 +28,7 @@ from maskedbandit.policies.parts.epochs import (
     phi,
     unlike,
 )
+from tests.for_each import for_each
 from tests.thrift import thrifty
 
 PLAIN = Law(NO_NOISE)
@@ -64,7 +65,7 @@ def test_an_epoch_counts_once_all_of_it_is_there():
     assert after(f, 2)[3] == 0, "counted again"
 
 
-@pytest.mark.parametrize("order", [*itertools.permutations(range(6))][::29])
+@for_each("order", [*itertools.permutations(range(6))][::29])
 def test_the_order_of_releases_does_not_matter(order):
     sizes = (5, 9), (8, 9), (13, 40)
     sizes = sizes[0], (sizes[1][0], 10), sizes[2]  # sizes of an arm in flight differ
@@ -225,7 +226,7 @@ def test_halves_differ_by_more_than_a_bound_without_its_correction():
 # --- under delays --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["ContemporaneousKLUCB", "ContemporaneousElimination"])
+@for_each("name", ["ContemporaneousKLUCB", "ContemporaneousElimination"])
 def test_nothing_is_awaited_for_ever(name):
     """33 epochs in a row, then all answers in another order: it goes on."""
     policy = getattr(mb.policies, name)()

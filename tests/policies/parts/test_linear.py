@@ -8,6 +8,7 @@ import pytest
 from maskedbandit.law import GAUSSIAN, KARY, NO_NOISE, Law
 from maskedbandit.noise_bounds import deviation
 from maskedbandit.policies.parts.linear import FIRST, LEAF, Models, factored, fit, full, inverted, learn, models
+from tests.for_each import for_each
 
 RAW, CENTRAL = Law(NO_NOISE), Law(GAUSSIAN, scale=2.0, grid=1, per_release=1)
 TREE, LOCAL = CENTRAL._replace(counter=KARY, arity=3), CENTRAL._replace(per_release=0.0, per_pull=1.0)
@@ -35,8 +36,8 @@ def assert_fits(s: Models, model: int, shift: float) -> None:
         np.testing.assert_allclose(width, z @ np.linalg.solve(v, z), rtol=1e-8)
 
 
-@pytest.mark.parametrize("d", [1, 2, 6, 17])
-@pytest.mark.parametrize("noise", [0.0, 0.3])
+@for_each("d", [1, 2, 6, 17])
+@for_each("noise", [0.0, 0.3])
 def test_a_fit_is_ridge_regression(d: int, noise: float) -> None:
     s = filled(d, seed=d)
     fit(s, 1, noise)
@@ -75,7 +76,7 @@ def test_a_triangle_is_inverted_and_the_rest_left() -> None:
     assert (found[np.triu_indices(5, 1)] == 9.0).all()
 
 
-@pytest.mark.parametrize("products", [1.0, 0.25])
+@for_each("products", [1.0, 0.25])
 def test_sums_are_unpacked_and_the_noise_of_all_releases_shifts_them(products: float) -> None:
     d, rng = 3, np.random.default_rng(5)
     s, i, j = models(2, d, 1.0, 1.0, products, 0, -1.0), *np.triu_indices(d)
@@ -91,7 +92,7 @@ def test_sums_are_unpacked_and_the_noise_of_all_releases_shifts_them(products: f
     assert_fits(s, 1, 1 + 5 * deviation(CENTRAL, 2, 110) / products * math.sqrt(d))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("law", "first", "growth", "users", "least"),
     [
         (RAW, 0, -1.0, 10**6, 1),

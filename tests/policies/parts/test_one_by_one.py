@@ -14,6 +14,7 @@ from maskedbandit.law import GAUSSIAN, NO_NOISE, Law
 from maskedbandit.policies.identify import eb_tci, track_and_stop, ttucb
 from maskedbandit.policies.parts.choice import leads, turns
 from maskedbandit.policies.parts.one_by_one import certain, decided, ones
+from tests.for_each import for_each
 from tests.policies.identify.plain import (
     PlainCumulative,
     PlainElimination,
@@ -68,6 +69,7 @@ def check_replays(policy, plain, how, law, means) -> None:
         assert law.kind != NO_NOISE or means is THREE or stopped < 500, "an easy search takes long"
 
 
+@pytest.mark.sparing(6)
 @pytest.mark.parametrize(("policy", "plain", "how", "law", "means"), CASES, ids=range(len(CASES)))
 def test_decisions_are_those_of_a_plain_program(policy, plain, how, law, means):
     check_replays(policy, plain, how, law, means)
@@ -100,14 +102,14 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("policy", "plain", "names"), BROKEN, ids=range(len(BROKEN)))
+@for_each(("policy", "plain", "names"), BROKEN, ids=range(len(BROKEN)))
 def test_mutants_are_rejected(policy, plain, names):
     broken = type("Broken", (policy,), {"ask": mutant(policy.ask, **names)})
     with pytest.raises(AssertionError, match=r"not one of|may not"):
         check_replays(broken(), plain, {}, RAW, THREE if policy is P.TrackAndStop else FAR)
 
 
-@pytest.mark.parametrize("beta", [0.5, 0.2])
+@for_each("beta", [0.5, 0.2])
 def test_the_fraction_of_a_leader_is_tracked(beta):
     """-1/2 <= N - L/2 <= 1 at all times [JD23, Lem. 1]; for other fractions the bounds are theirs."""
     rng, s = np.random.Generator(np.random.PCG64(1)), turns(3, beta)
@@ -137,12 +139,12 @@ def second(policy) -> np.ndarray:
     return np.array(found)
 
 
-@pytest.mark.parametrize("policy", [P.TTUCB(), P.EBTCI(), P.TrackAndStop()], ids=str)
+@for_each("policy", [P.TTUCB(), P.EBTCI(), P.TrackAndStop()], ids=str)
 def test_equal_arms_are_served_alike(policy):
     same_distribution(second(policy), lambda v: ((v >= 0) & (v < 3)) / 3)
 
 
-@pytest.mark.parametrize("policy", ALL)
+@for_each("policy", ALL)
 def test_a_release_is_awaited(policy):
     rng, s = np.random.Generator(np.random.PCG64(1)), policy().init(3, 0.1)
     assert [policy.ask(s, RAW, rng).arm for _ in range(3)] == [0, 1, 2]
@@ -154,7 +156,7 @@ def test_a_release_is_awaited(policy):
     assert policy.ask(s, RAW, rng).n == 1
 
 
-@pytest.mark.parametrize("policy", ALL)
+@for_each("policy", ALL)
 def test_channels_that_will_not_do_are_refused(policy):
     """Gaussian noise in each release is sub-Gaussian, so TTUCB allows for it; nobody else can read coins in it."""
     laplace, gaussian = (mb.channels.Local(epsilon=1), mb.channels.Local(epsilon=1, noise=mb.noises.DiscreteGaussian()))
@@ -172,7 +174,7 @@ def test_bits_are_counted_without_a_rounding_error(n, epsilon):
         assert ones(law, (bits - n * law.flip) / (1 - 2 * law.flip), float(n)) == bits
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("policy", "wrong"),
     [
         *[(policy, {"threshold": "Proved"}) for policy in ALL],

@@ -14,6 +14,7 @@ from maskedbandit.policies.parts.epochs import arrive, compare, evidence, flight
 from maskedbandit.policies.parts.pair_bet import MOST, bet, difference, keep, kept, log_density, of_epoch
 from maskedbandit.policies.regret.contemporaneous_klucb import RELEASED, ContemporaneousKLUCB, against, level
 from maskedbandit.theory.noise_pmf import log_pmf_of_draws
+from tests.for_each import for_each
 from tests.policies.mutants import mutant
 from tests.statistics import at_most
 
@@ -33,7 +34,7 @@ def by_quadrature(x: float, v: float, a: float, b: float) -> float:
     return math.log(noisy @ np.exp(-np.abs(x - y) / b))
 
 
-@pytest.mark.parametrize(("v", "a", "b"), [(4.0, 3.0, 1.0), (25.0, 10.0, 0.9), (100.0, 1.0, 9.0), (4.0, 3.0, 3.0)])
+@for_each(("v", "a", "b"), [(4.0, 3.0, 1.0), (25.0, 10.0, 0.9), (100.0, 1.0, 9.0), (4.0, 3.0, 3.0)])
 def test_the_density_is_that_of_rewards_and_both_noises(v, a, b):
     """For equal scales, which are moved apart, to a hundredth of a nat."""
     for x in (2.0, 9.0, 25.0):
@@ -108,7 +109,7 @@ def test_no_bet_gains_in_the_mean():
     assert max(gain(laplace(epsilon), *sizes_and_mean) for epsilon, *sizes_and_mean in GRID) <= 1
 
 
-@pytest.mark.parametrize("setting", [WORST, *GRID[::80]])
+@for_each("setting", [WORST, *GRID[::80]])
 def test_some_of_these_bets(setting):
     assert gain(laplace(setting[0]), *setting[1:]) <= 1
 
@@ -184,7 +185,7 @@ def told(law: Law):
     return s
 
 
-@pytest.mark.parametrize("epsilon", [0.02, 1.0])
+@for_each("epsilon", [0.02, 1.0])
 def test_an_arm_is_ruled_out_where_its_bet_is_won(epsilon):
     """After a first epoch that is large because noise is, more is asked of it."""
     law = laplace(epsilon)
@@ -199,7 +200,7 @@ def test_an_arm_is_ruled_out_where_its_bet_is_won(epsilon):
     assert half == pytest.approx((found + f + more) ** 2 / (4 * (f + more)))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "channel",
     [mb.channels.Raw(), mb.channels.Response(epsilon=1), mb.channels.Local(epsilon=1), mb.channels.Shuffled(epsilon=1)],
 )

@@ -11,6 +11,7 @@ from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.policies.identify import ada_p_tt, ada_p_tt_star, dp_tt
 from maskedbandit.policies.parts import phases as home
 from maskedbandit.policies.parts.phases import BEST, NEWS, TESTS, TIME, fail, is_starved, phases, settled
+from tests.for_each import for_each
 from tests.policies.mutants import mutant
 
 RNG = np.random.Generator(np.random.PCG64(1))
@@ -59,7 +60,7 @@ def nowhere(*ignored):
     return math.nan
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("policy", "weigh", "names"),
     [
         (mb.policies.AdaPTT(), ada_p_tt.weigh, ["proved_threshold"]),

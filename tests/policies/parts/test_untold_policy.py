@@ -10,6 +10,7 @@ from maskedbandit.policies.contextual.fixed_weights import FixedWeights
 from maskedbandit.policies.contextual.random_choice import RandomChoice
 from maskedbandit.policies.contextual_policy import Aim
 from maskedbandit.privacy.loss import ZERO
+from tests.for_each import for_each
 from tests.policies.contextual_play import played
 from tests.statistics import mean_is, same_distribution
 
@@ -24,8 +25,8 @@ def test_random_choice_is_uniform_on_the_pool() -> None:
     same_distribution(found, lambda z: np.isin(z, pool) / 4)
 
 
-@pytest.mark.parametrize("rows", [ROWS, ROWS[:1]])
-@pytest.mark.parametrize("contexts", [DISJOINT, SHARED])
+@for_each("rows", [ROWS, ROWS[:1]])
+@for_each("contexts", [DISJOINT, SHARED])
 def test_fixed_weights_are_greedy(rows, contexts) -> None:
     policy = FixedWeights(rows)
     assert bool(policy.lacks(contexts.rows, contexts.fixed)) == (len(rows) == 1 and contexts is DISJOINT)
@@ -44,8 +45,8 @@ def test_equal_weights_are_a_tie() -> None:
     same_distribution(found, lambda z: np.isin(z, range(3)) / 3)
 
 
-@pytest.mark.parametrize("policy", [RandomChoice(), FixedWeights(ROWS)])
-@pytest.mark.parametrize("channel", [mb.channels.Raw(), mb.channels.Local(epsilon=1)])
+@for_each("policy", [RandomChoice(), FixedWeights(ROWS)])
+@for_each("channel", [mb.channels.Raw(), mb.channels.Local(epsilon=1)])
 def test_they_cost_nobody_anything(policy, channel) -> None:
     trail = played(policy, channel, DISJOINT, 200, delay=mb.delays.Constant(3))
     assert trail.released == []
@@ -63,13 +64,13 @@ def test_the_value_of_fixed_weights_is_known() -> None:
     assert played(FixedWeights(-weights), mb.channels.Raw(), DISJOINT, 2000).regret > 400
 
 
-@pytest.mark.parametrize("weights", [[], [[]], [[1.0], [1.0, 2.0]], [[float("nan")]], [1.0], None, [["a"]]])
+@for_each("weights", [[], [[]], [[1.0], [1.0, 2.0]], [[float("nan")]], [1.0], None, [["a"]]])
 def test_what_is_no_table_is_refused(weights) -> None:
     with pytest.raises(InvalidValue, match="weights"):
         FixedWeights(weights)
 
 
-@pytest.mark.parametrize("weights", [[[1.0]], [[1.0, 2.0]] * 2])
+@for_each("weights", [[[1.0]], [[1.0, 2.0]] * 2])
 def test_weights_of_another_shape_are_refused(weights) -> None:
     with pytest.raises(InvalidValue, match="3 rows of 2 numbers"):
         FixedWeights(weights).init(3, AIM)

@@ -9,6 +9,7 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.skellam import Skellam
+from tests.for_each import for_each
 from tests.golden import Trail, interpreted
 from tests.policies.mutants import mutant
 from tests.policies.replays import C2, check_choice, check_number, check_overlaps, check_prefix, moments, regrets
@@ -30,8 +31,8 @@ def check_decisions(found: Trail, beta: float, rho: float) -> None:
         assert (at.n, at.close) == (at.whole[at.arm][0], 1)
 
 
-@pytest.mark.parametrize("rho", [0.01, 0.1, 1])
-@pytest.mark.parametrize("beta", [1, 3.1])
+@for_each("rho", [0.01, 0.1, 1])
+@for_each("beta", [1, 3.1])
 def test_decisions_are_those_of_the_paper(rho, beta):
     for seed in range(5):
         check_decisions(interpreted(AdaCUCB(beta), central(rho), mb.Bernoulli(C2), 20_000, seed), beta, rho)
@@ -41,7 +42,7 @@ def test_without_noise_only_the_rewards_count():
     check_decisions(interpreted(AdaCUCB(), mb.channels.Raw(), mb.Bernoulli(C2), 20_000), 1, math.inf)
 
 
-@pytest.mark.parametrize(("old", "new"), [("(4 * n)", "(2 * n)"), ("noise / (n * n)", "noise / n"), ("2 * x", "x")])
+@for_each(("old", "new"), [("(4 * n)", "(2 * n)"), ("noise / (n * n)", "noise / n"), ("2 * x", "x")])
 def test_another_index_is_rejected(old, new):
     class Broken(AdaCUCB):
         ask = mutant(AdaCUCB.ask, old, new)

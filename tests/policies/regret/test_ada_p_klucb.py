@@ -6,6 +6,7 @@ import pytest
 from scipy.special import rel_entr
 
 import maskedbandit as mb
+from tests.for_each import for_each
 from tests.golden import Trail, interpreted
 from tests.policies.mutants import mutant
 from tests.policies.replays import (
@@ -39,7 +40,7 @@ def check_decisions(found: Trail, epsilon: float, beta: float = 3.1) -> None:
         assert (at.n, at.close) == (at.whole[at.arm][0], 1)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1, 10])
+@for_each("epsilon", [0.1, 1, 10])
 def test_decisions_are_those_of_the_paper(epsilon):
     for seed in range(5):
         check_decisions(interpreted(AdaPKLUCB(), Central(epsilon=epsilon), mb.Bernoulli(C2), 20_000, seed), epsilon)
@@ -49,7 +50,7 @@ def test_without_noise_it_is_kl_ucb_on_episodes():
     check_decisions(interpreted(AdaPKLUCB(), mb.channels.Raw(), mb.Bernoulli(C2), 20_000), math.inf)
 
 
-@pytest.mark.parametrize(("old", "new"), [("x / n)\n", "x / (2 * n))\n"), ("2.0)", "3.0)"), (" + radius", " - radius")])
+@for_each(("old", "new"), [("x / n)\n", "x / (2 * n))\n"), ("2.0)", "3.0)"), (" + radius", " - radius")])
 def test_another_index_or_schedule_is_rejected(old, new):
     class Broken(AdaPKLUCB):
         ask = mutant(AdaPKLUCB.ask, old, new)
@@ -66,7 +67,7 @@ def test_the_horizon_only_cuts():
     check_prefix(AdaPKLUCB(), Central(epsilon=1))
 
 
-@pytest.mark.parametrize(("epsilon", "number"), [(500, 582), (1, 1166), (0.5, 1723), (0.25, 2583), (0.1, 4655)])
+@for_each(("epsilon", "number"), [(500, 582), (1, 1166), (0.5, 1723), (0.25, 2583), (0.1, 4655)])
 def test_regret_is_that_of_the_table(epsilon, number):
     check_number(regrets(AdaPKLUCB(), Central(epsilon=epsilon), C2, 1e5, 300), number)
 

@@ -6,6 +6,7 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
+from tests.for_each import for_each
 from tests.golden import Trail, interpreted
 from tests.policies.mutants import mutant
 from tests.policies.replays import (
@@ -33,8 +34,8 @@ def check_decisions(found: Trail, beta: float, epsilon: float) -> None:
         assert (at.n, at.close) == (at.whole[at.arm][0], 1)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1, 10])
-@pytest.mark.parametrize("beta", [1, 3.1])
+@for_each("epsilon", [0.1, 1, 10])
+@for_each("beta", [1, 3.1])
 def test_decisions_are_those_of_the_paper(epsilon, beta):
     policy = AdaPUCB(beta)
     for seed in range(5):
@@ -52,9 +53,7 @@ def test_other_channels_are_given_their_own_radius():
         assert interpreted(AdaPUCB(), channel, mb.Bernoulli([0.9, 0.1]), 20_000).pulls[0] > 10_000
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), [("x / (2 * n)", "x / n"), ("2.0)", "3.0)"), ("n = latest(s, a)", "n = s.n[a]")]
-)
+@for_each(("old", "new"), [("x / (2 * n)", "x / n"), ("2.0)", "3.0)"), ("n = latest(s, a)", "n = s.n[a]")])
 def test_another_index_or_schedule_is_rejected(old, new):
     class Broken(AdaPUCB):
         ask = mutant(AdaPUCB.ask, old, new)
@@ -71,7 +70,7 @@ def test_the_horizon_only_cuts():
     check_prefix(AdaPUCB(), Central(epsilon=1))
 
 
-@pytest.mark.parametrize(("epsilon", "number"), [(500, 659), (1, 1302), (0.5, 1806), (0.25, 2834), (0.1, 4859)])
+@for_each(("epsilon", "number"), [(500, 659), (1, 1302), (0.5, 1806), (0.25, 2834), (0.1, 4859)])
 def test_regret_is_that_of_the_table(epsilon, number):
     check_number(regrets(AdaPUCB(), Central(epsilon=epsilon), C2, 1e5, 300), number)
 
@@ -101,7 +100,7 @@ def test_a_number_of_another_beta_is_rejected():
         check_number(regrets(AdaPUCB(beta=4), Central(epsilon=1), C2, 1e5, 300), 1302)
 
 
-@pytest.mark.parametrize("beta", [0, -1, math.inf, math.nan])
+@for_each("beta", [0, -1, math.inf, math.nan])
 def test_beta_is_positive(beta):
     with pytest.raises(InvalidValue, match="beta"):
         AdaPUCB(beta)

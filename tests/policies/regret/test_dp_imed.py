@@ -9,6 +9,7 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
+from tests.for_each import for_each
 from tests.golden import Trail, interpreted
 from tests.policies.mutants import mutant
 from tests.policies.regret.test_dp_klucb import divergence
@@ -42,8 +43,8 @@ def check_decisions(found: Trail, epsilon: float, ratio: float = 2) -> None:
         assert (at.n, at.close) == (math.ceil(Fraction(str(ratio)) * n) - n, 1)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1, 10])
-@pytest.mark.parametrize("ratio", [2, 1.1])
+@for_each("epsilon", [0.1, 1, 10])
+@for_each("ratio", [2, 1.1])
 def test_decisions_are_those_of_the_paper(epsilon, ratio):
     for seed in range(3):
         found = interpreted(DPIMED(ratio), Central(epsilon=epsilon), mb.Bernoulli(C2), 20_000, seed)
@@ -54,7 +55,7 @@ def test_without_noise_it_is_imed_in_batches():
     check_decisions(interpreted(DPIMED(), mb.channels.Raw(), mb.Bernoulli(C2), 20_000), math.inf)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new"), [("+ math.log(s.asked[a])", ""), ("s.asked[a] * far", "far"), ("1 / law.scale", "9 / law.scale")]
 )
 def test_another_index_is_rejected(old, new):

@@ -12,6 +12,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.law import LAPLACE, NO_NOISE, Law
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.policies.parts.batches import USERS
+from tests.for_each import for_each
 from tests.golden import Trail, interpreted
 from tests.policies.mutants import mutant
 from tests.policies.replays import (
@@ -58,8 +59,8 @@ def check_decisions(found: Trail, epsilon: float, ratio: float = 2, beta: float 
         assert (at.n, at.close) == (math.ceil(Fraction(str(ratio)) * n) - n, 1)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1, 10])
-@pytest.mark.parametrize(("ratio", "beta"), [(2, 1), (2, 1.5), (1.1, 1)])
+@for_each("epsilon", [0.1, 1, 10])
+@for_each(("ratio", "beta"), [(2, 1), (2, 1.5), (1.1, 1)])
 def test_decisions_are_those_of_the_paper(epsilon, ratio, beta):
     for seed in range(2):
         found = interpreted(DPKLUCB(ratio, beta), Central(epsilon=epsilon), mb.Bernoulli(C2), 20_000, seed)
@@ -70,9 +71,7 @@ def test_without_noise_it_is_kl_ucb_in_batches():
     check_decisions(interpreted(DPKLUCB(), mb.channels.Raw(), mb.Bernoulli(C2), 20_000), math.inf)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), [("s.ratio)", "3.0)"), ("1 / law.scale", "2 / law.scale"), ("s.beta *", "2 *")]
-)
+@for_each(("old", "new"), [("s.ratio)", "3.0)"), ("1 / law.scale", "2 / law.scale"), ("s.beta *", "2 *")])
 def test_another_index_or_schedule_is_rejected(old, new):
     class Broken(DPKLUCB):
         ask = mutant(DPKLUCB.ask, old, new)
@@ -91,7 +90,7 @@ def test_forgetting_is_rejected():
         check_decisions(interpreted(Forgetful(), Central(epsilon=1), mb.Bernoulli(C2), 20_000), 1)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("x", "n", "epsilon", "t", "beta", "index"),
     [
         (0.5, 16, 1, 1000, 1, 0.958884),
@@ -213,7 +212,7 @@ def test_rare_runs_are_far_worse_than_the_mean_and_a_higher_level_helps():
     assert 1.2 < np.median(careful) / np.median(plain) < 1.7
 
 
-@pytest.mark.parametrize("values", [{"ratio": 1}, {"ratio": math.inf}, {"beta": 0}, {"beta": math.nan}], ids=str)
+@for_each("values", [{"ratio": 1}, {"ratio": math.inf}, {"beta": 0}, {"beta": math.nan}], ids=str)
 def test_parameters_are_checked(values):
     with pytest.raises(InvalidValue, match=next(iter(values))):
         DPKLUCB(**values)

@@ -12,6 +12,7 @@ from maskedbandit.law import NO_NOISE, Law, nodes
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.dp_thompson import AWAITED, FIRST, PILOT, STEP, THEN, DPThompson, enough, worst
+from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.policies.mutants import mutant
 from tests.statistics import at_most
@@ -58,7 +59,7 @@ class TestPilot:
         assert later / sum(sizes) <= gap / 8  # what the first users are for
         assert later / (0.9 * sum(sizes)) > gap / 8
 
-    @pytest.mark.parametrize("counter", ["kary", "binary", "honaker", "hybrid"])
+    @for_each("counter", ["kary", "binary", "honaker", "hybrid"])
     def test_worst_counts_are_the_noisiest(self, counter):
         law = Tree(counter=counter, length=2000).law()
         for horizon in (1, 2, 3, 10, 100, 2000):
@@ -66,7 +67,7 @@ class TestPilot:
             assert radius(law, worst(law, horizon), horizon, 5.0) >= most
         assert max(nodes(law, m) for m in range(1, 2000)) <= nodes(law, worst(law, 2000))
 
-    @pytest.mark.parametrize("channel", [mb.channels.Central(epsilon=0.3), mb.channels.Response(epsilon=1)])
+    @for_each("channel", [mb.channels.Central(epsilon=0.3), mb.channels.Response(epsilon=1)])
     def test_users_are_enough_where_noise_grows(self, channel):
         law = channel.law()
         n = enough(law, 0, 1.0, 20.0, 0.05)
@@ -183,7 +184,7 @@ class TestThompson:
         assert tuned.max() < 1500
         assert tuned.max() < corrected.min() < 0.2 * horizon
 
-    @pytest.mark.parametrize("pilot", ["none", -1, 2.5, True])
+    @for_each("pilot", ["none", -1, 2.5, True])
     def test_settings_that_mean_nothing_are_refused(self, pilot):
         with pytest.raises(InvalidValue, match="pilot"):
             DPThompson(pilot=pilot)

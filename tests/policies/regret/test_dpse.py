@@ -9,6 +9,7 @@ import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.regret.dpse import epoch
+from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.policies.coverage import drops
 from tests.policies.mutants import mutant
@@ -19,7 +20,7 @@ CENTRAL = mb.channels.Central(epsilon=1)
 EQUAL = mb.Bernoulli([0.5, 0.5])
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("epsilon", "lengths"),
     [
         (0.1, [2322, 8494, 35634, 147247, 603609]),
@@ -32,7 +33,7 @@ def test_epochs_of_five_arms(epsilon, lengths):
     assert [epoch(law, 5, e, 1e-5) for e in (1, 2, 3, 4, 5)] == lengths
 
 
-@pytest.mark.parametrize("epsilon", [0.001, 0.05, 3])
+@for_each("epsilon", [0.001, 0.05, 3])
 def test_epochs_are_those_of_the_paper(epsilon):
     """[SS19, Alg. 1]: R = 1 + floor(max{32 ln(8 A e^2 / p) / D^2, 8 ln(4 A e^2 / p) / (epsilon D)})."""
     law = mb.channels.Central(epsilon=epsilon).law()
@@ -42,7 +43,7 @@ def test_epochs_are_those_of_the_paper(epsilon):
         assert epoch(law, arms, e, p) == 1 + math.floor(max(rewards, noise))
 
 
-@pytest.mark.parametrize("channel", [mb.channels.Local(epsilon=0.1), mb.channels.Response(epsilon=0.2)], ids=repr)
+@for_each("channel", [mb.channels.Local(epsilon=0.1), mb.channels.Response(epsilon=0.2)], ids=repr)
 def test_epochs_are_the_least_on_channels_whose_noise_grows(channel):
     law, arms, p = channel.law(), 4, 0.01
     for e in (1, 2, 3):
@@ -61,7 +62,7 @@ def test_epochs_as_they_are_played():
     assert [n for arm, n, _ in found.released if arm == 0] == [epoch(CENTRAL.law(), 2, e, 0.01) for e in (1, 2)]
 
 
-@pytest.mark.parametrize("channel", [mb.channels.Raw(), mb.channels.Central(epsilon=0.1)], ids=["raw", "central"])
+@for_each("channel", [mb.channels.Raw(), mb.channels.Central(epsilon=0.1)], ids=["raw", "central"])
 def test_an_arm_as_good_as_the_best_leaves_with_probability_p(channel):
     at_most(drops(DPSE(failure=0.1), channel, 3, 200_000, runs=1000), 1000, 0.1)
 
@@ -77,7 +78,7 @@ def test_a_radius_that_is_too_small_is_rejected():
         at_most(drops(Hasty(failure=0.1), mb.channels.Central(epsilon=0.1), 3, 200_000, runs=300), 300, 0.1)
 
 
-@pytest.mark.parametrize("unfinished", ["skip", "start"])
+@for_each("unfinished", ["skip", "start"])
 def test_an_epoch_that_cannot_finish_is_never_released(unfinished):
     first, second = (epoch(CENTRAL.law(), 2, e, 0.01) for e in (1, 2))
     policy = DPSE(failure=0.01, unfinished=unfinished)
@@ -113,9 +114,7 @@ def test_before_the_first_release_no_arm_is_preferred():
     same_distribution(np.array(arms), lambda v: ((v == 0) | (v == 1)) / 2)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"failure": 0}, {"failure": 1.5}, {"failure": math.nan}, {"unfinished": ""}], ids=str
-)
+@for_each("wrong", [{"failure": 0}, {"failure": 1.5}, {"failure": math.nan}, {"unfinished": ""}], ids=str)
 def test_parameters_out_of_range_are_refused(wrong):
     (name,) = wrong
     with pytest.raises(InvalidValue, match=f"^{name} is "):

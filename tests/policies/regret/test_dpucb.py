@@ -12,6 +12,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.law import BINARY, HONAKER, HYBRID, KARY, LAPLACE, NO_NOISE, Law, nodes, width
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.regret.dpucb import noise
+from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.policies.mutants import mutant
 from tests.statistics import at_most
@@ -24,8 +25,8 @@ COUNTS = [1, 2, 3, 7, 60, 1000, 2**17 - 1, 123_456]
 
 
 class TestRadius:
-    @pytest.mark.parametrize("x", X)
-    @pytest.mark.parametrize("counter", [BINARY, HONAKER, KARY, HYBRID])
+    @for_each("x", X)
+    @for_each("counter", [BINARY, HONAKER, KARY, HYBRID])
     def test_is_chernoffs_bound(self, counter, x):
         """Never below the searched minimum; nearly on it, where the steps are fine."""
         for scale in (0.3, 5.0, 200.0):
@@ -88,7 +89,7 @@ def check_index(policy: mb.policies.Policy, interval: str) -> None:
         n[arm] += 1
 
 
-@pytest.mark.parametrize("interval", ["corrected", "paper", "chapelle-li"])
+@for_each("interval", ["corrected", "paper", "chapelle-li"])
 def test_the_index_is_as_documented(interval):
     check_index(DPUCB(interval=interval, failure=0.1), interval)
 
@@ -150,7 +151,7 @@ class TestSettings:
             assert DPUCB().needs(channel.law()) == DPUCB(interval="chapelle-li").needs(channel.law()) == ""
         assert paper.needs(Tree(counter="binary").law()) == ""
 
-    @pytest.mark.parametrize(("name", "value"), [("interval", "best"), ("failure", 0), ("failure", 1.5)])
+    @for_each(("name", "value"), [("interval", "best"), ("failure", 0), ("failure", 1.5)])
     def test_that_mean_nothing_are_refused(self, name, value):
         with pytest.raises(InvalidValue, match=name):
             DPUCB(**{name: value})

@@ -24,6 +24,7 @@ from maskedbandit.policies.regret.gaussian_thompson import DRAWS, GaussianThomps
 from maskedbandit.privacy.gaussian import gaussian_epsilon
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.privacy.renyi_divergences import ORDERS
+from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.policies.mutants import mutant
 from tests.statistics import at_most, same_distribution
@@ -185,7 +186,7 @@ def exposed(decisions, k: int, inflation: float, initial: int) -> float:
     return math.sqrt(max(square for _, square in rewards))
 
 
-@pytest.mark.parametrize(("inflation", "initial"), [(1, 0), (5, 0), (2, 7)])
+@for_each(("inflation", "initial"), [(1, 0), (5, 0), (2, 7)])
 def test_mu_is_that_of_the_reward_exposed_most(inflation, initial):
     policy, where = GaussianThompson(inflation=inflation, initial=initial), (RAW, mb.Bernoulli([0.3, 0.5, 0.6]), 300)
     found = mb.simulate(policy, *where, seed=3).findings
@@ -213,7 +214,7 @@ def test_no_run_exposes_more_than_the_loss(horizon, inflation, initial, seed):
     assert np.all(run.findings["realised_epsilon"] <= run.loss.epsilon(1e-5))
 
 
-@pytest.mark.parametrize(("inflation", "initial"), [(1, 0), (3, 1), (2, 7)])
+@for_each(("inflation", "initial"), [(1, 0), (3, 1), (2, 7)])
 def test_an_arm_that_rests_exposes_a_reward_to_the_whole_loss(inflation, initial):
     horizon, policy = 100, GaussianThompson(inflation=inflation, initial=initial)
     s, rng = policy.init(2, horizon), np.random.Generator(np.random.PCG64(1))
@@ -282,13 +283,13 @@ def test_the_condition_for_one_draw_is_misprinted():
 # --- parameters ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("channel", [mb.channels.Central(), mb.channels.Response(), mb.channels.Local()])
+@for_each("channel", [mb.channels.Central(), mb.channels.Response(), mb.channels.Local()])
 def test_noisy_sums_are_refused(channel):
     with pytest.raises(InvalidValue, match="sums without noise"):
         mb.simulate(GaussianThompson(), channel, C2, 100)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("wrong", "name"),
     [
         ({"inflation": 0}, "inflation"),

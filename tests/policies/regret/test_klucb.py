@@ -17,6 +17,7 @@ from maskedbandit.law import NO_NOISE, RESPONSE, Law
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.klucb import above, centre, compute
+from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.policies.mutants import mutant
 from tests.policies.regret.test_ldp_ucb import check_regret
@@ -67,6 +68,7 @@ def check_choices(policy: Policy, channel: Channel, instance: Instance, horizon:
         n[arm] += 1
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(
     ("channel", "instance", "horizon"),
     [
@@ -84,7 +86,7 @@ def test_choices_are_those_of_the_index(channel, instance, horizon):
     check_choices(KLUCB(), channel, instance, horizon)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new"),
     [
         ("q * (1 - q) / ((q - m) * n)", "0.0"),  # an index that is known is taken to stay

@@ -24,6 +24,7 @@ from maskedbandit.policies.regret.lazy_dp_thompson import (
     optimistic_total,
     rivals,
 )
+from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.policies.mutants import mutant
 from tests.policies.replays import C2, C4, check_number, check_overlaps, check_prefix, regrets
@@ -98,6 +99,7 @@ def check_decisions(name: str, late: bool, runs: int, loop=repeat, ask=LazyDPTho
     same_distribution_of_two(arms, posterior_draws(totals, n, epsilon, t, runs))
 
 
+@pytest.mark.sparing(2)
 @pytest.mark.parametrize("name", STATES)
 def test_decisions_have_the_distribution_of_the_argmax(name):
     check_decisions(name, False, 4000)
@@ -204,7 +206,7 @@ def test_the_bound_that_skips_arms_is_above_the_chance_that_they_win():
     check_bounds()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new"),
     [("for moment in (t, end)", "for moment in (t, t)"), ("peak(s, a))", "0.9 * peak(s, a))")],
 )

@@ -16,6 +16,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.law import LAPLACE, RESPONSE, Law
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.policies.policy import Policy
+from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.policies.mutants import mutant
 
@@ -58,12 +59,12 @@ def check_choices(policy: Policy, channel: Channel, horizon: int = 1500) -> None
         n[arm] += 1
 
 
-@pytest.mark.parametrize("channel", [RAW, Response(epsilon=1), Local(epsilon=1), mb.channels.Central(epsilon="0.5")])
+@for_each("channel", [RAW, Response(epsilon=1), Local(epsilon=1), mb.channels.Central(epsilon="0.5")])
 def test_choices_are_those_of_the_index(channel):
     check_choices(LDPUCB(), channel)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "channel"),
     [
         ("1 + 4 * law.scale", "1 + 2 * law.scale", Local(epsilon=1)),

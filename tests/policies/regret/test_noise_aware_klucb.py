@@ -25,6 +25,7 @@ from maskedbandit.theory.bet import bet_bound
 from maskedbandit.theory.chernoff import chernoff_bound
 from maskedbandit.theory.divergences import private_upper
 from maskedbandit.theory.likelihood import Releases, is_known
+from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.policies.mutants import mutant
 from tests.statistics import at_most
@@ -159,7 +160,7 @@ class TestSchedule:
             short, long = (interpreted(policy, channel, C2, T, seed=5) for T in (horizon, 20_000))
             assert short.decisions == long.decisions[: len(short.decisions)]
 
-    @pytest.mark.parametrize(
+    @for_each(
         ("wrong", "name"),
         [({"ratio": 1}, "ratio"), ({"ratio": 1e300}, "ratio"), ({"least": 0}, "least"), ({"anytime": 2}, "anytime")],
     )
@@ -198,7 +199,7 @@ class TestIndex:
                 noise, state.total[0], m, n, exploration_rate(state, n, 200 if m == 2 else 10)
             )
 
-    @pytest.mark.parametrize(("n", "more"), [(60, 0.0), (100, 0.0), (700, math.log(7))])
+    @for_each(("n", "more"), [(60, 0.0), (100, 0.0), (700, math.log(7))])
     def test_a_large_first_batch_needs_more_and_further_ones_less(self, n, more):
         law = mb.channels.Central(epsilon=0.02).law()
         for m in (1, 2, 5):
@@ -224,7 +225,7 @@ class TestIndex:
         rate = math.log1p(10**6 / 231 * 10**6 / (200 * 100 * 154))
         assert levels == pytest.approx([rate + math.log(1.54) / 2] * 2)
 
-    @pytest.mark.parametrize(("of_the_other", "arm"), [(0.2, 0), (0.9, 1)])
+    @for_each(("of_the_other", "arm"), [(0.2, 0), (0.9, 1)])
     def test_one_index_is_sought_up_to_the_largest_of_the_others(self, of_the_other, arm):
         law = mb.channels.Central(epsilon=1).law()
         s = self.told(law, [(200, 90.0)])

@@ -20,6 +20,7 @@ from maskedbandit.policies.regret.restarting_klucb import (
 )
 from maskedbandit.theory.bounds import minimax
 from maskedbandit.theory.chernoff import has_changed
+from tests.for_each import for_each
 from tests.policies.mutants import mutant
 
 CENTRAL = mb.channels.Central(epsilon=1)
@@ -214,7 +215,7 @@ def test_late_rewards_cost_little():
     assert late < 2 * now + 7 * 300
 
 
-@pytest.mark.parametrize("window", [0, 2.5, "long"])
+@for_each("window", [0, 2.5, "long"])
 def test_a_window_that_is_none_is_refused(window):
     with pytest.raises(InvalidValue, match="window is"):
         RestartingKLUCB(window=window)

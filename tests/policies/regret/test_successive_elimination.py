@@ -10,6 +10,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.regret.successive_elimination import BATCH, SIZE, confidence, eliminate
+from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.policies.coverage import drops
 from tests.policies.mutants import mutant
@@ -27,14 +28,14 @@ def beta(policy: SE, law: Law, k: int, batch: int, n: int) -> float:
     return confidence(s, law)
 
 
-@pytest.mark.parametrize(("epsilon", "corrected", "paper"), [(0.1, 168, 177), (0.5, 140, 141), (1, 136, 137)])
+@for_each(("epsilon", "corrected", "paper"), [(0.1, 168, 177), (0.5, 140, 141), (1, 136, 137)])
 def test_confidence_radius_of_ten_arms_in_batch_16(epsilon, corrected, paper):
     law = mb.channels.Central(epsilon=epsilon).law()
     assert round(1e4 * beta(SE(failure=1e-6), law, 10, 16, 65536)) == corrected
     assert round(1e4 * beta(SE(failure=1e-6, radius="paper"), law, 10, 16, 65536)) == paper
 
 
-@pytest.mark.parametrize(("k", "batch", "n", "p"), [(2, 1, 64, 0.1), (10, 16, 65536, 1e-6), (50, 3, 7, 0.5)])
+@for_each(("k", "batch", "n", "p"), [(2, 1, 64, 0.1), (10, 16, 65536, 1e-6), (50, 3, 7, 0.5)])
 def test_confidence_radius_is_the_formula(k, batch, n, p):
     epsilon = 0.25
     y = math.log(4 * k * batch * (batch + 1) / p)
@@ -61,7 +62,7 @@ def test_published_radii_of_other_noises():
     assert beta(policy, gaussian, k, batch, n) == pytest.approx(hoeffding + math.sqrt(2 * z) / epsilon / n, rel=1e-12)
 
 
-@pytest.mark.parametrize(("gap", "left"), [(0.19, [1, 1]), (0.21, [1, 0])])
+@for_each(("gap", "left"), [(0.19, [1, 1]), (0.21, [1, 0])])
 def test_an_arm_leaves_when_the_intervals_part(gap, left):
     s = SE().init(2, 1000)
     s.mean[:] = 0.5, 0.5 - gap
@@ -69,7 +70,7 @@ def test_an_arm_leaves_when_the_intervals_part(gap, left):
     assert s.left.tolist() == left
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("base", "least", "sizes"),
     [(2, 1, [2, 4, 8, 16, 32]), (4, 1, [4, 16, 64, 256]), (1.5, 1, [2, 3, 4, 6, 8, 12, 18]), (2, 10, [10, 10, 10, 16])],
 )
@@ -99,8 +100,8 @@ def test_forgetting_the_noise_is_rejected():
         at_most(drops(Forgets(least=1, failure=0.1), mb.channels.Central(epsilon=0.1), 3, 2000, runs=300), 300, 0.1)
 
 
-@pytest.mark.parametrize("horizon", [191, 192, 193, 500, 575, 576, 577])
-@pytest.mark.parametrize("unfinished", ["skip", "start"])
+@for_each("horizon", [191, 192, 193, 500, 575, 576, 577])
+@for_each("unfinished", ["skip", "start"])
 def test_a_batch_that_cannot_finish_is_never_released(unfinished, horizon):
     """Three arms, batches of 64: the first ends after 192 users, the third after 576."""
     policy = SE(failure=1e-9, unfinished=unfinished)
@@ -160,13 +161,13 @@ def test_a_stop_is_final():
     assert {SE.ask(s, CENTRAL.law(), rng) for _ in range(20)} == {first}
 
 
-@pytest.mark.parametrize("base", [1e12, 1e40, 1e300])
+@for_each("base", [1e12, 1e40, 1e300])
 def test_a_batch_beyond_all_horizons_is_skipped(base):
     run = mb.simulate(SE(base=base), CENTRAL, EQUAL, 10_000, seed=1)
     assert run.releases[0] == 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong",
     [
         {"base": 1},

@@ -10,6 +10,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.regret.sw_ucb import SWUCB
+from tests.for_each import for_each
 from tests.policies.mutants import mutant
 
 RAW, NOISY = Law(NO_NOISE), mb.channels.Central(epsilon=1).law()
@@ -32,15 +33,13 @@ def test_it_knows_the_last_releases_and_no_others():
     check_window(SWUCB.tell)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), [("s.n[old] -= s.users[place]", "pass"), ("s.total[old] -= s.sums[place]", "pass")]
-)
+@for_each(("old", "new"), [("s.n[old] -= s.users[place]", "pass"), ("s.total[old] -= s.sums[place]", "pass")])
 def test_remembering_more_is_rejected(old, new):
     with pytest.raises(AssertionError):
         check_window(mutant(SWUCB.tell, old, new))
 
 
-@pytest.mark.parametrize("law", [RAW, NOISY], ids=["raw", "noisy"])
+@for_each("law", [RAW, NOISY], ids=["raw", "noisy"])
 def test_the_arm_of_the_highest_index_is_next(law):
     rng = np.random.default_rng(4)
     for _ in range(50):

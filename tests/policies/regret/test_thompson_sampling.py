@@ -19,6 +19,7 @@ from maskedbandit.core import OPTIONS, Kernel
 from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.thompson_sampling import ThompsonSampling, challenge, counts, peak, sampled, update
+from tests.for_each import for_each
 from tests.policies.mutants import mutant
 from tests.statistics import at_most, mean_is, same_distribution
 
@@ -183,7 +184,7 @@ def test_the_bound_that_skips_arms_is_above_the_chance_that_they_win():
     check_bounds()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new"), [("z = 2 * s.n[a] * d * d", "z = 4 * s.n[a] * d * d"), ("s.peak[a] / (d", "0.5 * s.peak[a] / (d")]
 )
 def test_a_bound_that_is_too_low_is_rejected(old, new):
@@ -223,7 +224,7 @@ def tosses(total: float, n: int, tells: int, runs: int, tell=ThompsonSampling.te
     return found
 
 
-@pytest.mark.parametrize("x", [0.3, 0.95])
+@for_each("x", [0.3, 0.95])
 def test_a_reward_counts_as_one_with_its_own_probability(x):
     same_distribution(tosses(x, 1, 5, 2000).astype(int), binom(5, x).pmf)
 

@@ -10,6 +10,7 @@ from maskedbandit.lab.streams import Rewards, Streams, uniform
 from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.policy import Policy
+from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.policies.mutants import mutant
 
@@ -46,7 +47,7 @@ def test_regret_is_that_of_the_literature():
     check_regret(UCB1(), 375.6, 0.7)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@for_each("seed", [1, 2, 3])
 def test_pulls_are_those_of_the_reference(seed):
     found = [arm for arm, _, _ in interpreted(UCB1(), RAW, TEN, 2000, seed).decisions]
     assert sorted(found[:10]) == list(range(10))

@@ -12,6 +12,7 @@ import maskedbandit as mb
 from maskedbandit.policies.select import arms_above as subject
 from maskedbandit.policies.select.arms_above import ABOVE, BELOW, OPEN, ArmsAbove
 from maskedbandit.theory.evidence import beyond
+from tests.for_each import for_each
 from tests.policies.identify.test_released_likelihood import CHANNELS, RAW, silent
 from tests.policies.mutants import mutant
 from tests.statistics import at_most
@@ -82,7 +83,7 @@ def state(mean: float, **how: float) -> subject.State:
     return s
 
 
-@pytest.mark.parametrize(("mean", "side"), [(0.4, BELOW), (0.49, OPEN), (0.52, OPEN), (0.6, ABOVE)])
+@for_each(("mean", "side"), [(0.4, BELOW), (0.49, OPEN), (0.52, OPEN), (0.6, ABOVE)])
 def test_an_arm_is_decided_once_the_evidence_suffices(mean, side):
     s = state(mean)
     subject.think(s, RAW.law())

@@ -129,6 +129,22 @@ def explained(said: str) -> str:
     return f"{at}{reason} (MASKEDBANDIT_KERNELS=python runs kernels as Python)"
 
 
+def compile_in_turn(found: Any, kept: Any) -> None:
+    """Give a dispatcher its files. What none of them holds yet one process compiles, while the others wait for it.
+
+    Nobody waits in a circle: whoever has its turn waits only for kernels that are called by the one that it compiles.
+    """
+    found._cache, alone = kept, found.compile
+
+    def compile_or_wait(kinds: tuple[Any, ...]) -> Any:
+        if kinds in found.overloads:
+            return alone(kinds)
+        with kept.turn(kinds, found.targetctx.codegen()):
+            return alone(kinds)
+
+    found.compile = compile_or_wait
+
+
 @cache
 def compiled_kernel(function: FunctionType, options: tuple[tuple[str, Any], ...]) -> Any:
     """The dispatcher of a kernel that compiled code calls; the kernels that it calls inherit its options."""
@@ -153,7 +169,7 @@ def compiled_kernel(function: FunctionType, options: tuple[tuple[str, Any], ...]
     njit: Any = numba.njit
     # part of whatever calls it: a call with many arrays costs more than most kernels do
     found = njit(**OPTIONS, **INNER, **inherited, forceinline=not apart)(own)
-    found._cache = KernelCache(name, apart=apart)
+    compile_in_turn(found, KernelCache(name, apart=apart))
     KEPT.append(found)
     # a constant has a type of its own in Numba; the kernel is compiled as for a variable, once
     template: Any = found.get_call_template
@@ -207,14 +223,13 @@ def compiled_loop(function: Callable[..., Any], **bound: Kernel[Any, Any]) -> Lo
     njit: Any = numba.njit
     found = njit(**OPTIONS, no_cfunc_wrapper=True)(loop)
     main = bound["ask"].function if "ask" in bound else function  # the policy's name says more than the loop's
-    found._cache = kept = KernelCache(name, announce=main.__qualname__)
+    compile_in_turn(found, KernelCache(name, announce=main.__qualname__))
 
     def prepare(arguments: tuple[Any, ...]) -> None:
         # in the order in which a call asks: otherwise the loop is compiled for types with which nobody calls it; and
         # not while another thread compiles, as that may add to the types that there are
         with global_compiler_lock:
             kinds = tuple(getattr(each, "_numba_type_", None) or found.typeof_pyval(each) for each in arguments)
-        with kept.turn(kinds, found.targetctx.codegen()):
-            found.compile(kinds)
+        found.compile(kinds)
 
     return Loop(found, prepare)

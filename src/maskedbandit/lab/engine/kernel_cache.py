@@ -5,7 +5,7 @@ and the order of the fields of every tuple in them: compiled code knows fields o
 looks at the age of one source file instead and would serve stale code.
 
 A file begins with the digest of what follows; one that was cut off or changed on the disk is compiled anew. Of the
-processes that begin with one loop at once, one compiles it, and the others wait. Where files have no locks, each
+processes that need a kernel at once, one compiles it, and the others wait. Where files have no locks, each
 compiles it and writes a file of its own, and the last to be renamed stays.
 
 What is in a file is run when it is loaded, so a folder that another user owns, or may write, is not used. A folder that

@@ -14,6 +14,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.experiments.experiment import expand
 from maskedbandit.lab.experiments.table import collect
 from maskedbandit.policies.policy import Policy
+from tests.for_each import for_each
 from tests.statistics import at_most
 
 RAW, POLICY = mb.channels.Raw(), mb.policies.PooledElimination()
@@ -123,7 +124,7 @@ def test_a_study_that_is_over_is_answered_by_the_highest_mean():
     assert not found.correct.any()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "said"),
     [
         ({"policy": mb.policies.UCB1()}, "a policy whose goal is 'answer', not 'regret'"),
@@ -169,7 +170,7 @@ def test_an_experiment_from_file_to_figure(tmp_path):
     assert "What there is to say of it." in drawn.get_supxlabel()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "said"),
     [
         ('goal = "answer"', 'goal = "answer"\ndelta = 0.1', "goes with goal = 'identify' or 'select', and this"),

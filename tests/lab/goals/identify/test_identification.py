@@ -17,6 +17,7 @@ from maskedbandit.errors import IllegalDecision, InvalidValue
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.identify.identify import Found
 from maskedbandit.policies.policy import Policy
+from tests.for_each import for_each
 
 INSTANCE = mb.Bernoulli([0.2, 0.8])
 RAW = mb.channels.Raw()
@@ -161,7 +162,7 @@ def test_a_table_has_a_row_for_each_run() -> None:
     assert {"answer", "correct", "stopped", "releases", "delta", "best", "pure_epsilon"} <= set(frame.columns)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("wrong", "said"),
     [
         ({"delta": 0}, "delta is 0: it must be a number of at least 1e-100 and below 1"),

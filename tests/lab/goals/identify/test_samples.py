@@ -21,6 +21,7 @@ from maskedbandit.lab.goals.identify.identify import Found
 from maskedbandit.lab.goals.setting import Setting, TheoryCurve
 from maskedbandit.lab.goals.style import PLAIN
 from maskedbandit.lab.worlds.named_means import named_means
+from tests.for_each import for_each
 
 TEXT = """
 about = "a small search"
@@ -79,7 +80,7 @@ def test_a_goal_has_keys_of_its_own(tmp_path) -> None:
     assert {s.task["delta"] for s in found.settings} == {0.1, 0.01}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "said"),
     [
         ('goal = "identify"', 'goal = "identity"', "goal is 'identity': did you mean 'identify'"),

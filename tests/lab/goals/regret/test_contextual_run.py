@@ -10,6 +10,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.regret.simulate import ContextualRun
 from maskedbandit.lab.goals.result import who
+from tests.for_each import for_each
 
 POLICY, RAW, CONTEXTS = mb.policies.LinUCB(alpha=0.3), mb.channels.Raw(), mb.LinearContexts(d=3, k=4)
 LATE = mb.delays.Constant(5)
@@ -56,7 +57,7 @@ def test_a_replay_says_who_ran_over_what_and_how_late() -> None:
     assert who(late)["policy"] == "LinUCB"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("parts", "said"),
     [
         ((POLICY, RAW, mb.Bernoulli([0.2, 0.4])), "instance is Bernoulli.*: it must be one with contexts"),

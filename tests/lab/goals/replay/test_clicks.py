@@ -10,6 +10,7 @@ import maskedbandit as mb
 from maskedbandit.lab.goals.replay.replay import Replayed
 from maskedbandit.lab.goals.replay.rows import cells, summary
 from maskedbandit.privacy.loss import Loss
+from tests.for_each import for_each
 from tests.lab.corner import Corner
 
 RANDOM = 0.1  # click rate of random choice in every table below
@@ -102,7 +103,7 @@ def test_ten_runs_have_an_interval_of_nine_degrees() -> None:
     assert row["interval"] == pytest.approx(row["error"] * 2.2621571627409915)
 
 
-@pytest.mark.parametrize(("relative", "recorded"), [([1.1, 1.3, 1.5], True), ([1.2], False), ([1.2], True)])
+@for_each(("relative", "recorded"), [([1.1, 1.3, 1.5], True), ([1.2], False), ([1.2], True)])
 def test_runs_that_share_their_visits_have_the_error_inside_of_one(relative, recorded) -> None:
     (row,) = rows(table("a", relative, recorded=recorded))
     assert row["error"] == pytest.approx(0.1)  # not less for more runs
@@ -141,7 +142,7 @@ def test_the_gain_kept_is_of_the_same_policy_without_privacy() -> None:
     assert kept(private) == [None]
 
 
-@pytest.mark.parametrize("name", ["delay", "policy.alpha", "instance.k"])
+@for_each("name", ["delay", "policy.alpha", "instance.k"])
 def test_the_gain_kept_is_at_the_same_delay_and_parameters(name: str) -> None:
     free = [table("free", [gain, gain], **FREE, **{name: at}) for gain, at in ((2.0, "0"), (1.5, "100"))]
     private = [table("private", [1.1, 1.1], **{name: at, "channel.epsilon": 1.0}) for at in ("0", "100", "7")]

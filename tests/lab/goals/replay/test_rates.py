@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from maskedbandit.lab.goals.goal import Labels
 from maskedbandit.lab.goals.replay.figure import rates
 from maskedbandit.lab.goals.style import COLOURS, THEORY
+from tests.for_each import for_each
 from tests.lab.goals.replay.test_clicks import FREE, table
 
 WIDE = 12.706204736432095  # Student's distribution of one degree: how many errors an interval of two runs has
@@ -111,7 +112,7 @@ def test_what_is_not_pure_is_drawn_at_its_loss_at_delta() -> None:
     assert found["pure"][0] == [1, 2]
 
 
-@pytest.mark.parametrize("kind", ["delays", "privacy"])
+@for_each("kind", ["delays", "privacy"])
 def test_random_choice_is_a_level_line(kind: str) -> None:
     assert levels(drawn(kind, *private("some", {2.0: 1.6, 0.5: 1.2}))) == [1]
 

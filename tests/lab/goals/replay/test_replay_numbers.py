@@ -16,6 +16,7 @@ from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.replay.log_contexts import LogContexts
 from maskedbandit.lab.goals.replay.replay import Replayed, replay
 from maskedbandit.lab.logs.log import Chunk
+from tests.for_each import for_each
 from tests.lab.corner import POOLS, Corner
 from tests.lab.goals.replay.test_replay import WEIGHTS, WORTH
 from tests.lab.goals.replay.test_replay_streams import interpreted
@@ -36,7 +37,7 @@ def shown_by_weights(chunk: Chunk) -> np.ndarray:
     return np.where(chunk.user[:, 1] == 0, 1, np.where(chunk.pool == 0, 0, 2))
 
 
-@pytest.mark.parametrize("biased", [False, True], ids=["uniform", "biased"])
+@for_each("biased", [False, True], ids=["uniform", "biased"])
 def test_estimates_and_errors_are_their_formulas(biased: bool) -> None:
     log = Corner(700, biased)
     found = replay(WEIGHTS, RAW, log)
@@ -126,7 +127,7 @@ class Wide(Corner):
             yield chunk._replace(user=chunk.user + 0.25)
 
 
-@pytest.mark.parametrize(("context", "scale"), [("user", 1 / 2), ("product", 1 / 10)])
+@for_each(("context", "scale"), [("user", 1 / 2), ("product", 1 / 10)])
 def test_contexts_are_scaled_into_the_ball(context, scale: float) -> None:
     log = Wide(20)
     contexts, (chunk,) = LogContexts(log, context), log.chunks(0)

@@ -16,6 +16,7 @@ from maskedbandit.lab.goals.replay.log_contexts import LogContexts, refuse_impos
 from maskedbandit.lab.goals.replay.replay import replay
 from maskedbandit.lab.goals.replay.scrutiny import Scrutiny
 from maskedbandit.lab.logs.log import Chunk, Log
+from tests.for_each import for_each
 from tests.lab.corner import Corner
 from tests.lab.goals.replay.test_replay_streams import interpreted
 
@@ -83,7 +84,7 @@ def test_the_first_number_is_looked_at_too() -> None:
         Scrutiny(Two()).add(visits(np.ones(2000, np.int64)))
 
 
-@pytest.mark.parametrize(("shown", "off"), [(1165, None), (1170, "8.2")])
+@for_each(("shown", "off"), [(1165, None), (1170, "8.2")])
 def test_deviations_are_those_of_the_sum(shown: int, off: str | None) -> None:
     """Of 2000 visits with weights of 2, an arm shown m times is 2000 - 2 m off, and its variance is 2 m + 8^2."""
     chunk = visits((np.arange(2000) < shown).astype(np.int64))
@@ -163,7 +164,7 @@ def test_a_truthful_log_with_a_rare_arm_is_believed() -> None:
     assert refusals(Two(least=1.0)) > 10  # the mutant that goes by the largest weight seen
 
 
-@pytest.mark.parametrize(("expected", "refused"), [(28, False), (31, False), (33, True)])
+@for_each(("expected", "refused"), [(28, False), (31, False), (33, True)])
 def test_none_of_so_many_expected_ones(expected: int, refused: bool) -> None:
     """Four of the largest weights are a deviation: the limit is at 32 expected ones."""
     scrutiny, chunk = Scrutiny(Two(least=RARE)), rare(int(expected / RARE), 0)
@@ -190,7 +191,7 @@ class Odd(Corner):
             yield chunk
 
 
-@pytest.mark.parametrize("value", [20.0, 2.0, 1.001, float("nan"), -1.0, 0.0, 0.19, float("inf")])
+@for_each("value", [20.0, 2.0, 1.001, float("nan"), -1.0, 0.0, 0.19, float("inf")])
 def test_an_impossible_chance_is_refused(value: float) -> None:
     said = f"^propensity is {value}: it must be a probability from 0.2, the least that the log states, to 1$"
     with pytest.raises(InvalidValue, match=said):
@@ -203,13 +204,13 @@ def test_a_chance_of_nothing_is_refused() -> None:
         LogContexts(log, "user").page(next(log.chunks()))
 
 
-@pytest.mark.parametrize("value", [3.7, 0.5, -1.0, 2.0, float("nan")])
+@for_each("value", [3.7, 0.5, -1.0, 2.0, float("nan")])
 def test_a_click_is_a_bit(value: float) -> None:
     with pytest.raises(InvalidValue, match=f"^click is {value}: it must be 0 or 1$"):
         replay(ANY, RAW, Odd(name="click", value=value))
 
 
-@pytest.mark.parametrize(("name", "value"), [("click", 1.0), ("click", 0.0), ("propensity", 0.2 * (1 - 1e-10))])
+@for_each(("name", "value"), [("click", 1.0), ("click", 0.0), ("propensity", 0.2 * (1 - 1e-10))])
 def test_bits_and_rounded_chances_are_possible(name: str, value: float) -> None:
     (chunk,) = Odd(name=name, value=value).chunks()
     refuse_impossible(chunk, 0.2)

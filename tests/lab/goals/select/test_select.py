@@ -11,6 +11,7 @@ from maskedbandit.lab.experiments.experiment import expand
 from maskedbandit.lab.experiments.table import collect
 from maskedbandit.policies.parts.selection import Above, Top
 from maskedbandit.theory.selection import least_samples_above, least_samples_top
+from tests.for_each import for_each
 
 P, RAW = mb.policies, mb.channels.Raw()
 MEANS = [0.9, 0.8, 0.3, 0.2]
@@ -100,7 +101,7 @@ def test_a_search_that_is_cut_off_names_nobody():
     assert found.to_frame()["answer"].to_list() == ["", ""]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("change", "said"),
     [
         ({"policy": P.ReleasedLikelihood()}, "a policy whose goal is 'select', not 'identify'"),
@@ -118,7 +119,7 @@ def test_what_cannot_be_asked_is_said(change, said):
         mb.select(**{"policy": TOP, "channel": RAW, "instance": FOUR} | change)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "said"),
     [
         (lambda: P.TopArms(m=0), "m is 0"),
@@ -177,7 +178,7 @@ def test_an_experiment_from_file_to_figure(tmp_path):
     assert "What there is to say of it." in experiment.draw(table).get_supxlabel()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "said"),
     [
         ("delta = 0.1", "horizon = 10", "goes with goal = 'answer' or 'regret', and this is 'select'"),
