@@ -12,10 +12,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from maskedbandit.core import kernel
+from maskedbandit.core import Integers, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import GAUSSIAN
-from maskedbandit.noises.noise import Integers, Noise, Probabilities
+from maskedbandit.noises.noise import Noise, Probabilities
 from maskedbandit.privacy.exact import exact
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.renyi_divergences import ORDERS

@@ -15,9 +15,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from maskedbandit.core import kernel
+from maskedbandit.core import Integers, kernel
 from maskedbandit.law import LAPLACE
-from maskedbandit.noises.noise import Integers, Noise, Probabilities, poisson
+from maskedbandit.noises.noise import Noise, Probabilities, poisson
 from maskedbandit.privacy.exact import exact
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits, discrete_laplace, polya

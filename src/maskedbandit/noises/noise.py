@@ -18,17 +18,15 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from maskedbandit.core import kernel
+from maskedbandit.core import Floats, Integers, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import SUB_GAMMA
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.privacy.statistics import REWARD, Statistics, root_above
 
-Integers = npt.NDArray[np.int64]
-Probabilities = npt.NDArray[np.float64]
+Probabilities = Floats
 
 
 @kernel

@@ -11,9 +11,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from maskedbandit.core import kernel
+from maskedbandit.core import Integers, kernel
 from maskedbandit.law import SKELLAM
-from maskedbandit.noises.noise import Integers, Noise, Probabilities, poisson
+from maskedbandit.noises.noise import Noise, Probabilities, poisson
 from maskedbandit.privacy.exact import exact
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits, skellam

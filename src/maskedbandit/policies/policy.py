@@ -8,14 +8,14 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from maskedbandit.core import Floats
 from maskedbandit.law import Law
 from maskedbandit.policies.parts.purposes import Purpose, find_purpose
 from maskedbandit.privacy.loss import Loss
 
 
-def means_of(total: np.ndarray, n: np.ndarray) -> npt.NDArray[np.float64]:
+def means_of(total: np.ndarray, n: np.ndarray) -> Floats:
     """total / n; nan where there is no user.
 
     >>> means_of(np.array([3.0, 0.0]), np.array([4, 0]))
@@ -54,7 +54,7 @@ class Policy(ABC):
         """The loss of one user by all that the policy shows, if the sums that it receives cost `released` to show."""
         return released
 
-    def means(self, s: Any) -> npt.NDArray[np.float64] | None:
+    def means(self, s: Any) -> Floats | None:
         """The mean reward of each arm in the releases that the policy uses; nan for an arm without a release.
 
         Here of all releases, with their `total` and `n` in the state. None: it keeps no means. Only a policy that

@@ -37,7 +37,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from maskedbandit.core import kernel
+from maskedbandit.core import Floats, kernel
 from maskedbandit.errors import InvalidValue, PersonalValue
 from maskedbandit.privacy.exact import whole
 
@@ -165,7 +165,7 @@ def clip(z: np.ndarray, signed: bool) -> None:
         z[i] = int(z[i] / largest / rest * CONTEXT_STEPS) / CONTEXT_STEPS
 
 
-def clipped(z: npt.ArrayLike, signed: bool = True) -> npt.NDArray[np.float64]:
+def clipped(z: npt.ArrayLike, signed: bool = True) -> Floats:
     """A context as it enters statistics: see `clip`.
 
     >>> clipped([3.0, -4.0]) * 256

@@ -18,11 +18,11 @@ late may never be found.
 import math
 from typing import NamedTuple
 
-from maskedbandit.core import Release
+from maskedbandit.core import Floats, Release
 from maskedbandit.law import Law
 from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.theory.differences import Pair, pair_sums, worth_of_bets_on_pair
-from maskedbandit.theory.sequences import Floats, Restarts, Sums, failures, of_sums, sums, worth_of_bets
+from maskedbandit.theory.sequences import Restarts, Sums, failures, of_sums, sums, worth_of_bets
 
 
 class Found(NamedTuple):

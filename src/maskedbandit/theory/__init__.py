@@ -4,9 +4,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from maskedbandit.core import Floats
 from maskedbandit.errors import UnknownName
 from maskedbandit.theory import guarantees
-from maskedbandit.theory.bounds import INFORMATION, Floats, lower_bound, minimax
+from maskedbandit.theory.bounds import INFORMATION, lower_bound, minimax
 from maskedbandit.theory.characteristic_times import KINDS, characteristic_time, proportions
 from maskedbandit.theory.divergences import kl, kl_upper, private_divergence, private_upper
 from maskedbandit.theory.noise_pmf import epsilon_left

@@ -29,12 +29,10 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from maskedbandit.core import Floats
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.theory.divergences import kl, private_divergence
-
-Floats = npt.NDArray[np.float64]
 
 
 def response_divergence(x: float, y: float, epsilon: float) -> float:

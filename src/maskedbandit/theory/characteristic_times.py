@@ -32,9 +32,10 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.checks import check_fraction
+from maskedbandit.core import Floats
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.theory import transport
-from maskedbandit.theory.bounds import Floats, positive
+from maskedbandit.theory.bounds import positive
 from maskedbandit.theory.transport import SAME
 
 KINDS = ("KL", "TV", "TV2", "gaussian")

@@ -37,11 +37,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maskedbandit.checks import check_fraction
+from maskedbandit.core import Floats
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, is_noiseless, is_response
 from maskedbandit.theory.sequences import (
     BETS,
-    Floats,
     Interval,
     Known,
     Sums,

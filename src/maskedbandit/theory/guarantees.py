@@ -29,8 +29,9 @@ from typing import Any
 
 import numpy as np
 
+from maskedbandit.core import Floats
 from maskedbandit.errors import InvalidValue
-from maskedbandit.theory.bounds import Floats, gapped, positive, times
+from maskedbandit.theory.bounds import gapped, positive, times
 from maskedbandit.theory.divergences import private_divergence
 
 

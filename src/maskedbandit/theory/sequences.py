@@ -39,13 +39,11 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_fraction
+from maskedbandit.core import Floats
 from maskedbandit.law import Law, draws_of_one, is_laplace, is_noiseless, is_response, largest_tilt
 from maskedbandit.noise_bounds import cumulant, log_mgf, log_mgf_of_sum
-
-Floats = npt.NDArray[np.float64]
 
 BETS = 32  # on the grid
 LARGEST = 4.0  # lam; from there on e^-lam is little beside 1

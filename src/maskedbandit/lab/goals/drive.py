@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel, real
-from maskedbandit.core import Kernel
+from maskedbandit.core import Floats, Integers, Kernel
 from maskedbandit.errors import InvalidValue, KernelError
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
@@ -64,12 +64,12 @@ def check_compatible(policy: Any, channel: Any, instance: Any, goal: str, delay:
 class Driven:
     """What all runs came to, one row each."""
 
-    regret: npt.NDArray[np.float64]  # [runs, c]
-    realised: npt.NDArray[np.float64]  # [runs, c]
-    users: npt.NDArray[np.int64]  # [runs]
+    regret: Floats  # [runs, c]
+    realised: Floats  # [runs, c]
+    users: Integers  # [runs]
     stopped: npt.NDArray[np.bool_]  # [runs] whether the last decision was to stop
-    answer: npt.NDArray[np.int64]  # [runs] the arm of the last decision
-    leader: npt.NDArray[np.int64]  # [runs] the arm of the highest mean that the policy knows; -1: it knows none
+    answer: Integers  # [runs] the arm of the last decision
+    leader: Integers  # [runs] the arm of the highest mean that the policy knows; -1: it knows none
     selected: npt.NDArray[np.bool_]  # [runs, k] the arms that the policy names; none, if it is not asked for several
     shared: dict[str, Any]  # the fields of every `ArmResult`
 
@@ -92,7 +92,7 @@ class Drive(Task[Row]):
     channel: Channel
     instance: Instance
     aim: float
-    marks: npt.NDArray[np.int64]
+    marks: Integers
     delay: Delay
     keep_releases: bool = False
 

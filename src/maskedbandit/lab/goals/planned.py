@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from maskedbandit.core import Integers
 from maskedbandit.lab.goals.interval import interval
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import Loss
@@ -21,7 +22,7 @@ class Played(NamedTuple):
     """What simulated studies came to."""
 
     people: npt.NDArray[Any]  # [runs]
-    pulls: npt.NDArray[np.int64]  # [runs, k]
+    pulls: Integers  # [runs, k]
     wrong: float  # the share of studies that end with another arm than the best, or with a wrong selection
     at_most: float | None = None  # what is proved of that
 

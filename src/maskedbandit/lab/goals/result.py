@@ -5,10 +5,10 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel, real
+from maskedbandit.core import Floats, Integers
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.goals.cells import Cells
@@ -49,9 +49,9 @@ class Result(Tidy):
 
     policy: Policy
     channel: Channel
-    releases: npt.NDArray[np.int64]  # [runs] sums that were released
+    releases: Integers  # [runs] sums that were released
     loss: Loss  # of one user, the worst over the cohorts that occurred
-    findings: dict[str, npt.NDArray[np.float64]]  # [runs] from the policy's state at the end
+    findings: dict[str, Floats]  # [runs] from the policy's state at the end
     delay: Delay = AT_ONCE
     runs_from: int = 0  # the number of the first run
 
@@ -83,8 +83,8 @@ class ArmResult(Result):
     """The same, on arms without contexts."""
 
     instance: Instance
-    pulls: npt.NDArray[np.int64]  # [runs, k] users of each arm
-    recorded: tuple[npt.NDArray[np.float64], ...] | None = None  # [runs] of [releases, 4], if they were kept
+    pulls: Integers  # [runs, k] users of each arm
+    recorded: tuple[Floats, ...] | None = None  # [runs] of [releases, 4], if they were kept
 
 
 def private_bound(run: Result) -> tuple[str, float]:

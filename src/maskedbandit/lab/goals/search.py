@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel
+from maskedbandit.core import Integers
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.drive import LONGEST, Driven, drive
 from maskedbandit.lab.goals.planned import Played
@@ -51,7 +52,7 @@ class Searched(ArmResult):
 
     delta: float
     max_pulls: int
-    samples: npt.NDArray[np.int64]  # [runs] users until the policy stopped; `max_pulls` if it did not
+    samples: Integers  # [runs] users until the policy stopped; `max_pulls` if it did not
     correct: npt.NDArray[np.bool_]  # [runs] whether it stopped with a right answer
     stopped: npt.NDArray[np.bool_]  # [runs]
 

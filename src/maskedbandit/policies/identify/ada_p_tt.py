@@ -39,10 +39,9 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_choice, check_fraction
-from maskedbandit.core import Decision, kernel, large_kernel, lean_kernel
+from maskedbandit.core import Decision, Floats, kernel, large_kernel, lean_kernel
 from maskedbandit.law import Law
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.choice import NONE_YET, Turns, consider, highest, leads, turns
@@ -183,7 +182,7 @@ class AdaPTT(Policy):
     def needs(self, law: Law) -> str:
         return super().needs(law) or lack(law)
 
-    def means(self, s: State) -> npt.NDArray[np.float64]:
+    def means(self, s: State) -> Floats:
         return np.where(s.size > 0, s.mean, np.nan)
 
     @staticmethod

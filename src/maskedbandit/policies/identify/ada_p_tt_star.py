@@ -26,10 +26,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_fraction
-from maskedbandit.core import Decision, kernel, large_kernel, lean_kernel
+from maskedbandit.core import Decision, Floats, kernel, large_kernel, lean_kernel
 from maskedbandit.law import Law
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.identify.ada_p_tt import AdaPTT, State, begin, doubt, proved_threshold, rank, step
@@ -113,7 +112,7 @@ class AdaPTTStar(Policy):
     def needs(self, law: Law) -> str:
         return super().needs(law) or lack(law)
 
-    def means(self, s: State) -> npt.NDArray[np.float64]:
+    def means(self, s: State) -> Floats:
         return np.where(s.size > 0, s.mean, np.nan)
 
     @staticmethod

@@ -20,10 +20,9 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_choice
-from maskedbandit.core import kernel
+from maskedbandit.core import Floats, kernel
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.dpse import DPSE
 from maskedbandit.policies.regret.successive_elimination import FOREVER, batch_means, note_release
@@ -64,7 +63,7 @@ class BestArmDPSE(Policy):
 
     ask = DPSE.ask
 
-    def means(self, s: State) -> npt.NDArray[np.float64]:
+    def means(self, s: State) -> Floats:
         return batch_means(s)
 
     @staticmethod

@@ -45,10 +45,9 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_choice, check_fraction
-from maskedbandit.core import Decision, kernel
+from maskedbandit.core import Decision, Floats, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.golden_section import bracket, narrowed
 from maskedbandit.law import Law, is_laplace, is_response
@@ -229,7 +228,7 @@ class DPTT(Policy):
             return "one draw of Laplace noise in each release"
         return super().needs(law) or lack(law)
 
-    def means(self, s: State) -> npt.NDArray[np.float64]:
+    def means(self, s: State) -> Floats:
         return means_of(s.total, s.users)
 
     @staticmethod

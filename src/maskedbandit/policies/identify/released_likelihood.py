@@ -30,10 +30,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_cohort
-from maskedbandit.core import Decision, kernel, large_kernel, lean_kernel
+from maskedbandit.core import Decision, Floats, kernel, large_kernel, lean_kernel
 from maskedbandit.law import Law
 from maskedbandit.policies.parts.batches import EARLY, FURTHER, begin, first, ready
 from maskedbandit.policies.parts.choice import highest
@@ -229,7 +228,7 @@ class ReleasedLikelihood(Policy):
         state = *known, leader, ranks(k), np.zeros(k, np.int64), clock
         return State(*state, math.log(equal(k) / delta), float(self.forced), float(self.growth), int(self.least))
 
-    def means(self, s: State) -> npt.NDArray[np.float64]:
+    def means(self, s: State) -> Floats:
         return means_of(s.total.sum(axis=1), s.users.sum(axis=1))
 
     @staticmethod

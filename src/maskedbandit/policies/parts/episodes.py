@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_positive
-from maskedbandit.core import Decision, kernel
+from maskedbandit.core import Decision, Floats, kernel
 from maskedbandit.law import Law
 from maskedbandit.policies.parts.batches import close
 from maskedbandit.policies.policy import Policy
@@ -57,7 +56,7 @@ class EpisodePolicy(Policy):
         count = size, n, asked, flight, np.zeros(1, np.int64)
         return State(np.zeros(k), *count, np.zeros(k), float(self.beta))
 
-    def means(self, s: State) -> npt.NDArray[np.float64]:
+    def means(self, s: State) -> Floats:
         return np.where(s.size > 0, s.mean, np.nan)
 
     @staticmethod

@@ -18,9 +18,8 @@ from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from maskedbandit.core import TOGETHER, WAIT, Decision, large_kernel, lean_kernel
+from maskedbandit.core import TOGETHER, WAIT, Decision, Floats, large_kernel, lean_kernel
 from maskedbandit.law import Law
 from maskedbandit.noise_bounds import deviation
 from maskedbandit.policies.parts.choice import NONE_YET, consider
@@ -158,7 +157,7 @@ class FixedPhases(Policy):
         s.n[s.clock[PHASE], arm] += n
         s.clock[AWAITED] -= 1
 
-    def means(self, s: State) -> npt.NDArray[np.float64]:
+    def means(self, s: State) -> Floats:
         if s.pooled == 1:
             return means_of(s.total.sum(axis=0), s.n.sum(axis=0))
         last = np.array([max([0, *np.flatnonzero(of_arm)]) for of_arm in s.n.T])

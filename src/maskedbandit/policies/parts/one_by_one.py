@@ -14,9 +14,8 @@ import math
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from maskedbandit.core import WAIT, Decision, kernel, lean_kernel
+from maskedbandit.core import WAIT, Decision, Floats, kernel, lean_kernel
 from maskedbandit.law import Law, adds_noise, is_response
 from maskedbandit.policies.parts.choice import highest
 from maskedbandit.policies.policy import Policy, means_of
@@ -178,7 +177,7 @@ class OneByOnePolicy(Policy):
     def needs(self, law: Law) -> str:
         return lack(law)
 
-    def means(self, s: Any) -> npt.NDArray[np.float64]:
+    def means(self, s: Any) -> Floats:
         return means_of(s.coins.total, s.coins.n)
 
     @staticmethod

@@ -16,12 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.checks import check_cohort
+from maskedbandit.core import Floats
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.selection import check_threshold, least_samples_above, least_samples_top
 from maskedbandit.theory.transport import SAME
 
 Arms = npt.NDArray[np.bool_]
-Means = npt.NDArray[np.float64]
+Means = Floats
 
 
 class Question(ABC):

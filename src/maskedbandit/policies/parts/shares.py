@@ -12,9 +12,8 @@ import math
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from maskedbandit.core import kernel
+from maskedbandit.core import Integers, kernel
 from maskedbandit.policies.parts.known_releases import Known
 from maskedbandit.theory.evidence import Bets
 from maskedbandit.theory.likelihood import Releases
@@ -42,7 +41,7 @@ def equal(k: int) -> int:
     return max(k - 1, 1) if k <= FEW else 1
 
 
-def ranks(k: int) -> npt.NDArray[np.int64]:
+def ranks(k: int) -> Integers:
     """The ranks at the beginning: few arms all have their share then."""
     return np.arange(1, k + 1) if k <= FEW else np.zeros(k, np.int64)
 

@@ -22,10 +22,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_positive
-from maskedbandit.core import Decision, kernel
+from maskedbandit.core import Decision, Floats, kernel
 from maskedbandit.law import Law
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.batches import USERS, ready
@@ -148,7 +147,7 @@ class AnytimeLazyUCB(Policy):
         count = told, n, flight, filled, np.zeros(1, np.int64)
         return State(np.zeros(k), *count, np.zeros(k), float(self.beta))
 
-    def means(self, s: State) -> npt.NDArray[np.float64]:
+    def means(self, s: State) -> Floats:
         return np.where(s.told > 0, s.mean, np.nan)
 
     @staticmethod

@@ -38,9 +38,8 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from maskedbandit.core import WAIT, Decision, kernel, large_kernel
+from maskedbandit.core import WAIT, Decision, Floats, kernel, large_kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import BINARY, KARY, Law, is_laplace
 from maskedbandit.noise_bounds import radius
@@ -196,7 +195,7 @@ class DPThompson(Policy):
         asked = np.zeros(k, np.int64)
         return State(success, n, np.full(k, UNKNOWN), peak, mean, np.ones(1), asked, clock, horizon, pilot)
 
-    def means(self, s: State) -> npt.NDArray[np.float64]:
+    def means(self, s: State) -> Floats:
         return means_of(s.success, s.n)
 
     @staticmethod

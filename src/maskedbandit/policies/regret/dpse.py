@@ -19,10 +19,9 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_choice, check_fraction
-from maskedbandit.core import Decision, kernel
+from maskedbandit.core import Decision, Floats, kernel
 from maskedbandit.law import Law
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.policy import Policy
@@ -87,7 +86,7 @@ class DPSE(Policy):
         clock = np.array([0, 0, k, 0, horizon if self.unfinished == "skip" else FOREVER, 0])
         return State(np.zeros(k), np.ones(k, np.int64), clock, self.failure or 1 / horizon)
 
-    def means(self, s: State) -> npt.NDArray[np.float64]:
+    def means(self, s: State) -> Floats:
         return batch_means(s)
 
     @staticmethod

@@ -24,10 +24,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_positive
-from maskedbandit.core import Decision, kernel
+from maskedbandit.core import Decision, Floats, kernel
 from maskedbandit.law import Law
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.batches import USERS, ready
@@ -124,7 +123,7 @@ class LazyDPThompson(Policy):
         total, success, mode, peak, top, height = np.zeros((6, k))
         return State(total, told, n, flight, filled, clock, success, mode, peak, top, height, window, float(self.beta))
 
-    def means(self, s: State) -> npt.NDArray[np.float64]:
+    def means(self, s: State) -> Floats:
         return means_of(s.total, s.told)
 
     @staticmethod

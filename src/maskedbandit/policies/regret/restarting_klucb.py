@@ -32,10 +32,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_cohort
-from maskedbandit.core import Decision, kernel, large_kernel
+from maskedbandit.core import Decision, Floats, kernel, large_kernel
 from maskedbandit.law import Law
 from maskedbandit.policies.parts.batches import EARLY, FURTHER, USERS, first, grow, ready
 from maskedbandit.policies.policy import Policy, means_of
@@ -153,7 +152,7 @@ class RestartingKLUCB(Policy):
         old, tested, clock = (np.zeros(size, np.int64) for size in (k, k, 4))
         return State(known, old, tested, clock, int(horizon), int(self.window or 0))
 
-    def means(self, s: State) -> npt.NDArray[np.float64]:
+    def means(self, s: State) -> Floats:
         return means_of(s.known.total, s.known.n)
 
     @staticmethod

@@ -26,10 +26,9 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_choice, check_cohort, check_fraction
-from maskedbandit.core import TOGETHER, WAIT, Decision, kernel
+from maskedbandit.core import TOGETHER, WAIT, Decision, Floats, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, draws, is_gaussian, is_laplace, is_skellam, steps
 from maskedbandit.noise_bounds import radius
@@ -152,7 +151,7 @@ def note_release(s: Rounds, n: int) -> None:
     s.clock[LOST] = max(s.clock[LOST], s.clock[SIZE] - n)
 
 
-def batch_means(s: Rounds) -> npt.NDArray[np.float64]:
+def batch_means(s: Rounds) -> Floats:
     """Means of the last batch; nan until all sums of the first one are released."""
     known = s.clock[BATCH] > 1 or (s.clock[BATCH] == 1 and s.clock[AWAITED] == 0)
     return s.mean.copy() if known else np.full(s.mean.size, np.nan)
@@ -224,7 +223,7 @@ class SuccessiveElimination(Policy):
         paper = int(self.radius == "paper")
         return State(np.zeros(k), np.ones(k, np.int64), clock, p, float(self.base), int(self.least), paper)
 
-    def means(self, s: State) -> npt.NDArray[np.float64]:
+    def means(self, s: State) -> Floats:
         return batch_means(s)
 
     @staticmethod

@@ -19,9 +19,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from maskedbandit.core import Decision, kernel
+from maskedbandit.core import Decision, Floats, kernel
 from maskedbandit.law import Law
 from maskedbandit.policies.policy import Policy, means_of
 
@@ -158,7 +157,7 @@ class ThompsonSampling(Policy):
         zero = np.zeros(k)
         return State(zero, zero.copy(), np.full(k, UNKNOWN), zero.copy(), zero.copy(), np.zeros(1, np.int64))
 
-    def means(self, s: State) -> npt.NDArray[np.float64]:
+    def means(self, s: State) -> Floats:
         return means_of(s.success + s.part, s.n)
 
     @staticmethod

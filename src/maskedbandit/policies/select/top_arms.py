@@ -25,10 +25,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.checks import check_cohort
-from maskedbandit.core import Decision, kernel, large_kernel, lean_kernel
+from maskedbandit.core import Decision, Floats, kernel, large_kernel, lean_kernel
 from maskedbandit.law import Law
 from maskedbandit.policies.parts.batches import EARLY, FURTHER, begin, first, ready
 from maskedbandit.policies.parts.choice import highest, mark_highest
@@ -223,7 +222,7 @@ class TopArms(Selection):
         threshold = math.log(max(best * (k - best), 1) / delta)
         return State(*known, threshold, float(self.forced), float(self.growth), int(self.least), best)
 
-    def means(self, s: State) -> npt.NDArray[np.float64]:
+    def means(self, s: State) -> Floats:
         return means_of(s.total.sum(axis=1), s.users.sum(axis=1))
 
     def selected(self, s: State) -> Arms:

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from maskedbandit.core import Decision, kernel, large_kernel
+from maskedbandit.core import Decision, Floats, kernel, large_kernel
 from maskedbandit.law import Law
 from maskedbandit.policies.parts.selection import Above, Arms, Selection
 from maskedbandit.policies.parts.uniform_rounds import (
@@ -78,7 +77,7 @@ class UniformArmsAbove(Selection):
         known = rounds(k, delta, self.ratio, self.least), np.zeros(k, np.int64)
         return State(*known, float(self.theta), float(self.tolerance))
 
-    def means(self, s: State) -> npt.NDArray[np.float64]:
+    def means(self, s: State) -> Floats:
         return means_of(s.rounds.total, s.rounds.n)
 
     def selected(self, s: State) -> Arms:

@@ -10,16 +10,15 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel
+from maskedbandit.core import Floats
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.goals.drive import check_compatible, drive
 from maskedbandit.lab.goals.runs import Runs
 from maskedbandit.lab.worlds.bernoulli import Bernoulli
 from maskedbandit.policies.policy import Policy
 
-Floats = npt.NDArray[np.float64]
 LONGER = 10  # times as many people as there were: runs that take longer are cut off
 APART = 1e-6  # of means that are equal: a search needs a best arm
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel
 from maskedbandit.checks import check_fraction
-from maskedbandit.core import Release
+from maskedbandit.core import Integers, Release
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.identify.identify import Found
 from maskedbandit.lab.goals.regret.simulate import Run
@@ -131,7 +131,7 @@ def points(rows: Rows, k: int, base: int, together: npt.NDArray[np.bool_]) -> tu
     return means, np.where(together, within, means - means[base])
 
 
-def shared(rows: Rows, base: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Rows]:
+def shared(rows: Rows, base: int) -> tuple[Integers, Integers, Rows]:
     """Each release of another arm in an epoch that has one of the arm `base`, that one, and the smaller number."""
     of_base = np.flatnonzero(rows[:, 0] == base)
     epoch = {float(each): int(i) for i, each in zip(of_base, rows[of_base, 3], strict=True)}

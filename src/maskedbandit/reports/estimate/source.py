@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel
 from maskedbandit.checks import LARGEST_COHORT, number
-from maskedbandit.core import UNKNOWN, Release
+from maskedbandit.core import UNKNOWN, Floats, Release
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.goals.identify.identify import Found
@@ -24,7 +23,7 @@ from maskedbandit.store.book.entries import read_entries
 from maskedbandit.store.study import Study
 from maskedbandit.words import decimal
 
-Rows = npt.NDArray[np.float64]
+Rows = Floats
 
 MOST_ARMS = 10**4
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel, real
+from maskedbandit.core import Integers
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE, Constant
 from maskedbandit.lab.goals.drive import LONGEST, check_compatible, drive
@@ -34,7 +35,7 @@ class Answered(ArmResult):
     goal: ClassVar[str] = "answer"
 
     horizon: int
-    answer: npt.NDArray[np.int64]  # [runs] the arm that was named; -1: none, as nothing was released
+    answer: Integers  # [runs] the arm that was named; -1: none, as nothing was released
     correct: npt.NDArray[np.bool_]  # [runs] whether that is the best arm
     stopped: npt.NDArray[np.bool_]  # [runs] whether the policy named it, before the users ran out
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Unpack
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit import theory
 from maskedbandit.channels.channel import Channel
+from maskedbandit.core import Integers
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.drive import check_compatible
 from maskedbandit.lab.goals.runs import ReleaseOptions, Runs
@@ -34,10 +34,10 @@ class Found(Searched):
 
     goal: ClassVar[str] = "identify"
 
-    answer: npt.NDArray[np.int64]  # [runs] the arm it stopped with; -1 if it did not stop
+    answer: Integers  # [runs] the arm it stopped with; -1 if it did not stop
 
     @property
-    def answers(self) -> npt.NDArray[np.int64]:
+    def answers(self) -> Integers:
         """The arms, by their numbers."""
         return self.answer
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Unpack, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel
+from maskedbandit.core import Floats, Integers
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine import context_play
@@ -34,8 +34,8 @@ class Regret(Result):
     goal: ClassVar[str] = "regret"
 
     horizon: int
-    t: npt.NDArray[np.int64]  # [c] users served at each checkpoint; the last is the horizon
-    regret: npt.NDArray[np.float64]  # [runs, c] cumulative
+    t: Integers  # [c] users served at each checkpoint; the last is the horizon
+    regret: Floats  # [runs, c] cumulative
 
     def outcome(self) -> Outcome:
         """Regret at the horizon."""
@@ -50,7 +50,7 @@ class Run(Regret, ArmResult):
     their randomness too (and is nan where the lab draws rounded rewards instead of rewards that are not bits).
     """
 
-    realised_regret: npt.NDArray[np.float64]  # [runs, c] t * (best mean) - sum of rewards
+    realised_regret: Floats  # [runs, c] t * (best mean) - sum of rewards
 
     def blocks(self) -> list[Block]:
         """One row for each run and checkpoint; regret and realised regret are cumulative."""
@@ -66,15 +66,15 @@ class ContextualRun(Regret):
 
     policy: ContextualPolicy
     instance: Contexts
-    reward: npt.NDArray[np.float64]  # [runs, c] sum of rewards
-    pulls: npt.NDArray[np.int64]  # [runs, k]
+    reward: Floats  # [runs, c] sum of rewards
+    pulls: Integers  # [runs, k]
 
     def blocks(self) -> list[Block]:
         """One row for each run and checkpoint; regret and reward are cumulative."""
         return [block(self, reward=self.reward)]
 
 
-def block(run: Run | ContextualRun, **cumulative: npt.NDArray[np.float64]) -> Block:
+def block(run: Run | ContextualRun, **cumulative: Floats) -> Block:
     """One row for each run and checkpoint; `cumulative` are columns besides regret with a value at each checkpoint."""
     runs, c = run.regret.shape
     return {
@@ -95,7 +95,7 @@ class Contextual(Task[Finished]):
     policy: ContextualPolicy
     channel: Channel
     contexts: Contexts
-    marks: npt.NDArray[np.int64]
+    marks: Integers
     delay: Delay
 
     def made(self) -> Callable[[int, Streams], Finished]:

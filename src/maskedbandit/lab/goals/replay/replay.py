@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
-import numpy.typing as npt
 
 from maskedbandit.channels.channel import Channel
+from maskedbandit.core import Floats, Integers
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine import context_play
 from maskedbandit.lab.engine.checkpoints import checkpoints
@@ -67,7 +67,7 @@ class Replay(Task[tuple[Finished, float]]):
     channel: Channel
     log: Log
     context: Literal["user", "product"]
-    marks: npt.NDArray[np.int64]
+    marks: Integers
     delay: Delay
 
     def made(self) -> Callable[[int, Streams], tuple[Finished, float]]:
@@ -101,24 +101,24 @@ class Replayed(Result):
 
     policy: ContextualPolicy
     log: Log
-    t: npt.NDArray[np.int64]  # [c] visits taken at each checkpoint
-    reward: npt.NDArray[np.float64]  # [runs, c] clicks so far; nan where a run took fewer visits
-    users: npt.NDArray[np.int64]  # [runs] visits taken
-    clicks: npt.NDArray[np.float64]  # [runs]
-    matched: npt.NDArray[np.int64]  # [runs] visits whose article the policy would have shown
-    weighted: npt.NDArray[np.float64]  # [runs] estimate by inverse propensities
-    weighted_error: npt.NDArray[np.float64]  # [runs] its standard error
-    normalised: npt.NDArray[np.float64]  # [runs] self-normalised estimate
-    normalised_error: npt.NDArray[np.float64]
-    random: npt.NDArray[np.float64]  # [runs] the click rate of showing a uniformly random article, from all visits
+    t: Integers  # [c] visits taken at each checkpoint
+    reward: Floats  # [runs, c] clicks so far; nan where a run took fewer visits
+    users: Integers  # [runs] visits taken
+    clicks: Floats  # [runs]
+    matched: Integers  # [runs] visits whose article the policy would have shown
+    weighted: Floats  # [runs] estimate by inverse propensities
+    weighted_error: Floats  # [runs] its standard error
+    normalised: Floats  # [runs] self-normalised estimate
+    normalised_error: Floats
+    random: Floats  # [runs] the click rate of showing a uniformly random article, from all visits
 
     @property
-    def rate(self) -> npt.NDArray[np.float64]:
+    def rate(self) -> Floats:
         """Click rate of the visits taken."""
         return self.clicks / np.maximum(self.users, 1)
 
     @property
-    def rate_error(self) -> npt.NDArray[np.float64]:
+    def rate_error(self) -> Floats:
         """The standard error of `rate`, given what the policy learned."""
         return np.sqrt(self.rate * (1 - self.rate) / np.maximum(self.users, 1))
 
