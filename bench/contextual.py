@@ -18,15 +18,15 @@ import maskedbandit as mb
 from bench.least import ONE, least
 from bench.report import row
 from maskedbandit.lab.delays.constant import AT_ONCE
-from maskedbandit.lab.engine.checkpoints import checkpoints
-from maskedbandit.lab.engine.context_play import Play
+from maskedbandit.lab.engine.checkpoints import list_checkpoints
+from maskedbandit.lab.engine.context_play import ContextPlay
 from maskedbandit.lab.goals.replay.log_contexts import LogContexts
 from maskedbandit.lab.logs.log import Chunk, Integers, Log, Reals
-from maskedbandit.lab.logs.newsroom import Newsroom, write
+from maskedbandit.lab.logs.newsroom import Newsroom, write_log
 from maskedbandit.lab.logs.recorded_log import RADIUS
-from maskedbandit.lab.logs.text_conversion import convert
+from maskedbandit.lab.logs.text_conversion import convert_logs
 from maskedbandit.lab.streams import Streams
-from maskedbandit.lab.worlds.linear_contexts import draw
+from maskedbandit.lab.worlds.linear_contexts import draw_context
 
 EVENTS, USERS, FEW = 500_000, 100_000, 1000
 CONTEXTS = mb.LinearContexts(d=6, k=20)
@@ -62,7 +62,7 @@ class Held(Log):
 def unchecked(policy: Any, log: Log) -> None:
     """A replay that believes the log: the loop alone."""
     contexts = LogContexts(log, "user")
-    play = Play(policy, RAW, contexts, log.events, checkpoints(log.events), AT_ONCE)
+    play = ContextPlay(policy, RAW, contexts, log.events, list_checkpoints(log.events), AT_ONCE)
     streams = Streams(0, "").of(0)
     for chunk in log.chunks():
         play.go(contexts.page(chunk), chunk.arm.size, log.least, streams)
@@ -83,8 +83,8 @@ def replays() -> None:
     row("  without its scrutiny", speed(lambda: unchecked(policy, held)), "M/s")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write(made, folder / "log.txt")
-        convert([folder / "log.txt"], folder / "log")
+        write_log(made, folder / "log.txt")
+        convert_logs([folder / "log.txt"], folder / "log")
         row("  from its folder", whole(policy, mb.RecordedLog(folder / "log")), "M/s")
     row("  with its generator", whole(policy, made), "M/s")
     row("  private, central, growing cohorts", whole(policy, held, GAUSSIAN), "M/s", None, goal)
@@ -102,7 +102,7 @@ def served(step: Callable[[Reals], int], learn: Callable[[Reals, int, float], ob
     luck, weights = np.random.default_rng(1), CONTEXTS.parameters().weights
     x = np.zeros((FEW, CONTEXTS.d))
     for t in range(FEW):
-        draw(x, t, luck)
+        draw_context(x, t, luck)
     rewards = (luck.random((FEW, CONTEXTS.k)) < x @ weights.T).astype(np.float64)
     for t in range(FEW):
         z = x[t : t + 1]

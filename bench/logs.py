@@ -11,8 +11,8 @@ from pathlib import Path
 
 from bench.least import least
 from bench.report import row
-from maskedbandit.lab.logs.newsroom import Newsroom, write
-from maskedbandit.lab.logs.text_conversion import convert
+from maskedbandit.lab.logs.newsroom import Newsroom, write_log
+from maskedbandit.lab.logs.text_conversion import convert_logs
 
 EVENTS, FEW = 200_000, 5_000
 
@@ -36,11 +36,11 @@ def logs() -> None:
         for events in (EVENTS, FEW):
             log = Newsroom(events=events, lifetime=EVENTS)
             for path in (folder / f"{events}.txt", folder / f"{events}.gz"):
-                write(log, path)
+                write_log(log, path)
             size[events] = (folder / f"{events}.txt").stat().st_size / 1e6
 
         def converted(path: Path) -> None:
-            convert([path], folder / "log")
+            convert_logs([path], folder / "log")
             shutil.rmtree(folder / "log")
 
         for kind, ending in (("plain", "txt"), ("gzip", "gz")):

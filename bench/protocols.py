@@ -14,9 +14,9 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X
 
 import maskedbandit as mb
 from bench.report import row
-from maskedbandit.backends.secagg import rehearsed
+from maskedbandit.backends.secagg import rehearse_round
 from maskedbandit.privacy.sampling import Bits, bernoulli
-from maskedbandit.secagg.plan import Plan
+from maskedbandit.secagg.plan import RoundPlan
 
 BITS = Bits()
 
@@ -33,11 +33,11 @@ def agreements(count: int) -> float:
 def round_of(n: int, k: int, threshold: int, signed: bool = False) -> tuple[float, float]:
     """CPU seconds of a round in which a tenth is lost, and kilobytes that a device sends."""
     seed, modulus = bytes(32), 2**20
-    plan = Plan(b"bench", tuple(range(n)), k, threshold, n - 2 * (n // 10), modulus, signed, sha256(seed).digest())
+    plan = RoundPlan(b"bench", tuple(range(n)), k, threshold, n - 2 * (n // 10), modulus, signed, sha256(seed).digest())
     values = {user: BITS.below(modulus) for user in range(n)}
     leaves = {user: BITS.below(4) for user in values if bernoulli(Fraction(9, 100), BITS)}
     start = time.process_time()
-    found = rehearsed(plan, seed, values, leaves, BITS)
+    found = rehearse_round(plan, seed, values, leaves, BITS)
     took = time.process_time() - start
     assert found.total == sum(values[user] for user in found.survivors) % modulus
     return took, sum(phase.up for phase in found.phases) / n / 1000

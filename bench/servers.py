@@ -13,10 +13,10 @@ import uvicorn
 from bench.studies import PROTOCOL
 from maskedbandit.service import keys
 from maskedbandit.service.host.host import Host
-from maskedbandit.service.server import bound, serve
+from maskedbandit.service.server import bind_socket, serve_host
 from maskedbandit.store import writer
-from maskedbandit.store.databases.connection import connect
-from maskedbandit.store.studies import new, opened
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.studies import write_study, open_study
 from maskedbandit.study.protocol import Protocol
 
 LARGE: dict[str, Any] = PROTOCOL | {"policy": {"name": "successive_elimination", "least": 10**6}}
@@ -35,26 +35,26 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
 def service(folder: Path) -> None:
     """The service, with a study that has room for everybody."""
     address, witness = f"sqlite:///{folder}/studies.db", folder / "witness"
-    new(Protocol.from_table(LARGE), address, witness)
-    with opened(address, folder=witness) as study:
+    write_study(Protocol.from_table(LARGE), address, witness)
+    with open_study(address, folder=witness) as study:
         study.start()
-    database = connect(address)
-    key = keys.make(database, "client", None, 0)
+    database = open_database(address)
+    key = keys.write_key(database, "client", None, 0)
     database.close()
-    host, listener = Host(address, witness, rate=1e9), bound("127.0.0.1", 0)
-    serve(host, listener, lambda: print(listener.getsockname()[1], key, flush=True))
+    host, listener = Host(address, witness, rate=1e9), bind_socket("127.0.0.1", 0)
+    serve_host(host, listener, lambda: print(listener.getsockname()[1], key, flush=True))
 
 
 def main(kind: str, folder: Path) -> None:
     """Serve until the process is told to end."""
     if kind == "echo":
-        listener = bound("127.0.0.1", 0)
+        listener = bind_socket("127.0.0.1", 0)
         listener.listen(100)
         print(listener.getsockname()[1], flush=True)
         uvicorn.Server(uvicorn.Config(echo, log_level="error", lifespan="off", access_log=False)).run([listener])
     else:
         if kind == "alone":
-            writer.MOST = 1
+            writer.MOST_OPERATIONS = 1
         service(folder)
 
 

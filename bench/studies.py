@@ -13,9 +13,9 @@ from threading import Semaphore
 from typing import Any
 
 from bench.report import row
-from maskedbandit.store.book.verify import verify
-from maskedbandit.store.databases.connection import connect
-from maskedbandit.store.studies import new, opened, witness_of
+from maskedbandit.store.book.verify import verify_study
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.studies import write_study, open_study, find_witness
 from maskedbandit.store.study import Study
 from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol
@@ -100,8 +100,8 @@ def named(letter: str, count: int) -> list[str]:
 
 def measured(name: str, address: str, folder: Path) -> float:
     """Compare the two ways on a database; seconds of a report."""
-    new(Protocol.from_table(PROTOCOL), address, folder)
-    with opened(address, folder=folder) as study:
+    write_study(Protocol.from_table(PROTOCOL), address, folder)
+    with open_study(address, folder=folder) as study:
         study.start()
         many, one = together(study, named("a", 4000)), alone(study, named("b", 300))
         found = reports(study, named("c", 8000))
@@ -114,8 +114,8 @@ def opening(folder: Path, people: int) -> None:
     """A study of so many people is opened, and verified."""
     address, now = f"sqlite:///{folder}/many.db", [0]
     short = {"window": "1 second", "exposure": "0 seconds"}
-    new(Protocol.from_table(PROTOCOL | {"reward": short}), address, folder)
-    with opened(address, folder=folder, clock=lambda: now[0]) as study:
+    write_study(Protocol.from_table(PROTOCOL | {"reward": short}), address, folder)
+    with open_study(address, folder=folder, clock=lambda: now[0]) as study:
         study.start()
         for first in range(0, people, 500):
             now[0] += 2000
@@ -125,10 +125,10 @@ def opening(folder: Path, people: int) -> None:
             tickets = [ticket for ticket in tickets if ticket]
             study.apply([("report", ticket, 1.0) for ticket in tickets])
     start = time.perf_counter()
-    opened(address, folder=folder).close()
+    open_study(address, folder=folder).close()
     row(f"open a study of {people:.0e} people, chain verified", time.perf_counter() - start, "s", 8)
-    start, database = time.perf_counter(), connect(address)
-    verify(database, witness_of(database, folder), "bench")
+    start, database = time.perf_counter(), open_database(address)
+    verify_study(database, find_witness(database, folder), "bench")
     database.close()
     row("  and recompute every row of it", time.perf_counter() - start, "s")
     row("  on disk", (folder / "many.db").stat().st_size / people, "B/person")

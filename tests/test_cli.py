@@ -20,8 +20,8 @@ import maskedbandit
 from maskedbandit.cli import main
 from maskedbandit.cli.parts import progress, versions
 from maskedbandit.cli.parts.progress import Progress
-from maskedbandit.extras import lacking
-from maskedbandit.lab.experiments.parts import readable
+from maskedbandit.extras import explain_missing
+from maskedbandit.lab.experiments.parts import read_part
 
 ROOT = Path(__file__).parent.parent
 INSTALL = "pip install 'maskedbandit[lab]'"
@@ -231,14 +231,14 @@ def test_an_interrupt_says_what_is_kept_and_how_to_go_on_where_one_can(
     assert main([*run, "--resume"]) == 0
     assert sum(done) == 5 + 3 + 3  # those that are there are counted, of each curve
     assert main([*run[:3], str(tmp_path / "whole"), "--jobs", "1"]) == 0
-    whole, again = (readable(tmp_path / each / "table.parquet") for each in ("whole", "out"))
+    whole, again = (read_part(tmp_path / each / "table.parquet") for each in ("whole", "out"))
     assert whole is not None
     assert whole.equals(again)
     monkeypatch.setattr("maskedbandit.lab.engine.each_run.gather", interrupt)
     assert main([*run[:3], str(tmp_path / "none")]) == 130
     assert capsys.readouterr().err.endswith("\nmaskedbandit: no run is kept\n\nmaskedbandit: interrupted\n")
     assert not (tmp_path / "none").exists()
-    monkeypatch.setattr("maskedbandit.lab.logs.newsroom.write", interrupt)
+    monkeypatch.setattr("maskedbandit.lab.logs.newsroom.write_log", interrupt)
     assert main(["generate", "--events", "10", "--out", str(tmp_path / "news")]) == 130
     assert capsys.readouterr().err.endswith("\nmaskedbandit: interrupted\n")
 
@@ -268,7 +268,7 @@ def test_a_disk_that_is_full_is_one_line_and_leaves_nothing_half_written(
         assert said.startswith(f"maskedbandit: No space left on device: {out}")
         assert said.count("\n") == 1
         assert list(tmp_path.rglob("*.draft")) == []
-        assert not out.exists() or all(readable(path) is not None for path in out.rglob("*.parquet"))
+        assert not out.exists() or all(read_part(path) is not None for path in out.rglob("*.parquet"))
         failed.append(out.exists())
     assert failed == [False, True, True, True, True]  # a part, a part, summary, and two figures after the table
     assert pl.read_parquet(out / "table.parquet").equals(pl.read_parquet(tmp_path / "whole" / "table.parquet"))
@@ -295,7 +295,7 @@ def test_too_little_memory_is_one_line(file, tmp_path, monkeypatch, capsys) -> N
     def fail(*given, **how):
         raise MemoryError
 
-    monkeypatch.setattr("maskedbandit.lab.experiments.table.collect", fail)
+    monkeypatch.setattr("maskedbandit.lab.experiments.table.collect_results", fail)
     assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 2
     assert "ask for fewer runs, fewer arms or a shorter tree" in capsys.readouterr().err
 
@@ -396,9 +396,9 @@ def test_every_package_that_an_extra_brings_is_known() -> None:
         names = [re.match(r"[\w-]+", each)[0] for each in extras[extra]]
         for name in names:
             module = called.get(name, name)
-            assert name == "maskedbandit" or lacking(ModuleNotFoundError(name=f"{module}.part")), name
-    assert lacking(ModuleNotFoundError(name="numpy")) is None
-    assert str(lacking(ModuleNotFoundError(name="psycopg"))).endswith("pip install 'maskedbandit[postgres]'")
+            assert name == "maskedbandit" or explain_missing(ModuleNotFoundError(name=f"{module}.part")), name
+    assert explain_missing(ModuleNotFoundError(name="numpy")) is None
+    assert str(explain_missing(ModuleNotFoundError(name="psycopg"))).endswith("pip install 'maskedbandit[postgres]'")
 
 
 @pytest.mark.parametrize(

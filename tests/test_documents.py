@@ -147,13 +147,13 @@ def test_the_policy_of_the_guide_is_found_because_its_file_exists(tmp_path: Path
 
 @pytest.mark.slow
 def test_the_readme_shows_what_make_run_prints(tmp_path: Path) -> None:
-    from maskedbandit.lab.experiments.experiment import read
-    from maskedbandit.lab.experiments.table import collect
+    from maskedbandit.lab.experiments.experiment import read_experiment
+    from maskedbandit.lab.experiments.table import collect_results
     from maskedbandit.lab.goals.regret.rows import summary
 
-    experiment = read(ROOT / "experiments" / "quickstart.toml")
+    experiment = read_experiment(ROOT / "experiments" / "quickstart.toml")
     readme = (ROOT / "README.md").read_text()
-    for row in summary(collect(experiment, experiment.settings, tmp_path)).iter_rows(named=True):
+    for row in summary(collect_results(experiment, experiment.settings, tmp_path)).iter_rows(named=True):
         cells = [f"{row['mean']:,.0f} ± {row['error']:,.0f}", f"{row['ratio']:.2f}"]
         assert re.search(
             rf"^\| {re.escape(row['label'])} \| .* \| {re.escape(' | '.join(cells))} \|$", readme, re.MULTILINE

@@ -20,22 +20,22 @@ from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.tree import Tree
 from maskedbandit.core import UNKNOWN, WAIT, Decision, Release, kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.engine.compiler import compiled
+from maskedbandit.lab.engine.compiler import compile_loop
 from maskedbandit.law import (
     COINS,
     GAUSSIAN,
     HYBRID,
-    KINDS,
+    NOISE_KINDS,
     LAPLACE,
     NO_NOISE,
     RESPONSE,
     SKELLAM,
     SUB_GAMMA,
     Law,
-    calibration,
-    draws,
+    least_honest,
+    count_draws,
     largest_tilt,
-    steps,
+    count_steps,
     unit_variance,
     wider,
 )
@@ -60,7 +60,7 @@ def beyond(noise, count, g, bound):
 def holds(noise, law, m, n, x, bound=None):
     """A bound, or else `radius`, is exceeded with probability at most 2 exp(-x)."""
     bound = radius(law, m, n, x) if bound is None else bound
-    assert beyond(noise, draws(law, m, n), steps(law, 1), bound) <= 2 * math.exp(-x) * (1 + 1e-9)
+    assert beyond(noise, count_draws(law, m, n), count_steps(law, 1), bound) <= 2 * math.exp(-x) * (1 + 1e-9)
 
 
 class TestKernel:
@@ -70,7 +70,7 @@ class TestKernel:
             """Twice."""
             return 2 * x
 
-        both = twice(21), compiled(twice.function)(21)
+        both = twice(21), compile_loop(twice.function)(21)
         assert (*both, twice.__doc__, twice.__name__) == (42, 42, "Twice.", "twice")
 
     def test_importing_core_costs_no_compiler(self):
@@ -95,15 +95,21 @@ def laws():
 
 def everything(law, m, n, x, lam, z, out):
     """All law kernels at once, to be compiled or not."""
-    g = steps(law, n)
-    out[0], out[1], out[2] = g, draws(law, m, n), calibration(law.honest, n)
+    g = count_steps(law, n)
+    out[0], out[1], out[2] = g, count_draws(law, m, n), least_honest(law.honest, n)
     out[3], out[4], out[5] = log_mgf(law, n, lam), radius(law, m, n, x), log_pmf(law, n, z)
 
 
 @for_each("law", list(laws()), ids=lambda law: "-".join(f"{part:g}" for part in law))
 def test_compiled_kernels_give_the_same_numbers(law):
-    go = compiled(
-        everything, steps=steps, draws=draws, calibration=calibration, log_mgf=log_mgf, radius=radius, log_pmf=log_pmf
+    go = compile_loop(
+        everything,
+        steps=count_steps,
+        draws=count_draws,
+        calibration=least_honest,
+        log_mgf=log_mgf,
+        radius=radius,
+        log_pmf=log_pmf,
     )
     for m, n, x, lam, z in [(1, 1, 0.5, 0.01, 0), (1, 100, 5.0, -0.05, 7), (3, 100, 20.0, 0.4, -300)]:
         plain, fast = np.zeros(6), np.zeros(6)
@@ -134,7 +140,7 @@ class TestSteps:
         ]
 
     def test_are_those_of_the_grid(self):
-        assert self.wrong(steps) == []
+        assert self.wrong(count_steps) == []
 
     @pytest.mark.parametrize("slack", [0.0, 1e-9], ids=["no slack", "too much"])
     def test_another_rounding_is_noticed(self, slack):
@@ -145,7 +151,7 @@ class TestSteps:
         assert self.wrong(ceiling) != []
 
     def test_a_fixed_grid_and_none(self):
-        assert (steps(Law(LAPLACE, grid=7.0), 10**9), steps(Law(NO_NOISE), 10)) == (7, 0)
+        assert (count_steps(Law(LAPLACE, grid=7.0), 10**9), count_steps(Law(NO_NOISE), 10)) == (7, 0)
 
 
 class TestDraws:
@@ -154,24 +160,24 @@ class TestDraws:
         channel = Distributed(honest=honest)
         sizes = [*range(1, 2000), *(10**k + d for k in range(4, 12) for d in (-1, 0, 1, 3, 9)), 3 * 7 * 10**9]
         law = channel.law()
-        assert [n for n in sizes if calibration(law.honest, n) != channel.counted_on(n)] == []
+        assert [n for n in sizes if least_honest(law.honest, n) != channel.counted_on(n)] == []
 
     def test_a_plain_ceiling_is_noticed(self):
         channel = Distributed(honest="0.55")
         assert any(math.ceil(channel.law().honest * n) != channel.counted_on(n) for n in range(1, 2000))
 
     def test_one_release(self):
-        assert draws(Law(LAPLACE, per_release=1.0), 1, 1000) == 1
-        assert draws(Law(LAPLACE, per_pull=1.0), 1, 1000) == 1000
-        assert draws(Law(LAPLACE, per_release=1.0, honest=0.8), 1, 100) == 1.25
-        assert draws(Law(LAPLACE, per_release=1.0, honest=0.8), 1, 1) == 1
+        assert count_draws(Law(LAPLACE, per_release=1.0), 1, 1000) == 1
+        assert count_draws(Law(LAPLACE, per_pull=1.0), 1, 1000) == 1000
+        assert count_draws(Law(LAPLACE, per_release=1.0, honest=0.8), 1, 100) == 1.25
+        assert count_draws(Law(LAPLACE, per_release=1.0, honest=0.8), 1, 1) == 1
 
     @pytest.mark.parametrize("honest", [0.9, 0.35, 1 / 3])
     def test_several_releases_are_never_undercounted(self, honest):
         random, law = Random(3), Law(LAPLACE, per_release=1.0, honest=honest)
         for _ in range(300):
             cohorts = [random.randint(1, 100) for _ in range(random.randint(2, 9))]
-            assert draws(law, len(cohorts), sum(cohorts)) >= sum(draws(law, 1, n) for n in cohorts) - 1e-9
+            assert count_draws(law, len(cohorts), sum(cohorts)) >= sum(count_draws(law, 1, n) for n in cohorts) - 1e-9
 
 
 @pytest.mark.parametrize("kind", NOISES)
@@ -191,7 +197,7 @@ class TestRadius:
         ],
     )
     def test_covers_the_noise(self, kind, scale, grid, counts, m, n):
-        if kind == GAUSSIAN and (scale * grid) ** 2 < 2 and m != draws(Law(kind, **counts), m, n) != n:
+        if kind == GAUSSIAN and (scale * grid) ** 2 < 2 and m != count_draws(Law(kind, **counts), m, n) != n:
             scale = Fraction(2)  # fractions of a draw need noise shares of a variance of at least 2
         law = Law(kind, scale=float(scale), grid=float(grid), **counts)
         for x in X:
@@ -248,7 +254,7 @@ def test_laplace_cumulants_grow_and_skellam_cumulants_fall_with_the_steps():
 class TestKinds:
     """A kind that is not known cannot be simulated as if it were another."""
 
-    @pytest.mark.parametrize("kind", [-1, len(KINDS), 99, 0.5, None, "LAPLACE"])
+    @pytest.mark.parametrize("kind", [-1, len(NOISE_KINDS), 99, 0.5, None, "LAPLACE"])
     def test_a_law_of_an_unknown_kind_cannot_be_made(self, kind):
         for make in (lambda: Law(kind, scale=1.0), lambda: Law(LAPLACE, scale=1.0)._replace(kind=kind)):
             with pytest.raises(InvalidValue, match=r"kind is .*SUB_GAMMA"):
@@ -327,7 +333,7 @@ class TestKinds:
         law = tuple.__new__(Law, (99, *Law(LAPLACE, scale=2.0, grid=1.0, per_release=2.0)[1:]))
         assert [name for name, value in self.said(law).items() if not math.isnan(value)] == []
 
-    @pytest.mark.parametrize("kind", range(len(KINDS)))
+    @pytest.mark.parametrize("kind", range(len(NOISE_KINDS)))
     def test_every_kernel_knows_every_kind(self, kind):
         """But for what is not known of sub-gamma noise. A kind that is added fails here until all know it."""
         bound = {"variance": 2.0, "tail": 1.0} if kind == SUB_GAMMA else {}
@@ -417,10 +423,12 @@ class TestMomentsOfManyReleases:
 
     def test_the_wrong_steps_are_caught(self):
         def coarse(law, m, n, lam):
-            return cumulant(law, law.scale, draws(law, m, n), steps(law, 1), lam)
+            return cumulant(law, law.scale, count_draws(law, m, n), count_steps(law, 1), lam)
 
         def swapped(law, m, n, lam):
-            return cumulant(law, law.scale, draws(law, m, n), steps(law, 1 if law.kind == LAPLACE else n), lam)
+            return cumulant(
+                law, law.scale, count_draws(law, m, n), count_steps(law, 1 if law.kind == LAPLACE else n), lam
+            )
 
         assert not all(self.reached(coarse)[:5])
         assert not all(self.reached(swapped)[:5])

@@ -8,7 +8,7 @@ from pkgutil import walk_packages
 import pytest
 
 import maskedbandit as mb
-from maskedbandit.errors import UnknownName, plain
+from maskedbandit.errors import UnknownName, plain_name
 from maskedbandit.rooms import Room
 
 PACKAGES = [each.name for each in walk_packages(mb.__path__, "maskedbandit.") if each.ispkg]
@@ -52,7 +52,7 @@ def test_every_file_holds_the_class_of_its_name() -> None:
     for room in (mb.policies.room, mb.channels.room, mb.noises.room):
         names = list(room)
         assert names
-        assert all(plain(room[name].__name__) == plain(name) for name in names)
+        assert all(plain_name(room[name].__name__) == plain_name(name) for name in names)
 
 
 def test_files_that_define_the_terms_are_not_in_the_room() -> None:

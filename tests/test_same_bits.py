@@ -7,7 +7,7 @@ import pytest
 
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store import studies
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.connection import open_database
 from tests.store.small_study import small_protocol
 
 DRAWN = [735, 254, 960, 876, 536]
@@ -44,7 +44,7 @@ def test_the_bits_of_the_system_are_not() -> None:
 
 def test_the_seed_of_a_study_is_the_same(tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path}/study.db"
-    studies.new(small_protocol(), address, tmp_path)
-    database = connect(address)
+    studies.write_study(small_protocol(), address, tmp_path)
+    database = open_database(address)
     assert database.rows("SELECT seed FROM study") == [("1a7a8be1cd01df641937ec5a021ab011",)]
     database.close()

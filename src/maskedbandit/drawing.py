@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 WIDE, NARROW = 720, 328
 
 
-def picture(name: str, title: str, about: str, draw: Callable[[Drawing], None]) -> Markup:
+def draw_picture(name: str, title: str, about: str, draw: Callable[[Drawing], None]) -> Markup:
     """Both drawings of a picture, with a name that no other picture of the page has."""
     found = []
     for width, kind in ((WIDE, "wide"), (NARROW, "narrow")):
@@ -81,7 +81,7 @@ class Drawing:
         self._parts.append(Markup(f'<{shape} class="{escape(kind)}" {where}>{inside}</{shape}>'))
 
 
-def ticks(low: float, high: float, about: int) -> list[float]:
+def round_ticks(low: float, high: float, about: int) -> list[float]:
     """Round numbers from low to high, about so many.
 
     >>> ticks(0, 1, 5), ticks(-0.1, 0.32, 4)
@@ -94,7 +94,7 @@ def ticks(low: float, high: float, about: int) -> list[float]:
     return [round(each * step, 12) + 0.0 for each in range(first, last + 1)]
 
 
-def times(start: int, end: int, about: int) -> list[tuple[int, str]]:
+def round_times(start: int, end: int, about: int) -> list[tuple[int, str]]:
     """Round times from start to end, in milliseconds, about so many, and their names; the time zone is UTC.
 
     >>> times(0, 7_200_000, 4)

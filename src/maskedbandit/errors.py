@@ -51,21 +51,21 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
-LONGEST = 400  # characters of a value in a message
+LONGEST_VALUE = 400  # characters of a value in a message
 
 
-def plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """What the spellings of one name have in common: `SuccessiveElimination`, `successive_elimination`."""
     return name.replace("_", "").replace("-", "").lower()
 
 
-def shown(value: object) -> str:
+def shorten_value(value: object) -> str:
     """A value in a message, cut short if it is very long."""
     try:
         text = repr(value)
     except (ValueError, RecursionError):  # a number of thousands of digits, a list of thousands of lists
         text = f"a very long {type(value).__name__}"
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
 
 
 class MaskedBanditError(Exception):
@@ -103,7 +103,7 @@ class InvalidValue(MaskedBanditError, ValueError):
     """
 
     def __init__(self, name: str, value: object, allowed: str) -> None:
-        super().__init__(f"{name} is {shown(value)}: it must be {allowed}")
+        super().__init__(f"{name} is {shorten_value(value)}: it must be {allowed}")
 
 
 class UnknownName(InvalidValue):
@@ -116,10 +116,10 @@ class UnknownName(InvalidValue):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         known = sorted(known)
-        spelled = {plain(each): each for each in known}
-        near = get_close_matches(plain(name), spelled, n=1, cutoff=0.56)
+        spelled = {plain_name(each): each for each in known}
+        near = get_close_matches(plain_name(name), spelled, n=1, cutoff=0.56)
         hint = f"did you mean {spelled[near[0]]!r}? " if near else ""
-        Exception.__init__(self, f"{kind} is {shown(name)}: {hint}(known: {', '.join(known) or 'none'})")
+        Exception.__init__(self, f"{kind} is {shorten_value(name)}: {hint}(known: {', '.join(known) or 'none'})")
 
 
 class PersonalValue(InvalidValue):

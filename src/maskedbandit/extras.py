@@ -32,13 +32,13 @@ class NotInstalled(MaskedBanditError, ImportError):
         super().__init__(f"{module} is not installed, and this needs it: pip install {brings!r}")
 
 
-def lacking(missing: ModuleNotFoundError) -> NotInstalled | None:
+def explain_missing(missing: ModuleNotFoundError) -> NotInstalled | None:
     """What to say of a module that was not found; None if no extra brings it."""
     module = (missing.name or "").partition(".")[0]
     return NotInstalled(module) if any(module in modules for modules in EXTRAS.values()) else None
 
 
-def needed(name: str) -> Any:
+def import_extra(name: str) -> Any:
     """A module that an extra brings.
 
     >>> needed("polars").__name__
@@ -47,4 +47,4 @@ def needed(name: str) -> Any:
     try:
         return import_module(name)
     except ModuleNotFoundError as missing:
-        raise lacking(missing) or missing from None
+        raise explain_missing(missing) or missing from None

@@ -31,14 +31,14 @@ class Section(NamedTuple):
 
 
 @kernel
-def bracket(low: float, high: float) -> Section:
+def open_bracket(low: float, high: float) -> Section:
     """The interval before the first value."""
     a, b = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     return Section(low, high, a, b, math.nan, math.nan, a, math.inf)
 
 
 @kernel
-def narrowed(s: Section, y: float) -> Section:
+def narrow_down(s: Section, y: float) -> Section:
     """The interval once the function is known to be y at x.
 
     >>> section = bracket(0.0, 4.0)

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from maskedbandit.core import lean_kernel
 from maskedbandit.errors import InvalidValue
 
-KINDS = ("NO_NOISE", "LAPLACE", "SKELLAM", "GAUSSIAN", "RESPONSE", "COINS", "SUB_GAMMA")
-NO_NOISE, LAPLACE, SKELLAM, GAUSSIAN, RESPONSE, COINS, SUB_GAMMA = range(len(KINDS))
+NOISE_KINDS = ("NO_NOISE", "LAPLACE", "SKELLAM", "GAUSSIAN", "RESPONSE", "COINS", "SUB_GAMMA")
+NO_NOISE, LAPLACE, SKELLAM, GAUSSIAN, RESPONSE, COINS, SUB_GAMMA = range(len(NOISE_KINDS))
 BINARY, HONAKER, KARY, HYBRID = range(1, 5)  # how a running sum is counted; 0: releases are independent
 
 
@@ -59,8 +59,8 @@ class Law(LawParameters):
 
     def __new__(cls, *args: Any, **values: Any) -> Law:
         law = super().__new__(cls, *args, **values)
-        if law.kind not in range(len(KINDS)):
-            allowed = f"a known kind ({', '.join(KINDS)}); noise of any other distribution has the kind SUB_GAMMA"
+        if law.kind not in range(len(NOISE_KINDS)):
+            allowed = f"a known kind ({', '.join(NOISE_KINDS)}); noise of any other distribution has the kind SUB_GAMMA"
             raise InvalidValue("kind", law.kind, allowed)
         for name in ("scale", "grid", "root", "per_release", "per_pull", "spare"):
             if not 0 <= getattr(law, name) < math.inf:
@@ -87,7 +87,7 @@ class Law(LawParameters):
 
 
 @lean_kernel
-def steps(law: Law, n: int) -> int:
+def count_steps(law: Law, n: int) -> int:
     """Number g of steps in one unit of reward, for a cohort of n; 0 if rewards are not rounded."""
     if law.root == 0.0:
         return int(law.grid)
@@ -96,7 +96,7 @@ def steps(law: Law, n: int) -> int:
 
 
 @lean_kernel
-def epoch(m: int) -> int:
+def hybrid_epoch(m: int) -> int:
     """floor(log2 m): the hybrid counter begins a new tree at every power of two."""
     level = 0
     while m >= 2:
@@ -114,7 +114,8 @@ def wider(law: Law, levels: int) -> float:
 
 @lean_kernel
 def nodes(law: Law, m: int) -> float:
-    """Noise in the running sum of an arm's first m releases on a tree: its variance, in draws of `width(law, m)`.
+    """Noise in the running sum of an arm's first m releases on a tree: its variance, in draws of `widest_scale(law,
+    m)`.
 
     It bounds the cumulant too: a draw that counts w <= 1 times has K(w lam) <= w^2 K(lam), as K is convex in lam^2 for
     every noise here but coins, which no tree has.
@@ -133,7 +134,7 @@ def nodes(law: Law, m: int) -> float:
             m = (m - digit) // law.arity
         return total
     if law.counter == HYBRID and m > 0:
-        level = epoch(m)  # a draw for every power of two, and a wider one for every node of the current tree
+        level = hybrid_epoch(m)  # a draw for every power of two, and a wider one for every node of the current tree
         wide = wider(law, max(level, 1))
         total, m = (level + 1) / (wide * wide), m - (1 << level)
     while m > 0:
@@ -145,13 +146,13 @@ def nodes(law: Law, m: int) -> float:
 
 
 @lean_kernel
-def width(law: Law, m: int) -> float:
+def widest_scale(law: Law, m: int) -> float:
     """Scale of the widest draw in the sum of m releases."""
-    return law.scale * wider(law, max(1, epoch(m))) if law.counter == HYBRID else law.scale
+    return law.scale * wider(law, max(1, hybrid_epoch(m))) if law.counter == HYBRID else law.scale
 
 
 @lean_kernel
-def draws(law: Law, m: int, n: int) -> float:
+def count_draws(law: Law, m: int, n: int) -> float:
     """Number of independent noise draws in m releases over n pulls in all, at most; exact for one without losses."""
     if law.counter > 0:
         return nodes(law, m)
@@ -163,7 +164,7 @@ def draws(law: Law, m: int, n: int) -> float:
 @lean_kernel
 def draws_of_one(law: Law, n: int) -> float:
     """Number of independent noise draws in one release over n pulls, if none is lost; on a tree, in each node."""
-    whole = n / float(calibration(law.honest, n)) if law.honest < 1.0 else 1.0
+    whole = n / float(least_honest(law.honest, n)) if law.honest < 1.0 else 1.0
     return law.per_release * whole + law.per_pull * n + law.spare
 
 
@@ -179,7 +180,7 @@ def fewest_draws(law: Law, n: int) -> float:
 
 
 @lean_kernel
-def calibration(honest: float, n: int) -> int:
+def least_honest(honest: float, n: int) -> int:
     """Least number of honest survivors of a cohort of n: their noise shares are calibrated to sum to one draw."""
     fine = honest * n
     return max(1, math.ceil(fine - 1e-15 * fine))
@@ -218,7 +219,7 @@ def is_laplace(law: Law) -> bool:
 @lean_kernel
 def is_one_laplace_draw(law: Law, n: int) -> bool:
     """Whether the noise in one release of n rewards is one discrete Laplace draw: its tail is known exactly."""
-    return law.kind == LAPLACE and draws(law, 1, n) == 1.0
+    return law.kind == LAPLACE and count_draws(law, 1, n) == 1.0
 
 
 @lean_kernel

@@ -10,12 +10,12 @@ from maskedbandit.law import (
     SKELLAM,
     SUB_GAMMA,
     Law,
-    draws,
+    count_draws,
     is_laplace,
     is_response,
-    steps,
+    count_steps,
     unit_variance,
-    width,
+    widest_scale,
 )
 
 
@@ -28,8 +28,8 @@ def deviation(law: Law, m: int, n: int) -> float:
     """
     if is_response(law):
         return math.sqrt(n * law.flip * (1 - law.flip)) / (1 - 2 * law.flip)
-    wide = width(law, m)
-    return wide * math.sqrt(unit_variance(law) * draws(law, m, n))
+    wide = widest_scale(law, m)
+    return wide * math.sqrt(unit_variance(law) * count_draws(law, m, n))
 
 
 @lean_kernel
@@ -70,7 +70,7 @@ def log_mgf(law: Law, n: int, lam: float) -> float:
     if is_response(law):  # n independent errors, each of mean 0 in an interval of length 1/(1-2 flip)
         wide = lam / (1 - 2 * law.flip)
         return n * wide * wide / 8  # [Hoe63, Lem. 1]
-    return cumulant(law, law.scale, draws(law, 1, n), steps(law, n), lam)
+    return cumulant(law, law.scale, count_draws(law, 1, n), count_steps(law, n), lam)
 
 
 @lean_kernel
@@ -79,8 +79,8 @@ def log_mgf_of_sum(law: Law, m: int, n: int, lam: float) -> float:
     if is_response(law):
         return log_mgf(law, n, lam)
     # the grids of m cohorts may differ: Laplace noise has heavier tails on a finer one, Skellam on a coarser one
-    g = steps(law, n) if m == 1 or is_laplace(law) else steps(law, 1)
-    return cumulant(law, width(law, m), draws(law, m, n), g, lam)
+    g = count_steps(law, n) if m == 1 or is_laplace(law) else count_steps(law, 1)
+    return cumulant(law, widest_scale(law, m), count_draws(law, m, n), g, lam)
 
 
 @large_kernel
@@ -95,7 +95,7 @@ def radius(law: Law, m: int, n: int, x: float) -> float:
     """
     if is_response(law):
         return math.sqrt(n * x / 2) / (1 - 2 * law.flip)
-    count, scale = draws(law, m, n), width(law, m)
+    count, scale = count_draws(law, m, n), widest_scale(law, m)
     if count == 0.0:
         return 0.0
     if law.kind == GAUSSIAN:
@@ -108,7 +108,7 @@ def radius(law: Law, m: int, n: int, x: float) -> float:
         return math.nan
     # Chernoff: the least (cumulant(lam) + x) / lam; it falls, then rises, so a golden section finds it
     # the grids of m cohorts may differ: Laplace noise has heavier tails on a finer one, Skellam on a coarser one
-    g = steps(law, n) if m == 1 or law.kind == LAPLACE else steps(law, 1)
+    g = count_steps(law, n) if m == 1 or law.kind == LAPLACE else count_steps(law, 1)
     low, high = 0.0, 1.0 / scale
     if law.kind == SKELLAM:
         high = 1.0 / g

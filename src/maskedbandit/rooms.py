@@ -14,7 +14,7 @@ from importlib import import_module
 from pkgutil import walk_packages
 from typing import Any
 
-from maskedbandit.errors import UnknownName, plain
+from maskedbandit.errors import UnknownName, plain_name
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class Room:
 
     def __getitem__(self, name: str) -> Any:
         for file, module in self.modules.items():
-            if plain(file) == plain(name):
+            if plain_name(file) == plain_name(name):
                 for found in vars(import_module(module)).values():
-                    named = inspect.isclass(found) and plain(found.__name__) == plain(name)
+                    named = inspect.isclass(found) and plain_name(found.__name__) == plain_name(name)
                     if named and not inspect.isabstract(found):
                         return found
         raise UnknownName(self.kind, name, self)
@@ -51,8 +51,8 @@ class Room:
     def __iter__(self) -> Iterator[str]:
         """Names of the files that hold a class one can make: those that define the room's terms are left out."""
         for file, module in sorted(self.modules.items()):
-            classes = {plain(n): c for n, c in vars(import_module(module)).items() if inspect.isclass(c)}
-            found = classes.get(plain(file))
+            classes = {plain_name(n): c for n, c in vars(import_module(module)).items() if inspect.isclass(c)}
+            found = classes.get(plain_name(file))
             if found is not None and not inspect.isabstract(found):
                 yield file
 

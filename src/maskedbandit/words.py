@@ -7,10 +7,10 @@ from markupsafe import Markup
 
 from maskedbandit.privacy.loss import Loss
 
-UNITS = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1000, "second"))
+TIME_UNITS = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (1000, "second"))
 
 
-def count(number: int) -> str:
+def say_count(number: int) -> str:
     """A whole number in groups of three digits.
 
     >>> count(1234567).split()
@@ -19,16 +19,16 @@ def count(number: int) -> str:
     return f"{number:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def say_things(number: int, one: str, many: str = "") -> str:
     """A number of things.
 
     >>> counted(1, "person", "people"), counted(2, "cohort")
     ('1 person', '2 cohorts')
     """
-    return f"{count(number)} {one if number == 1 else many or one + 's'}"
+    return f"{say_count(number)} {one if number == 1 else many or one + 's'}"
 
 
-def decimal(number: float, digits: int = 3) -> str:
+def say_decimal(number: float, digits: int = 3) -> str:
     """A number with so many digits, and a real minus sign.
 
     >>> decimal(-0.01234), decimal(1234.5, 5)
@@ -37,7 +37,7 @@ def decimal(number: float, digits: int = 3) -> str:
     return f"{number:.{digits}g}".replace("-", "\N{MINUS SIGN}")
 
 
-def fixed(number: float, error: float) -> str:
+def say_fixed(number: float, error: float) -> str:
     """A number with as many digits as make sense with such an error.
 
     >>> fixed(0.12345, 0.034), fixed(-123.456, 12), fixed(12.345, 1.2)
@@ -56,7 +56,7 @@ def loss(lost: Loss) -> str:
     return str(lost).replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
 
 
-def epsilon(number: float | None) -> str:
+def say_epsilon(number: float | None) -> str:
     """An ε of an audit; None is one that has no end.
 
     >>> epsilon(1.0), epsilon(0.78271), epsilon(None)
@@ -65,7 +65,7 @@ def epsilon(number: float | None) -> str:
     return "no end" if number is None else f"{number:.3g}"
 
 
-def percent(part: float) -> str:
+def say_percent(part: float) -> str:
     """A share.
 
     >>> [percent(part).split() for part in (0.123, 0.9999, 1)]
@@ -78,27 +78,27 @@ def percent(part: float) -> str:
     return f"{100 * part:.0f}\N{NO-BREAK SPACE}%"
 
 
-def duration(milliseconds: int) -> str:
+def say_duration(milliseconds: int) -> str:
     """A length of time in its largest unit.
 
     >>> duration(5_400_000), duration(1000), duration(0)
     ('1.5 hours', '1 second', '0 seconds')
     """
-    for unit, name in UNITS:
+    for unit, name in TIME_UNITS:
         if milliseconds >= unit or unit == 1000:
             number = f"{milliseconds / unit:.3g}"
             return f"{number} {name}{'' if number == '1' else 's'}"
     raise AssertionError
 
 
-def span(start: int, end: int) -> Markup:
+def say_span(start: int, end: int) -> Markup:
     """From a time to another, in UTC."""
     first, last = (datetime.fromtimestamp(at / 1000, UTC) for at in (start, end))
     until = last.strftime("%H:%M" if first.date() == last.date() else "%-d %b %Y, %H:%M")
     return Markup("{} to {}").format(first.strftime("%-d %b %Y, %H:%M"), until)
 
 
-def clock(at: int, seconds: bool = False) -> Markup:
+def say_time(at: int, seconds: bool = False) -> Markup:
     """A time in UTC."""
     time = datetime.fromtimestamp(at / 1000, UTC)
     text = time.strftime("%-d %b %Y, %H:%M:%S" if seconds else "%-d %b %Y, %H:%M")

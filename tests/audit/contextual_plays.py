@@ -15,13 +15,13 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.tree import Tree, perturbed_with
 from maskedbandit.core import kernel
 from maskedbandit.lab.delays.constant import AT_ONCE
-from maskedbandit.lab.delays.delay import Delay, drawn
+from maskedbandit.lab.delays.delay import Delay, draw_delay
 from maskedbandit.lab.engine.compiler import bind_hooks
-from maskedbandit.lab.engine.context_loop import DONE, loop
-from maskedbandit.lab.engine.context_play import NAMES, Play
-from maskedbandit.lab.worlds.contexts import Answer, Contexts
+from maskedbandit.lab.engine.context_loop import DONE, run_contexts
+from maskedbandit.lab.engine.context_play import CONTEXT_KERNELS, ContextPlay
+from maskedbandit.lab.worlds.contexts import ArmAnswer, Contexts
 from maskedbandit.policies.contextual_policy import ContextualPolicy
-from maskedbandit.privacy.statistics import clip
+from maskedbandit.privacy.statistics import clip_vector
 from maskedbandit.reports.audit.runs import Twin, break_nothing
 
 KEYS = np.zeros(2, np.uint64)
@@ -68,13 +68,13 @@ class Guests(Contexts):
     def present(numbers, i, t, x, stream):
         for row in range(x.shape[0]):
             x[row] = numbers.contexts[i, row]
-            clip(x[row], True)
+            clip_vector(x[row], True)
         return numbers.pool[i]
 
     @staticmethod
     @kernel
     def answer(numbers, i, t, x, arm, stream):
-        return Answer(1.0, numbers.rewards[i, arm], 0.0, 0.0)
+        return ArmAnswer(1.0, numbers.rewards[i, arm], 0.0, 0.0)
 
     def pools(self) -> list[list[int]]:
         """The arms that each user could have had."""
@@ -119,7 +119,7 @@ class Sent(NamedTuple):
 class Heard(NamedTuple):
     """One run."""
 
-    play: Play
+    play: ContextPlay
     arms: list[int]  # of each user
     sent: list[Sent]
     closed: list[tuple[int, int]]  # model and size of the cohorts that the policy closed
@@ -149,7 +149,7 @@ def listen(
     Then, or if `arms` are given, arms are not asked for.
     """
     horizon = len(guests.rewards) if horizon is None else horizon
-    play = Play(policy, channel, guests, horizon, np.array([horizon]), delay)
+    play = ContextPlay(policy, channel, guests, horizon, np.array([horizon]), delay)
     size = play.progress.release.size
     served: list[int] = []
     closed: list[tuple[int, int]] = []
@@ -205,16 +205,16 @@ def listen(
         unchanged(policy.arrived, s, arm, z)
 
     def late(numbers: Any, of_delays: Any) -> int:
-        delays.append(int(drawn(numbers, of_delays)))
+        delays.append(int(draw_delay(numbers, of_delays)))
         return delays[-1]
 
     sums = perturbed_with(draws) if isinstance(channel, Tree) else play.channel.perturb
-    kernels = {name: getattr(policy, name) for name in NAMES}
+    kernels = {name: getattr(policy, name) for name in CONTEXT_KERNELS}
     heard = {"ask": ask, "due": due, "tell": tell, "arrived": arrived, "noise": noise, "perturb": perturb}
     shown = {"present": guests.present, "answer": guests.answer, "drawn": late}
-    calls = {**loop.__globals__, **kernels, **heard, **shown}
+    calls = {**run_contexts.__globals__, **kernels, **heard, **shown}
     bare = {"clip": lambda z, signed: None} if type(guests).bare else {}
-    go = bind_hooks(loop, calls | bare | twin(calls))
+    go = bind_hooks(run_contexts, calls | bare | twin(calls))
     signed = guests.signed or policy.protects == "rewards"
     how = horizon, horizon, 1.0, float(policy.products), signed, play.marks, play.progress
     parts = play.state, play.law, play.parameters, play.memory, guests.parameters(), play.delay

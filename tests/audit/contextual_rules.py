@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from maskedbandit.channels.channel import Channel
-from maskedbandit.channels.counters import needed
+from maskedbandit.channels.counters import count_new_nodes
 from maskedbandit.channels.local import Local
 from maskedbandit.channels.tree import Tree
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.law import LAPLACE, NO_NOISE, draws_of_one
 from maskedbandit.policies.contextual.ada_c_gope import AdaCGOPE
-from maskedbandit.privacy.statistics import clipped
+from maskedbandit.privacy.statistics import clip_context
 from maskedbandit.reports.audit.runs import Twin, break_nothing
 from tests.audit.contextual_plays import Guests, Heard, listen
 
@@ -67,7 +67,7 @@ def cohorts(heard: Heard, guests: Guests) -> list[list[int]]:
 
 def vector(z: np.ndarray, reward: float, products: Fraction | int) -> np.ndarray:
     """What a user adds, written down once more."""
-    z = clipped(z)
+    z = clip_context(z)
     pairs = combinations_with_replacement(range(z.size if products else 0), 2)
     return np.array([float(products) * z[i] * z[j] for i, j in pairs] + [reward * each for each in z])
 
@@ -92,7 +92,7 @@ def check_releases(heard: Heard) -> None:
     size, tree, releases = play.progress.release.size, isinstance(play.channel, Tree), Counter[int]()
     for sent in heard.sent:
         releases[sent.model] += 1
-        draws = needed(play.law, releases[sent.model]) if tree else 1
+        draws = count_new_nodes(play.law, releases[sent.model]) if tree else 1
         assert len(sent.noises) == size * draws, f"{len(sent.noises)} draws of noise for {size} numbers"
         if not tree:
             assert draws_of_one(play.law, sent.n) == (sent.n if isinstance(play.channel, Local) else 1)

@@ -39,9 +39,9 @@ def deliver_twice(calls: Hooks) -> Hooks:
 
     def pop(flight: Any) -> Any:
         delivered.append(True)
-        return flight.heap[0] if len(delivered) % 2 else calls["pop"](flight)
+        return flight.heap[0] if len(delivered) % 2 else calls["pop_due_slot"](flight)
 
-    return {"pop": pop}
+    return {"pop_due_slot": pop}
 
 
 def add_twice(calls: Hooks) -> Hooks:

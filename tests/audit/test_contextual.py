@@ -30,7 +30,7 @@ from maskedbandit.policies.contextual.lin_thompson import LinThompson
 from maskedbandit.policies.contextual.lin_ucb import LinUCB
 from maskedbandit.policies.contextual.random_choice import RandomChoice
 from maskedbandit.privacy.loss import ZERO
-from maskedbandit.privacy.statistics import linear, rewards
+from maskedbandit.privacy.statistics import linear_sums, reward_sums
 from tests.audit.contextual_plays import Bare, Guests, Wild, listen
 from tests.audit.contextual_rules import (
     ARMS,
@@ -198,7 +198,7 @@ class ForgetsProducts(LinUCB):
     """Calibrated to r z alone."""
 
     def statistics(self, d, signed):
-        return replace(linear(d, signed, Fraction(self.products)), l1=rewards(d).l1, square=1)
+        return replace(linear_sums(d, signed, Fraction(self.products)), l1=reward_sums(d).l1, square=1)
 
 
 class SaidToBePositive(Guests):

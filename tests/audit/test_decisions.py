@@ -19,11 +19,11 @@ from maskedbandit.channels.central import Central
 from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.core import Decision, kernel
-from maskedbandit.law import Law, steps
+from maskedbandit.law import Law, count_steps
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO, Loss
-from maskedbandit.reports.audit.runs import Table, Twin, break_nothing, play
+from maskedbandit.reports.audit.runs import Table, Twin, break_nothing, play_audited_run
 from tests.audit.events import beginnings, seen_epsilon
 from tests.audit.twins import keep_rewards
 from tests.golden import MULTI_ARMED, channel_for
@@ -66,7 +66,7 @@ class Probe(Policy):
 def sample(policy: Policy, channel: Channel, rows: Any, runs: int, twin: Twin) -> Counter[Hashable]:
     """The decisions of many runs."""
     rng = np.random.Generator(np.random.PCG64(1 + int(rows[0][0])))
-    return beginnings([play(policy, channel, rows, rng, twin=twin).arms for _ in range(runs)])
+    return beginnings([play_audited_run(policy, channel, rows, rng, twin=twin).arms for _ in range(runs)])
 
 
 def compiled_sample(policy: Policy, channel: Channel, rows: Any, runs: int) -> Counter[Hashable]:
@@ -153,7 +153,7 @@ class FirstFree(Central):
     @kernel
     def perturb(parameters, memory, law, arm, total, n, noise, rng):
         memory.before[arm] += 1
-        return (total + (noise if memory.before[arm] > 1 else 0)) / steps(law, n)
+        return (total + (noise if memory.before[arm] > 1 else 0)) / count_steps(law, n)
 
 
 @dataclass(frozen=True)

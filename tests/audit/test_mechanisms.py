@@ -20,8 +20,8 @@ from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.reports.audit.bounds import excess, largest_ratio, needed_epsilon
-from maskedbandit.reports.audit.exact import neighbours, noise_sums, released, released_bit, repeated
+from maskedbandit.reports.audit.bounds import hockey_stick_excess, largest_ratio, needed_epsilon
+from maskedbandit.reports.audit.exact import shift_mass, noise_sums, released, released_bit, repeated
 from tests.for_each import for_each
 from tests.statistics import same_distribution, seeded
 
@@ -94,7 +94,7 @@ MUTANTS = {
     "noise redrawn for the same sum": lambda noise: (repeated(released(Central(1, noise), 1)), Central(1, noise)),
     "budget multiplied by the number of arms": lambda noise: (released(Central(5, noise), 1), Central(1, noise)),
     "noise not stretched by the steps in a reward": lambda noise: (
-        neighbours(noise_sums(noise, 1, 1, 200), 3),
+        shift_mass(noise_sums(noise, 1, 1, 200), 3),
         Central(1, noise, 3),
     ),
     "noise shares for all users, and a third are honest": lambda noise: (
@@ -147,7 +147,7 @@ def test_a_loss_that_says_too_much_is_rejected():
 def test_needed_epsilon_is_where_delta_is_met():
     p, q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
     assert largest_ratio(p, q) == pytest.approx(math.log(2.5))
-    assert excess(p, q, 0.0) == pytest.approx(0.3)
+    assert hockey_stick_excess(p, q, 0.0) == pytest.approx(0.3)
     assert needed_epsilon(p, q, 0.1) == pytest.approx(math.log(2))
     assert needed_epsilon(p, q, 0.3) == pytest.approx(0, abs=1e-9)
     assert largest_ratio(np.array([1.0, 0.0]), np.array([0.5, 0.5])) == math.inf

@@ -18,7 +18,7 @@ from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.channels.response import Response
 from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.errors import RewardOutOfRange
-from maskedbandit.privacy.statistics import capped
+from maskedbandit.privacy.statistics import capped_sum
 from maskedbandit.reports.audit.bounds import largest_ratio
 from maskedbandit.reports.audit.exact import noise_sums
 from maskedbandit.study.reward import Reward
@@ -63,12 +63,12 @@ CHANNELS = [
 
 @for_each("channel", CHANNELS, ids=lambda each: f"{type(each).__name__} {each.epsilon} {each.grid.fixed}")
 def test_all_rewards_of_a_person_cost_what_one_costs(channel: NoisyChannel) -> None:
-    check_person(channel.carrying(capped(CAP)), Reward(rule="sum", cap=CAP).of)
+    check_person(channel.carrying(capped_sum(CAP)), Reward(rule="sum", cap=CAP).of)
 
 
 @for_each("reports", PEOPLE)
 def test_a_device_with_several_rewards_sends_what_one_with_their_capped_sum_sends(reports: list[float]) -> None:
-    x, channel, bits = Reward(rule="sum", cap=CAP).of(reports), Response(1).carrying(capped(CAP)), seeded(3)
+    x, channel, bits = Reward(rule="sum", cap=CAP).of(reports), Response(1).carrying(capped_sum(CAP)), seeded(3)
     assert x == pytest.approx(min(sum(reports), CAP) / CAP)
     assert {channel.randomize(x, channel.offer(4), bits) for _ in range(100)} <= {0, 1}
 
@@ -85,7 +85,7 @@ def test_a_cap_that_is_forgotten_is_caught() -> None:
 
 
 def test_a_device_refuses_a_sum_that_was_not_cut() -> None:
-    channel = Central(1).carrying(capped(CAP))
+    channel = Central(1).carrying(capped_sum(CAP))
     with pytest.raises(RewardOutOfRange):
         channel.randomize(forgotten([1.0] * 4), channel.offer(4), seeded(1))
 
@@ -102,7 +102,7 @@ def test_noise_for_one_reward_of_several_is_caught() -> None:
 
 def test_noise_that_is_widened_and_a_budget_that_is_divided_too_is_caught() -> None:
     """The twin from the other side: a cohort that pays the cap twice hides more than it says."""
-    divided = Central(1 / (2 * CAP)).carrying(capped(CAP))
+    divided = Central(1 / (2 * CAP)).carrying(capped_sum(CAP))
     assert most_needed(divided, Reward(rule="sum", cap=CAP).of) < Central(1).loss(4).epsilon() * (1 - 1e-6)
 
 

@@ -15,7 +15,7 @@ from maskedbandit.core import TOGETHER, Decision
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.policies.policy import Policy
-from maskedbandit.reports.audit.runs import Play, Twin, break_nothing, count_twice, keep_sums, play
+from maskedbandit.reports.audit.runs import AuditedRun, Twin, break_nothing, count_twice, keep_sums, play_audited_run
 from tests.audit.twins import deal_again, draw_twice, earn_twice, keep_rewards, release_unfinished
 from tests.for_each import for_each
 from tests.golden import MULTI_ARMED, channel_for
@@ -34,8 +34,10 @@ each_delay = for_each("late", [0, 9])  # users who come before a closed cohort i
 
 def run(
     policy: Policy, rows: Any, forced: Sequence[Decision] = (), twin: Twin = break_nothing, delay: Delay = AT_ONCE
-) -> Play:
-    return play(policy, channel_for(policy), rows, np.random.Generator(np.random.PCG64(3)), forced, twin, delay)
+) -> AuditedRun:
+    return play_audited_run(
+        policy, channel_for(policy), rows, np.random.Generator(np.random.PCG64(3)), forced, twin, delay
+    )
 
 
 def changed(t: int) -> tuple[tuple[float, ...], ...]:
@@ -43,7 +45,7 @@ def changed(t: int) -> tuple[tuple[float, ...], ...]:
     return (*OTHERS[:t], tuple(1 - reward for reward in OTHERS[t]), *OTHERS[t + 1 :])
 
 
-def due(found: Play, horizon: int, wait: int) -> list[tuple[int, list[int]]]:
+def due(found: AuditedRun, horizon: int, wait: int) -> list[tuple[int, list[int]]]:
     """Arm and users of the cohorts that were closed so many users before the users ran out, and not later."""
     cohorts, deck, users = [], [], [[] for _ in range(ARMS)]
     for (arm, n, close), start in zip(found.decisions, found.starts, strict=True):

@@ -19,13 +19,13 @@ def keep_rewards(calls: Hooks) -> Hooks:
 
 def deal_again(calls: Hooks) -> Hooks:
     """The rewards of a cohort that was dealt are in the next one of its arm too."""
-    sent, dealt = calls["sent"], defaultdict[int, float](float)
+    sent, dealt = calls["send_cohort"], defaultdict[int, float](float)
 
     def broken(books: Any, due: int, arm: int, n: int, total: float, epoch: int) -> bool:
         dealt[arm] += total
         return bool(sent(books, due, arm, n, dealt[arm], epoch))
 
-    return {"sent": broken}
+    return {"send_cohort": broken}
 
 
 def earn_twice(calls: Hooks) -> Hooks:
@@ -61,4 +61,4 @@ def wait_the_same(calls: Hooks) -> Hooks:
 
 def tell_again(calls: Hooks) -> Hooks:
     """What was released stays in flight."""
-    return {"pop": lambda flight: flight.heap[0]}
+    return {"pop_due_slot": lambda flight: flight.heap[0]}

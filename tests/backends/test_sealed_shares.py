@@ -7,7 +7,7 @@ import pytest
 
 from maskedbandit.backends.sealed_shares import SealedShares
 from maskedbandit.errors import InvalidValue, TooFew
-from maskedbandit.secagg.server_pair import HASH, SEALED
+from maskedbandit.secagg.server_pair import HASH_BYTES, SEALED
 from tests.for_each import for_each
 from tests.statistics import at_most, seeded
 
@@ -50,17 +50,20 @@ class TestSum:
 class TestPhases:
     def test_bytes_are_those_of_the_devices(self):
         keys, value_shares, totals = added(SealedShares(), [1, 2, 3]).phases
-        assert (keys.name, keys.up, keys.down) == ("keys", 0, 3 * 2 * HASH)
+        assert (keys.name, keys.up, keys.down) == ("keys", 0, 3 * 2 * HASH_BYTES)
         assert (value_shares.name, value_shares.up, value_shares.down) == (
             "value shares",
-            3 * 2 * (3 + HASH + SEALED),
+            3 * 2 * (3 + HASH_BYTES + SEALED),
             0,
         )
         assert (totals.name, totals.up, totals.down) == ("totals", 0, 0)
         assert all(phase.seconds >= 0 for phase in (keys, value_shares, totals))
 
     def test_a_device_that_is_lost_between_its_messages_sent_one(self):
-        ups = {added(SealedShares("0.3"), [1] * 20, seed=seed).phases[1].up // (3 + HASH + SEALED) for seed in range(9)}
+        ups = {
+            added(SealedShares("0.3"), [1] * 20, seed=seed).phases[1].up // (3 + HASH_BYTES + SEALED)
+            for seed in range(9)
+        }
         assert {up % 2 for up in ups} == {0, 1}
         assert max(ups) < 40
 

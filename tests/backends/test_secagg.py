@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from maskedbandit.backends import room, secagg
-from maskedbandit.backends.secagg import SecAgg, rehearsed
+from maskedbandit.backends.secagg import SecAgg, rehearse_round
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.errors import InvalidValue, ProtocolError, TooFew
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
-from maskedbandit.secagg.client import Client
+from maskedbandit.secagg.client import RoundClient
 from maskedbandit.secagg.messages import KEY_SHARES
-from maskedbandit.secagg.parameters import complete, neighbourhood
-from maskedbandit.secagg.plan import Plan
+from maskedbandit.secagg.parameters import complete_graph, choose_neighbours
+from maskedbandit.secagg.plan import RoundPlan
 from tests.for_each import for_each
 from tests.statistics import at_most, same_distribution, seeded
 from tests.thrift import thrifty
@@ -81,7 +81,7 @@ class TestParameters:
         lies, secrecy = server == "malicious", {"honest": 40, "malicious": 80}[server]
         whole = graph == "complete" or (graph == "auto" and (lies or n <= 128))
         lost = n - c - least
-        found = complete(n, c, lost, lies) if whole else neighbourhood(n, c, lost, lies, secrecy)
+        found = complete_graph(n, c, lost, lies) if whole else choose_neighbours(n, c, lost, lies, secrecy)
         assert (plan.neighbours, plan.threshold) == found[:2]
         assert found.least <= found.most
         assert plan.least == least + c
@@ -140,13 +140,13 @@ class TestPlan:
         ],
     )
     def test_what_is_refused_is_named(self, changed, message):
-        plan = Plan(b"x", tuple(range(6)), 5, 3, 4, 100, True, sha256(SEED).digest())
+        plan = RoundPlan(b"x", tuple(range(6)), 5, 3, 4, 100, True, sha256(SEED).digest())
         with pytest.raises(InvalidValue, match=message):
             replace(plan, **changed)
 
     @for_each("users", [(5, 70077, 6), (70077, 70077, 70078)])
     def test_users_are_not_printed(self, users):
-        plan = Plan(b"x", (5, 6, 70077), 2, 2, 3, 100, True, sha256(SEED).digest())
+        plan = RoundPlan(b"x", (5, 6, 70077), 2, 2, 3, 100, True, sha256(SEED).digest())
         assert "70077" not in repr(plan)
         with pytest.raises(InvalidValue, match="users is 'hidden'"):
             replace(plan, users=users)
@@ -189,8 +189,8 @@ class TestSum:
         """The number of neighbours of 1000 users of whom a tenth is corrupted, and a tenth lost."""
         plan = SecAgg(corrupted=0.1).plan(1000, 800, 2**20)
         assert (plan.neighbours, plan.threshold) == (48, 27)
-        small = Plan(b"", tuple(range(50)), 48, 27, 40, 2**20, signed, sha256(SEED).digest())
-        found = rehearsed(small, SEED, dict.fromkeys(range(50), 1), {}, seeded(1))
+        small = RoundPlan(b"", tuple(range(50)), 48, 27, 40, 2**20, signed, sha256(SEED).digest())
+        found = rehearse_round(small, SEED, dict.fromkeys(range(50), 1), {}, seeded(1))
         assert sum(phase.up for phase in found.phases) / 50 < (3700 if signed else 3500) < 6000
 
     @pytest.mark.slow
@@ -222,13 +222,13 @@ class TestSum:
 
 def masked_values(values, cohort, seed):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(secagg, "Client", Heard)
+        patch.setattr(secagg, "RoundClient", Heard)
         Heard.sent.clear()
         TINY.sum(values, 2**62, len(values), cohort, seeded(seed))
     return {message for message in Heard.sent if message[1] == 5}
 
 
-class Heard(Client):
+class Heard(RoundClient):
     """A device whose messages are written down."""
 
     sent: ClassVar[list[bytes]] = []
@@ -329,7 +329,7 @@ class TestEndToEnd:
             same_distribution(noise(self.channel(lost=0), 700), DiscreteLaplace(1).pmf)
 
     def test_one_fewer_ends_it_before_anything_is_revealed(self, monkeypatch):
-        monkeypatch.setattr(secagg, "Client", Heard)
+        monkeypatch.setattr(secagg, "RoundClient", Heard)
         Heard.sent.clear()
         with pytest.raises(TooFew, match="2 users are left after the phase of masked values: 3 are needed"):
             noise(self.channel(lost=4), 1)
@@ -348,12 +348,12 @@ class TestEndToEnd:
                 order.append("noise")
                 return super().noise_share(n, bits)
 
-        class Made(Client):
+        class Made(RoundClient):
             def receive(self, message):
                 order.append("message")
                 return super().receive(message)
 
-        monkeypatch.setattr(secagg, "Client", Made)
+        monkeypatch.setattr(secagg, "RoundClient", Made)
         noise(self.channel(lost=3, noise=Watched()), 1)
         assert order[:6] == ["noise"] * 6
         assert set(order[6:]) == {"message"}

@@ -11,7 +11,7 @@ from maskedbandit.backends.ideal import Ideal
 from maskedbandit.backends.shuffler import Shuffler
 from maskedbandit.errors import Forged, InvalidValue, OutOfTurn, TooFew
 from maskedbandit.shuffle import sealed_messages
-from maskedbandit.shuffle.sealed_messages import SEAL
+from maskedbandit.shuffle.sealed_messages import MESSAGE_SEAL_SIZE
 from tests.for_each import for_each
 from tests.statistics import seeded
 
@@ -43,7 +43,7 @@ def test_the_same_messages_as_the_ideal_one(bundles):
 def test_bytes_and_seconds_of_the_phases():
     _, aggregate = Shuffler().mix([[1, 2, 3]] * 5, 300, 5, b"cohort", seeded(1))
     assert [(phase.name, phase.up, phase.down) for phase in aggregate.phases] == [
-        ("seal", 5 * 3 * (2 + SEAL), 5 * 32),
+        ("seal", 5 * 3 * (2 + MESSAGE_SEAL_SIZE), 5 * 32),
         ("shuffle", 0, 0),
         ("open", 0, 0),
     ]
@@ -109,27 +109,27 @@ class TestAttacks:
             Shuffler().mix([[1, 2]] * 3, 100, 3, b"cohort", seeded(1))
 
     def test_a_tampered_seal(self, monkeypatch):
-        honest = sealed_messages.seal
+        honest = sealed_messages.seal_bundle
         monkeypatch.setattr(
-            sealed_messages, "seal", lambda *args: (bundle := honest(*args))[:-1] + bytes([bundle[-1] ^ 1])
+            sealed_messages, "seal_bundle", lambda *args: (bundle := honest(*args))[:-1] + bytes([bundle[-1] ^ 1])
         )
         self.ends(Forged)
 
     def test_a_seal_of_another_cohort(self, monkeypatch):
-        honest = sealed_messages.seal
+        honest = sealed_messages.seal_bundle
         monkeypatch.setattr(
-            sealed_messages, "seal", lambda messages, below, key, _: honest(messages, below, key, b"other")
+            sealed_messages, "seal_bundle", lambda messages, below, key, _: honest(messages, below, key, b"other")
         )
         self.ends(Forged)
 
     def test_a_replay(self, monkeypatch):
-        honest, kept = sealed_messages.seal, []
+        honest, kept = sealed_messages.seal_bundle, []
 
         def replay(*args):
             kept.append(honest(*args))
             return kept[0]
 
-        monkeypatch.setattr(sealed_messages, "seal", replay)
+        monkeypatch.setattr(sealed_messages, "seal_bundle", replay)
         self.ends(OutOfTurn)
 
 

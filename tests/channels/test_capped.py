@@ -14,7 +14,7 @@ from maskedbandit.channels.raw import Raw
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.skellam import Skellam
-from maskedbandit.privacy.statistics import REWARD, capped, linear
+from maskedbandit.privacy.statistics import SINGLE_REWARD, capped_sum, linear_sums
 from maskedbandit.study.device import Device
 from tests.contracts.channel_rules import RULES, size_from
 from tests.for_each import for_each
@@ -26,27 +26,27 @@ WIDER = [Central(1, Skellam(), 5), Central(1, DiscreteGaussian(), Grid(fineness=
 
 @for_each("channel", [*EVERY, *WIDER], ids=lambda each: type(each).__name__)
 def test_a_capped_sum_has_the_noise_and_the_loss_of_a_reward(channel: Channel) -> None:
-    made, n = channel.carrying(capped(4)), size_from(channel, 6)
+    made, n = channel.carrying(capped_sum(4)), size_from(channel, 6)
     assert made.loss(n) == channel.loss(n)
     assert made.law() == channel.law()
     assert dict(made.offer(n).terms) == dict(channel.offer(n).terms) | {"cap": 4}
     assert "cap" not in channel.offer(n).to_text()
-    assert made.carrying(REWARD) == channel
-    assert made.carrying(capped(4)) is made
+    assert made.carrying(SINGLE_REWARD) == channel
+    assert made.carrying(capped_sum(4)) is made
 
 
 @for_each("name", list(channels.room))
 @for_each("rule", RULES[:2], ids=lambda rule: rule.__name__)
 def test_a_channel_of_capped_sums_keeps_the_rules(name: str, rule) -> None:
-    rule(channels.room[name]().carrying(capped(4)))
+    rule(channels.room[name]().carrying(capped_sum(4)))
 
 
 def test_devices_refuse_a_cohort_of_another_cap() -> None:
-    channel, bits = Central(1).carrying(capped(4)), seeded(1)
+    channel, bits = Central(1).carrying(capped_sum(4)), seeded(1)
     for cap in (1, 3):
         device = Device("ann", 0.75, channel, 6)
         with pytest.raises(InvalidValue, match="cap of an offer is"):
-            device.send(b"monday", 1, Central(1).carrying(capped(cap)).offer(6), bits)
+            device.send(b"monday", 1, Central(1).carrying(capped_sum(cap)).offer(6), bits)
     assert Device("ann", 0.75, channel, 6).send(b"monday", 1, Offer.from_text(channel.offer(6).to_text()), bits) in (
         0,
         1,
@@ -56,10 +56,10 @@ def test_devices_refuse_a_cohort_of_another_cap() -> None:
 @for_each("cap", [0, -1, 1.5, "3", None, True, 10**4 + 1])
 def test_a_cap_is_a_whole_number(cap: object) -> None:
     with pytest.raises(InvalidValue, match="cap is"):
-        capped(cap)
+        capped_sum(cap)
 
 
 def test_vectors_have_no_cap() -> None:
     with pytest.raises(InvalidValue, match="cap is 3: it must be at most 1"):
-        replace(linear(2), cap=3)
-    assert Raw().carrying(linear(2)).carrying(capped(2)) == Raw().carrying(capped(2))
+        replace(linear_sums(2), cap=3)
+    assert Raw().carrying(linear_sums(2)).carrying(capped_sum(2)) == Raw().carrying(capped_sum(2))

@@ -13,10 +13,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from maskedbandit.channels.codec import Grid, ModulusRule, encode, modulus, number, tail, unwrap
+from maskedbandit.channels.codec import (
+    Grid,
+    ModulusRule,
+    encode_reward,
+    choose_modulus,
+    check_contribution,
+    noise_margin,
+    unwrap_residue,
+)
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.errors import Implausible, InvalidValue, ModulusTooSmall, RewardOutOfRange
-from maskedbandit.law import draws, steps
+from maskedbandit.law import count_draws, count_steps
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
@@ -61,7 +69,7 @@ class TestEncode:
         """One of the two integers around, so that the mean is kept."""
         bits, low = seeded(2), math.floor(Fraction(reward) * g)
         part = float(Fraction(reward) * g - low)
-        sample = np.array([encode(reward, g, bits) for _ in range(6000)])
+        sample = np.array([encode_reward(reward, g, bits) for _ in range(6000)])
         assert set(sample) <= {low, low + 1}
         if 1e-9 < part < 1 - 1e-9:
             same_distribution(sample, lambda z: np.where(z == low, 1 - part, np.where(z == low + 1, part, 0)))
@@ -74,8 +82,8 @@ class TestEncode:
 
     def test_multiples_are_kept(self):
         bits = seeded(3)
-        assert [encode(Fraction(i, 7), 7, bits) for i in range(8)] == list(range(8))
-        assert [encode(x, 5, bits) for x in (0, 1, 0.0, 1.0)] == [0, 5, 0, 5]
+        assert [encode_reward(Fraction(i, 7), 7, bits) for i in range(8)] == list(range(8))
+        assert [encode_reward(x, 5, bits) for x in (0, 1, 0.0, 1.0)] == [0, 5, 0, 5]
 
     def test_a_float_is_what_it_is(self):
         """0.1 is a little more than one tenth, and exactly so much more often is it rounded up."""
@@ -85,29 +93,29 @@ class TestEncode:
                 self.n = n
                 return 0
 
-        encode(0.1, 1, top := Top())
+        encode_reward(0.1, 1, top := Top())
         assert top.n == Fraction(0.1).denominator != 10
 
     @for_each("reward", [-0.1, 1.1, math.nan, math.inf, "x", None, 1j, [], -1e-300])
     def test_out_of_range(self, reward):
         with pytest.raises(RewardOutOfRange):
-            encode(reward, 3, seeded(1))
+            encode_reward(reward, 3, seeded(1))
 
 
 class TestModulusRule:
     @for_each("n", [1, 5, 64])
     @for_each("margin", [0, 3, 40])
     def test_every_sum_in_the_window_is_unwrapped(self, n, margin):
-        m = modulus(ModulusRule(0.1, 0, 1, 0), Distributed().law(), n, margin)
+        m = choose_modulus(ModulusRule(0.1, 0, 1, 0), Distributed().law(), n, margin)
         window = range(-margin, n + margin + 1)
         assert m == len(window)
-        assert [unwrap(total % m, m, n + margin) for total in window] == list(window)
-        assert unwrap((n + margin + 1) % m, m, n + margin) == -margin  # one more wraps around
+        assert [unwrap_residue(total % m, m, n + margin) for total in window] == list(window)
+        assert unwrap_residue((n + margin + 1) % m, m, n + margin) == -margin  # one more wraps around
 
     def test_a_power_of_two_has_room_to_spare(self):
-        m = modulus(ModulusRule(0.1, 0, 0, 0), Distributed().law(), 64, 40)
+        m = choose_modulus(ModulusRule(0.1, 0, 0, 0), Distributed().law(), 64, 40)
         assert m == 256
-        assert [unwrap(total % m, m, 104) for total in range(-40, 105)] == list(range(-40, 105))
+        assert [unwrap_residue(total % m, m, 104) for total in range(-40, 105)] == list(range(-40, 105))
 
     def test_paper(self):
         """The printed grid and tail for n = 65536, epsilon = 1, failure 1e-6: g = 256 and a modulus of 25 bits."""
@@ -167,7 +175,7 @@ class TestModulusRule:
     def test_room_for_one_draw_does_not_hold_two(self):
         """The control: noise shares of n users, of whom half would make one draw."""
         law = Distributed("0.1", Skellam(), honest=1).law()
-        margin = tail(ModulusRule(1e-9, 0, 1, 0), law, 10)
+        margin = noise_margin(ModulusRule(1e-9, 0, 1, 0), law, 10)
         assert 2 * Skellam(10).pmf(np.arange(margin + 1, margin + 3000), 2.0).sum() > 1e-9
 
     def test_a_modulus_that_is_too_small_is_refused(self):
@@ -183,12 +191,14 @@ class TestModulusRule:
         law = channel.law()
         total = Distributed.perturb(channel.parameters(), channel.memory(1), law, 0, 45.0, 90, 0, None)
         assert math.isnan(total)
-        assert steps(law, 90) == draws(law, 1, 90) == 1
+        assert count_steps(law, 90) == count_draws(law, 1, 90) == 1
 
 
 def test_rewards_are_encoded_without_floats():
     """`float` appears in the annotation of a reward alone: a reward is turned into a Fraction at once."""
-    source = (inspect.getsource(encode) + inspect.getsource(number)).replace("reward: float", "reward")
+    source = (inspect.getsource(encode_reward) + inspect.getsource(check_contribution)).replace(
+        "reward: float", "reward"
+    )
     assert offences(source) == offences(inspect.getsource(Grid.steps)) == []
 
 
@@ -201,13 +211,13 @@ def test_a_float_in_an_encoder_is_seen():
 
 @for_each("reward", [1, True, 1.0, np.float32(1), np.float64(1), np.int8(1), Fraction(1), Decimal(1)])
 def test_every_kind_of_number_is_a_reward(reward) -> None:
-    assert encode(reward, 5, seeded(1)) == 5
+    assert encode_reward(reward, 5, seeded(1)) == 5
 
 
 @for_each("reward", ["1", "0.5", None, [1], 1j, np.float32("nan"), Decimal("inf"), np.nextafter(1, 2)])
 def test_what_is_no_number_in_the_unit_interval_is_no_reward(reward) -> None:
     with pytest.raises(RewardOutOfRange):
-        encode(reward, 5, seeded(1))
+        encode_reward(reward, 5, seeded(1))
 
 
 class TestImplausibleSums:

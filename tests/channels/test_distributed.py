@@ -12,10 +12,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from maskedbandit.channels.codec import Grid, check_modulus, encode
+from maskedbandit.channels.codec import Grid, check_modulus, encode_reward
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.errors import InvalidValue, ModulusTooSmall
-from maskedbandit.law import draws
+from maskedbandit.law import count_draws
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
@@ -220,7 +220,7 @@ class TestDropouts:
     @pytest.mark.slow
     def test_the_law_knows_of_the_surplus(self):
         channel = Distributed("0.5", honest="0.8")
-        assert draws(channel.law(), 1, 10) == 1.25
+        assert count_draws(channel.law(), 1, 10) == 1.25
         noise = cohort(Quick(EPSILON, honest="0.5"), 2000)
         same_distribution(noise, lambda z: DiscreteLaplace(1 / EPSILON).pmf(z, 2.0))
 
@@ -255,5 +255,5 @@ class TestValues:
 
 
 def test_devices_use_no_float():
-    for exact in (Distributed.randomize, Distributed.offer, Distributed.counted_on, check_modulus, encode):
+    for exact in (Distributed.randomize, Distributed.offer, Distributed.counted_on, check_modulus, encode_reward):
         assert offences(inspect.getsource(exact).replace("reward: float", "reward")) == []

@@ -12,7 +12,7 @@ from maskedbandit.channels import offers
 from maskedbandit.channels import room as channels
 from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.distributed import Distributed
-from maskedbandit.channels.offers import LONGEST, MOST, NoiseShare, Offer, from_lines, to_lines
+from maskedbandit.channels.offers import LONGEST_OFFER, LARGEST_MODULUS, NoiseShare, Offer, from_lines, to_lines
 from maskedbandit.channels.raw import Raw
 from maskedbandit.channels.response import Response
 from maskedbandit.channels.shuffled import Shuffled
@@ -34,13 +34,13 @@ numbers = st.one_of(st.fractions(), st.just(Fraction(10**300, 7)), st.just(Fract
 
 @st.composite
 def any_offers(draw):
-    n = draw(st.integers(1, MOST))
+    n = draw(st.integers(1, LARGEST_MODULUS))
     noise_share = st.builds(NoiseShare, names, numbers.filter(lambda x: x > 0), st.integers(1, n))
     return Offer(
         draw(names),
         n,
-        draw(st.integers(0, MOST)),
-        draw(st.integers(0, MOST)),
+        draw(st.integers(0, LARGEST_MODULUS)),
+        draw(st.integers(0, LARGEST_MODULUS)),
         draw(st.none() | noise_share),
         tuple(sorted(draw(st.dictionaries(names, numbers, max_size=4)).items())),
         draw(st.none() | st.integers(0, n - 1)),
@@ -113,7 +113,7 @@ TEXT = Distributed(HALF, honest="4/5").offer(99).at(3).to_text()
         TEXT.replace("epsilon:1/2", "epsilon:1/2,delta:1/2"),
         TEXT.replace("epsilon:1/2", "epsilon:1/2,"),
         TEXT.replace("epsilon:1/2", "epsilon:" + "9" * 4001),
-        TEXT.replace("epsilon:1/2", ",".join(f"a{i:05}:1" for i in range(LONGEST // 8))),
+        TEXT.replace("epsilon:1/2", ",".join(f"a{i:05}:1" for i in range(LONGEST_OFFER // 8))),
         TEXT.replace(":80", ":0"),
         TEXT.replace(":80", ":100"),
         TEXT.replace("DiscreteLaplace:2", "DiscreteLaplace:0"),
@@ -142,7 +142,7 @@ def test_offers_of_several_outcomes_are_lines():
     assert harm.digest != reward.digest
     assert from_lines(to_lines([reward, harm])) == [reward, harm]
     assert to_lines([reward]) == TEXT
-    for wrong in (TEXT + "\n", "", "\n".join([TEXT] * (LONGEST // len(TEXT) + 1)), None):
+    for wrong in (TEXT + "\n", "", "\n".join([TEXT] * (LONGEST_OFFER // len(TEXT) + 1)), None):
         with pytest.raises(InvalidValue, match="the text of"):
             from_lines(wrong)
 
@@ -164,11 +164,11 @@ def test_a_text_is_refused_or_written_again_as_it_is(text):
         ({"channel": "é"}, "channel"),
         ({"n": 0}, "n"),
         ({"n": True}, "n"),
-        ({"n": MOST + 1}, "n"),
+        ({"n": LARGEST_MODULUS + 1}, "n"),
         ({"steps": -1}, "steps"),
         ({"steps": 1.0}, "steps"),
         ({"modulus": -8}, "modulus"),
-        ({"modulus": MOST + 1}, "modulus"),
+        ({"modulus": LARGEST_MODULUS + 1}, "modulus"),
         ({"position": 99}, "position"),
         ({"position": -1}, "position"),
         ({"noise": ("DiscreteLaplace", Fraction(2), 80)}, "noise"),
@@ -268,7 +268,7 @@ def test_a_modulus_has_room_for_the_rewards_and_need_be_no_more():
     """Privacy does not depend on it: a smaller margin for noise harms the server's own estimate."""
     channel = Distributed(HALF)
     offer = channel.offer(100)
-    for modulus in (101, 102, 2**20, MOST):
+    for modulus in (101, 102, 2**20, LARGEST_MODULUS):
         channel.check_offer(replace(offer, modulus=modulus))
     with pytest.raises(ModulusTooSmall, match="modulus is 100: it must be at least 101 for a cohort of 100 users"):
         channel.check_offer(replace(offer, modulus=100))

@@ -19,10 +19,10 @@ from scipy.stats import binom
 from maskedbandit.backends.ideal import Ideal
 from maskedbandit.backends.sealed_shares import SealedShares
 from maskedbandit.backends.shuffler import Shuffler
-from maskedbandit.channels.shuffled import ONE, Shuffled, coins_needed, hide, power_below, tosses
+from maskedbandit.channels.shuffled import FIXED_ONE, Shuffled, coins_needed, hide, power_below, tosses
 from maskedbandit.errors import InvalidValue, TooFew
-from maskedbandit.lab.engine.compiler import compiled
-from maskedbandit.law import COINS, Law, draws, steps
+from maskedbandit.lab.engine.compiler import compile_loop
+from maskedbandit.law import COINS, Law, count_draws, count_steps
 from maskedbandit.noise_bounds import cumulant, log_mgf, radius
 from maskedbandit.theory.noise_pmf import log_pmf
 from tests.floatfree import offences
@@ -89,13 +89,13 @@ class TestNumberOfCoins:
         """For every small number of coins, also where all of them are too few, to thirty digits."""
         low = power_below(Fraction(epsilon))
         for coins in range(1, 80):
-            delta, little = delta_of(coins, Fraction(low, ONE)), Fraction(1, 10**30)
+            delta, little = delta_of(coins, Fraction(low, FIXED_ONE)), Fraction(1, 10**30)
             assert hide(coins, low, delta * (1 + little))
             assert not hide(coins, low, delta * (1 - little))
 
     @for_each("epsilon", ["0.001", "0.1", "1/3", "1", "17.5", "60"])
     def test_the_power_is_from_below(self, epsilon):
-        below, (low, high) = Fraction(power_below(Fraction(epsilon)), ONE), power(Fraction(epsilon))
+        below, (low, high) = Fraction(power_below(Fraction(epsilon)), FIXED_ONE), power(Fraction(epsilon))
         assert low * (1 - Fraction(1, 10**50)) < below <= high
 
     def test_one_more_coin_never_harms(self):
@@ -326,9 +326,9 @@ class TestLaw:
     def test_compiled_kernels_give_the_same_numbers(self):
         def everything(law, m, n, x, lam, z, out):
             out[0], out[1] = log_mgf(law, n, lam), radius(law, m, n, x)
-            out[2], out[3] = log_pmf(law, n, z), draws(law, m, n)
+            out[2], out[3] = log_pmf(law, n, z), count_draws(law, m, n)
 
-        go = compiled(everything, log_mgf=log_mgf, radius=radius, log_pmf=log_pmf, draws=draws)
+        go = compile_loop(everything, log_mgf=log_mgf, radius=radius, log_pmf=log_pmf, draws=count_draws)
         for m, n, x, lam, z in [(1, 1, 0.5, 0.01, 0.0), (3, 100, 5.0, -1.5, 7.0), (1, 9, 80.0, 40.0, -40.0)]:
             plain, fast = np.zeros(4), np.zeros(4)
             everything(self.law(80), m, n, x, lam, z, plain)
@@ -340,8 +340,8 @@ class TestLaw:
         """Odd and even numbers of coins, which end on halves and on whole numbers."""
         channel, rng = Shuffled(1, honest=honest), np.random.Generator(np.random.PCG64(4))
         law = channel.law()
-        assert (steps(law, 10), draws(law, 1, 10)) == (1, channel.coins())
-        sample = np.array([tosses(law.scale, draws(law, 1, 10), rng) for _ in range(20_000)])
+        assert (count_steps(law, 10), count_draws(law, 1, 10)) == (1, channel.coins())
+        sample = np.array([tosses(law.scale, count_draws(law, 1, 10), rng) for _ in range(20_000)])
         same_distribution((sample + channel.coins() / 2).astype(int), lambda z: binom.pmf(z, channel.coins(), 0.5))
         mean_is(sample, 0.0, math.sqrt(channel.coins()) / 2)
         with pytest.raises(AssertionError, match="another distribution"):

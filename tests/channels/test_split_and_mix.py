@@ -19,13 +19,13 @@ from maskedbandit.backends.ideal import Ideal
 from maskedbandit.backends.sealed_shares import SealedShares
 from maskedbandit.backends.shuffler import Shuffler
 from maskedbandit.channels.distributed import Distributed
-from maskedbandit.channels.shuffled import ONE, Shuffled
+from maskedbandit.channels.shuffled import FIXED_ONE, Shuffled
 from maskedbandit.channels.split_and_mix import SplitAndMix, power_above
 from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.errors import InvalidValue, TooFew
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.shuffle.splitting import messages_needed, split
+from maskedbandit.shuffle.splitting import messages_needed, split_value
 from tests.floatfree import offences
 from tests.for_each import for_each
 from tests.statistics import same_distribution, same_distribution_of_two, seeded
@@ -158,7 +158,9 @@ class TestLoss:
             context.prec = 200
             near = Fraction((Decimal(epsilon.numerator) / epsilon.denominator).exp())
         assert (
-            near * (1 - Fraction(1, 10**150)) < Fraction(power_above(epsilon), ONE) < near * (1 + Fraction(1, 10**40))
+            near * (1 - Fraction(1, 10**150))
+            < Fraction(power_above(epsilon), FIXED_ONE)
+            < near * (1 + Fraction(1, 10**40))
         )
 
     def test_what_is_seen_of_neighbours(self):
@@ -171,7 +173,7 @@ class TestLoss:
         eta = Fraction(1, 2)
         while messages_needed(n, q, eta * Fraction(9, 10)) <= k:
             eta *= Fraction(9, 10)  # nearly the least that seven messages are worth
-        delta = float((1 + Fraction(power_above(epsilon), ONE)) * eta)
+        delta = float((1 + Fraction(power_above(epsilon), FIXED_ONE)) * eta)
 
         def view(rewards, k):
             mass = {}
@@ -255,7 +257,7 @@ class TestValues:
 
 
 def test_no_floats_on_the_exact_path():
-    for exact in (power_above, SplitAndMix.delta, SplitAndMix.aggregate, SplitAndMix.messages, split):
+    for exact in (power_above, SplitAndMix.delta, SplitAndMix.aggregate, SplitAndMix.messages, split_value):
         assert offences(inspect.getsource(exact)) == []
 
 

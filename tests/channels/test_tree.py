@@ -15,17 +15,17 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.channels.central import Central
-from maskedbandit.channels.counters import change, leaf_of, needed
+from maskedbandit.channels.counters import compute_change, leaf_of, count_new_nodes
 from maskedbandit.channels.tree import COUNTERS, Tree
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.engine.compiler import compiled
-from maskedbandit.law import SKELLAM, epoch, nodes, width
+from maskedbandit.lab.engine.compiler import compile_loop
+from maskedbandit.law import SKELLAM, hybrid_epoch, nodes, widest_scale
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.noise import Noise
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.privacy.statistics import REWARD
+from maskedbandit.privacy.statistics import SINGLE_REWARD
 from maskedbandit.reports.audit.trees import node_of
 from tests.for_each import for_each
 from tests.policies.mutants import mutant
@@ -84,7 +84,7 @@ def table(counter, length, noise, arity=None):
     """Variance of the running sum at the end, on average and at worst, in squares of a node's scale."""
     channel = Tree(epsilon=1, counter=counter, length=length, noise=noise, arity=arity)
     out = np.zeros(length)
-    compiled(variances, nodes=nodes)(channel.law(), out)
+    compile_loop(variances, nodes=nodes)(channel.law(), out)
     square = channel.law().scale ** 2
     return [square * value for value in (out[-1], out.mean(), out.max())]
 
@@ -135,11 +135,11 @@ class TestVariance:
         assert 2 * found[2] != pytest.approx(5096, abs=0.51)
 
 
-def stream(channel, totals, noises, step=change):
+def stream(channel, totals, noises, step=compute_change):
     """Releases in steps of a stream whose nodes have these noises, in the order in which they are needed."""
     law, s, used, out = channel.law(), channel.memory(1), 0, []
     for m, total in enumerate(totals, 1):
-        n = needed(law, m)
+        n = count_new_nodes(law, m)
         s.fresh[:n] = noises[used : used + n]
         used += n
         out.append(step(s, law, 0, int(total)))
@@ -148,7 +148,7 @@ def stream(channel, totals, noises, step=change):
 
 def signs(channel, length):
     """L: the weight of every node's noise in every running sum, as the kernels have it."""
-    count = sum(needed(channel.law(), m) for m in range(1, length + 1))
+    count = sum(count_new_nodes(channel.law(), m) for m in range(1, length + 1))
     return np.cumsum([stream(channel, [0] * length, unit) for unit in np.eye(count, dtype=int)], axis=1).T
 
 
@@ -167,7 +167,7 @@ def intervals(channel, length):
     for m in range(1, length + 1):
         found, start, left, digits = {}, 0, m, []
         if channel.counter == "hybrid":
-            powers = [0] + [2**i for i in range(epoch(m) + 1)]
+            powers = [0] + [2**i for i in range(hybrid_epoch(m) + 1)]
             found = {node(first, last): 1.0 for first, last in pairwise(powers)}
             start, left = powers[-1], m - powers[-1]
         while left > 0:
@@ -211,18 +211,18 @@ class TestNodes:
         ours = signs(channel, length)
         np.testing.assert_allclose(ours @ ours.T, weights @ weights.T, atol=1e-12)
         assert ours.shape == weights.shape  # every node is drawn once
-        assert below.sum(axis=0).max() <= (1 + epoch(length) if counter == "hybrid" else channel.levels)
+        assert below.sum(axis=0).max() <= (1 + hybrid_epoch(length) if counter == "hybrid" else channel.levels)
 
     def test_law_counts_them(self, counter):
         """nodes(law, m) draws of width(law, m) have the variance of the running sum."""
         channel, law = tree(counter), tree(counter).law()
         squares, used, widths = signs(channel, 45) ** 2, 0, []
         for m in range(1, 46):
-            wide = 2 * max(1, epoch(m)) if counter == "hybrid" and leaf_of(law, m) else law.scale
-            widths += [wide**2] * needed(law, m)
+            wide = 2 * max(1, hybrid_epoch(m)) if counter == "hybrid" and leaf_of(law, m) else law.scale
+            widths += [wide**2] * count_new_nodes(law, m)
             used = len(widths)
             found = squares[m - 1, :used] @ widths
-            assert nodes(law, m) * width(law, m) ** 2 == pytest.approx(found)
+            assert nodes(law, m) * widest_scale(law, m) ** 2 == pytest.approx(found)
 
     def test_each_is_drawn_once(self, counter):
         drawn = []
@@ -242,7 +242,7 @@ class TestNodes:
             for arm in (0, 1):
                 channel.analyze(3, channel.offer(7), bits, kept, arm, answers=7)
             assert kept.released.tolist() == [m, m]
-        wide = [node_of(channel, m).scale for m in range(1, 46) for _ in range(2 * needed(channel.law(), m))]
+        wide = [node_of(channel, m).scale for m in range(1, 46) for _ in range(2 * count_new_nodes(channel.law(), m))]
         assert drawn == [(1, scale) for scale in wide]  # as wide as the enumerations of the audit have it
         assert len(drawn) == 2 * len(intervals(channel, 45)[0][0])
 
@@ -325,7 +325,7 @@ class Unproved(DiscreteLaplace):
     def stretch(self, factor):
         return Unproved(self.scale * factor)
 
-    def loss(self, sensitivity, noise_shares=1, statistics=REWARD):
+    def loss(self, sensitivity, noise_shares=1, statistics=SINGLE_REWARD):
         return Loss.pure(3 * statistics.l1 * sensitivity / self.scale)
 
     def joint_loss(self, l1, square, early):
@@ -384,7 +384,7 @@ def errors(channel, runs, exact=False, seed=3):
             out[i, m] = channel.analyze(TOTALS[m], offer, bits, memory, i, answers=1)
     else:
         rng = np.random.Generator(np.random.PCG64(seed))
-        compiled(fill, perturb=channel.perturb)(channel.parameters(), memory, channel.law(), TOTALS, out, rng)
+        compile_loop(fill, perturb=channel.perturb)(channel.parameters(), memory, channel.law(), TOTALS, out, rng)
     return np.cumsum(out - TOTALS / channel.steps(1), axis=1)
 
 

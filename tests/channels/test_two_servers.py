@@ -14,11 +14,11 @@ import pytest
 from maskedbandit.backends.ideal import Ideal
 from maskedbandit.backends.sealed_shares import SealedShares
 from maskedbandit.backends.secagg import SecAgg
-from maskedbandit.channels.codec import Grid, fitted
+from maskedbandit.channels.codec import Grid, fit_margin
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.errors import Implausible, InvalidValue
-from maskedbandit.law import draws
+from maskedbandit.law import count_draws
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
@@ -111,7 +111,7 @@ class TestReleases:
         same_distribution(found, lambda z: mass[np.clip(z + 2 * FAR, 0, 4 * FAR)])
         with pytest.raises(AssertionError, match="another distribution"):
             same_distribution(found, whole.pmf)
-        assert draws(channel.law(), 1, 4) == 2
+        assert count_draws(channel.law(), 1, 4) == 2
 
     def test_of_the_devices_that_are_left(self):
         """Neither the noise nor the modulus depends on how many these are."""
@@ -142,7 +142,7 @@ class TestRoom:
 
     def test_room_for_one_draw_does_not_hold_two(self):
         channel = TwoServers("1/32", failure=1e-5)
-        _, narrow = fitted(channel.parameters(), channel.law(), 9, 1, 1.0)
+        _, narrow = fit_margin(channel.parameters(), channel.law(), 9, 1, 1.0)
         assert 2 * DiscreteLaplace(32).pmf(np.arange(narrow + 1, 4000), 2.0).sum() > 1e-5
         assert (narrow, channel.residues(9)[1]) == (369, 552)  # the least margin for two draws is 434
 

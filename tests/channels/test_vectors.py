@@ -29,14 +29,14 @@ from maskedbandit.channels.split_and_mix import SplitAndMix
 from maskedbandit.channels.tree import COUNTERS, Tree
 from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.errors import Implausible, InvalidValue, ModulusTooSmall
-from maskedbandit.law import steps
+from maskedbandit.law import count_steps
 from maskedbandit.noise_bounds import radius
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.renyi_divergences import ORDERS
-from maskedbandit.privacy.statistics import REWARD, Statistics, clipped, linear, rewards
+from maskedbandit.privacy.statistics import SINGLE_REWARD, Statistics, clip_context, linear_sums, reward_sums
 from maskedbandit.reports.audit.trees import WORST
 from maskedbandit.theory.noise_pmf import log_pmf
 from tests.audit.events import worst_ratio
@@ -130,7 +130,7 @@ class TestShares:
         assert noise.loss(1, 50, one_moves).curve[0] > noise.loss(1, 50).curve[0] > noise.loss(1).curve[0]
         assert noise.loss(1, 1, BITS[0]) == Loss.zcdp(Fraction(1, 100))
 
-    @for_each(("statistics", "moved"), [(linear(2), 10), (rewards(3), 3)])
+    @for_each(("statistics", "moved"), [(linear_sums(2), 10), (reward_sums(3), 3)])
     def test_every_number_that_moves_brings_its_own_part_of_xi(self, statistics, moved):
         """Two noise shares as narrow as can be: with wider noise, or more, the other bound would be the least."""
         n, scale = 2, Fraction(2)
@@ -170,27 +170,27 @@ class TestLinear:
 
     @for_each("d", [1, 2, 6])
     def test_no_two_users_cost_more_than_epsilon(self, d):
-        channel, rng = Central("0.5").carrying(linear(d)), np.random.default_rng(5)
-        even = clipped(np.full(d, d**-0.5)), 1
+        channel, rng = Central("0.5").carrying(linear_sums(d)), np.random.default_rng(5)
+        even = clip_context(np.full(d, d**-0.5)), 1
         assert Fraction(49, 100) < hidden(channel, even, even) <= Fraction(1, 2)
         for _ in range(300):
-            pair = [(clipped(rng.standard_normal(d) * 3), int(rng.integers(2))) for _ in range(2)]
+            pair = [(clip_context(rng.standard_normal(d) * 3), int(rng.integers(2))) for _ in range(2)]
             for models in ("aa", "ab"):
                 assert hidden(channel, *pair, models) <= Fraction(1, 2)
 
     @for_each("d", [2, 6])
     def test_contexts_that_nobody_clipped_do(self, d):
         """The control: each of their numbers is in range, so no device refuses them."""
-        channel, ones = Central("0.5").carrying(linear(d)), (np.ones(d), 1)
+        channel, ones = Central("0.5").carrying(linear_sums(d)), (np.ones(d), 1)
         for x in added(*ones):
             channel.randomize(x, channel.offer(10), seeded(1))
         assert hidden(channel, ones, ones) > 1.3 * Fraction(1, 2)
 
     def test_noise_for_one_model_is_too_little_for_two(self):
-        even = clipped(np.full(6, 6**-0.5)), 1
-        broken = Central("0.5").carrying(replace(linear(6), l1=linear(6).l1 / 2))
+        even = clip_context(np.full(6, 6**-0.5)), 1
+        broken = Central("0.5").carrying(replace(linear_sums(6), l1=linear_sums(6).l1 / 2))
         assert hidden(broken, even, even) > Fraction(9, 10)
-        assert hidden(Central("0.5").carrying(linear(6)), even, even) <= Fraction(1, 2)
+        assert hidden(Central("0.5").carrying(linear_sums(6)), even, even) <= Fraction(1, 2)
 
 
 class TestTrees:
@@ -212,7 +212,7 @@ class TestTrees:
         if noise.kind == Skellam.kind and counter in ("kary", "hybrid"):
             return
         one, order = Tree("0.5", noise, counter=counter, length=100, grid=2), ORDERS.index(3)
-        for statistics in (linear(6), rewards(3), BITS[0]):
+        for statistics in (linear_sums(6), reward_sums(3), BITS[0]):
             made = one.carrying(statistics)
             norm = noise.norm(statistics)
             assert norm == (statistics.l1 if noise.kind == DiscreteLaplace.kind else noise.norm(statistics))
@@ -231,22 +231,26 @@ class TestTrees:
 
 class TestOtherSums:
     def test_split_and_mix_pays_for_every_number_that_moves(self):
-        for statistics, moved in ((linear(2), 10), (linear(3, False), 18), (rewards(3), 3)):  # of two models, or of one
+        for statistics, moved in (
+            (linear_sums(2), 10),
+            (linear_sums(3, False), 18),
+            (reward_sums(3), 3),
+        ):  # of two models, or of one
             assert SplitAndMix("0.5").carrying(statistics).delta() == moved * SplitAndMix("0.5").delta()
-        made = SplitAndMix("0.5").carrying(linear(2))
+        made = SplitAndMix("0.5").carrying(linear_sums(2))
         assert made.loss(100) == Loss.approximate("0.5", made.delta())
         assert made.messages(100) >= SplitAndMix("0.5").messages(100)
         with pytest.raises(InvalidValue, match="epsilon"):
-            SplitAndMix(1, eta="0.1").carrying(linear(2))
+            SplitAndMix(1, eta="0.1").carrying(linear_sums(2))
 
     def test_pure_shuffled_spends_half_on_the_noise_of_the_whole_vector(self):
-        made = PureShuffled("0.5").carrying(linear(2))
-        assert made.summed == Distributed("0.25").carrying(linear(2))
+        made = PureShuffled("0.5").carrying(linear_sums(2))
+        assert made.summed == Distributed("0.25").carrying(linear_sums(2))
         assert made.loss(100).pure_epsilon == Fraction(1, 2)
 
     def test_attempts_are_paid(self):
         backend = SecAgg(smallest=1)
-        made = Distributed(1, backend=backend).carrying(linear(2))
+        made = Distributed(1, backend=backend).carrying(linear_sums(2))
         assert made.loss(100) == Loss.pure(1) * backend.attempts
 
 
@@ -283,16 +287,16 @@ class TestLaw:
                 agree(exact, simulated(narrow, VALUES, 200, plain=True))
 
     def test_steps_and_scales_of_the_law_are_those_of_the_noise(self, channel):
-        made = channel.carrying(linear(6))
+        made = channel.carrying(linear_sums(6))
         law = made.law()
         if isinstance(channel, Raw):
             assert law == channel.law()
         else:
             inner = getattr(made, "summed", made)
             whole = inner.node(7) if isinstance(inner, Tree) else inner.release_noise(1000)
-            assert steps(law, 1000) == inner.steps(1000) == channel.law().grid * 2**16
+            assert count_steps(law, 1000) == inner.steps(1000) == channel.law().grid * 2**16
             if not isinstance(inner, Tree):
-                assert law.scale * steps(law, 1000) == pytest.approx(float(whole.scale), rel=1e-12)
+                assert law.scale * count_steps(law, 1000) == pytest.approx(float(whole.scale), rel=1e-12)
 
     @for_each("value", [0.3, 1.25, -1.25, float("nan"), float("inf"), "x", None, 2**-60])
     def test_numbers_are_whole_steps_in_range(self, channel, value):
@@ -303,7 +307,7 @@ class TestLaw:
     def test_carrying_is_for_good(self, channel):
         made = channel.carrying(SIGNED)
         assert made != channel
-        assert made.carrying(REWARD) == channel == channel.carrying(REWARD)
+        assert made.carrying(SINGLE_REWARD) == channel == channel.carrying(SINGLE_REWARD)
         assert repr(made) == repr(channel)  # what it carries belongs to the policy
         with pytest.raises(InvalidValue, match="statistics"):
             replace(channel, statistics=6)
@@ -311,9 +315,9 @@ class TestLaw:
 
 @for_each("channel", [Response(), Shuffled()])
 def test_single_bits_carry_no_vectors(channel):
-    assert channel.carrying(REWARD) is channel
+    assert channel.carrying(SINGLE_REWARD) is channel
     with pytest.raises(InvalidValue, match="single bits"):
-        channel.carrying(linear(2))
+        channel.carrying(linear_sums(2))
 
 
 def test_every_channel_is_here():
@@ -333,7 +337,7 @@ def test_rounding_would_take_vectors_further_apart():
     d, g = 8, 4
     z = np.full(d, d**-0.5)
     rounded = np.ceil(z * g) / g
-    assert np.abs(rounded).sum() > rewards(d).l1
+    assert np.abs(rounded).sum() > reward_sums(d).l1
 
 
 class Unsigned(Distributed):
@@ -381,9 +385,9 @@ def test_real_protocols_carry_negative_numbers(channel):
 def test_noise_of_wide_vectors_has_its_distribution_in_the_lab():
     """2^16 steps and the norm of 27 numbers: a scale of 10^5 steps or more; the variance is that of the `Law`."""
     for channel, variance in ((Central(1), 2.0), (Central(1, DiscreteGaussian()), 1.0)):
-        made = channel.carrying(linear(6))
+        made = channel.carrying(linear_sums(6))
         law, rng = made.law(), np.random.Generator(np.random.PCG64(3))
-        scale = law.scale * steps(law, 100)
+        scale = law.scale * count_steps(law, 100)
         square = [(made.draws(scale, 1.0, rng) / scale) ** 2 for _ in range(4000)]
         mean_is(square, variance)
         assert log_pmf(law, 100, 0.0) < math.log(10**-5)

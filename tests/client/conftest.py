@@ -16,7 +16,7 @@ Made = Callable[..., Client]
 
 @pytest.fixture(autouse=True)
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delivery, "pause", lambda *waits: 0.001)
+    monkeypatch.setattr(delivery, "choose_pause", lambda *waits: 0.001)
     for each in (Client, AsyncClient, MaskedBanditProvider):  # this machine may be busy
         monkeypatch.setattr(each.flush, "__defaults__", (600.0,))
 

@@ -11,11 +11,11 @@ from typing import Any
 import uvicorn
 
 from maskedbandit.service import keys
-from maskedbandit.service.app import application
+from maskedbandit.service.app import make_application
 from maskedbandit.service.host.host import Host
-from maskedbandit.service.server import Server, bound
-from maskedbandit.store.databases.connection import connect
-from maskedbandit.store.studies import new, opened
+from maskedbandit.service.server import StudyServer, bind_socket
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.studies import write_study, open_study
 from maskedbandit.study.protocol import Protocol
 from tests.service.live import LATE, own_port
 
@@ -26,11 +26,11 @@ class LiveService:
     def __init__(self, folder: Path, protocol: Protocol) -> None:
         self.address, self.witness, self.study = f"sqlite:///{folder}/studies.db", folder / "witness", protocol.name
         self.port = own_port()
-        new(protocol, self.address, self.witness)
-        with opened(self.address, folder=self.witness) as study:
+        write_study(protocol, self.address, self.witness)
+        with open_study(self.address, folder=self.witness) as study:
             study.start()
-        database = connect(self.address)
-        self.key, self.wide_key = (keys.make(database, keys.CLIENT, study, 0) for study in (protocol.name, None))
+        database = open_database(self.address)
+        self.key, self.wide_key = (keys.write_key(database, keys.CLIENT, study, 0) for study in (protocol.name, None))
         database.close()
 
     @property
@@ -40,9 +40,9 @@ class LiveService:
     @contextmanager
     def running(self) -> Iterator[LiveService]:
         """The server listens as long as this lasts."""
-        host, listener, ready = Host(self.address, self.witness), bound("127.0.0.1", self.port), threading.Event()
-        config = uvicorn.Config(application(host), log_config=None, access_log=False, lifespan="on")
-        server = Server(config, host, ready.set)
+        host, listener, ready = Host(self.address, self.witness), bind_socket("127.0.0.1", self.port), threading.Event()
+        config = uvicorn.Config(make_application(host), log_config=None, access_log=False, lifespan="on")
+        server = StudyServer(config, host, ready.set)
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         try:
@@ -54,7 +54,7 @@ class LiveService:
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """What the database has."""
-        database = connect(self.address)
+        database = open_database(self.address)
         try:
             return database.rows(query, *values)
         finally:

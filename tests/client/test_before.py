@@ -12,9 +12,9 @@ import pytest
 
 from maskedbandit.channels.local import Local
 from maskedbandit.client import outbox
-from maskedbandit.client.device import Noisy
-from maskedbandit.client.files import PrivateFile, of_service
-from maskedbandit.client.known import KnownArms, hashed, held
+from maskedbandit.client.device import NoisyReport
+from maskedbandit.client.files import PrivateFile, name_service_files
+from maskedbandit.client.known import KnownArms, hash_unit, read_held_places
 from maskedbandit.client.outbox import Outbox
 from maskedbandit.errors import AlreadySpent, StorageFailed
 from tests.client.conftest import Made
@@ -46,7 +46,7 @@ CREATE INDEX IF NOT EXISTS arm_of_unit ON arm (unit, until);
 CREATE INDEX IF NOT EXISTS arm_of_ticket ON arm (ticket);
 CREATE INDEX IF NOT EXISTS arm_until ON arm (until);
 """
-ANN, BOB, CYD, DAN, EVE = (hashed(unit) for unit in ("ann", "bob", "cyd", "dan", "eve"))
+ANN, BOB, CYD, DAN, EVE = (hash_unit(unit) for unit in ("ann", "bob", "cyd", "dan", "eve"))
 FAY = "0" * 64  # she comes before ann in all tables
 # Ann and Dan have drawn, and what Dan's device said waits. The others had a place: Bob with two tickets, Cyd so long
 # ago that her arm is gone, Fay with the ticket of Ann, and Eve without a ticket.
@@ -58,7 +58,7 @@ HOLDERS = [("ticket0", ANN), ("ticket1", BOB), ("ticket10", BOB), ("ticket2", CY
 
 def of_before(folder: Path, arms: Sequence[tuple[str, str | None]] = ARMS) -> Path:
     """A folder as the version before left it: the path of its outbox."""
-    path = folder / f"{of_service(URL)}.outbox"
+    path = folder / f"{name_service_files(URL)}.outbox"
     folder.mkdir(exist_ok=True, mode=0o700)
     connection = sqlite3.connect(path)
     connection.executescript(OUTBOX)
@@ -95,7 +95,9 @@ def drawn(path: Path) -> dict[tuple[str, str], set[float]]:
             box.take_place(STUDY, person, ticket, again=True)
             before = len(box._file.rows("SELECT id FROM message"))
             with suppress(AlreadySpent):
-                box.put_device_report(STUDY, person, ticket, metric, lambda spent: Noisy(next(fresh), Fraction(1)))
+                box.put_device_report(
+                    STUDY, person, ticket, metric, lambda spent: NoisyReport(next(fresh), Fraction(1))
+                )
             for (value,) in box._file.rows("SELECT value FROM message ORDER BY id LIMIT -1 OFFSET ?", before):
                 sent.setdefault((person, metric), set()).add(value)
         box.close()
@@ -114,7 +116,7 @@ def test_what_was_drawn_stands_and_who_had_a_place_is_drawn_once(tmp_path) -> No
 
 def test_what_was_spent_before_counts(tmp_path) -> None:
     box, spent = Outbox(of_before(tmp_path)), []
-    box.put_device_report(STUDY, DAN, "ticket3", "harm", lambda before: spent.append(before) or Noisy(1, before))
+    box.put_device_report(STUDY, DAN, "ticket3", "harm", lambda before: spent.append(before) or NoisyReport(1, before))
     assert spent == [Fraction(1)]
     box.close()
 
@@ -128,7 +130,7 @@ def give_tickets_of_draws_away(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def keep_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outbox, "held", lambda path: [])
+    monkeypatch.setattr(outbox, "read_held_places", lambda path: [])
 
 
 @pytest.mark.parametrize("mutant", [forget_draws, give_tickets_of_draws_away, keep_no_place])
@@ -194,9 +196,9 @@ def test_another_process_may_be_faster(tmp_path, monkeypatch) -> None:
     def late(known: Path) -> list[tuple[str, str, str]]:
         for do in real:  # the other process comes here too
             do(slow)
-        return held(known)
+        return read_held_places(known)
 
-    monkeypatch.setattr(outbox, "held", late)
+    monkeypatch.setattr(outbox, "read_held_places", late)
     assert opened(slow) == after
 
 

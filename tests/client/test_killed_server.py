@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from maskedbandit.client import Client
-from maskedbandit.store.book.verify import verify
-from maskedbandit.store.databases.connection import connect
-from maskedbandit.store.studies import witness_of
+from maskedbandit.store.book.verify import verify_study
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.studies import find_witness
 from tests.client.live_service import LiveService
 from tests.client.test_live import ROOMY, WINDOW
 from tests.store.small_study import small_protocol
@@ -74,6 +74,6 @@ def test_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
     assert len(sent) == 2 * APPLICATIONS * PEOPLE
     assert live.reports() == sent
     assert len(live.rows("SELECT person FROM place")) == APPLICATIONS * PEOPLE
-    database = connect(live.address)
-    verify(database, witness_of(database, live.witness), live.study)
+    database = open_database(live.address)
+    verify_study(database, find_witness(database, live.witness), live.study)
     database.close()

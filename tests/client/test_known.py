@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from maskedbandit.client.answers import Assigned
-from maskedbandit.client.known import KEPT, KnownArms
+from maskedbandit.client.known import FORGET_AFTER, KnownArms
 
 ANN = Assigned("bold", {"subject": "HELLO"}, "abc", Fraction(1, 3), offer="an offer")
 
@@ -12,12 +12,12 @@ def test_a_person_is_found_until_long_after_the_last_visit(tmp_path) -> None:
     now = [1000.0]
     known = KnownArms(tmp_path / "known", lambda: now[0])
     known.remember("newsletter", "ann", ANN)
-    now[0] += KEPT - 1
+    now[0] += FORGET_AFTER - 1
     assert known.find("newsletter", "ann") == Assigned(
         "bold", {"subject": "HELLO"}, "abc", Fraction(1, 3), True, offer="an offer"
     )
     known.remember("newsletter", "ann", ANN)  # she comes again
-    now[0] += KEPT - 1
+    now[0] += FORGET_AFTER - 1
     assert [place.ticket for place in known.places("ann")] == ["abc"]
     now[0] += 2
     assert known.places("ann") == []

@@ -16,9 +16,9 @@ from maskedbandit.client import AsyncClient, Client, delivery
 from maskedbandit.client.openfeature import MaskedBanditProvider
 from maskedbandit.client.outbox import Message, Outbox
 from maskedbandit.errors import Forbidden, InvalidValue, Unauthorized, UnknownStudy
-from maskedbandit.store.book.verify import verify
-from maskedbandit.store.databases.connection import connect
-from maskedbandit.store.studies import witness_of
+from maskedbandit.store.book.verify import verify_study
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.studies import find_witness
 from tests.client.live_service import LiveService
 from tests.client.test_outbox import anew, forgetful
 from tests.store.small_study import small_protocol
@@ -68,7 +68,7 @@ class Proxy(httpx.AsyncBaseTransport):
 
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delivery, "TOGETHER", 4)
+    monkeypatch.setattr(delivery, "MESSAGES_TOGETHER", 4)
 
 
 @pytest.fixture
@@ -102,8 +102,8 @@ def play(live: LiveService, folder: Path) -> tuple[int, int]:
 
 def test_nothing_is_lost_or_doubled(live, tmp_path) -> None:
     assert play(live, tmp_path / "client") == (0, 0)
-    database = connect(live.address)
-    verify(database, witness_of(database, live.witness), live.study)
+    database = open_database(live.address)
+    verify_study(database, find_witness(database, live.witness), live.study)
     database.close()
 
 

@@ -14,7 +14,7 @@ from openfeature.track import TrackingEventDetails
 from maskedbandit.channels.local import Local
 from maskedbandit.channels.offers import Offer, to_lines
 from maskedbandit.client import Client
-from maskedbandit.client.device import Noisy
+from maskedbandit.client.device import NoisyReport
 from maskedbandit.client.openfeature import MaskedBanditProvider
 from maskedbandit.client.outbox import Outbox
 from maskedbandit.errors import AlreadySpent, InvalidValue, PersonalValue
@@ -75,7 +75,7 @@ def test_each_outcome_of_a_person_has_one_value_for_ever(client, network, servic
 
 def test_noise_that_is_drawn_again_is_found(client, network, service, monkeypatch) -> None:
     def drawn_again(
-        self: Outbox, study: str, person: str, ticket: str, metric: str, draw: Callable[[Fraction], Noisy]
+        self: Outbox, study: str, person: str, ticket: str, metric: str, draw: Callable[[Fraction], NoisyReport]
     ) -> None:
         self.put(study, ticket, "report", f"{metric}\n" * bool(metric), draw(Fraction(0)).value)
 
@@ -124,7 +124,7 @@ def test_offers_one_after_the_other_are_added_up(client, network, monkeypatch) -
     assert reported(client, network, [offered(reward="1/1000"), offered(harm="1/1000")]) == 1
 
     def forgets(
-        self: Outbox, study: str, person: str, ticket: str, metric: str, draw: Callable[[Fraction], Noisy]
+        self: Outbox, study: str, person: str, ticket: str, metric: str, draw: Callable[[Fraction], NoisyReport]
     ) -> None:
         real(self, study, person, ticket, metric, lambda spent: draw(Fraction(0)))
 

@@ -12,17 +12,17 @@ from maskedbandit.channels.local import Local
 from maskedbandit.channels.offers import NoiseShare
 from maskedbandit.channels.response import Response
 from maskedbandit.client import engine, outbox
-from maskedbandit.client.device import Noisy
+from maskedbandit.client.device import NoisyReport
 from maskedbandit.client.outbox import Outbox
 from maskedbandit.errors import InvalidValue, PersonalValue
-from maskedbandit.privacy.statistics import capped
+from maskedbandit.privacy.statistics import capped_sum
 from maskedbandit.study import device as study_device
 from tests.client.conftest import only
 from tests.client.fake_service import FakeService, Network
 
 CHANNEL = Local(epsilon="1/1000000")  # of three draws all are the same in 1 of 10^13 runs
 OFFER = CHANNEL.offer(50).at(7).to_text()
-Draw = Callable[[Fraction], Noisy]
+Draw = Callable[[Fraction], NoisyReport]
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def drawn_when_sent(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def body(self: outbox.Message) -> dict[str, object]:
         found = real(self)
-        return found | {"value": engine.noisy(CHANNEL, OFFER, 1).value} if self.kind == "report" else found
+        return found | {"value": engine.add_report_noise(CHANNEL, OFFER, 1).value} if self.kind == "report" else found
 
     monkeypatch.setattr(outbox.Message, "body", property(body))
 
@@ -151,7 +151,7 @@ def test_a_report_that_could_not_be_sent_keeps_its_noise(client, network, servic
     assert len(service.reports) == 1
 
 
-SEVERAL = CHANNEL.carrying(capped(3))
+SEVERAL = CHANNEL.carrying(capped_sum(3))
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_a_device_adds_up_all_rewards_and_cuts_the_sum(client, service, monkeypa
         (SEVERAL, CHANNEL, [1, 1], "cap of an offer is None: it must be 3"),
         (SEVERAL, SEVERAL, 1, "a list of all rewards of the person: people agreed to a cap of 3"),
         (CHANNEL, SEVERAL, 1, "cap of an offer is '3': it must be None"),
-        (SEVERAL, CHANNEL.carrying(capped(2)), [1, 1], "cap of an offer is '2': it must be 3"),
+        (SEVERAL, CHANNEL.carrying(capped_sum(2)), [1, 1], "cap of an offer is '2': it must be 3"),
         (None, None, [1, 1], "without local trust"),
     ],
 )

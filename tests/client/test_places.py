@@ -11,8 +11,8 @@ from openfeature import api
 from openfeature.evaluation_context import EvaluationContext
 
 from maskedbandit.channels.local import Local
-from maskedbandit.client.device import Noisy, noisy
-from maskedbandit.client.known import KnownArms, hashed
+from maskedbandit.client.device import NoisyReport, add_report_noise
+from maskedbandit.client.known import KnownArms, hash_unit
 from maskedbandit.client.openfeature import MaskedBanditProvider
 from maskedbandit.client.outbox import Outbox
 from maskedbandit.errors import AlreadySpent, PersonalValue, StorageFailed
@@ -21,7 +21,7 @@ from tests.client.fake_service import KEY, STUDY, URL, FakeService, Network
 
 CHANNEL = Local(epsilon="1/1000000")  # of four draws all are the same in 1 of 10^18 runs
 OFFER = CHANNEL.offer(50).at(7).to_text()
-Draw = Callable[[Fraction], Noisy]
+Draw = Callable[[Fraction], NoisyReport]
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def note_every_ask(monkeypatch: pytest.MonkeyPatch) -> None:
         return real(self, study, person, ticket, again and (self._file.path, person) not in asked)
 
     def note(self: KnownArms, study: str, unit: str, find: Any = KnownArms.find) -> Any:
-        asked.add((self._file.path.with_suffix(".outbox"), hashed(unit)))  # only an ask without an answer comes here
+        asked.add((self._file.path.with_suffix(".outbox"), hash_unit(unit)))  # only an ask without an answer comes here
         return find(self, study, unit)
 
     monkeypatch.setattr(Outbox, "take_place", mutant)
@@ -198,7 +198,7 @@ def test_a_draw_for_each_ticket_is_found(client, network, service, monkeypatch) 
 
 def drawn_with_tickets_of_others(client: Made, network: Network, service: FakeService) -> int:
     """How many draws of one outcome a service gets that says that it is another person's."""
-    for unit in sorted(("ann", "bob", "cyd"), key=hashed, reverse=True):  # whoever came last is found first
+    for unit in sorted(("ann", "bob", "cyd"), key=hash_unit, reverse=True):  # whoever came last is found first
         service.places.clear()
         visit(client, unit)
     return reports(network)
@@ -245,7 +245,7 @@ def draws(tmp_path: Path) -> int:
         outbox = Outbox(tmp_path / "small.outbox")
         assert outbox.take_place("small", "ann", "abc", again=False)
         for _ in range(2):
-            outbox.put_device_report("small", "ann", "abc", "", lambda spent: noisy(CHANNEL, OFFER, 1))
+            outbox.put_device_report("small", "ann", "abc", "", lambda spent: add_report_noise(CHANNEL, OFFER, 1))
             (message,) = outbox.next("small", 10)
             values.add(message.value)
             outbox.settle([message])

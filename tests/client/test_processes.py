@@ -100,7 +100,7 @@ def test_another_client_of_the_process_leaves_the_locks_alone(tmp_path, mutant, 
     table = "CREATE TABLE IF NOT EXISTS t (x);"
     one = files.PrivateFile(path, "", table)
     if mutant:
-        monkeypatch.setattr(files, "prepared", lambda path: [path, path.read_bytes()][0])
+        monkeypatch.setattr(files, "prepare_file", lambda path: [path, path.read_bytes()][0])
     with one.transaction():
         two = files.PrivateFile(path, "", "")
         other = subprocess.run([sys.executable, "-c", HOLDER, str(path)], capture_output=True, text=True, check=False)

@@ -86,8 +86,8 @@ def test_a_link_leads_nowhere_that_others_see(client, tmp_path) -> None:
     with pytest.raises(StorageFailed, match="shared has mode 755"):
         client(folder=tmp_path / "link to shared")
     client(folder=tmp_path / "link to private").close(timeout=0)
-    (private / f"{files.of_service(URL)}.outbox").unlink()
-    (private / f"{files.of_service(URL)}.outbox").symlink_to(shared / "file")
+    (private / f"{files.name_service_files(URL)}.outbox").unlink()
+    (private / f"{files.name_service_files(URL)}.outbox").symlink_to(shared / "file")
     with pytest.raises(StorageFailed, match="shared has mode 755"):
         client(folder=private)
     assert list(shared.iterdir()) == []
@@ -121,7 +121,7 @@ def opened_elsewhere(client: Made, network: Network, folder: Path, most: int) ->
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the open files of a process are listed on Linux alone")
 def test_no_value_is_written_outside_the_folder(client, network, tmp_path) -> None:
     """What was sent is overwritten in the outbox; a file in which SQLite sorts is not. With the control: one sort."""
-    assert opened_elsewhere(client, network, tmp_path / "own", delivery.TOGETHER) == set()
+    assert opened_elsewhere(client, network, tmp_path / "own", delivery.MESSAGES_TOGETHER) == set()
     network.fault = only(None)
     assert opened_elsewhere(client, network, tmp_path / "control", 5_000) != set()
 

@@ -16,8 +16,8 @@ import pytest
 from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import InvalidValue, RewardOutOfRange
-from maskedbandit.lab.engine.compiler import compiled
-from maskedbandit.law import draws, steps
+from maskedbandit.lab.engine.compiler import compile_loop
+from maskedbandit.law import count_draws, count_steps
 from maskedbandit.noise_bounds import radius
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.privacy.statistics import Statistics
@@ -62,14 +62,14 @@ def exactly(channel, rewards, size=N, seed=3):
 
 def fill(parameters, memory, law, totals, n, out, rng):
     for i in range(out.size):
-        z = noise(law.scale * steps(law, n), draws(law, 1, n), rng)
+        z = noise(law.scale * count_steps(law, n), count_draws(law, 1, n), rng)
         out[i] = perturb(parameters, memory, law, i, totals[i], n, z, rng)  # the first release of a stream of its own
 
 
 def simulated(channel, rewards, size=N, seed=4, plain=False):
     """Released totals by way of the lab; rewards are rounded as the lab rounds them."""
     rng, law, n = np.random.Generator(np.random.PCG64(seed)), channel.law(), len(rewards)
-    g, out = steps(law, n), np.zeros(size)
+    g, out = count_steps(law, n), np.zeros(size)
     on_grid = np.array(rewards, float) * max(g, 1)
     totals = np.full(size, on_grid.sum())
     if g > 0:
@@ -77,10 +77,10 @@ def simulated(channel, rewards, size=N, seed=4, plain=False):
     numbers = channel.parameters(), channel.memory(size), law
     if plain:
         for i in range(size):
-            z = channel.draws(law.scale * g, draws(law, 1, n), rng)
+            z = channel.draws(law.scale * g, count_draws(law, 1, n), rng)
             out[i] = channel.perturb(*numbers, i, totals[i], n, z, rng)
     else:
-        go = compiled(fill, noise=channel.draws, perturb=channel.perturb, draws=draws, steps=steps)
+        go = compile_loop(fill, noise=channel.draws, perturb=channel.perturb, draws=count_draws, steps=count_steps)
         go(*numbers, totals, n, out, rng)
     return out
 

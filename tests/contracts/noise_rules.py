@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.engine.compiler import compiled
+from maskedbandit.lab.engine.compiler import compile_loop
 from maskedbandit.law import Law, is_sub_gamma
 from maskedbandit.noise_bounds import log_mgf, radius
 from maskedbandit.privacy.loss import Loss
@@ -64,7 +64,7 @@ def fill(scale, count, out, rng):
 def drawn(noise, count, n=N, seed=7):
     """Draws of the kernel, compiled as the engine compiles it."""
     out = np.zeros(n, np.int64)
-    compiled(fill, draw=noise.draws)(float(noise.scale), count, out, np.random.Generator(np.random.PCG64(seed)))
+    compile_loop(fill, draw=noise.draws)(float(noise.scale), count, out, np.random.Generator(np.random.PCG64(seed)))
     return out
 
 

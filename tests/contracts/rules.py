@@ -17,7 +17,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.state_text import state_from_text, state_to_text
 from tests.contracts.guide import NAME, guide_policy
-from tests.golden import aim
+from tests.golden import choose_aim
 from tests.statistics import same_distribution_of_two
 
 LONG = 5000  # long enough for every policy to learn something of three arms
@@ -65,7 +65,7 @@ def drive(
     """
     k, law, decisions, t = len(means), RAW.law(), [], 0
     rng, own = (np.random.Generator(np.random.PCG64([seed, purpose])) for purpose in range(2))
-    s, users, totals, closed = policy.init(k, aim(policy, told or horizon)), [0] * k, [0] * k, []
+    s, users, totals, closed = policy.init(k, choose_aim(policy, told or horizon)), [0] * k, [0] * k, []
     while t < horizon:
         s = keep(s)
         decision = policy.ask(s, law, own)
@@ -129,13 +129,13 @@ def check_counts_who_was_told(policy: Policy) -> None:
     assert found.shape == (3,), f"means(s) has the shape {found.shape} for three arms"
     assert not np.isnan(found).all(), "it was told sums, and knows no mean"
     np.testing.assert_allclose(found[~np.isnan(found)], 1, err_msg="it counts users of whom it was not told")
-    fresh = policy.means(policy.init(3, aim(policy, LONG)))
+    fresh = policy.means(policy.init(3, choose_aim(policy, LONG)))
     assert fresh is None or np.isnan(fresh).all(), "it knows means before it was told anything"
 
 
 def check_asks_before_tells(policy: Policy) -> None:
     """Whatever it is asked before anything was released, it answers."""
-    s, rng = policy.init(3, aim(policy, LONG)), np.random.Generator(np.random.PCG64(1))
+    s, rng = policy.init(3, choose_aim(policy, LONG)), np.random.Generator(np.random.PCG64(1))
     for _ in range(100):
         check_legal(policy.ask(s, RAW.law(), rng), 3)
 
@@ -162,7 +162,7 @@ def check_pickles(policy: Policy) -> None:
 
 def check_text(policy: Policy) -> None:
     """A state may be stored as text: there is nothing else that it needs."""
-    goal = aim(policy, SHORT)
+    goal = choose_aim(policy, SHORT)
     check_comes_back(policy, lambda s: state_from_text(policy, 3, goal, state_to_text(policy, s)))
 
 
@@ -188,7 +188,7 @@ def damaged(text: str) -> list[str]:
 
 def check_refuses_damage(policy: Policy) -> None:
     """What `state_to_text` did not write is refused by name, and nothing is made of it."""
-    goal = aim(policy, LONG)
+    goal = choose_aim(policy, LONG)
     for text in damaged(state_to_text(policy, policy.init(3, goal))):
         try:
             state_from_text(policy, 3, goal, text)

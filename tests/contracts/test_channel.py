@@ -18,7 +18,7 @@ from maskedbandit.backends.secagg import SecAgg
 from maskedbandit.backends.shuffler import Shuffler
 from maskedbandit.channels import room
 from maskedbandit.channels.central import Central
-from maskedbandit.channels.channel import Channel, check_answers, silence
+from maskedbandit.channels.channel import Channel, check_answers, no_draw
 from maskedbandit.channels.codec import Grid
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.local import Local
@@ -28,7 +28,7 @@ from maskedbandit.channels.split_and_mix import SplitAndMix
 from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue, TooFew
-from maskedbandit.law import draws, is_coins, steps
+from maskedbandit.law import count_draws, is_coins, count_steps
 from maskedbandit.noise_bounds import radius
 from maskedbandit.noises import room as noises
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
@@ -132,8 +132,8 @@ def test_the_channel_of_the_guide_keeps(rule, tmp_path):
 def released_noise(channel, size=ROUNDS):
     """Noise of whole cohorts, in steps, and its law: rewards are whole, so no rounding disturbs."""
     law, n, rewards = channel.law(), 6, [0, 1, 1, 0, 1, 1]
-    half = draws(law, 1, n) % 2 / 2 if is_coins(law) else 0.0
-    found = (np.array(exactly(channel, rewards, size)) - sum(rewards)) * steps(law, n) - half
+    half = count_draws(law, 1, n) % 2 / 2 if is_coins(law) else 0.0
+    found = (np.array(exactly(channel, rewards, size)) - sum(rewards)) * count_steps(law, n) - half
     np.testing.assert_allclose(found, np.rint(found), atol=1e-9)
     return np.rint(found).astype(int), lambda z: np.exp([log_pmf(law, n, each + half) for each in z.tolist()])
 
@@ -196,7 +196,7 @@ class Narrow(Local):
 class Silent(Central):
     """It says what it costs, and adds no noise anywhere: the lab and the server agree."""
 
-    draws = silence
+    draws = no_draw
 
     def analyze(self, total, offer, bits, memory=None, stream=0, *, answers):
         check_answers(answers, offer.n)
@@ -207,7 +207,7 @@ class Biased(Central):
     @staticmethod
     @kernel
     def perturb(parameters, memory, law, stream, total, n, noise, rng):
-        return (total + noise + 1) / steps(law, n)
+        return (total + noise + 1) / count_steps(law, n)
 
 
 class Loud(Central):
@@ -312,7 +312,7 @@ def test_every_rule_rejects_a_mutant():
 
 
 def test_a_compiler_that_does_something_else_is_rejected(monkeypatch):
-    monkeypatch.setattr(rules, "compiled", lambda *kernels, **bound: lambda *numbers: None)
+    monkeypatch.setattr(rules, "compile_loop", lambda *kernels, **bound: lambda *numbers: None)
     with pytest.raises(AssertionError):
         rules.check_plain_python_releases_the_same(Central(epsilon=EPSILON))
 

@@ -13,8 +13,8 @@ import pytest
 
 import maskedbandit.lab.worlds as worlds
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.engine.compiler import bind_hooks, compiled
-from maskedbandit.lab.experiments.experiment import expand
+from maskedbandit.lab.engine.compiler import bind_hooks, compile_loop
+from maskedbandit.lab.experiments.experiment import expand_settings
 from maskedbandit.lab.streams import Rewards, Streams
 from maskedbandit.lab.worlds import linear_contexts
 from maskedbandit.lab.worlds.contexts import Contexts
@@ -53,7 +53,7 @@ def drawn(world: Contexts, size: int = N, plain: bool = True) -> Draws:
     parts = world.parameters()
     go: Any = bind_hooks(fill, kernels)
     if not plain:
-        go = compiled(fill, **kernels)
+        go = compile_loop(fill, **kernels)
     with np.errstate(over="ignore"):  # the stream of rewards counts modulo 2^64
         go(parts, *out, stream)
     return out
@@ -96,7 +96,7 @@ def check_file(name: str) -> None:
     """The example of a world is what the file of an experiment may hold."""
     file = 'horizon = 100\npolicy = "random_choice"\nchannel = "raw"\n'
     file += text("instance", {"name": name, **worlds.room[name].example}) + "[[curves]]\n"
-    (setting,) = expand("x", file, tomllib.loads(file)).settings
+    (setting,) = expand_settings("x", file, tomllib.loads(file)).settings
     assert setting.instance == example(name)
 
 

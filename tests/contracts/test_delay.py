@@ -14,10 +14,10 @@ import pytest
 import maskedbandit.lab.delays as delays
 from maskedbandit.errors import UnknownName
 from maskedbandit.lab.delays.constant import AT_ONCE
-from maskedbandit.lab.delays.delay import Delay, at_once, beyond, drawn, last, later
+from maskedbandit.lab.delays.delay import Delay, at_once, draw_delay_beyond, draw_delay, last, chance_of_later
 from maskedbandit.lab.delays.geometric import Geometric
-from maskedbandit.lab.engine.compiler import bind_hooks, compiled
-from maskedbandit.lab.experiments.experiment import expand
+from maskedbandit.lab.engine.compiler import bind_hooks, compile_loop
+from maskedbandit.lab.experiments.experiment import expand_settings
 from maskedbandit.lab.experiments.names import TABLES
 from tests.contracts.added import added, changed
 from tests.contracts.test_world import check_record, text
@@ -40,7 +40,9 @@ def rng(seed: int = 1) -> np.random.Generator:
 def alone(delay: Delay) -> Any:
     """The distribution of one delay, by the chances that it is longer."""
     d = delay.parameters()
-    return lambda z: np.array([later(d, int(x) - 1) - later(d, int(x)) if x >= 0 else 0.0 for x in z])
+    return lambda z: np.array(
+        [chance_of_later(d, int(x) - 1) - chance_of_later(d, int(x)) if x >= 0 else 0.0 for x in z]
+    )
 
 
 def maximum(delay: Delay, n: int) -> Any:
@@ -48,7 +50,7 @@ def maximum(delay: Delay, n: int) -> Any:
     d = delay.parameters()
 
     def cdf(x: int) -> float:
-        return float(np.prod([1 - later(d, x + i) for i in range(n)])) if x >= 0 else 0.0
+        return float(np.prod([1 - chance_of_later(d, x + i) for i in range(n)])) if x >= 0 else 0.0
 
     return lambda z: np.array([cdf(int(x)) - cdf(int(x) - 1) for x in z])
 
@@ -66,18 +68,20 @@ def check_chances(delay: Delay) -> None:
     """Delays are sorted and not negative, and none is longer than the longest."""
     d = delay.parameters()
     assert np.all(np.diff(d.table) >= 0), "the table is not sorted"
-    assert later(d, -1) == 1, "a delay may be negative"
-    assert later(d, d.longest) == 0 < later(d, d.longest - 1), "`longest` is not the longest delay"
+    assert chance_of_later(d, -1) == 1, "a delay may be negative"
+    assert chance_of_later(d, d.longest) == 0 < chance_of_later(d, d.longest - 1), "`longest` is not the longest delay"
 
 
 def check_draws(delay: Delay) -> None:
     """Delays have the distribution that their chances say, also given that they are longer than some."""
     d, generator = delay.parameters(), rng()
-    has_distribution([drawn(d, generator) for _ in range(N)], alone(delay))
+    has_distribution([draw_delay(d, generator) for _ in range(N)], alone(delay))
     x = d.longest // 3
-    if later(d, x) > 0.01:
-        pmf, chance = alone(delay), later(d, x)
-        has_distribution([beyond(d, x, generator) for _ in range(N)], lambda z: np.where(z > x, pmf(z) / chance, 0.0))
+    if chance_of_later(d, x) > 0.01:
+        pmf, chance = alone(delay), chance_of_later(d, x)
+        has_distribution(
+            [draw_delay_beyond(d, x, generator) for _ in range(N)], lambda z: np.where(z > x, pmf(z) / chance, 0.0)
+        )
 
 
 def check_cohorts(delay: Delay, kernel: Any = None) -> None:
@@ -98,7 +102,7 @@ def check_plain_python(delay: Delay) -> None:
     d, kernels = delay.parameters(), {"late": delay.late}
     for n in SIZES:
         fast, python = np.zeros((2, 200), np.int64)
-        compiled(waits, **kernels)(d, n, fast, rng(n))
+        compile_loop(waits, **kernels)(d, n, fast, rng(n))
         bind_hooks(waits, kernels)(d, n, python, rng(n))
         np.testing.assert_array_equal(fast, python, "compiled kernels give other numbers")
 
@@ -108,7 +112,7 @@ def check_losses(delay: Delay) -> None:
     d = delay.parameters()
     assert 0 <= d.lost <= 1, "the share that is lost is no probability"
     assert 0 <= d.default <= 1, "the default is no reward"
-    assert d.lost == 0 or later(d, d.longest - 1) == 1, "when a cohort closes depends on which rewards came"
+    assert d.lost == 0 or chance_of_later(d, d.longest - 1) == 1, "when a cohort closes depends on which rewards came"
 
 
 def check_title(delay: Delay) -> None:
@@ -130,7 +134,7 @@ def check_file(name: str) -> None:
     """The example of a delay is what the file of an experiment may hold."""
     file = 'horizon = 100\npolicy = "uniform"\nchannel = "raw"\ninstance = { name = "bernoulli", means = [0.2, 0.8] }\n'
     file += text("delay", {"name": name, **delays.room[name].example}) + "[[curves]]\n"
-    (setting,) = expand("x", file, tomllib.loads(file)).settings
+    (setting,) = expand_settings("x", file, tomllib.loads(file)).settings
     assert setting.delay == example(name)
 
 
@@ -198,7 +202,7 @@ def test_a_delay_that_a_file_cannot_name_is_rejected() -> None:
 def test_draws_of_another_distribution_are_rejected() -> None:
     generator, shorter, pmf = rng(), Geometric(2.2).parameters(), alone(Geometric(2.5))
     with pytest.raises(AssertionError, match="another distribution"):
-        has_distribution([drawn(shorter, generator) for _ in range(N)], pmf)
+        has_distribution([draw_delay(shorter, generator) for _ in range(N)], pmf)
     with pytest.raises(AssertionError, match="it is always 7"):
         has_distribution([7, 7, 7], pmf)
 

@@ -28,7 +28,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.engine import deck
 from maskedbandit.lab.engine.outcomes import DONE
 from maskedbandit.lab.engine.threads import Threads
-from maskedbandit.policies.parts.choice import fewest
+from maskedbandit.policies.parts.choice import pick_fewest
 from maskedbandit.policies.policy import Policy
 from tests.contracts import rules
 from tests.contracts.guide import NAME, PAGE
@@ -308,7 +308,7 @@ class Book(NamedTuple):
 @kernel
 def first_or_best(s: Book, bonus: float, rng: np.random.Generator) -> int:
     """The arm that was told the fewest users, if they are less than ten, or the best one; `bonus` prefers arm 0."""
-    best, top = fewest(s.n, rng), -1.0
+    best, top = pick_fewest(s.n, rng), -1.0
     if s.n[best] < 10:
         return best
     for a in range(s.n.size):
@@ -599,10 +599,10 @@ def test_serving_arms_in_the_order_of_their_numbers_is_rejected():
 
 def test_a_deck_whose_last_arms_are_dealt_first_is_rejected(monkeypatch):
     monkeypatch.setattr(deck, "share", mutant(deck.share, " + u)", ")"))
-    deck.dealing.cache_clear()
+    deck.make_deal_kernel.cache_clear()
     with pytest.raises(AssertionError, match="another distribution"):
         check_serves_few_users_alike(P.ContemporaneousKLUCB())
-    deck.dealing.cache_clear()
+    deck.make_deal_kernel.cache_clear()
 
 
 def test_a_kernel_that_the_compiler_changes_is_rejected():

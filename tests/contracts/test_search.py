@@ -17,7 +17,7 @@ from maskedbandit.lab.engine.outcomes import DONE
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.identify.identify import Found
 from maskedbandit.policies.policy import Policy
-from maskedbandit.reports.audit.runs import DELTA
+from maskedbandit.reports.audit.runs import RUN_DELTA
 from tests.contracts.rules import (
     LONG,
     RAW,
@@ -56,7 +56,7 @@ def as_python(monkeypatch) -> None:
 
 
 def search(policy: Policy, instance: Any = SPREAD, limit: int = ENOUGH, channel: Any = RAW, **how: Any) -> Found:
-    return mb.identify(policy, channel, instance, DELTA, max_pulls=limit, **how)
+    return mb.identify(policy, channel, instance, RUN_DELTA, max_pulls=limit, **how)
 
 
 def far(best: int) -> mb.Bernoulli:
@@ -160,7 +160,7 @@ def test_without_the_compiler_the_numbers_are_the_same(policy, name):
 @cache
 def without_compiler() -> dict[str, Any]:
     """Pulls and answers of every policy, by a process that compiles nothing."""
-    call = f"mb.identify(policy, mb.channels.Raw(), instance, {DELTA}, max_pulls={LONG}, runs=2, seed=6)"
+    call = f"mb.identify(policy, mb.channels.Raw(), instance, {RUN_DELTA}, max_pulls={LONG}, runs=2, seed=6)"
     return interpreted_runs("identify", f"mb.{SPREAD!r}", call)
 
 

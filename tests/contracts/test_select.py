@@ -17,9 +17,9 @@ from maskedbandit.core import Decision, kernel
 from maskedbandit.lab.engine.outcomes import DONE
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.select.select import Selected
-from maskedbandit.policies.parts.selection import Arms, Selection, Top
+from maskedbandit.policies.parts.selection import SelectedArms, Selection, Top
 from maskedbandit.policies.policy import Policy
-from maskedbandit.reports.audit.runs import DELTA
+from maskedbandit.reports.audit.runs import RUN_DELTA
 from tests.contracts.rules import (
     LONG,
     RAW,
@@ -58,7 +58,7 @@ def as_python(monkeypatch) -> None:
 
 
 def search(policy: Policy, instance: Any = SPREAD, limit: int = ENOUGH, channel: Any = RAW, **how: Any) -> Selected:
-    return mb.select(policy, channel, instance, DELTA, max_pulls=limit, **how)
+    return mb.select(policy, channel, instance, RUN_DELTA, max_pulls=limit, **how)
 
 
 def far(worst: int) -> mb.Bernoulli:
@@ -179,7 +179,7 @@ def test_without_the_compiler_the_numbers_are_the_same(policy, name):
 @cache
 def without_compiler() -> dict[str, Any]:
     """Pulls and answers of every policy, by a process that compiles nothing."""
-    call = f"mb.select(policy, mb.channels.Raw(), instance, {DELTA}, max_pulls={LONG}, runs=2, seed=6)"
+    call = f"mb.select(policy, mb.channels.Raw(), instance, {RUN_DELTA}, max_pulls={LONG}, runs=2, seed=6)"
     return interpreted_runs("select", f"mb.{SPREAD!r}", call)
 
 
@@ -204,7 +204,7 @@ class Plain(Selection):
     def question(self) -> Top:
         return Top(2)
 
-    def selected(self, s: Any) -> Arms:
+    def selected(self, s: Any) -> SelectedArms:
         return np.argsort(np.argsort(s.total / np.maximum(s.n, 1))) > 0
 
     def init(self, k, delta):

@@ -18,8 +18,8 @@ import pytest
 
 import maskedbandit.lab.worlds as worlds
 from maskedbandit.errors import UnknownName
-from maskedbandit.lab.engine.compiler import bind_hooks, compiled
-from maskedbandit.lab.experiments.experiment import expand
+from maskedbandit.lab.engine.compiler import bind_hooks, compile_loop
+from maskedbandit.lab.experiments.experiment import expand_settings
 from maskedbandit.lab.experiments.names import TABLES
 from maskedbandit.lab.streams import Rewards, Streams
 from maskedbandit.lab.worlds.instance import Instance
@@ -54,7 +54,7 @@ def drawn(
     if plain:
         go: Any = bind_hooks(fill, kernels)
     else:
-        go = compiled(fill, **kernels)
+        go = compile_loop(fill, **kernels)
     with np.errstate(over="ignore"):  # the stream of rewards counts modulo 2^64
         go(parts, arm, g, n, singles, sums, stream)
     return singles, sums
@@ -172,7 +172,7 @@ def check_file(name: str) -> None:
     """The example of a world is what the file of an experiment may hold."""
     file = 'horizon = 100\npolicy = "uniform"\nchannel = "raw"\n'
     file += text("instance", {"name": name, **worlds.room[name].example}) + "[[curves]]\n"
-    (setting,) = expand("x", file, tomllib.loads(file)).settings
+    (setting,) = expand_settings("x", file, tomllib.loads(file)).settings
     assert setting.instance == example(name)
 
 

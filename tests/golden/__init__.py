@@ -14,13 +14,13 @@ import maskedbandit as mb
 from maskedbandit.channels.channel import Channel
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.engine.checkpoints import checkpoints
+from maskedbandit.lab.engine.checkpoints import list_checkpoints
 from maskedbandit.lab.engine.outcomes import DONE, blank_out
-from maskedbandit.lab.goals.drive import kernels
+from maskedbandit.lab.goals.drive import bind_kernels
 from maskedbandit.lab.streams import Streams
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.policy import Policy
-from maskedbandit.reports.audit.runs import aim, run_loop
+from maskedbandit.reports.audit.runs import choose_aim, run_loop
 
 FILE = Path(__file__).with_name("policies.json")
 INSTANCE, HORIZON, SEED = mb.Bernoulli([0.2, 0.8]), 3000, 7
@@ -80,10 +80,10 @@ def interpreted(
         policy.tell(s, arm, n, total)
 
     limit = horizon + delay.parameters().longest + 1 if policy.goal == "answer" else horizon
-    marks = checkpoints(horizon) if policy.goal == "regret" else np.array([limit])
+    marks = list_checkpoints(horizon) if policy.goal == "regret" else np.array([limit])
     k = len(instance.true_means())
-    hooks = {**kernels(policy, channel, instance, delay), "ask": ask, "tell": tell}
-    state, out = policy.init(k, aim(policy, horizon)), blank_out(k, marks)
+    hooks = {**bind_kernels(policy, channel, instance, delay), "ask": ask, "tell": tell}
+    state, out = policy.init(k, choose_aim(policy, horizon)), blank_out(k, marks)
     parts = state, channel, instance.parameters(), delay, policy.goal == "regret"
     status = run_loop(*parts, marks, out, Streams(seed, "").of(run), hooks)
     curves = out.regret.tolist(), out.realised.tolist()

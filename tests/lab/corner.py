@@ -7,8 +7,8 @@ import numpy as np
 
 from maskedbandit.core import kernel
 from maskedbandit.lab.logs.log import Chunk, Log
-from maskedbandit.lab.worlds.contexts import Answer, Contexts
-from maskedbandit.privacy.statistics import clip
+from maskedbandit.lab.worlds.contexts import ArmAnswer, Contexts
+from maskedbandit.privacy.statistics import clip_vector
 
 RATES = np.array([[0.1, 0.2, 0.1], [0.7, 0.8, 0.9]])  # of clicks, by group and article
 POOLS = np.array([0, 2, 5]), np.array([0, 1, 0, 1, 2])  # of two and of three articles
@@ -78,11 +78,11 @@ class Live(Contexts):
         group = stream.generator.integers(0, 2)
         x[0, 0] = 1.0 / np.sqrt(2.0)
         x[0, 1] = group / np.sqrt(2.0)
-        clip(x[0], False)
+        clip_vector(x[0], False)
         return 1 if stream.generator.random() < (0.95 if group == 1 else 0.05) else 0
 
     @staticmethod
     @kernel
     def answer(numbers, i, t, x, arm, stream):
         rate = numbers.rates[1 if x[0, 1] > 0.0 else 0, arm]
-        return Answer(1.0, 1.0 if stream.generator.random() < rate else 0.0, rate, rate)
+        return ArmAnswer(1.0, 1.0 if stream.generator.random() < rate else 0.0, rate, rate)

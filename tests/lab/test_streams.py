@@ -9,7 +9,7 @@ import numba
 import numpy as np
 import pytest
 
-from maskedbandit.lab.streams import Rewards, Streams, uniform
+from maskedbandit.lab.streams import Rewards, Streams, draw_uniform
 from tests.statistics import mean_is, same_distribution
 
 N = 60_000
@@ -19,7 +19,7 @@ def numbers(run: int, t: range = range(N), seed: int = 0) -> np.ndarray:
     keys, generator, *_ = Streams(seed, "test").of(run)
     stream = Rewards(generator, keys)
     with np.errstate(over="ignore"):
-        return np.array([uniform(stream, each) for each in t])
+        return np.array([draw_uniform(stream, each) for each in t])
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.noises.discrete_gaussian import LEAST_SHARE, DiscreteGaussian
+from maskedbandit.noises.discrete_gaussian import SHARE_VARIANCE, DiscreteGaussian
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.renyi_divergences import ORDERS
 from tests.for_each import for_each
@@ -66,7 +66,7 @@ def by_hand(noise, sensitivity, n):
 @for_each("sensitivity", [1, 100])
 def test_loss_with_noise_shares_is_the_theorem(n, sensitivity):
     """Never below it, also where the sum is cut short at ten thousand noise shares; and not far above."""
-    noise = DiscreteGaussian(math.isqrt(LEAST_SHARE * n) + 1)
+    noise = DiscreteGaussian(math.isqrt(SHARE_VARIANCE * n) + 1)
     rho = float(noise.loss(sensitivity, noise_shares=n).curve[0] / ORDERS[0])
     assert rho >= by_hand(noise, sensitivity, n) * (1 - 1e-14)
     assert rho == pytest.approx(by_hand(noise, sensitivity, n), rel=1e-6)
@@ -84,7 +84,7 @@ def test_a_sum_that_stops_at_ten_thousand_noise_shares_is_below_the_theorem():
 @for_each("n", [2, 3, 5, 20])
 def test_wide_noise_shares_sum_to_one_draw_but_for_1e_7(n):
     """In total variation, and in the probability of every value that is seen once in 10^9 draws."""
-    nearly, whole = total(n, LEAST_SHARE), gaussian(LEAST_SHARE * n)
+    nearly, whole = total(n, SHARE_VARIANCE), gaussian(SHARE_VARIANCE * n)
     assert np.abs(nearly - whole).sum() / 2 < 1e-7
     seen = whole > 1e-9
     assert np.abs(nearly[seen] / whole[seen] - 1).max() < 1e-7
@@ -97,7 +97,7 @@ def test_narrow_noise_shares_do_not_sum_to_one_draw():
 
 @for_each("n", [2, 10])
 def test_narrow_noise_shares_are_refused(n):
-    noise = DiscreteGaussian(Fraction(math.isqrt(LEAST_SHARE * n * 10**6) - 1, 1000))
+    noise = DiscreteGaussian(Fraction(math.isqrt(SHARE_VARIANCE * n * 10**6) - 1, 1000))
     for refused in (lambda: noise.loss(1, noise_shares=n), lambda: noise.noise_share(n, None)):
         with pytest.raises(InvalidValue, match="finer grid"):
             refused()

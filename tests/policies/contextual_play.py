@@ -35,7 +35,7 @@ class Served(NamedTuple):
 class Trail(NamedTuple):
     """One run."""
 
-    play: contextual.Play
+    play: contextual.ContextPlay
     released: list[Told]
     served: list[Served]
 
@@ -69,7 +69,7 @@ def played(
     def interpreted(function: Any, shape: str = "", **bound: Any) -> Any:
         return np.errstate(over="ignore")(bind_hooks(function, bound | {"answer": answer, "tell": tell}))
 
-    play = contextual.Play(policy, channel, contexts, horizon, np.array([horizon]), delay)
-    with patch.object(contextual, "compiled", interpreted):
+    play = contextual.ContextPlay(policy, channel, contexts, horizon, np.array([horizon]), delay)
+    with patch.object(contextual, "compile_loop", interpreted):
         play.go(contexts.parameters(), horizon, 1.0, Streams(seed, "").of(run))
     return Trail(play, released, served)

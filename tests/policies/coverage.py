@@ -3,7 +3,7 @@
 import numpy as np
 
 from maskedbandit.channels.channel import Channel
-from maskedbandit.law import draws, steps
+from maskedbandit.law import count_draws, count_steps
 from maskedbandit.policies.policy import Policy
 
 
@@ -15,8 +15,8 @@ def drops(policy: Policy, channel: Channel, k: int, horizon: int, runs: int, see
         s = policy.init(k, horizon)
         while (decision := policy.ask(s, law, rng)).n > 0:
             arm, n, _ = decision
-            g = steps(law, n)
-            noise = channel.draws(law.scale * g, draws(law, 1, n), rng)
+            g = count_steps(law, n)
+            noise = channel.draws(law.scale * g, count_draws(law, 1, n), rng)
             if s.left.sum() < k:
                 break
             total = g * float(rng.binomial(n, 0.5))

@@ -21,10 +21,10 @@ from maskedbandit.policies.contextual.ada_c_gope import (
     State,
     chances,
     margin,
-    noise_bound,
+    direction_noise,
 )
 from maskedbandit.policies.contextual_policy import Aim
-from maskedbandit.privacy.statistics import clipped
+from maskedbandit.privacy.statistics import clip_context
 from tests.for_each import for_each
 from tests.policies.contextual_play import played
 from tests.policies.mutants import mutant
@@ -125,9 +125,9 @@ def test_noise_in_any_direction_is_bounded(noise) -> None:
     draws = np.reshape([noise.draws(law.scale * law.grid, 1.0, rng) for _ in range(4 * n)], (n, 4)) / law.grid
     for direction in ([1, 0, 0, 0], [0.5, 0.5, 0.5, -0.5], [0.8, 0, 0.6, 0]):
         off = np.abs(draws @ np.array(direction))
-        at_most(int((off > noise_bound(law, 50, x)).sum()), n, 2 * math.exp(-x))
+        at_most(int((off > direction_noise(law, 50, x)).sum()), n, 2 * math.exp(-x))
         with pytest.raises(AssertionError):
-            at_most(int((off > noise_bound(law, 50, x) / 3).sum()), n, 2 * math.exp(-x))
+            at_most(int((off > direction_noise(law, 50, x) / 3).sum()), n, 2 * math.exp(-x))
 
 
 @for_each("x", [0.5, 3.0, 12.0, 40.0])
@@ -135,7 +135,7 @@ def test_combinations_of_laplace_draws_have_chernoff_s_bound(x: float) -> None:
     """The cumulant of one of unit length is at most -ln(1 - lam^2); the tail of a single draw is lighter than that."""
     law, lam = law_of(mb.channels.Central(epsilon=1)), np.linspace(1e-4, 1 - 1e-9, 10**6)
     bound = law.scale * np.min((x - np.log1p(-lam * lam)) / lam)
-    assert bound * (1 - 1e-9) <= noise_bound(law, 50, x) <= 1.02 * bound
+    assert bound * (1 - 1e-9) <= direction_noise(law, 50, x) <= 1.02 * bound
     assert radius(law, 1, 50, x) < 0.97 * bound
 
 
@@ -155,7 +155,9 @@ def test_margins_are_hoeffding_s_bound_and_chernoff_s(law: Law) -> None:
         m = (s.pulls * s.z.T) @ s.u
         for a in range(10):
             v = np.linalg.solve(m.T, s.u[a])
-            wanted = math.sqrt(x / 2 * (s.pulls * (s.z @ v) ** 2).sum()) + np.linalg.norm(v) * noise_bound(law, n, x)
+            wanted = math.sqrt(x / 2 * (s.pulls * (s.z @ v) ** 2).sum()) + np.linalg.norm(v) * direction_noise(
+                law, n, x
+            )
             assert margin(s, law, n, a) == pytest.approx(wanted)
         released(s, law, np.full(10, 0.5))
 
@@ -232,9 +234,9 @@ def test_clipping_is_what_keeps_plans_in_the_ball() -> None:
     """A reward counts at most as much as if it was told of by itself: the mutant that is not clipped may exceed it."""
     s = started(LAW)
     for z in s.z:
-        np.testing.assert_array_equal(clipped(z), z)
+        np.testing.assert_array_equal(clip_context(z), z)
     with pytest.raises(AssertionError):
-        np.testing.assert_array_equal(clipped(2 * s.z[s.pulls > 0][0]), 2 * s.z[s.pulls > 0][0])
+        np.testing.assert_array_equal(clip_context(2 * s.z[s.pulls > 0][0]), 2 * s.z[s.pulls > 0][0])
 
 
 @pytest.mark.slow

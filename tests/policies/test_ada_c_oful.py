@@ -11,7 +11,7 @@ import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.noise_bounds import radius
-from maskedbandit.policies.contextual.ada_c_oful import LEAST, AdaCOFUL, largest, length, refresh
+from maskedbandit.policies.contextual.ada_c_oful import LEAST_COHORT, AdaCOFUL, largest, length, refresh_models
 from maskedbandit.policies.contextual_policy import Aim
 from tests.for_each import for_each
 from tests.policies.contextual_play import played
@@ -34,7 +34,7 @@ class Watched(AdaCOFUL):
     def tell(cls, s, law, model, n, sums):
         AdaCOFUL.tell(s, law, model, n, sums)
         if cls.forgets:
-            refresh(s, LAW)
+            refresh_models(s, LAW)
         off = s.model.weights[0] - THETA
         v = s.model.gram[0] + s.model.ridge * np.eye(3)
         cls.log.append((math.sqrt(off @ v @ off), s.width[0]))
@@ -102,7 +102,7 @@ def test_the_determinant_is_followed_as_contexts_come() -> None:
         grown = np.linalg.slogdet(v)[1] - before
         np.testing.assert_allclose(s.grown[1], grown, rtol=1e-6)
         np.testing.assert_allclose(s.inverse @ v, np.eye(3), atol=1e-9)
-        assert bool(AdaCOFUL.due(s, LAW, 0, open_)) == (open_ >= LEAST and grown > math.log(2))
+        assert bool(AdaCOFUL.due(s, LAW, 0, open_)) == (open_ >= LEAST_COHORT and grown > math.log(2))
         if AdaCOFUL.due(s, LAW, 0, open_):
             AdaCOFUL.tell(s, LAW, 0, open_, np.ones(3))
             before, open_ = before + grown, 0

@@ -11,7 +11,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.core import WAIT
 from maskedbandit.law import LAPLACE, NO_NOISE, Law
-from maskedbandit.policies.parts.known_releases import MOST
+from maskedbandit.policies.parts.known_releases import MOST_RELEASES
 from maskedbandit.policies.regret.dp_thompson import FIRST, PILOT, STEP, THEN
 from maskedbandit.policies.regret.gaussian_thompson import DRAWS
 from maskedbandit.policies.regret.successive_elimination import confidence, fewest_users
@@ -178,10 +178,10 @@ def test_released_likelihood_keeps_what_it_has_room_for():
     """If most users are lost every time, counts grow too slowly: the rest is not written elsewhere."""
     policy = P.ReleasedLikelihood()
     s = policy.init(2, 0.01)
-    for i in range(MOST + 5):
+    for i in range(MOST_RELEASES + 5):
         policy.tell(s, 1, 1, float(i % 2))
-    assert (s.m.tolist(), s.n.tolist()) == ([0, MOST], [0, MOST])
-    assert s.total[1].sum() == MOST / 2
+    assert (s.m.tolist(), s.n.tolist()) == ([0, MOST_RELEASES], [0, MOST_RELEASES])
+    assert s.total[1].sum() == MOST_RELEASES / 2
     assert not s.total[0].any()
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.privacy.exact import exact
+from maskedbandit.privacy.exact import to_fraction
 from maskedbandit.privacy.loss import Loss
 from tests.for_each import for_each
 
@@ -27,13 +27,13 @@ from tests.for_each import for_each
     ],
 )
 def test_a_number_is_the_fraction_that_was_meant(given, meant) -> None:
-    assert exact("epsilon", given) == meant
+    assert to_fraction("epsilon", given) == meant
 
 
 @for_each("given", [np.int64(2**33 + 1), np.int16(7), Fraction(np.int64(2**33 + 1), np.int64(7))])
 def test_numbers_of_numpy_do_not_overflow_later(given) -> None:
     """The loss of NumPy's 1 and 2^33 + 1 was that of a sensitivity of 2^17: the square overflowed."""
-    found = exact("epsilon", given)
+    found = to_fraction("epsilon", given)
     assert type(found.numerator) is int is type(found.denominator)
     assert found**9 == Fraction(int(given.numerator), int(given.denominator)) ** 9
     assert Loss.gaussian(np.int64(1), given) == Loss.gaussian(1, found)
@@ -44,10 +44,10 @@ def test_numbers_of_numpy_do_not_overflow_later(given) -> None:
 )
 def test_what_is_no_positive_number_is_refused_by_name(wrong) -> None:
     with pytest.raises(InvalidValue, match=r"epsilon is .*: it must be a finite number above 0"):
-        exact("epsilon", wrong)
+        to_fraction("epsilon", wrong)
 
 
 def test_zero_is_allowed_where_it_makes_sense() -> None:
-    assert exact("fineness", 0, strict=False) == 0
+    assert to_fraction("fineness", 0, strict=False) == 0
     with pytest.raises(InvalidValue, match="of at least 0"):
-        exact("fineness", -1, strict=False)
+        to_fraction("fineness", -1, strict=False)

@@ -22,7 +22,7 @@ from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.budget import Filter, Ledger, filters
 from maskedbandit.privacy.loss import ZERO, Loss
-from maskedbandit.privacy.renyi_divergences import INF, ORDERS, additions
+from maskedbandit.privacy.renyi_divergences import INF, ORDERS, epsilon_additions
 from tests.for_each import for_each
 
 EPSILON, DELTA = 8, Fraction(1, 100)
@@ -146,7 +146,7 @@ def either_rule(total):
 
 def delta_twice(total):
     i, _ = the_order()
-    return total.delta <= DELTA and total.curve[i] <= EPSILON - Fraction(additions(DELTA)[i])
+    return total.delta <= DELTA and total.curve[i] <= EPSILON - Fraction(epsilon_additions(DELTA)[i])
 
 
 def change_of_order(path, log):
@@ -157,7 +157,7 @@ def change_of_order(path, log):
     if len(path) > 1:
         return None
     i = at_order(10 if path[0] == 0 else 1)
-    left = EPSILON - Fraction(additions(DELTA)[i]) - first.loss.curve[i]
+    left = EPSILON - Fraction(epsilon_additions(DELTA)[i]) - first.loss.curve[i]
     return sharpest(i, left, EPSILON - log)
 
 
@@ -175,7 +175,7 @@ def change_of_rule(path, log):
 def both_at_once(path, log):
     """The whole δ, and then all divergence that the conversion with the same δ leaves."""
     i, _ = the_order()
-    left = EPSILON - Fraction(additions(DELTA)[i])
+    left = EPSILON - Fraction(epsilon_additions(DELTA)[i])
     return [telling(DELTA), sharpest(i, left, EPSILON), None][len(path)]
 
 

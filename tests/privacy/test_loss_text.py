@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.loss import ZERO, Loss
-from maskedbandit.privacy.loss_text import LONGEST
+from maskedbandit.privacy.loss_text import LONGEST_LOSS
 from maskedbandit.privacy.renyi_divergences import INF, ORDERS
 from maskedbandit.privacy.single_release import SingleRelease
 from tests.for_each import for_each
@@ -134,7 +134,7 @@ PURE = Loss.pure(1).to_text()
         TEXT + ",discrete_gaussian:1:3",
         PURE.replace("pure=1", "pure=1 pure=1"),
         "maskedbandit-loss-1 " * 10**5,
-        "maskedbandit-loss-1 delta=" + "1" * (LONGEST + 1),
+        "maskedbandit-loss-1 delta=" + "1" * (LONGEST_LOSS + 1),
         "maskedbandit-loss-1 delta=0 pure=" + "1/" * 10**5,
     ],
 )

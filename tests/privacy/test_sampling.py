@@ -30,14 +30,14 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy import process, sampling
 from maskedbandit.privacy.sampling import (
     SPAN,
-    WORDS,
+    RANDOM_WORDS,
     Bits,
     bernoulli,
     bernoulli_exp,
     discrete_gaussian,
     discrete_laplace,
     geometric,
-    poisson,
+    exact_poisson,
     polya,
     skellam,
 )
@@ -97,7 +97,7 @@ CASES = [  # sampler, parameters, pmf
             (Fraction(7, 2), THIRD),
         ]
     ],
-    *[(poisson, [m], pmf_of_poisson(m)) for m in (HALF, 1, Fraction(355, 113), Fraction(1, 20))],
+    *[(exact_poisson, [m], pmf_of_poisson(m)) for m in (HALF, 1, Fraction(355, 113), Fraction(1, 20))],
     *[(skellam, [v], pmf_of_skellam(v)) for v in (1, Fraction(1, 5), 20)],
 ]
 
@@ -138,7 +138,7 @@ class TestBits:
 
     @given(n=st.integers(1, SPAN), word=st.integers(0, SPAN - 1))
     def test_below_keeps_exactly_the_words_below_the_largest_multiple(self, n, word):
-        page = WORDS.pack(*[0] * 510, 7 % n, word)  # words are taken from the end
+        page = RANDOM_WORDS.pack(*[0] * 510, 7 % n, word)  # words are taken from the end
         kept = word < SPAN - SPAN % n
         assert Bits(lambda size: page).below(n) == (word % n if kept else 7 % n)
 
@@ -153,7 +153,7 @@ class TestBits:
         source = Random(1).randbytes
         expected = []
         while len(expected) < 2000:
-            expected += WORDS.unpack(source(WORDS.size))[::-1]
+            expected += RANDOM_WORDS.unpack(source(RANDOM_WORDS.size))[::-1]
         assert words == expected[:2000]
 
     def test_threads_that_noise_share_an_instance_never_noise_share_a_word(self):
@@ -215,7 +215,7 @@ class TestBits:
                 assert drawn.wait(60)
             return -1, 0
 
-        monkeypatch.setattr(sampling, "process", another_process)
+        monkeypatch.setattr(sampling, "identify_process", another_process)
         found = []
         slow = Thread(target=lambda: found.append(bits.below(SPAN)), name="slow")
         slow.start()
@@ -339,9 +339,9 @@ EXPLORED = [
     (polya, [Fraction(1, 4), HALF], pmf_of_polya(Fraction(1, 4), HALF)),
     (polya, [Fraction(1, 1000), THIRD], pmf_of_polya(Fraction(1, 1000), THIRD)),
     (polya, [Fraction(3, 4), Fraction(7, 3)], pmf_of_polya(Fraction(3, 4), Fraction(7, 3))),
-    (poisson, [HALF], pmf_of_poisson(HALF)),
-    (poisson, [1], pmf_of_poisson(1)),
-    (poisson, [Fraction(1, 2000)], pmf_of_poisson(Fraction(1, 2000))),
+    (exact_poisson, [HALF], pmf_of_poisson(HALF)),
+    (exact_poisson, [1], pmf_of_poisson(1)),
+    (exact_poisson, [Fraction(1, 2000)], pmf_of_poisson(Fraction(1, 2000))),
     (skellam, [Fraction(1, 5)], pmf_of_skellam(Fraction(1, 5))),
 ]
 
@@ -363,7 +363,7 @@ class TestExactLaw:
     def test_poisson_of_one_two_thousandth_is_exact_to_nine_digits(self):
         """The case whose samples looked mildly suspicious once: here without any sampling."""
         mean = Fraction(1, 2000)
-        self.adds_up(lambda path: poisson(mean, path), pmf_of_poisson(mean), rest=1e-9)
+        self.adds_up(lambda path: exact_poisson(mean, path), pmf_of_poisson(mean), rest=1e-9)
 
     @pytest.mark.sparing(1)
     @pytest.mark.parametrize("wrong", [pmf_of_geometric(1.05), pmf_of_poisson(0.5)])
@@ -458,7 +458,7 @@ class TestShares:
 
 
 class TestArguments:
-    ONE = (geometric, discrete_laplace, discrete_gaussian, poisson, skellam)
+    ONE = (geometric, discrete_laplace, discrete_gaussian, exact_poisson, skellam)
     BAD = (0, -1, Fraction(-1, 2), 0.5, True, "1", None, np.int64(1))
 
     @for_each(("sampler", "bad"), list(product(ONE, BAD)))
@@ -544,7 +544,7 @@ class TestLargeSamples:
     def test_poisson_of_one_two_thousandth(self):
         """Some 2000 of the draws are not 0; a mean that is wrong by a seventh is noticed."""
         mean = Fraction(1, 2000)
-        draws = sample(poisson, [mean], 4 * 10**6)
+        draws = sample(exact_poisson, [mean], 4 * 10**6)
         same_distribution(draws, pmf_of_poisson(mean))
         mean_is(draws, float(mean), float(mean) ** 0.5)
 

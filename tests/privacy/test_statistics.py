@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.engine.compiler import compiled
+from maskedbandit.lab.engine.compiler import compile_loop
 from maskedbandit.privacy.statistics import (
     CONTEXT_STEPS,
-    REWARD,
+    SINGLE_REWARD,
     Statistics,
-    clip,
-    clipped,
-    linear,
-    rewards,
+    clip_vector,
+    clip_context,
+    linear_sums,
+    reward_sums,
     root_above,
 )
 from tests.for_each import for_each
@@ -65,29 +65,29 @@ def at_120_degrees(d):
 class TestLinear:
     @for_each("d", DIMENSIONS)
     def test_no_two_users_are_further_apart(self, d):
-        l1, square = worst(d, clipped)
-        assert l1 <= linear(d).l1
-        assert square <= linear(d).square
+        l1, square = worst(d, clip_context)
+        assert l1 <= linear_sums(d).l1
+        assert square <= linear_sums(d).square
 
     @for_each("d", DIMENSIONS)
     def test_contexts_that_nobody_clipped_are_further_apart(self, d):
         """The control."""
         l1, square = worst(d, lambda z: z)
-        assert l1 > 1.5 * linear(d).l1
-        assert square > 1.5 * linear(d).square
+        assert l1 > 1.5 * linear_sums(d).l1
+        assert square > 1.5 * linear_sums(d).square
 
     @for_each("d", DIMENSIONS)
     def test_two_models_attain_the_sum(self, d):
         z = np.full(d, d**-0.5)
-        assert apart(added(z, 1), added(z, 1))[1][0] == pytest.approx(float(linear(d).l1), rel=2e-6)
-        cut = added(clipped(z), 1)
-        assert float(linear(d).l1) * 0.99 < apart(cut, cut)[1][0] <= linear(d).l1
+        assert apart(added(z, 1), added(z, 1))[1][0] == pytest.approx(float(linear_sums(d).l1), rel=2e-6)
+        cut = added(clip_context(z), 1)
+        assert float(linear_sums(d).l1) * 0.99 < apart(cut, cut)[1][0] <= linear_sums(d).l1
 
     @for_each("d", [2, 6])
     def test_120_degrees_attain_the_square(self, d):
         z, v = at_120_degrees(d)
         assert apart(added(z, 1), added(v, 1))[0][1] == pytest.approx(4.5, rel=1e-12)
-        assert 4.48 < apart(added(clipped(z), 1), added(clipped(v), 1))[0][1] <= 4.5
+        assert 4.48 < apart(added(clip_context(z), 1), added(clip_context(v), 1))[0][1] <= 4.5
 
     def test_no_angle_exceeds_the_square(self):
         """All pairs of a plane, degree by degree, of four lengths; the bound of different models would be too small."""
@@ -103,9 +103,9 @@ class TestLinear:
 
     @for_each("d", DIMENSIONS)
     def test_numbers_are_whole_steps_in_range(self, d):
-        statistics = linear(d)
+        statistics = linear_sums(d)
         for z in contexts(d, np.random.default_rng(2), 200):
-            u = added(clipped(z), 1) * statistics.steps
+            u = added(clip_context(z), 1) * statistics.steps
             assert u.size == statistics.size
             assert np.array_equal(u, np.rint(u))
             assert statistics.low * statistics.steps <= u.min()
@@ -114,9 +114,9 @@ class TestLinear:
 
 @for_each("d", DIMENSIONS)
 def test_of_public_contexts_a_user_adds_the_context_or_nothing(d):
-    statistics = rewards(d)
+    statistics = reward_sums(d)
     for z in contexts(d, np.random.default_rng(3), 500):
-        u = clipped(z)
+        u = clip_context(z)
         assert np.abs(u).sum() <= statistics.l1
         assert u @ u <= statistics.square
         assert np.array_equal(u * statistics.steps, np.rint(u * statistics.steps))
@@ -128,26 +128,26 @@ def test_of_public_contexts_a_user_adds_the_context_or_nothing(d):
 @for_each("d", DIMENSIONS)
 def test_two_users_differ_in_so_many_numbers(d):
     """Of two models they are, with whole contexts: in all numbers of both; of public ones in r z alone."""
-    z = clipped(np.full(d, d**-0.5))
-    blocks = np.zeros((2, 2, linear(d).size))
+    z = clip_context(np.full(d, d**-0.5))
+    blocks = np.zeros((2, 2, linear_sums(d).size))
     blocks[0, 0] = blocks[1, 1] = added(z, 1)
-    assert linear(d).moved == linear(d, False, Fraction(1, 4)).moved == (blocks[0] != blocks[1]).sum()
-    assert linear(d).moved == 2 * linear(d).size
-    assert rewards(d).moved == rewards(d).size == (z != 0).sum()
-    assert REWARD.moved == 1
+    assert linear_sums(d).moved == linear_sums(d, False, Fraction(1, 4)).moved == (blocks[0] != blocks[1]).sum()
+    assert linear_sums(d).moved == 2 * linear_sums(d).size
+    assert reward_sums(d).moved == reward_sums(d).size == (z != 0).sum()
+    assert SINGLE_REWARD.moved == 1
 
 
 @for_each("products", [Fraction(1, 3), Fraction(1, 512), Fraction(3, 257), 0, -1, Fraction(257, 256)])
 def test_products_are_on_the_grid_of_contexts(products):
     with pytest.raises(InvalidValue, match=r"products is .*a multiple of 1/256, above 0 and at most 1"):
-        linear(2, True, products)
+        linear_sums(2, True, products)
 
 
 @for_each("products", [Fraction(1, 256), Fraction(3, 256), Fraction(3, 4), Fraction(1)])
 def test_with_products_numbers_are_whole_steps_too(products):
-    statistics = linear(2, True, products)
+    statistics = linear_sums(2, True, products)
     for z in contexts(2, np.random.default_rng(6), 50):
-        u = added(clipped(z), 1)
+        u = added(clip_context(z), 1)
         u[:3] *= float(products)
         assert np.array_equal(u * statistics.steps, np.rint(u * statistics.steps))
 
@@ -171,7 +171,7 @@ class TestClip:
     @given(numbers)
     @settings(max_examples=150, derandomize=True, deadline=None)
     def test_the_norm_is_at_most_one_exactly(self, z):
-        found = clipped(z)
+        found = clip_context(z)
         assert squares(found) <= CONTEXT_STEPS**2
         assert np.all(np.sign(found) * np.sign(z) >= 0)
 
@@ -179,7 +179,7 @@ class TestClip:
     @settings(max_examples=150, derandomize=True, deadline=None)
     def test_what_is_inside_is_cut_and_what_is_outside_is_scaled(self, z):
         exact = [Fraction(each) for each in z]
-        square, q = sum(each**2 for each in exact), clipped(z) * CONTEXT_STEPS
+        square, q = sum(each**2 for each in exact), clip_context(z) * CONTEXT_STEPS
         if square <= Fraction(999_999, 10**6):
             assert [int(each * CONTEXT_STEPS) for each in exact] == q.tolist()
         elif square > 1:
@@ -193,23 +193,23 @@ class TestClip:
         rng = np.random.default_rng(d)
         for scale in (1.0, 1 + 1e-15, 1e-300, 1e150, 1e308):
             z = np.sign(rng.standard_normal(d)) * scale * d**-0.5
-            assert squares(clipped(z)) <= CONTEXT_STEPS**2
+            assert squares(clip_context(z)) <= CONTEXT_STEPS**2
         for k in range(d):  # whole steps with the norm 1, or a little more, stay where they are or shrink
             z = np.zeros(d)
             z[k] = 1.0
-            assert np.array_equal(clipped(z), z)
-            assert np.array_equal(clipped(np.nextafter(1, 2) * z), z)
+            assert np.array_equal(clip_context(z), z)
+            assert np.array_equal(clip_context(np.nextafter(1, 2) * z), z)
 
     def test_the_nearest_step_may_be_outside(self):
         """The control."""
-        assert squares(rounded(np.full(3, 3**-0.5))) > CONTEXT_STEPS**2 >= squares(clipped(np.full(3, 3**-0.5)))
+        assert squares(rounded(np.full(3, 3**-0.5))) > CONTEXT_STEPS**2 >= squares(clip_context(np.full(3, 3**-0.5)))
 
     @for_each("signed", [True, False])
     def test_compiled_it_gives_the_same_numbers(self, signed):
-        in_place = compiled(clip.function)
+        in_place = compile_loop(clip_vector.function)
         for z in (*contexts(6, np.random.default_rng(4), 300), np.array([math.nan, math.inf, -1e308, 1.0])):
             plain, fast = z.copy(), z.copy()
-            clip(plain, signed)
+            clip_vector(plain, signed)
             in_place(fast, signed)
             assert np.array_equal(plain, fast)
             assert signed or np.all(plain >= 0)
@@ -217,19 +217,19 @@ class TestClip:
 
     def test_what_is_no_number_counts_as_nothing_in_the_kernel(self):
         z = np.array([math.nan, 0.5, math.inf, -math.inf, -0.25])
-        clip(z, True)
+        clip_vector(z, True)
         assert z.tolist() == [0, 0.5, 0, 0, -0.25]
-        clip(z, False)
+        clip_vector(z, False)
         assert z.tolist() == [0, 0.5, 0, 0, 0]
 
     @for_each("z", [[math.nan], [0.5, math.inf], [[0.1]], 0.5, [-math.inf]])
     def test_what_is_no_vector_is_refused(self, z):
         with pytest.raises(InvalidValue, match="context"):
-            clipped(z)
+            clip_context(z)
 
     def test_the_vector_given_stays_as_it_is(self):
         z = np.array([3.0, 4.0])
-        clipped(z)
+        clip_context(z)
         assert z.tolist() == [3, 4]
 
 
@@ -251,10 +251,10 @@ class TestValues:
     )
     def test_refused(self, name, value):
         with pytest.raises(InvalidValue, match=name):
-            replace(REWARD, **{name: value})
+            replace(SINGLE_REWARD, **{name: value})
 
     @for_each("d", [0, -1, 1.5, True, None, 10**4])
-    @for_each("of", [linear, rewards])
+    @for_each("of", [linear_sums, reward_sums])
     def test_dimensions(self, d, of):
         with pytest.raises(InvalidValue, match="d is"):
             of(d)

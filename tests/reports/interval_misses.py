@@ -15,8 +15,8 @@ import maskedbandit as mb
 from maskedbandit.errors import MaskedBanditError
 from maskedbandit.law import Law, is_noiseless, is_response
 from maskedbandit.policies import room
-from maskedbandit.theory.differences import Pair, cost_of_epoch, evidence_of_pair
-from maskedbandit.theory.sequences import BETS, Sums, evidence, noise_moments, sums
+from maskedbandit.theory.differences import PairSums, cost_of_epoch, evidence_of_pair
+from maskedbandit.theory.sequences import BETS, Sums, mean_evidence, noise_moments, sum_releases
 
 ALPHA, RUNS, CHUNK = 0.05, 2000, 100
 MEANS = [0.6, 0.4, 0.3]
@@ -27,7 +27,7 @@ Rows = np.ndarray
 def of_tree(law: Law, m: int, n: int) -> Rows:
     """What is counted for the noise in an arm's first m releases."""
     known = [mb.Release(0, n - m + 1, 0.0)] + [mb.Release(0, 1, 0.0)] * (m - 1)
-    return sums(law, known).moments
+    return sum_releases(law, known).moments
 
 
 def prefixes(law: Law, rows: Rows) -> Sums:
@@ -55,8 +55,8 @@ def misses_mean(law: Law, rows: Rows, mean: Any, alpha: float = ALPHA) -> bool:
     if not len(rows):
         return False
     known, p = prefixes(law, rows), bit_mean(law, mean)
-    high = evidence(law, known, p)
-    low = evidence(law, known._replace(total=known.n - known.total), 1 - p)
+    high = mean_evidence(law, known, p)
+    low = mean_evidence(law, known._replace(total=known.n - known.total), 1 - p)
     return bool(max(high.max(), low.max()) >= np.log(2 / alpha))
 
 
@@ -75,7 +75,7 @@ def misses_difference(law: Law, a: Rows, b: Rows, difference: float, alpha: floa
         cost = np.stack(
             [cost_of_epoch(law, int(n), int(m)) for n, m in zip(sizes[0][:, 1], sizes[1][:, 1], strict=True)]
         )
-        known = Pair(of.cumsum(), (x + y).cumsum(), w.cumsum(), cost.cumsum(axis=0))
+        known = PairSums(of.cumsum(), (x + y).cumsum(), w.cumsum(), cost.cumsum(axis=0))
         found |= bool(evidence_of_pair(law, known, sign * difference * (1 - 2 * flip)).max() >= np.log(2 / alpha))
     return found
 
@@ -93,7 +93,7 @@ def may_miss_apart(law: Law, a: Rows, b: Rows, of_a: float, of_b: float, alpha: 
         for known, mean, which, up in ((one, of_a, i, sign), (two, of_b, j, -sign)):
             p = bit_mean(law, mean)
             known = known if up > 0 else known._replace(total=known.n - known.total)
-            terms = terms + evidence(law, known, p if up > 0 else 1 - p)[which]
+            terms = terms + mean_evidence(law, known, p if up > 0 else 1 - p)[which]
         found |= bool(terms.max() >= np.log(2 / alpha))
     return found
 

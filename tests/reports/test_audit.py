@@ -21,13 +21,19 @@ from maskedbandit.cli import main
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.skellam import Skellam
-from maskedbandit.reports.audit.audit import Control, How, Part, Promise
-from maskedbandit.reports.audit.bounds import choose, excess, largest_ratio, shown, trade_off
-from maskedbandit.reports.audit.exact import exact_part, fitting
+from maskedbandit.reports.audit.audit import BrokenTwin, How, AuditPart, AuditPromise
+from maskedbandit.reports.audit.bounds import (
+    choose_event,
+    hockey_stick_excess,
+    largest_ratio,
+    measure_shown_epsilon,
+    trade_off,
+)
+from maskedbandit.reports.audit.exact import exact_part, fit_cohort_size
 from maskedbandit.reports.audit.figure import promised_curve
 from maskedbandit.reports.audit.policies import BROKEN, decisions_part, run_part
-from maskedbandit.reports.audit.sampled import enough, live_part
-from maskedbandit.reports.audit.targets import audit_channel, described, of_channel, together
+from maskedbandit.reports.audit.sampled import count_enough_samples, live_part
+from maskedbandit.reports.audit.targets import audit_channel, describe_part, of_channel, join_audits
 from tests.audit.events import seen_epsilon
 from tests.reports.broken_channels import AllHonest, HalfNoise, PromisesMuch
 from tests.statistics import ALPHA, at_most
@@ -69,7 +75,7 @@ def test_a_channel_without_a_promise_is_refused() -> None:
 def test_losses_without_a_pure_epsilon_are_enumerated_at_a_delta(channel: Channel) -> None:
     part, _ = exact_part(channel, 6)
     assert part is not None
-    assert part.promised == Promise(channel.loss(6).epsilon(1e-6), 1e-6)
+    assert part.promised == AuditPromise(channel.loss(6).epsilon(1e-6), 1e-6)
     assert 0.9 * part.promised.epsilon < part.lower_bound <= part.promised.epsilon
     assert part.proves
 
@@ -107,19 +113,23 @@ def test_what_is_too_wide_or_too_rare_is_not_audited_and_said() -> None:
     assert "samples" in why
     with pytest.raises(InvalidValue, match="too wide"):
         audit_channel(C.Central("0.0001"), None, How())
-    assert enough(Promise(0.1)) > enough(Promise(1.0)) < enough(Promise(6.0))
+    assert (
+        count_enough_samples(AuditPromise(0.1))
+        > count_enough_samples(AuditPromise(1.0))
+        < count_enough_samples(AuditPromise(6.0))
+    )
     with pytest.raises(InvalidValue, match="finite"):
-        enough(Promise(math.inf))
-    carried, why = exact_part(C.Central(1).carrying(mb.privacy.statistics.linear(2)), 4)
+        count_enough_samples(AuditPromise(math.inf))
+    carried, why = exact_part(C.Central(1).carrying(mb.privacy.statistics.linear_sums(2)), 4)
     assert carried is None
     assert "vectors" in why
 
 
 def test_cohorts_are_of_a_size_that_the_channel_allows() -> None:
-    assert fitting(C.Central(1), 4) == 4
-    assert fitting(C.SplitAndMix(1, honest="0.1"), 4) == 16
+    assert fit_cohort_size(C.Central(1), 4) == 4
+    assert fit_cohort_size(C.SplitAndMix(1, honest="0.1"), 4) == 16
     narrow = C.Distributed(1, DiscreteGaussian())
-    assert fitting(narrow, 4) == 1
+    assert fit_cohort_size(narrow, 4) == 1
 
 
 # --- policies --------------------------------------------------------------------------------------------------
@@ -153,7 +163,7 @@ def test_a_run_of_a_broken_engine_is_found(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.slow
 def test_runs_that_release_nothing_or_are_not_enumerated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("maskedbandit.reports.audit.policies.MOST_PEOPLE", 1000)
+    monkeypatch.setattr("maskedbandit.reports.audit.policies.MOST_AUDITED_PEOPLE", 1000)
     assert run_part(P.Uniform(), C.Central(1))[0] is None
     assert "enumerated" in run_part(P.UCB1(), Tree())[1]
     assert "search" in decisions_part(P.AdaPTT(), C.Central(1))[1]
@@ -178,8 +188,8 @@ def test_the_bound_from_samples_is_wrong_as_rarely_as_it_says() -> None:
     for _ in range(runs):
         a, b = (np.column_stack([rng.random(120) < p, rng.normal(size=(120, 6))]).astype(float) for p in (flip, 0.5))
         b[:, 0] = rng.random(120) < 1 - flip
-        wrong += shown(a, b, ["bit", *"abcdef"], 0.0, error).epsilon > 1
-        event = choose(a, b, 0.0, error)
+        wrong += measure_shown_epsilon(a, b, ["bit", *"abcdef"], 0.0, error).epsilon > 1
+        event = choose_event(a, b, 0.0, error)
         hits = [int(np.sum((each[:, event.what] > event.threshold) == event.above)) for each in (a, b)]
         p, q = hits if event.first else hits[::-1]
         careless += math.log(max(p, 1e-9) / max(q, 1e-9)) > 1
@@ -192,10 +202,10 @@ def test_the_best_tests_trade_off_as_randomized_response_does() -> None:
     p, q = np.array([0.25, 0.75]), np.array([0.75, 0.25])
     curve = trade_off(p, q)
     assert curve.tolist() == [[0.0, 0.25, 1.0], [1.0, 0.25, 0.0]]
-    assert np.allclose(promised_curve(Promise(math.log(3)), curve[0]), curve[1])
-    assert promised_curve(Promise(math.log(3), 0.1), np.array([0.0]))[0] == pytest.approx(0.9)
+    assert np.allclose(promised_curve(AuditPromise(math.log(3)), curve[0]), curve[1])
+    assert promised_curve(AuditPromise(math.log(3), 0.1), np.array([0.0]))[0] == pytest.approx(0.9)
     assert largest_ratio(p, q) == pytest.approx(math.log(3))
-    assert excess(p, q, 0.0) == pytest.approx(0.5)
+    assert hockey_stick_excess(p, q, 0.0) == pytest.approx(0.5)
 
 
 def test_events_that_were_counted_are_bounded() -> None:
@@ -216,13 +226,13 @@ FIELDS = {
 }
 
 
-def part_of(lower_bound: float, caught: bool, twin: float = 2.0) -> Part:
-    control = Control("twin", twin, caught)
-    return Part("part", Promise(1.0), "sampled", lower_bound, (control,), samples=10, error=1e-5)
+def part_of(lower_bound: float, caught: bool, twin: float = 2.0) -> AuditPart:
+    control = BrokenTwin("twin", twin, caught)
+    return AuditPart("part", AuditPromise(1.0), "sampled", lower_bound, (control,), samples=10, error=1e-5)
 
 
 def test_the_file_of_an_audit_has_the_fields_that_others_read() -> None:
-    found = together("target", [(part_of(0.8, True, math.inf), "")], "ab").to_dict()
+    found = join_audits("target", [(part_of(0.8, True, math.inf), "")], "ab").to_dict()
     assert set(found) == FIELDS
     assert (found["format"], found["version"]) == ("maskedbandit audit 1", __version__)
     assert found["promised"] == {"epsilon": 1.0, "delta": 0.0}
@@ -236,20 +246,20 @@ def test_the_file_of_an_audit_has_the_fields_that_others_read() -> None:
 
 def test_a_part_that_proves_nothing_is_left_out_unless_it_is_all_there_is() -> None:
     weak, strong, wrong = part_of(0.1, False, 0.5), part_of(0.8, True), part_of(1.4, False)
-    both = together("target", [(weak, ""), (strong, "")])
+    both = join_audits("target", [(weak, ""), (strong, "")])
     assert (both.parts, both.proves, len(both.left_out)) == ((strong,), True, 1)
     assert both.error == pytest.approx(2e-5)  # what was left out could have been a false alarm too
-    alone = together("target", [(weak, "")])
+    alone = join_audits("target", [(weak, "")])
     assert (alone.parts, alone.proves) == ((weak,), False)
     assert "proves nothing" in str(alone)
-    assert together("target", [(wrong, ""), (strong, "")]).violation
+    assert join_audits("target", [(wrong, ""), (strong, "")]).violation
     with pytest.raises(InvalidValue, match="because"):
-        together("target", [(None, "because")])
+        join_audits("target", [(None, "because")])
 
 
 def test_channels_are_described_in_one_line() -> None:
-    assert described(C.Central("0.5")) == "Central(epsilon = 1/2)"
-    assert described(C.Distributed(1, Skellam(), honest=Fraction(4, 5))) == (
+    assert describe_part(C.Central("0.5")) == "Central(epsilon = 1/2)"
+    assert describe_part(C.Distributed(1, Skellam(), honest=Fraction(4, 5))) == (
         "Distributed(epsilon = 1, noise = Skellam, honest = 4/5)"
     )
 

@@ -34,7 +34,7 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> type[Recorded]:
 
 
 def test_it_ends_with_the_plan(processes: type[Recorded], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ahead, "PATIENCE", 0.0)
+    monkeypatch.setattr(ahead, "COMPILING_PATIENCE", 0.0)
     with ahead.compiled_ahead("identify", ("central", "local")):
         assert processes.began.wait(600)
     (process,) = processes.begun

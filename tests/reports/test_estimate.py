@@ -9,7 +9,7 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.core import Release
-from maskedbandit.reports.estimate.intervals import OWN, SAME
+from maskedbandit.reports.estimate.intervals import OWN, WHOSE_DIFFERENCE
 from maskedbandit.theory.sequences import Interval, mean_interval
 from tests.reports.interval_misses import missed, misses_difference, misses_mean
 from tests.statistics import at_most
@@ -76,7 +76,10 @@ def test_means_and_differences_of_a_run() -> None:
     assert arm.interval == mean_interval(CENTRAL.law(), known)
     assert arm.without_noise.width < arm.interval.width
     assert math.isnan(arm.corrected)
-    assert [(each.arm, each.minus, each.of) for each in found.differences] == [("1", "0", SAME), ("2", "0", SAME)]
+    assert [(each.arm, each.minus, each.of) for each in found.differences] == [
+        ("1", "0", WHOSE_DIFFERENCE),
+        ("2", "0", WHOSE_DIFFERENCE),
+    ]
     assert found.differences[1].interval.low < -0.3 < found.differences[1].interval.high < 0
     other = mb.estimate(kept, against="2", simulations=0)
     assert [each.minus for each in other.differences] == ["2", "2"]
@@ -116,7 +119,7 @@ def test_shared_epochs_are_weighted_by_the_smaller_cohort() -> None:
     known += [Release(1, 300, 120.0, 2)]
     (found,) = mb.estimate(known, channel=CENTRAL).differences
     assert found.estimate == pytest.approx((100 * 0.1 + 300 * 0.1) / 400)  # without the epoch that arm 1 had alone
-    assert (found.n, found.of) == (900, SAME)
+    assert (found.n, found.of) == (900, WHOSE_DIFFERENCE)
 
 
 def test_a_list_of_releases() -> None:
@@ -154,7 +157,7 @@ def test_a_difference_never_changes_its_meaning() -> None:
         for m in range(1, len(known) + 1):
             for each in mb.estimate(known[:m], channel=CENTRAL).differences:
                 meant.setdefault(each.arm, set()).add(each.of)
-        assert meant == {"1": {SAME if order[0] == first else OWN}, "2": {OWN}}
+        assert meant == {"1": {WHOSE_DIFFERENCE if order[0] == first else OWN}, "2": {OWN}}
     assert [each.arm for each in mb.estimate([first, Release(2, 9, 4.0, 0)], channel=CENTRAL).differences] == []
 
 

@@ -8,8 +8,8 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.lab.delays.constant import AT_ONCE
-from maskedbandit.reports.estimate.bias import Played, bias
-from maskedbandit.reports.estimate.estimate import points
+from maskedbandit.reports.estimate.bias import PlayedStudy, measure_bias
+from maskedbandit.reports.estimate.estimate import point_estimates
 from tests.statistics import mean_is
 
 FINE = mb.channels.Central(epsilon=4)
@@ -17,12 +17,12 @@ FINE = mb.channels.Central(epsilon=4)
 # The bias of an unfinished study: 1 % of 10 000 people, three equal arms, NoiseAwareKLUCB, ε = 4.
 
 PEOPLE = 10_000
-INTERIM = Played(mb.policies.NoiseAwareKLUCB(), PEOPLE, AT_ONCE, PEOPLE // 10, PEOPLE // 100)
+INTERIM = PlayedStudy(mb.policies.NoiseAwareKLUCB(), PEOPLE, AT_ONCE, PEOPLE // 10, PEOPLE // 100)
 
 
 def means_of(rows: np.ndarray) -> np.ndarray:
     """The mean of each arm, and its difference to the first one."""
-    return np.stack(points(rows, 3, 0, np.zeros(3, bool)))
+    return np.stack(point_estimates(rows, 3, 0, np.zeros(3, bool)))
 
 
 @cache
@@ -34,11 +34,11 @@ def interim_means() -> np.ndarray:
     return found[np.isfinite(found).all(axis=1)]
 
 
-def removes_most(played: Played) -> None:
+def removes_most(played: PlayedStudy) -> None:
     """The correction takes away at least three quarters of the mean bias. False alarms: 1e-9, of a normal mean."""
     wrong = interim_means().mean(axis=1) - 0.5
     means = np.clip(interim_means()[:60], 0.001, 0.999)
-    taken = np.array([bias(played, FINE, m, m - m[0], means_of, 40, lambda: None)[0][0].mean() for m in means])
+    taken = np.array([measure_bias(played, FINE, m, m - m[0], means_of, 40, lambda: None)[0][0].mean() for m in means])
     left = taken.mean() - 0.75 * wrong.mean()  # below 0 if enough was taken: the bias is downwards
     error = math.hypot(taken.std(ddof=1) / math.sqrt(taken.size), 0.75 * wrong.std(ddof=1) / math.sqrt(wrong.size))
     assert wrong.mean() < -0.02
@@ -59,8 +59,8 @@ def test_the_bias_at_the_end_of_a_study_is_not_that_at_its_beginning() -> None:
 
 def test_runs_in_which_an_arm_has_no_release_are_left_out() -> None:
     truth = np.full(3, 0.5)
-    assert bias(INTERIM, FINE, truth, truth - 0.5, means_of, 20, lambda: None)[1] == 20
-    wrong, used = bias(INTERIM._replace(released=1), FINE, truth, truth - 0.5, means_of, 20, lambda: None)
+    assert measure_bias(INTERIM, FINE, truth, truth - 0.5, means_of, 20, lambda: None)[1] == 20
+    wrong, used = measure_bias(INTERIM._replace(released=1), FINE, truth, truth - 0.5, means_of, 20, lambda: None)
     assert used == 0
     assert np.isnan(wrong).all()
 

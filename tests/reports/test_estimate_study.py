@@ -9,10 +9,10 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.lab.delays.constant import AT_ONCE
-from maskedbandit.reports.estimate.bias import Played
-from maskedbandit.reports.estimate.intervals import SAME
+from maskedbandit.reports.estimate.bias import PlayedStudy
+from maskedbandit.reports.estimate.intervals import WHOSE_DIFFERENCE
 from maskedbandit.reports.estimate.source import source_of
-from maskedbandit.store.studies import new, opened
+from maskedbandit.store.studies import write_study, open_study
 from maskedbandit.store.study import Study
 from maskedbandit.study.protocol import Protocol
 
@@ -24,8 +24,8 @@ def stored(folder: Path, people: int, arms: str) -> Iterator[tuple[Study, Callab
     protocol |= {"channel": {"name": "central", "epsilon": 20}, "budget": {"epsilon": 20}}
     protocol |= {"arms": [{"name": arm} for arm in arms], "reward": {"least": -10, "most": 10, "window": "1 hour"}}
     address, time = f"sqlite:///{folder}/s.db", 0
-    new(Protocol.from_table(protocol), address, folder / "w")
-    with opened(address, folder=folder / "w", clock=lambda: time) as study:
+    write_study(Protocol.from_table(protocol), address, folder / "w")
+    with open_study(address, folder=folder / "w", clock=lambda: time) as study:
         study.start()
 
         def play() -> None:
@@ -53,7 +53,7 @@ def test_a_stored_study_in_its_units(tmp_path: Path) -> None:
     assert (a.estimate, b.estimate) == (10, -10)  # noise at ε = 20 is 0, but for a chance of some 1e-8
     assert -10 == b.interval.low < -5 < b.interval.high < a.interval.low < a.interval.high == 10
     (difference,) = found.differences
-    assert difference.of == SAME
+    assert difference.of == WHOSE_DIFFERENCE
     assert difference.estimate == -20
     assert -20 == difference.interval.low < difference.interval.high < 20
 
@@ -65,7 +65,7 @@ def test_simulations_of_a_stored_study_end_where_it_is_and_there_are_none_after_
         assert mb.estimate(study).correction == "not corrected: an arm has no release"
         play()
         played = source_of(study, None, None).played
-        assert played == Played(study.protocol.policy, 3000, AT_ONCE, 300, 30)  # 1 % of its people were released
+        assert played == PlayedStudy(study.protocol.policy, 3000, AT_ONCE, 300, 30)  # 1 % of its people were released
         found = mb.estimate(study, simulations=20)
         assert found.correction == "corrected by 20 simulations until 30 people were released"
         assert found.correction in repr(found)

@@ -18,12 +18,22 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from maskedbandit.errors import OutOfTurn
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.secagg import client, masks
-from maskedbandit.secagg.client import Client
-from maskedbandit.secagg.graph import Tree
+from maskedbandit.secagg.client import RoundClient
+from maskedbandit.secagg.graph import MerkleTree
 from maskedbandit.secagg.masks import KEY
-from maskedbandit.secagg.messages import PARCEL, POST, ROSTER, SIGNATURE, SURVIVORS, VOTES, chosen, flagged, packed
-from maskedbandit.secagg.plan import Plan
-from maskedbandit.secagg.shamir import KEY_SHARE, combine, split, weights
+from maskedbandit.secagg.messages import (
+    PARCEL,
+    POST,
+    ROSTER,
+    SIGNATURE,
+    SURVIVORS,
+    VOTES,
+    pack_present,
+    pack_flags,
+    pack_message,
+)
+from maskedbandit.secagg.plan import RoundPlan
+from maskedbandit.secagg.shamir import KEY_SHARE, combine_shares, split_secret, lagrange_weights
 
 HEAD = 2 + KEY  # version, kind, session
 OWN, FOR_MASKS = 0, 1  # the two secrets of a user, and the order in which a parcel holds key shares of them
@@ -44,18 +54,18 @@ def identities_of(users) -> dict[int, bytes]:
     return {user: signer(user).public_key().public_bytes_raw() for user in users}
 
 
-def planned(n=6, k=None, t=None, least=None, m=1000, signed=True, corrupted=0, cohort=b"cohort") -> Plan:
+def planned(n=6, k=None, t=None, least=None, m=1000, signed=True, corrupted=0, cohort=b"cohort") -> RoundPlan:
     """A plan; by default the threshold is the least one at which a lying server learns nothing."""
     k = n - 1 if k is None else k
     t = max(2, (k + corrupted) // 2 + 1) if t is None else t
     least = t + 1 if least is None else least
-    return Plan(cohort, tuple(range(n)), k, t, least, m, signed, sha256(SEED_OF_RING).digest())
+    return RoundPlan(cohort, tuple(range(n)), k, t, least, m, signed, sha256(SEED_OF_RING).digest())
 
 
 class Liar:
     """`corrupted` users work for the server: their key shares are its own."""
 
-    def __init__(self, plan: Plan, values=None, corrupted=(), kind=Client, seed=1, spend=None) -> None:
+    def __init__(self, plan: RoundPlan, values=None, corrupted=(), kind=RoundClient, seed=1, spend=None) -> None:
         self.plan, self.corrupted = plan, set(corrupted)
         self.values = {user: 10 + i for i, user in enumerate(plan.users)} if values is None else dict(values)
         self.spent: list[int] = []
@@ -87,9 +97,9 @@ class Liar:
             self.seeds[user] = each._seeds
         self.ring = self.plan.drawn(SEED_OF_RING, self.tree(self.keys).root)
 
-    def tree(self, keys) -> Tree:
+    def tree(self, keys) -> MerkleTree:
         """The tree of these keys, by user."""
-        return Tree([masks.name(user) + keys.get(user, b"") for user in self.plan.users])
+        return MerkleTree([masks.user_bytes(user) + keys.get(user, b"") for user in self.plan.users])
 
     def roster(self, user, keys=None, seen=None, seed=SEED_OF_RING, root=None, proof=None) -> bytes:
         """ROSTER; `keys` are in the tree, and what is `seen` of them is told."""
@@ -98,7 +108,9 @@ class Liar:
         around = self.plan.drawn(SEED_OF_RING, root).around(user)
         proof = tree.proof([self.plan.index(other) for other in (user, *around)]) if proof is None else proof
         seen = (self.keys if keys is None else keys) if seen is None else seen
-        return packed(ROSTER, self.plan.round, seed, root, chosen([seen.get(other) for other in around]), *proof)
+        return pack_message(
+            ROSTER, self.plan.round, seed, root, pack_present([seen.get(other) for other in around]), *proof
+        )
 
     def share(self, users=None, **changed) -> None:
         """These devices share their secrets."""
@@ -109,11 +121,11 @@ class Liar:
         dealt = []
 
         def watched(secret, threshold, xs, bits):
-            key_shares = split(secret, threshold, xs, bits)
+            key_shares = split_secret(secret, threshold, xs, bits)
             dealt.append((self.seeds[user].index(secret.to_bytes(masks.SEED)), key_shares))
             return key_shares
 
-        with mock.patch.object(client, "split", watched):
+        with mock.patch.object(client, "split_secret", watched):
             answer = self.tell(user, roster)
         around = [other.user for other in self.clients[user]._around.values()]
         for which, key_shares in dealt:
@@ -139,7 +151,7 @@ class Liar:
         if parcels is None:
             parcels = {other: self.parcels[other].get(user) for other in self.parcels}
         pieces = [None if other in absent else parcels.get(other) for other in self.around(user)]
-        return packed(POST, self.session(user), chosen(pieces))
+        return pack_message(POST, self.session(user), pack_present(pieces))
 
     def hide(self, users=None, **changed) -> None:
         """These devices send their masked values."""
@@ -148,10 +160,10 @@ class Liar:
 
     def alive(self, survivors) -> bytes:
         """The survivors, as bits."""
-        return flagged(sum(1 << self.plan.index(user) for user in survivors), self.plan.n)
+        return pack_flags(sum(1 << self.plan.index(user) for user in survivors), self.plan.n)
 
     def survivors(self, user, survivors) -> bytes:
-        return packed(SURVIVORS, self.session(user), self.alive(survivors))
+        return pack_message(SURVIVORS, self.session(user), self.alive(survivors))
 
     def agree(self, survivors, users=None) -> None:
         """These devices sign the survivors, or in unsigned rounds send their key shares."""
@@ -166,7 +178,7 @@ class Liar:
             self.signed.get((other, self.alive(survivors))) if voters is None or other in voters else None
             for other in self.around(user)
         ]
-        return packed(VOTES, self.session(user), chosen(votes))
+        return pack_message(VOTES, self.session(user), pack_present(votes))
 
     def reveal(self, survivors, users=None) -> None:
         """These devices send key shares; in unsigned rounds they have."""
@@ -206,7 +218,9 @@ class Liar:
             known = self.key_shares_of(user, which)
             if len(known) >= self.plan.threshold:
                 xs = [self.x(holder, user) for holder in known]
-                assert combine(list(known.values()), weights(xs)) == int.from_bytes(self.seeds[user][which])
+                assert combine_shares(list(known.values()), lagrange_weights(xs)) == int.from_bytes(
+                    self.seeds[user][which]
+                )
                 found.append(which)
         return found
 
@@ -222,14 +236,16 @@ class Liar:
         """The value of a user, from its masked value and both secrets, which were put together from key shares."""
         known = [self.key_shares_of(user, which) for which in (OWN, FOR_MASKS)]
         own, for_masks = (
-            combine(list(each.values()), weights([self.x(holder, user) for holder in each])).to_bytes(masks.SEED)
+            combine_shares(list(each.values()), lagrange_weights([self.x(holder, user) for holder in each])).to_bytes(
+                masks.SEED
+            )
             for each in known
         )
         m, session = self.plan.modulus, self.sent[user][1][2:HEAD]
-        private, _ = masks.key_pair(for_masks, self.plan.round, b"mask")
+        private, _ = masks.seed_key_pair(for_masks, self.plan.round, b"mask")
         hidden = masks.own_mask(own, session, user, m)
         for other in self.around(user):
-            secret = masks.agreed(private, self.keys[other][KEY : 2 * KEY])
+            secret = masks.agree_secret(private, self.keys[other][KEY : 2 * KEY])
             hidden += masks.pair_mask(secret, session, user, other, m)
         return (self.masked[user] - hidden) % m
 

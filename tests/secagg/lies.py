@@ -4,7 +4,7 @@ import pytest
 
 from maskedbandit.errors import ProtocolError
 from maskedbandit.secagg import masks
-from maskedbandit.secagg.client import Client, advertised, survived
+from maskedbandit.secagg.client import RoundClient, write_key_text, write_vote_text
 from tests.secagg.adversary import (
     Liar,
     planned,
@@ -16,18 +16,18 @@ SPARSE = planned(9, k=6, t=4, least=6)
 ALL = range(6)
 
 
-def liar(phase, plan=PLAN, kind=Client, **more) -> Liar:
+def liar(phase, plan=PLAN, kind=RoundClient, **more) -> Liar:
     return Liar(plan, corrupted={max(plan.users)}, kind=kind, **more).until(phase)
 
 
 def vote(self: Liar, user: int, survivors, session=None) -> bytes:
     """What a device that works for the server signs."""
-    return signer(user).sign(survived(session or self.session(0), self.alive(survivors)))
+    return signer(user).sign(write_vote_text(session or self.session(0), self.alive(survivors)))
 
 
 def keys_of(self: Liar, user: int, seal: bytes, mask: bytes, by=None, plan=None) -> bytes:
     """Keys of a user, signed by whoever signs."""
-    return seal + mask + signer(user if by is None else by).sign(advertised(plan or self.plan, user, seal + mask))
+    return seal + mask + signer(user if by is None else by).sign(write_key_text(plan or self.plan, user, seal + mask))
 
 
 def flipped(message: bytes, at: int = 0, bit: int = 0) -> bytes:
@@ -58,4 +58,4 @@ def other_keys(it: Liar, user: int, keys: bytes) -> dict:
     return {"keys": it.keys | {user: keys}}
 
 
-FRESH = masks.key_pair(bytes(16), b"", b"")[1]
+FRESH = masks.seed_key_pair(bytes(16), b"", b"")[1]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from maskedbandit.errors import ProtocolError
-from maskedbandit.secagg.client import Client
-from maskedbandit.secagg.plan import Plan
-from maskedbandit.secagg.server import Server
+from maskedbandit.secagg.client import RoundClient
+from maskedbandit.secagg.plan import RoundPlan
+from maskedbandit.secagg.server import RoundServer
 from tests.secagg.adversary import SEED_OF_RING, identities_of, seeded, signer
 
 STAYS = 9
@@ -22,7 +22,15 @@ class Round:
     """
 
     def __init__(
-        self, plan: Plan, values, leaves=None, kind=Client, server=Server, seed=1, change=None, alter=None
+        self,
+        plan: RoundPlan,
+        values,
+        leaves=None,
+        kind=RoundClient,
+        server=RoundServer,
+        seed=1,
+        change=None,
+        alter=None,
     ) -> None:
         self.plan, self.values = plan, dict(zip(plan.users, values, strict=True))
         self.leaves = dict.fromkeys(plan.users, STAYS) | (leaves or {})
@@ -64,7 +72,7 @@ class Round:
         return self.server.total
 
 
-def succeeds(plan: Plan, leaves, ring) -> set[int] | None:
+def succeeds(plan: RoundPlan, leaves, ring) -> set[int] | None:
     """Whose values are in the sum, from the pattern of losses alone; None if the round must fail."""
     left = dict.fromkeys(plan.users, STAYS) | leaves
     here = [{user for user in plan.users if left[user] > phase} for phase in range(5)]

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
-from maskedbandit.secagg.graph import window
+from maskedbandit.secagg.graph import ring_window
 
 
 class Lie(NamedTuple):
@@ -67,7 +67,7 @@ def split(n: int, k: int, t: int, corrupted=(), votes: bool = True, neighbours: 
     `votes` and `neighbours` say which checks devices make: of votes of neighbours, of how many neighbours survived.
     """
     program, stories = Program(), range(2)
-    near = [window(u, n, k) for u in range(n)]
+    near = [ring_window(u, n, k) for u in range(n)]
     bad = [sum(w in corrupted for w in near[u]) for u in range(n)]
     honest = [u for u in range(n) if u not in corrupted]
     for s in stories:

@@ -11,10 +11,10 @@ import pytest
 
 from maskedbandit.errors import Disagreement, Forged, Malformed, OutOfTurn, TooFew
 from maskedbandit.secagg import masks
-from maskedbandit.secagg.client import Client
+from maskedbandit.secagg.client import RoundClient
 from maskedbandit.secagg.masks import KEY
-from maskedbandit.secagg.messages import PARCEL, SIGNATURE, SURVIVORS, VOTES, packed
-from maskedbandit.secagg.plan import Plan
+from maskedbandit.secagg.messages import PARCEL, SIGNATURE, SURVIVORS, VOTES, pack_message
+from maskedbandit.secagg.plan import RoundPlan
 from tests.for_each import for_each
 from tests.secagg.adversary import (
     HEAD,
@@ -211,7 +211,7 @@ def other_plans():
         "signed": False,
         "ring": sha256(b"other").digest(),
     }
-    assert changes.keys() == vars(PLAN).keys() & Plan.__dataclass_fields__.keys()
+    assert changes.keys() == vars(PLAN).keys() & RoundPlan.__dataclass_fields__.keys()
     return {name: replace(PLAN, **{name: value}) for name, value in changes.items()}
 
 
@@ -223,7 +223,7 @@ def test_messages_of_another_plan(plan):
     message[2:HEAD] = plan.round
     assert plan.round != PLAN.round
     ends(it, 0, bytes(message), OutOfTurn, "belongs to another session")
-    client = Client(plan, 0, 1, seeded(1), signer(0), identities_of(plan.users))
+    client = RoundClient(plan, 0, 1, seeded(1), signer(0), identities_of(plan.users))
     client.start()
     other.open()
     with pytest.raises(OutOfTurn, match="belongs to another session"):
@@ -265,7 +265,7 @@ class TestParcels:
     def test_of_a_session_with_the_same_keys(self):
         """Even there: the session is in the key, and in what is authenticated."""
         it, other = liar(2), liar(1)
-        other.keys[5] = keys_of(other, 5, FRESH, masks.key_pair(b"another", b"", b"")[1])
+        other.keys[5] = keys_of(other, 5, FRESH, masks.seed_key_pair(b"another", b"", b"")[1])
         other.ring = PLAN.drawn(SEED_OF_RING, other.tree(other.keys).root)
         other.share_of(1, other.roster(1))
         assert other.keys[0] == it.keys[0]
@@ -317,7 +317,7 @@ class TestSurvivors:
 
     def test_users_who_do_not_exist(self):
         it = liar(3)
-        ends(it, 0, packed(SURVIVORS, it.session(0), b"\x7f"), Malformed, "users that do not exist")
+        ends(it, 0, pack_message(SURVIVORS, it.session(0), b"\x7f"), Malformed, "users that do not exist")
 
     def test_twice(self):
         it = liar(4)
@@ -352,11 +352,13 @@ class TestVotes:
 
     def test_garbage(self):
         it = liar(4)
-        ends(it, 0, packed(VOTES, it.session(0), b"\x1f", bytes(5 * SIGNATURE)), Forged, "did not sign")
+        ends(it, 0, pack_message(VOTES, it.session(0), b"\x1f", bytes(5 * SIGNATURE)), Forged, "did not sign")
         it = liar(4)
-        ends(it, 1, packed(VOTES, it.session(1), b"\x1f", bytes(4 * SIGNATURE)), Malformed, "too short or too long")
+        ends(
+            it, 1, pack_message(VOTES, it.session(1), b"\x1f", bytes(4 * SIGNATURE)), Malformed, "too short or too long"
+        )
         it = liar(4)
-        ends(it, 2, packed(VOTES, it.session(2), b"\x3f", bytes(6 * SIGNATURE)), Malformed, "do not exist")
+        ends(it, 2, pack_message(VOTES, it.session(2), b"\x3f", bytes(6 * SIGNATURE)), Malformed, "do not exist")
 
     def test_twice(self):
         it = liar(5)

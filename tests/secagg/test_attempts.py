@@ -4,8 +4,8 @@ import pytest
 
 from maskedbandit.errors import AlreadySpent, InvalidValue, MaskedBanditError, OutOfTurn, ProtocolError
 from maskedbandit.secagg import client as clients
-from maskedbandit.secagg.client import Client
-from maskedbandit.secagg.messages import MASKED, packed
+from maskedbandit.secagg.client import RoundClient
+from maskedbandit.secagg.messages import MASKED, pack_message
 from tests.for_each import for_each
 from tests.secagg.adversary import Liar, planned, seeded
 from tests.secagg.rounds import Round
@@ -49,11 +49,11 @@ class TestPrivacyOfMessages:
         for kind in range(10):
             for client in Liar(plan, dict(enumerate(values))).until(2).clients.values():
                 try:
-                    client.receive(packed(kind, client._session, bytes(100)))
+                    client.receive(pack_message(kind, client._session, bytes(100)))
                 except MaskedBanditError as said:
                     texts += [repr(said), str(said)]
         with pytest.raises(InvalidValue) as refused:
-            Client(plan, 0, 2**62 + 5, seeded(1))
+            RoundClient(plan, 0, 2**62 + 5, seeded(1))
         texts += [str(refused.value)]
         for text in texts:
             assert not any(str(value) in text or hex(value)[2:] in text for value in (*values, 2**62 + 5))

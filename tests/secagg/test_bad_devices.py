@@ -9,12 +9,12 @@ import pytest
 
 from maskedbandit.errors import Disagreement, Forged, TooFew
 from maskedbandit.secagg import key_shares, masks
-from maskedbandit.secagg.client import advertised
+from maskedbandit.secagg.client import write_key_text
 from maskedbandit.secagg.key_shares import corrected
 from maskedbandit.secagg.masks import KEY, SEED
 from maskedbandit.secagg.messages import KEY_SHARES
-from maskedbandit.secagg.server import Server
-from maskedbandit.secagg.shamir import KEY_SHARE, combine, weights
+from maskedbandit.secagg.server import RoundServer
+from maskedbandit.secagg.shamir import KEY_SHARE, combine_shares, lagrange_weights
 from tests.for_each import for_each
 from tests.secagg.adversary import HEAD, LOW_ORDER, OWN, Liar, planned, seeded, signer
 from tests.secagg.lies import inverse, top_bit
@@ -64,7 +64,7 @@ class TestWrongShares:
 
     def test_a_server_that_does_not_check_is_caught(self, monkeypatch):
         """The control: without the commitments a wrong key share gives a wrong sum."""
-        monkeypatch.setattr(Server, "_rebuilt", lambda self, user, publish, published: combined(self, user))
+        monkeypatch.setattr(RoundServer, "_rebuilt", lambda self, user, publish, published: combined(self, user))
         made = self.spoiled(planned(8, t=5, least=6), range(1), lambda key_shares, user: bytes(len(key_shares)))
         assert made.run().total != 40
 
@@ -83,7 +83,7 @@ class TestWrongShares:
 def combined(server, user):
     senders, ys = zip(*list(server._key_shares.given[user].items())[: server.plan.threshold], strict=True)
     xs = [1 + server.ring.number(sender, of=user) for sender in senders]
-    return (combine(ys, weights(xs)) % (1 << 8 * SEED)).to_bytes(SEED)
+    return (combine_shares(ys, lagrange_weights(xs)) % (1 << 8 * SEED)).to_bytes(SEED)
 
 
 class TestShares:
@@ -102,10 +102,10 @@ class TestShares:
         known = liar.key_shares_of(0, OWN)
         assert len(known) == 3
         xs = [liar.x(holder, 0) for holder in known] + [liar.x(4, 0)]
-        *first, last = weights(xs)
+        *first, last = lagrange_weights(xs)
         for secret in (0, 1, 2**128 - 1, int.from_bytes(liar.seeds[0][0])):
-            fitting = (secret - combine(list(known.values()), first)) * pow(last, -1, 2**130 - 5) % (2**130 - 5)
-            assert combine([*known.values(), fitting], [*first, last]) == secret
+            fitting = (secret - combine_shares(list(known.values()), first)) * pow(last, -1, 2**130 - 5) % (2**130 - 5)
+            assert combine_shares([*known.values(), fitting], [*first, last]) == secret
 
 
 KEYS = {
@@ -131,7 +131,7 @@ class TestBadDevices:
         def change(phase, user, message):
             if (phase, user) == (0, 5):  # it speaks last
                 keys = changed([each[HEAD : HEAD + 2 * KEY] for each in heard.values()], message[HEAD:])
-                name = signer(5).sign(advertised(plan, 5, keys)) if signed else b""
+                name = signer(5).sign(write_key_text(plan, 5, keys)) if signed else b""
                 return message[:HEAD] + keys + name
             heard[user] = message
             return message

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maskedbandit.secagg.key_shares import Correction, corrected
-from maskedbandit.secagg.shamir import PRIME, split
+from maskedbandit.secagg.shamir import PRIME, split_secret
 from tests.for_each import for_each
 from tests.statistics import seeded
 
@@ -17,7 +17,7 @@ SECRET = 0x0123456789ABCDEF
 def test_the_secret_comes_out(data):
     t = data.draw(st.integers(1, 12))
     xs = data.draw(st.lists(st.integers(1, 60), min_size=t, max_size=24, unique=True))
-    key_shares = dict(zip(xs, split(SECRET, t, xs, seeded(data.draw(st.integers(0, 99)))), strict=True))
+    key_shares = dict(zip(xs, split_secret(SECRET, t, xs, seeded(data.draw(st.integers(0, 99)))), strict=True))
     wrong = data.draw(st.lists(st.sampled_from(xs), max_size=(len(xs) - t) // 2, unique=True))
     spoiled = key_shares | {x: data.draw(st.sampled_from([0, 1, PRIME - 1, key_shares[x] ^ 1])) for x in wrong}
     found = corrected(spoiled, t)
@@ -27,7 +27,7 @@ def test_the_secret_comes_out(data):
 @for_each("secret", [0, 4])
 def test_every_pattern_of_errors_in_a_tiny_field(secret):
     xs, prime = [1, 2, 3, 4, 5, 6], 7
-    key_shares = dict(zip(xs, split(secret, 2, xs, seeded(3), prime), strict=True))
+    key_shares = dict(zip(xs, split_secret(secret, 2, xs, seeded(3), prime), strict=True))
     for wrong in combinations(xs, 2):
         for values in product(range(prime), repeat=2):
             found = corrected(key_shares | dict(zip(wrong, values, strict=True)), 2, prime)
@@ -37,7 +37,7 @@ def test_every_pattern_of_errors_in_a_tiny_field(secret):
 def test_one_error_more_is_not_corrected():
     """The control: three wrong ones of six, on a line of their own, win or leave no answer."""
     xs, prime = [1, 2, 3, 4, 5, 6], 11
-    key_shares = dict(zip(xs, split(4, 2, xs, seeded(3), prime), strict=True))
+    key_shares = dict(zip(xs, split_secret(4, 2, xs, seeded(3), prime), strict=True))
     every = [
         corrected(key_shares | dict(zip(xs[:3], values, strict=True)), 2, prime)
         for values in product(range(11), repeat=3)
@@ -81,7 +81,7 @@ def test_the_secret_zero_comes_out_of_zeros():
 
 def test_a_large_crowd():
     xs = range(1, 301)
-    key_shares = dict(zip(xs, split(SECRET, 160, xs, seeded(1)), strict=True))
+    key_shares = dict(zip(xs, split_secret(SECRET, 160, xs, seeded(1)), strict=True))
     assert corrected(key_shares | dict.fromkeys(xs[::5], 5), 160) == Correction(
         SECRET, list(xs[::5])
     )  # 60 of 300, where 70 may be

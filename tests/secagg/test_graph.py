@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from maskedbandit.errors import InvalidValue, Malformed
 from maskedbandit.secagg import graph
-from maskedbandit.secagg.graph import HASH, Tree, order, rank, root_from, window
+from maskedbandit.secagg.graph import HASH_SIZE, MerkleTree, order, rank_user, root_from, ring_window
 from tests.for_each import for_each
 from tests.statistics import same_distribution
 
@@ -21,7 +21,7 @@ def test_the_ring_is_in_the_order_of_ranks_whatever_the_order_of_users():
     users = [0, 1, 2**64 - 1, 7, 256, 2**32]
     ring = order(b"seed", users)
     assert sorted(ring) == sorted(users)
-    assert all(rank(b"seed", a) < rank(b"seed", b) for a, b in pairwise(ring))
+    assert all(rank_user(b"seed", a) < rank_user(b"seed", b) for a, b in pairwise(ring))
     assert order(b"seed", reversed(users)) == ring != order(b"another", users)
     assert order(b"seed", []) == []
 
@@ -41,7 +41,7 @@ def orders(ring):
 
 def coarse(seed, users):
     """A ring by ranks of two bits, in which the earlier user wins a tie."""
-    return sorted(users, key=lambda user: rank(seed, user)[0] >> 6)
+    return sorted(users, key=lambda user: rank_user(seed, user)[0] >> 6)
 
 
 @pytest.mark.slow
@@ -56,7 +56,7 @@ def test_all_orders_are_as_likely():
 
 @for_each(("n", "k"), [(n, k) for n in range(2, 14) for k in (*range(2, n - 1, 2), n - 1, n + 3)])
 def test_neighbourhoods_are_mutual_regular_and_in_one_piece(n, k):
-    near = [window(i, n, k) for i in range(n)]
+    near = [ring_window(i, n, k) for i in range(n)]
     reached = {0}
     for _ in range(n):
         reached |= {j for i in reached for j in near[i]}
@@ -71,7 +71,7 @@ def test_neighbourhoods_are_mutual_regular_and_in_one_piece(n, k):
 @for_each(("position", "n", "k"), [(0, 9, 3), (0, 9, 7), (0, 9, 0), (0, 9, -2), (9, 9, 4), (-1, 9, 4)])
 def test_no_neighbourhood(position, n, k):
     with pytest.raises(InvalidValue):
-        window(position, n, k)
+        ring_window(position, n, k)
 
 
 # --- the tree -----------------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ def missing(low, high, known):
 @for_each("n", range(1, 10))
 def test_any_part_of_the_leaves_leads_to_the_root(n):
     leaves = leaves_of(n)
-    tree = Tree(leaves)
+    tree = MerkleTree(leaves)
     assert tree.root == graph._root(n, top(leaves))
     for size in range(1, n + 1):
         for known in combinations(range(n), size):
@@ -129,7 +129,7 @@ def outcome(n, leaves, proof):
 @given(st.integers(1, 40), st.data())
 def test_any_change_leads_elsewhere(n, data):
     leaves = leaves_of(n)
-    tree = Tree(leaves)
+    tree = MerkleTree(leaves)
     known = {i: leaves[i] for i in data.draw(st.sets(st.integers(0, n - 1), min_size=1))}
     proof = tree.proof(list(known))
     i = data.draw(st.sampled_from(sorted(known)))
@@ -137,7 +137,7 @@ def test_any_change_leads_elsewhere(n, data):
     assert root_from(n, known, proof) == tree.root
     assert outcome(others, known, proof) != tree.root
     assert outcome(n, known | {i: known[i] + b"\0"}, proof) != tree.root
-    assert outcome(n, known, [*proof, bytes(HASH)]) is None
+    assert outcome(n, known, [*proof, bytes(HASH_SIZE)]) is None
     elsewhere = data.draw(st.integers(0, n + 2))
     if elsewhere not in known:
         assert outcome(n, {elsewhere if j == i else j: leaf for j, leaf in known.items()}, proof) != tree.root
@@ -159,18 +159,18 @@ def test_a_pair_of_hashes_is_no_leaf_and_n_is_in_the_root(monkeypatch):
         hashes = [graph._leaf(leaf) for leaf in leaves]
         return [hashes[0] + hashes[1], hashes[2] + hashes[3]]
 
-    assert Tree(pairs()).root != Tree(leaves).root
+    assert MerkleTree(pairs()).root != MerkleTree(leaves).root
     monkeypatch.setattr(graph, "_LEAF", b"")
     monkeypatch.setattr(graph, "_NODE", b"")
-    assert Tree(pairs()).root != Tree(leaves).root  # n alone tells them apart
+    assert MerkleTree(pairs()).root != MerkleTree(leaves).root  # n alone tells them apart
     monkeypatch.setattr(graph, "_root", lambda n, top: top)
-    assert Tree(pairs()).root == Tree(leaves).root  # without either, four leaves pass for two
+    assert MerkleTree(pairs()).root == MerkleTree(leaves).root  # without either, four leaves pass for two
 
 
 def test_leaves_may_be_anything_and_their_borders_count():
-    assert Tree([b"ab", b"c"]).root != Tree([b"a", b"bc"]).root
-    assert Tree([b""]).root != Tree([b"", b""]).root
-    assert Tree([b"x"]).root == graph._root(1, sha256(b"maskedbandit secagg leaf x").digest())
+    assert MerkleTree([b"ab", b"c"]).root != MerkleTree([b"a", b"bc"]).root
+    assert MerkleTree([b""]).root != MerkleTree([b"", b""]).root
+    assert MerkleTree([b"x"]).root == graph._root(1, sha256(b"maskedbandit secagg leaf x").digest())
 
 
 @for_each("n", [-1, 0, 2**32 + 1, 2**200])
@@ -178,25 +178,25 @@ def test_no_such_number_of_leaves(n):
     with pytest.raises(Malformed, match="leaves"):
         root_from(n, {0: b"x"}, [])
     with pytest.raises(InvalidValue):
-        Tree([])
+        MerkleTree([])
 
 
 @for_each("known", [{}, {-1: b"x"}, {5: b"x"}, {0: b"x", 2**40: b"y"}])
 def test_positions_outside_the_tree(known):
     with pytest.raises(Malformed, match="positions"):
-        root_from(5, known, [bytes(HASH)] * 3)
+        root_from(5, known, [bytes(HASH_SIZE)] * 3)
     with pytest.raises(InvalidValue, match="positions"):
-        Tree(leaves_of(5)).proof(list(known))
+        MerkleTree(leaves_of(5)).proof(list(known))
 
 
 def test_the_largest_tree_takes_32_steps():
     last = 2**32 - 1
-    assert len(root_from(2**32, {last: b"x"}, [bytes(HASH)] * 32)) == HASH
-    assert len(root_from(2**31 + 1, {2**31: b"x"}, [bytes(HASH)])) == HASH  # the last leaf moves up 31 levels
+    assert len(root_from(2**32, {last: b"x"}, [bytes(HASH_SIZE)] * 32)) == HASH_SIZE
+    assert len(root_from(2**31 + 1, {2**31: b"x"}, [bytes(HASH_SIZE)])) == HASH_SIZE  # the last leaf moves up 31 levels
     with pytest.raises(Malformed, match="few"):
-        root_from(2**32, {last: b"x"}, [bytes(HASH)] * 31)
+        root_from(2**32, {last: b"x"}, [bytes(HASH_SIZE)] * 31)
     with pytest.raises(Malformed, match="many"):
-        root_from(2**32, {last: b"x"}, [bytes(HASH)] * 33)
+        root_from(2**32, {last: b"x"}, [bytes(HASH_SIZE)] * 33)
 
 
 @for_each("length", [0, 31, 33])

@@ -11,7 +11,7 @@ import pytest
 
 from maskedbandit.errors import Forged
 from maskedbandit.secagg import masks
-from maskedbandit.secagg.client import advertised, survived
+from maskedbandit.secagg.client import write_key_text, write_vote_text
 from tests.for_each import for_each
 from tests.secagg.adversary import planned
 from tests.statistics import same_distribution
@@ -36,7 +36,7 @@ def views(values, m, survivors, late=(), own=True, pairs=True, sign=-1, own_of_l
         sent = {}
         for u in users:
             of_pairs = [mask if u == a else sign * mask for (a, b), mask in pair.items() if u in (a, b)]
-            sent[u] = masks.masked(values[u], owns[u], of_pairs, m)
+            sent[u] = masks.mask_value(values[u], owns[u], of_pairs, m)
         shown = tuple(owns[u] for u in users if u in survivors or (own_of_late and u in late))
         rebuilt = tuple(mask for (a, b), mask in pair.items() if a in lost or b in lost)
         total = sum(sent[u] - owns[u] for u in survivors)
@@ -152,7 +152,7 @@ class TestMasks:
 
     def test_keys_of_a_session_differ_by_purpose_and_round(self):
         publics = {
-            masks.key_pair(bytes(16), session, what)[1] for session in (b"a", b"b") for what in (b"seal", b"mask")
+            masks.seed_key_pair(bytes(16), session, what)[1] for session in (b"a", b"b") for what in (b"seal", b"mask")
         }
         assert len(publics) == 4
 
@@ -168,10 +168,10 @@ class TestSeals:
         ("sender", "receiver", "session"), [(2, 1, SESSION), (1, 3, SESSION), (3, 2, SESSION), (1, 2, b"\x01" * 32)]
     )
     def test_open_for_their_sender_receiver_and_session_alone(self, sender, receiver, session):
-        sealed = masks.seal(bytes(32), 1, 2, SESSION, b"text")
-        assert masks.opened(bytes(32), 1, 2, SESSION, sealed) == b"text"
+        sealed = masks.seal_text(bytes(32), 1, 2, SESSION, b"text")
+        assert masks.open_text(bytes(32), 1, 2, SESSION, sealed) == b"text"
         with pytest.raises(Forged, match=f"what user {sender} sealed for user {receiver}"):
-            masks.opened(bytes(32), sender, receiver, session, sealed)
+            masks.open_text(bytes(32), sender, receiver, session, sealed)
 
     @for_each(("user", "other"), [(1, 2), (0, 2**64 - 1), (256, 1)])
     def test_of_both_directions_have_no_nonce_in_common(self, user, other):
@@ -180,7 +180,7 @@ class TestSeals:
         assert there[0] != back[0]
         assert there[1] != back[1]
         assert len(there[0]) == 12
-        texts = [masks.seal(bytes(32), *pair, SESSION, bytes(34)) for pair in ((user, other), (other, user))]
+        texts = [masks.seal_text(bytes(32), *pair, SESSION, bytes(34)) for pair in ((user, other), (other, user))]
         assert texts[0][:34] != texts[1][:34]  # the key stream; what follows authenticates more
 
     def test_name_their_session_sender_and_receiver(self):
@@ -194,25 +194,25 @@ class TestLabels:
 
     def test_purposes_of_a_pair_differ(self):
         secret = bytes(range(32))
-        seal = masks.derived(secret, SESSION, masks.between(b"seal", 1, 2))
+        seal = masks.derive_key(secret, SESSION, masks.pair_purpose(b"seal", 1, 2))
         assert masks.pair_mask(secret, SESSION, 1, 2, 2**256) != int.from_bytes(seal)
         assert masks.pair_mask(secret, SESSION, 1, 2, 2**256) < 2**256
 
     def test_a_commitment_is_to_one_seed_of_one_user_in_one_session(self):
         seeds, sessions = (bytes(16), b"\x01" * 16), (SESSION, b"\x01" * 32)
-        found = [masks.commitment(seed, session, user) for seed in seeds for session in sessions for user in (1, 2)]
+        found = [masks.commit_seed(seed, session, user) for seed in seeds for session in sessions for user in (1, 2)]
         assert len(set(found)) == len(found)
 
     def test_keys_are_signed_for_one_user_in_one_round(self):
         """Or two devices that are enrolled with one signing key could pass for each other."""
         plans = planned(5), planned(5, cohort=b"other")
-        found = [advertised(plan, user, keys) for plan in plans for user in (1, 2) for keys in (b"a", b"b")]
+        found = [write_key_text(plan, user, keys) for plan in plans for user in (1, 2) for keys in (b"a", b"b")]
         assert len(set(found)) == len(found)
 
     def test_survivors_are_signed_in_one_session(self):
-        found = [survived(session, users) for session in (SESSION, b"\x01" * 32) for users in (b"a", b"b")]
+        found = [write_vote_text(session, users) for session in (SESSION, b"\x01" * 32) for users in (b"a", b"b")]
         assert len(set(found)) == len(found)
-        assert not set(found) & {advertised(planned(5), 1, users) for users in (b"a", b"b")}
+        assert not set(found) & {write_key_text(planned(5), 1, users) for users in (b"a", b"b")}
 
     def test_a_session_is_of_one_plan_and_one_tree_of_keys(self):
         plans = planned(5), planned(5, cohort=b"other"), planned(5, m=999)

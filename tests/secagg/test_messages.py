@@ -12,7 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maskedbandit.errors import Disagreement, Malformed, OutOfTurn, ProtocolError, TooFew
-from maskedbandit.secagg.messages import ADVERT, KINDS, MASKED, SURVIVORS, Reader, chosen, flagged, packed
+from maskedbandit.secagg.messages import (
+    ADVERT,
+    HEADINGS,
+    MASKED,
+    SURVIVORS,
+    Reader,
+    pack_present,
+    pack_flags,
+    pack_message,
+)
 from tests.for_each import for_each
 from tests.secagg.adversary import HEAD, Liar, planned
 from tests.secagg.rounds import Round
@@ -70,7 +79,7 @@ class TestClient:
         def holds(kind, contents, of_session):
             it = Liar(plan_of(signed)).until(phase)
             session = it.plan.round if phase < 2 or not of_session else it.session(0)
-            message = packed(kind, session, contents)
+            message = pack_message(kind, session, contents)
             if (phase, kind, len(contents)) != (3, SURVIVORS, 1):
                 refused(it, message)
 
@@ -141,7 +150,7 @@ def junk(random: Random, made: Round):
         for session in (made.plan.round, made.server._session):
             contents = random.randbytes(random.randrange(300))
             if len(contents) not in (8, 64, 128, made_length(made)):
-                yield packed(kind, session, contents)
+                yield pack_message(kind, session, contents)
 
 
 def made_length(made: Round) -> int:
@@ -235,36 +244,38 @@ class TestServer:
 
 class TestReader:
     def test_pieces_and_numbers(self):
-        reader = Reader(packed(MASKED, bytes(32), b"\x01\x02", b"\x05", b"abcd"), MASKED, bytes(32))
+        reader = Reader(pack_message(MASKED, bytes(32), b"\x01\x02", b"\x05", b"abcd"), MASKED, bytes(32))
         assert (reader.number(2), reader.flags(3), reader.pieces(2)) == (258, 5, [b"ab", b"cd"])
 
     @for_each("n", [0, 1, 7, 8, 9, 64, 65])
     def test_flags(self, n):
         for flags in {0, (1 << n) - 1, (1 << n) // 2}:
-            reader = Reader(packed(POST_ := 4, bytes(32), flagged(flags, n)), POST_, bytes(32))
+            reader = Reader(pack_message(POST_ := 4, bytes(32), pack_flags(flags, n)), POST_, bytes(32))
             assert reader.flags(n) == flags
             reader.end()
         if n % 8:
-            reader = Reader(packed(4, bytes(32), (1 << n).to_bytes(-(-n // 8), "little")), 4, bytes(32))
+            reader = Reader(pack_message(4, bytes(32), (1 << n).to_bytes(-(-n // 8), "little")), 4, bytes(32))
             with pytest.raises(Malformed, match="do not exist"):
                 reader.flags(n)
 
     def test_chosen(self):
-        assert chosen([None, b"x", None, b"y"]) == b"\x0axy"
-        assert chosen([]) == b""
+        assert pack_present([None, b"x", None, b"y"]) == b"\x0axy"
+        assert pack_present([]) == b""
 
-    @for_each("kind", range(1, len(KINDS)))
+    @for_each("kind", range(1, len(HEADINGS)))
     def test_kinds(self, kind):
-        message = packed(kind, bytes(32))
+        message = pack_message(kind, bytes(32))
         Reader(message, kind, bytes(32)).end()
-        for other in range(1, len(KINDS)):
+        for other in range(1, len(HEADINGS)):
             if other != kind:
-                with pytest.raises(OutOfTurn, match=f"a message of {KINDS[kind]} came where {KINDS[other]} is due"):
+                with pytest.raises(
+                    OutOfTurn, match=f"a message of {HEADINGS[kind]} came where {HEADINGS[other]} is due"
+                ):
                     Reader(message, other, bytes(32))
 
     def test_versions(self):
         with pytest.raises(Malformed, match="version 9"):
-            Reader(b"\x09" + packed(ADVERT, bytes(32))[1:], ADVERT, bytes(32))
+            Reader(b"\x09" + pack_message(ADVERT, bytes(32))[1:], ADVERT, bytes(32))
 
 
 def test_too_many_refusals_end_the_round():

@@ -16,10 +16,10 @@ import pytest
 
 from maskedbandit.errors import ProtocolError
 from maskedbandit.secagg import masks
-from maskedbandit.secagg.client import Client
+from maskedbandit.secagg.client import RoundClient
 from maskedbandit.secagg.masks import KEY, SEED
 from maskedbandit.secagg.parameters import complete_threshold, sparse_threshold
-from maskedbandit.secagg.shamir import combine, weights
+from maskedbandit.secagg.shamir import combine_shares, lagrange_weights
 from tests.secagg.adversary import FOR_MASKS, OWN, Liar, planned
 from tests.secagg.lies import vote
 from tests.thrift import thrifty
@@ -42,7 +42,9 @@ class Opener(Liar):
         known = self.key_shares_of(user, which)
         if len(known) < self.plan.threshold:
             return None
-        return combine(list(known.values()), weights([self.x(holder, user) for holder in known])).to_bytes(SEED)
+        return combine_shares(
+            list(known.values()), lagrange_weights([self.x(holder, user) for holder in known])
+        ).to_bytes(SEED)
 
     def opened(self) -> dict[frozenset[int], int]:
         """The least sets of honest users whose sum comes out, and the sum: checked against their values."""
@@ -61,8 +63,8 @@ class Opener(Liar):
                 if keys[mine] is None:
                     unknown[user].add(other)
                     continue
-                private, _ = masks.key_pair(keys[mine], self.plan.round, b"mask")
-                secret = masks.agreed(private, self.keys[theirs][KEY : 2 * KEY])
+                private, _ = masks.seed_key_pair(keys[mine], self.plan.round, b"mask")
+                secret = masks.agree_secret(private, self.keys[theirs][KEY : 2 * KEY])
                 rest -= masks.pair_mask(secret, session, user, other, m)
             left[user] = rest
         for user in left:
@@ -77,7 +79,7 @@ class Opener(Liar):
         return found
 
 
-def lied(n: int, c: int, lower: int, seed: int, kind=Client, k=None) -> Opener:
+def lied(n: int, c: int, lower: int, seed: int, kind=RoundClient, k=None) -> Opener:
     """A random liar. Every device belongs to one of two camps, which mostly hear what their camp is to believe."""
     random = Random(seed)
     t = (complete_threshold(n - 1, c, True) if k is None else sparse_threshold(k, c, True)) - lower
@@ -151,7 +153,7 @@ def test_a_lower_threshold_is_found_out(n, c):
         assert all(it.kept() for it in found)
 
 
-class SkipsLeast(Client):
+class SkipsLeast(RoundClient):
     """A mutant that does not count the values in the sum."""
 
     def _agree(self, message):

@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.secagg.graph import window
+from maskedbandit.secagg.graph import ring_window
 from maskedbandit.secagg.parameters import (
     _connected,
     _most,
-    complete,
+    complete_graph,
     complete_threshold,
-    neighbourhood,
+    choose_neighbours,
     sparse_threshold,
 )
 from tests.for_each import for_each
@@ -51,7 +51,7 @@ def rows(table):
 
 @for_each(("n", "malicious", "corrupted", "lost", "row"), rows(TABLE))
 def test_the_table(n, malicious, corrupted, lost, row):
-    found = neighbourhood(n, corrupted * n // 1000, lost * n // 1000, malicious)
+    found = choose_neighbours(n, corrupted * n // 1000, lost * n // 1000, malicious)
     assert ",".join(map(str, found)) == row
 
 
@@ -83,14 +83,14 @@ def test_known_answers_for_one_secret_of_two(n, corrupted, lost, row):
     ],
 )
 def test_known_answers_of_another_implementation(n, malicious, corrupted, lost, k, threshold):
-    found = (asked_twice if malicious else neighbourhood)(n, corrupted * n // 100, lost * n // 100)
+    found = (asked_twice if malicious else choose_neighbours)(n, corrupted * n // 100, lost * n // 100)
     assert found[:2] == (k, threshold)
 
 
 @pytest.mark.slow
 def test_close_to_impossible_is_still_quick():
-    assert neighbourhood(10**5, 20_000, 18_500, malicious=True) == (51560, 41610, 41610)
-    assert neighbourhood(10**5, 20_000, 20_000, malicious=True).k == 10**5 - 1
+    assert choose_neighbours(10**5, 20_000, 18_500, malicious=True) == (51560, 41610, 41610)
+    assert choose_neighbours(10**5, 20_000, 20_000, malicious=True).k == 10**5 - 1
 
 
 # --- the definition -----------------------------------------------------------------------------------------
@@ -137,13 +137,13 @@ def test_the_least_k_by_definition_and_what_is_impossible(malicious):
                 expected = by_definition(n, corrupted, lost, malicious, secrecy, correctness)
                 least = max((n - 1 + corrupted) // 2 + 1 if malicious else corrupted + 1, 2)
                 if least <= n - 1 - lost:
-                    found = neighbourhood(n, corrupted, lost, malicious, secrecy, correctness)
+                    found = choose_neighbours(n, corrupted, lost, malicious, secrecy, correctness)
                     assert found == (expected or (n - 1, least, n - 1 - lost))
                     sparse += expected is not None
                 else:
                     assert expected is None  # no other graph does what the complete one cannot
                     with pytest.raises(InvalidValue):
-                        neighbourhood(n, corrupted, lost, malicious, secrecy, correctness)
+                        choose_neighbours(n, corrupted, lost, malicious, secrecy, correctness)
     assert sparse > 50
 
 
@@ -160,17 +160,17 @@ def test_the_least_k_by_definition_and_what_is_impossible(malicious):
     ],
 )
 def test_the_impossible_is_refused_with_what_would_be_possible(n, corrupted, lost, malicious, message):
-    for ask in (neighbourhood, complete):
+    for ask in (choose_neighbours, complete_graph):
         with pytest.raises(InvalidValue, match=message):
             ask(n, corrupted, lost, malicious)
-    assert complete(10, 4, 4) == (9, 5, 5)
-    assert complete(10, 3, 2, malicious=True) == (9, 7, 7)
+    assert complete_graph(10, 4, 4) == (9, 5, 5)
+    assert complete_graph(10, 3, 2, malicious=True) == (9, 7, 7)
 
 
 @for_each("name", ["secrecy", "correctness"])
 def test_a_chance_of_failure_is_small(name):
     with pytest.raises(InvalidValue, match=name):
-        neighbourhood(100, 1, 1, **{name: 1})
+        choose_neighbours(100, 1, 1, **{name: 1})
 
 
 # --- small rings, every choice of bad users -----------------------------------------------------------------
@@ -184,7 +184,7 @@ def chance(n, marked, bad):
 
 def exposed(n, k, corrupted, threshold):
     """Some honest user has as many corrupted neighbours as recover a secret."""
-    near = [window(i, n, k) for i in range(n)]
+    near = [ring_window(i, n, k) for i in range(n)]
     return chance(
         n, corrupted, lambda c: any(sum(j in c for j in near[i]) >= threshold for i in range(n) if i not in c)
     )
@@ -192,13 +192,13 @@ def exposed(n, k, corrupted, threshold):
 
 def stuck(n, k, lost, threshold):
     """Some user who is left has too few neighbours left."""
-    near = [window(i, n, k) for i in range(n)]
+    near = [ring_window(i, n, k) for i in range(n)]
     return chance(n, lost, lambda d: any(sum(j not in d for j in near[i]) < threshold for i in range(n) if i not in d))
 
 
 def in_pieces(n, k, bad):
     """The good users are not connected."""
-    near = [window(i, n, k) for i in range(n)]
+    near = [ring_window(i, n, k) for i in range(n)]
 
     def apart(b):
         good = set(range(n)) - b
@@ -225,7 +225,7 @@ def test_two_runs_of_bad_users_cut_a_ring(n, k):
 
 @for_each(("n", "corrupted", "lost"), [(10, 2, 1), (10, 2, 2), (14, 3, 2), (16, 3, 3), (16, 4, 2)])
 def test_thresholds_are_exact_on_small_rings(n, corrupted, lost):
-    k, least, most = neighbourhood(n, corrupted, lost, secrecy=3, correctness=3)
+    k, least, most = choose_neighbours(n, corrupted, lost, secrecy=3, correctness=3)
     assert k < n - 1
     assert exposed(n, k, corrupted, least) < Fraction(1, 16) <= exposed(n, k, corrupted, least - 1)
     assert stuck(n, k, lost, most) < Fraction(1, 8) <= stuck(n, k, lost, most + 1)
@@ -234,7 +234,7 @@ def test_thresholds_are_exact_on_small_rings(n, corrupted, lost):
 def test_fewer_neighbours_are_too_few():
     """With k - 2 neighbours, any threshold leaves a user exposed or stuck, or the ring in pieces, too often."""
     for n, corrupted, lost in ((10, 2, 1), (10, 2, 2)):
-        k = neighbourhood(n, corrupted, lost, secrecy=4, correctness=4).k - 2
+        k = choose_neighbours(n, corrupted, lost, secrecy=4, correctness=4).k - 2
         assert all(
             exposed(n, k, corrupted, threshold) >= Fraction(1, 32) or stuck(n, k, lost, threshold) >= Fraction(1, 16)
             for threshold in range(2, k + 1)
@@ -279,7 +279,7 @@ def cuts(bad, k):
 
 @for_each(("n", "corrupted", "lost", "malicious", "power"), SETTINGS)
 def test_failures_are_rarer_than_promised(n, corrupted, lost, malicious, power):
-    k, least, most = neighbourhood(n, corrupted, lost, malicious, power, power)
+    k, least, most = choose_neighbours(n, corrupted, lost, malicious, power, power)
     a, b = ((3 * least - 2 * k - 2) // 2 if malicious else least - 1), k - most
     ring = np.random.default_rng(5).permuted(np.tile(np.arange(n), (RINGS, 1)), axis=1)
     c, d = ring < corrupted, (ring >= corrupted) & (ring < corrupted + lost)

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF, HKDFExpand
 
 from maskedbandit.errors import Forged
 from maskedbandit.secagg import masks
-from maskedbandit.secagg.server_pair import SUITE
+from maskedbandit.secagg.server_pair import PAIR_SUITE
 from tests.for_each import for_each
 
 h = bytes.fromhex
@@ -27,7 +27,7 @@ class TestX25519:
     """RFC 7748."""
 
     def dh(self, scalar, u):
-        return masks.agreed(X25519PrivateKey.from_private_bytes(scalar), u)
+        return masks.agree_secret(X25519PrivateKey.from_private_bytes(scalar), u)
 
     @for_each(
         ("scalar", "u", "product"),
@@ -90,13 +90,13 @@ class TestX25519:
         with pytest.raises(ValueError, match="shared key"):
             private.exchange(X25519PublicKey.from_public_bytes(u))
         with pytest.raises(Forged):
-            masks.agreed(private, u)
+            masks.agree_secret(private, u)
         with pytest.raises(ValueError, match="shared key"):
-            SUITE.encrypt(b"text", X25519PublicKey.from_public_bytes(u), b"info")
+            PAIR_SUITE.encrypt(b"text", X25519PublicKey.from_public_bytes(u), b"info")
 
     def test_a_key_of_another_length_is_refused(self):
         with pytest.raises(Forged):
-            masks.agreed(X25519PrivateKey.generate(), bytes(31))
+            masks.agree_secret(X25519PrivateKey.generate(), bytes(31))
 
 
 @for_each(
@@ -126,8 +126,8 @@ class TestX25519:
 def test_hkdf(secret, salt, info, okm):
     """RFC 5869, cases 1 to 3; 32 bytes are the beginning of more."""
     assert HKDF(SHA256(), len(h(okm)), salt=salt, info=info).derive(secret) == h(okm)
-    assert masks.derived(secret, salt, info) == h(okm)[:32]
-    assert masks.derived(secret, salt, info + b"2") != h(okm)[:32]
+    assert masks.derive_key(secret, salt, info) == h(okm)[:32]
+    assert masks.derive_key(secret, salt, info + b"2") != h(okm)[:32]
 
 
 class TestChaCha20Poly1305:
@@ -266,16 +266,18 @@ class TestHPKE:
 
     def test_the_library_seals_as_the_standard_says(self):
         key = X25519PrivateKey.generate()
-        sealed = SUITE.encrypt(self.TEXT, key.public_key(), self.INFO)
+        sealed = PAIR_SUITE.encrypt(self.TEXT, key.public_key(), self.INFO)
         assert len(sealed) == 32 + len(self.TEXT) + 16
-        assert opened(CHACHA20_POLY1305, sealed, key, self.INFO) == SUITE.decrypt(sealed, key, self.INFO) == self.TEXT
+        assert (
+            opened(CHACHA20_POLY1305, sealed, key, self.INFO) == PAIR_SUITE.decrypt(sealed, key, self.INFO) == self.TEXT
+        )
         with pytest.raises(InvalidTag):
             opened(CHACHA20_POLY1305, sealed, key, self.INFO + b"!")
 
     @for_each("position", [0, 32, 76])
     def test_what_was_altered_is_refused(self, position):
         key = X25519PrivateKey.generate()
-        sealed = SUITE.encrypt(self.TEXT, key.public_key(), self.INFO)
+        sealed = PAIR_SUITE.encrypt(self.TEXT, key.public_key(), self.INFO)
         other = X25519PrivateKey.generate()
         for text, of, info in (
             (flipped(sealed, position), key, self.INFO),
@@ -283,10 +285,10 @@ class TestHPKE:
             (sealed, key, b""),
         ):
             with pytest.raises(InvalidTag):
-                SUITE.decrypt(text, of, info)
+                PAIR_SUITE.decrypt(text, of, info)
 
     def test_two_seals_of_one_text_have_nothing_in_common(self):
         key = X25519PrivateKey.generate().public_key()
-        first, second = (SUITE.encrypt(bytes(8), key, self.INFO) for _ in range(2))
+        first, second = (PAIR_SUITE.encrypt(bytes(8), key, self.INFO) for _ in range(2))
         assert first[:32] != second[:32]
         assert first[32:] != second[32:]

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from maskedbandit.errors import Disagreement, Malformed, OutOfTurn
-from maskedbandit.secagg.messages import KINDS
+from maskedbandit.secagg.messages import HEADINGS
 from tests.for_each import for_each
 from tests.secagg.lies import PLAN, ends, liar
 
@@ -64,5 +64,5 @@ class TestHarness:
     def test_tells_and_hears_every_kind_of_message(self):
         """So whatever is said in a round is altered, replayed and answered in these tests."""
         it = liar(5)
-        said = {KINDS[message[1]] for messages in (it.received[0], it.sent[0]) for message in messages}
-        assert said == set(KINDS[1:])
+        said = {HEADINGS[message[1]] for messages in (it.received[0], it.sent[0]) for message in messages}
+        assert said == set(HEADINGS[1:])

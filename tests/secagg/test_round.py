@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from maskedbandit import secagg
 from maskedbandit.errors import Disagreement, InvalidValue, OutOfTurn, TooFew
 from maskedbandit.secagg import masks
-from maskedbandit.secagg.client import Client
+from maskedbandit.secagg.client import RoundClient
 from maskedbandit.secagg.masks import KEY, SEED
 from maskedbandit.secagg.messages import KEY_SHARES
-from maskedbandit.secagg.plan import Plan
-from maskedbandit.secagg.server import Server
-from maskedbandit.secagg.shamir import combine, weights
+from maskedbandit.secagg.plan import RoundPlan
+from maskedbandit.secagg.server import RoundServer
+from maskedbandit.secagg.shamir import combine_shares, lagrange_weights
 from tests.floatfree import offences
 from tests.for_each import for_each
 from tests.secagg.adversary import HEAD, OWN, SEED_OF_RING, Liar, planned, seeded
@@ -51,7 +51,7 @@ def rounds(draw, most=8):
     m = draw(st.one_of(st.integers(2, 40), st.integers(2, 2**62), st.sampled_from([2, 2**31, 2**62, 2**64])))
     users = draw(st.lists(st.integers(0, 2**64 - 1), min_size=n, max_size=n, unique=True))
     ring = sha256(SEED_OF_RING).digest()
-    plan = Plan(draw(st.binary(max_size=9)), tuple(sorted(users)), k, t, least, m, draw(st.booleans()), ring)
+    plan = RoundPlan(draw(st.binary(max_size=9)), tuple(sorted(users)), k, t, least, m, draw(st.booleans()), ring)
     values = draw(st.lists(st.integers(0, m - 1) | st.just(m - 1), min_size=n, max_size=n))
     lost = draw(st.lists(st.sampled_from(users), max_size=n // 2))
     leaves = {user: draw(st.sampled_from([0, 1, 2, 3, 4])) for user in lost}
@@ -97,11 +97,11 @@ class TestSum:
 
     def test_users_of_any_number(self):
         users = (0, 2**63, 2**64 - 1, 7)
-        plan = Plan(b"", tuple(sorted(users)), 3, 3, 4, 97, True, sha256(SEED_OF_RING).digest())
+        plan = RoundPlan(b"", tuple(sorted(users)), 3, 3, 4, 97, True, sha256(SEED_OF_RING).digest())
         assert holds(Round(plan, [1, 2, 3, 96]))
 
 
-class SignsAreOff(Client):
+class SignsAreOff(RoundClient):
     """A mutant whose masks of pairs all have one sign."""
 
     def _hide(self, message):
@@ -111,7 +111,7 @@ class SignsAreOff(Client):
             return super()._hide(message)
 
 
-class Asks(Server):
+class Asks(RoundServer):
     """A mutant that takes what it has of the own masks of the lost for keys of masks, and the reverse."""
 
     def _end_masked(self):
@@ -127,7 +127,7 @@ def test_masks_of_a_wrong_sign_are_caught():
 
 
 def test_a_server_that_asks_a_survivor_as_lost_is_caught():
-    made = Round(planned(5, signed=False, t=2, least=3), range(5), kind=Client, server=Asks)
+    made = Round(planned(5, signed=False, t=2, least=3), range(5), kind=RoundClient, server=Asks)
     with pytest.raises(Disagreement, match="do not give what the user published"):
         made.run()
     assert "is said to be lost" in str(made.gone[0])
@@ -183,7 +183,7 @@ class TestLosses:
                 client.receive(made.received[-1][user])
 
 
-class NoOwnMask(Client):
+class NoOwnMask(RoundClient):
     """A mutant that has no mask of its own: the classic reason for two masks."""
 
     def _hide(self, message):
@@ -203,11 +203,13 @@ class TestTwoMasks:
         assert liar.halves(0) == [1]
         liar.hide([0])
         key_shares = liar.key_shares_of(0, 1)
-        seed = combine(list(key_shares.values()), weights([liar.x(holder, 0) for holder in key_shares])).to_bytes(SEED)
-        private, _ = masks.key_pair(seed, liar.plan.round, b"mask")
+        seed = combine_shares(
+            list(key_shares.values()), lagrange_weights([liar.x(holder, 0) for holder in key_shares])
+        ).to_bytes(SEED)
+        private, _ = masks.seed_key_pair(seed, liar.plan.round, b"mask")
         hidden, session = liar.masked[0], liar.sent[0][1][2:HEAD]
         for other in liar.around(0):
-            secret = masks.agreed(private, liar.keys[other][KEY : 2 * KEY])
+            secret = masks.agree_secret(private, liar.keys[other][KEY : 2 * KEY])
             hidden -= masks.pair_mask(secret, session, 0, other, 10**6)
         return hidden % 10**6
 
@@ -215,23 +217,23 @@ class TestTwoMasks:
         assert self.late(NoOwnMask) == 1000
 
     def test_with_one_it_is_not(self):
-        assert self.late(Client) != 1000  # one of a million masks would make it so; the seed is fixed
+        assert self.late(RoundClient) != 1000  # one of a million masks would make it so; the seed is fixed
 
 
 class TestParameters:
     def test_what_a_client_and_a_server_refuse(self):
         plan = planned(4)
         with pytest.raises(InvalidValue, match="user is 9"):
-            Client(plan, 9, 1, seeded(1))
+            RoundClient(plan, 9, 1, seeded(1))
         for value in (-1, 1000, 1.0, True, None):
             with pytest.raises(InvalidValue, match="value is 'hidden'"):
-                Client(plan, 0, value, seeded(1))
+                RoundClient(plan, 0, value, seeded(1))
         with pytest.raises(InvalidValue, match="signer and identities"):
-            Client(plan, 0, 1, seeded(1))
+            RoundClient(plan, 0, 1, seeded(1))
         with pytest.raises(InvalidValue, match="seed is 'hidden'"):
-            Server(plan, bytes(32), {})
+            RoundServer(plan, bytes(32), {})
         with pytest.raises(InvalidValue, match="identities"):
-            Server(plan, SEED_OF_RING)
+            RoundServer(plan, SEED_OF_RING)
 
 
 SOURCES = sorted(Path(secagg.__file__).parent.glob("*.py"))

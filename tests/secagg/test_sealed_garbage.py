@@ -9,10 +9,10 @@ import pytest
 
 from maskedbandit.errors import Disagreement, Forged, TooFew
 from maskedbandit.secagg import masks
-from maskedbandit.secagg.client import Client
+from maskedbandit.secagg.client import RoundClient
 from maskedbandit.secagg.masks import KEY
 from maskedbandit.secagg.messages import MASKED, PARCEL, PARCELS
-from maskedbandit.secagg.server import Server
+from maskedbandit.secagg.server import RoundServer
 from tests.for_each import for_each
 from tests.secagg.adversary import HEAD, planned
 from tests.secagg.rounds import Round
@@ -91,7 +91,7 @@ class TestUnsigned:
         assert garbled(Round(self.PLAN, range(1, 7)), {0, 1}, {5}).run().total == 21
 
 
-class Leaves(Client):
+class Leaves(RoundClient):
     """A mutant that leaves if something does not open, as in signed rounds."""
 
     def _hide(self, message):
@@ -101,13 +101,13 @@ class Leaves(Client):
             except Forged as why:
                 raise Disagreement(str(why)) from None
 
-        unchanged = masks.opened
+        unchanged = masks.open_text
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(masks, "opened", opened)
+            patch.setattr(masks, "open_text", opened)
             return super()._hide(message)
 
 
-class Remembers(Server):
+class Remembers(RoundServer):
     """A server that looks at what it has, after the end."""
 
     def _forget(self):
@@ -135,19 +135,19 @@ class TestCuts:
         server, plan = made.server, made.plan
         total, session = 0, server._session
         for user in users:
-            own = server._rebuilt(user, lambda s, u=user: masks.commitment(s, session, u), server._commitments[user])
+            own = server._rebuilt(user, lambda s, u=user: masks.commit_seed(s, session, u), server._commitments[user])
             total += server._masked[user] - masks.own_mask(own, session, user, plan.modulus)
         public = {user: keys[KEY : 2 * KEY] for user, keys in server._keys.items()}
         for lost in server._parcels.keys() - server.survivors:
-            seed = server._rebuilt(lost, lambda s: masks.key_pair(s, plan.round, b"mask")[1], public[lost])
-            private, _ = masks.key_pair(seed, plan.round, b"mask")
+            seed = server._rebuilt(lost, lambda s: masks.seed_key_pair(s, plan.round, b"mask")[1], public[lost])
+            private, _ = masks.seed_key_pair(seed, plan.round, b"mask")
             for user in set(server._around(lost)) & set(users):
-                secret = masks.agreed(private, public[user])
+                secret = masks.agree_secret(private, public[user])
                 total -= masks.pair_mask(secret, session, user, lost, plan.modulus)
         return total % plan.modulus
 
     def test_nobody_is_lost_by_what_others_seal(self):
-        made, arc, victims = self.attacked(Client)
+        made, arc, victims = self.attacked(RoundClient)
         assert made.gone == {}
         assert made.server.survivors >= victims
         assert self.total_of(made, made.server.survivors) == made.total

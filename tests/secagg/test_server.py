@@ -10,10 +10,10 @@ import pytest
 
 from maskedbandit.errors import Disagreement, Forged, InvalidValue, Malformed, TooFew
 from maskedbandit.secagg import client
-from maskedbandit.secagg.client import Client, survived
+from maskedbandit.secagg.client import RoundClient, write_vote_text
 from maskedbandit.secagg.masks import KEY
 from maskedbandit.secagg.messages import KEY_SHARES
-from maskedbandit.secagg.server import Server
+from maskedbandit.secagg.server import RoundServer
 from maskedbandit.secagg.shamir import KEY_SHARE, PRIME
 from tests.for_each import for_each
 from tests.secagg.adversary import HEAD, SEED_OF_RING, identities_of, planned, signer
@@ -41,7 +41,7 @@ BALLOTS = {
 
 
 def voted(made, session=None, survivors=b"\x3f"):
-    return signer(5).sign(survived(session or made.server._session, survivors))
+    return signer(5).sign(write_vote_text(session or made.server._session, survivors))
 
 
 @for_each("vote", BALLOTS.values(), ids=BALLOTS)
@@ -140,7 +140,7 @@ class TestShares:
         assert made.total == sum(made.server.survivors) == 55 - alone - sum(ring.around(alone))
 
 
-class Shares(Client):
+class Shares(RoundClient):
     """A device that shares 2^128 instead of one of its seeds, or both: the least that is no seed of 16 bytes."""
 
     which: tuple[int, ...] = ()
@@ -150,8 +150,10 @@ class Shares(Client):
             return super()._share(message)
         wrong = [int.from_bytes(self._seeds[i]) for i in self.which]
         with pytest.MonkeyPatch.context() as patch:
-            split = client.split
-            patch.setattr(client, "split", lambda secret, *rest: split(1 << 128 if secret in wrong else secret, *rest))
+            split = client.split_secret
+            patch.setattr(
+                client, "split_secret", lambda secret, *rest: split(1 << 128 if secret in wrong else secret, *rest)
+            )
             return super()._share(message)
 
 
@@ -174,8 +176,8 @@ def test_a_secret_that_is_no_seed_never_breaks_the_server(which, lost, signed):
 def test_a_seed_of_another_length_is_refused(seed):
     plan = replace(PLAN, ring=sha256(seed).digest())
     with pytest.raises(InvalidValue, match="seed is 'hidden': it must be the 32 bytes"):
-        Server(plan, seed, identities_of(plan.users))
-    Server(PLAN, SEED_OF_RING, identities_of(plan.users))
+        RoundServer(plan, seed, identities_of(plan.users))
+    RoundServer(PLAN, SEED_OF_RING, identities_of(plan.users))
 
 
 class TestForgetting:

@@ -10,39 +10,39 @@ from maskedbandit.errors import AlreadySpent, Disagreement, Forged, InvalidValue
 from maskedbandit.errors import ProtocolError as Stopped
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.secagg.server_pair import (
-    HASH,
-    NUMBER,
+    HASH_BYTES,
+    NUMBER_SIZE,
     PRESENT,
     SEALED,
     TOTAL,
     VALUE_SHARE,
-    VERSION,
-    Server,
-    Terms,
-    collected,
-    key_pair,
-    sealed,
-    shared,
+    PAIR_VERSION,
+    PairServer,
+    PairTerms,
+    collect_sum,
+    server_keys,
+    seal_value_share,
+    share_value,
 )
 from tests.for_each import for_each
 from tests.secagg.lies import inverse, top_bit
 
 BITS = Bits()
-PAIRS = [key_pair(BITS) for _ in range(3)]
+PAIRS = [server_keys(BITS) for _ in range(3)]
 PRIVATE, KEYS = [private for private, _ in PAIRS], (PAIRS[0][1], PAIRS[1][1])
-TERMS = Terms(b"cohort", 1000, 2, KEYS)
-HEAD = 3 + HASH  # bytes before what a message says
+TERMS = PairTerms(b"cohort", 1000, 2, KEYS)
+HEAD = 3 + HASH_BYTES  # bytes before what a message says
 
 
 def servers(terms=TERMS, noise=(7, 11), **how):
-    return [Server(terms, role, PRIVATE[role], lambda role=role: noise[role], **how) for role in range(2)]
+    return [PairServer(terms, role, PRIVATE[role], lambda role=role: noise[role], **how) for role in range(2)]
 
 
 def filled(values=(30, 40, 50), terms=TERMS, **how):
     """Two servers that have the value shares of users 0, 1, 2, ..."""
     pair = servers(terms, **how)
     for user, value in enumerate(values):
-        for server, message in zip(pair, shared(terms, user, value, BITS), strict=True):
+        for server, message in zip(pair, share_value(terms, user, value, BITS), strict=True):
             server.receive(user, message)
     return pair
 
@@ -67,13 +67,13 @@ class TestSum:
         st.data(),
     )
     def test_is_that_of_the_users_whom_both_have(self, users, m, noise, least, data):
-        terms = Terms(b"any", m, least, KEYS)
+        terms = PairTerms(b"any", m, least, KEYS)
         pair = servers(terms, (noise, 3))
         numbers = data.draw(st.lists(st.integers(0, 2**63 - 1), min_size=len(users), max_size=len(users), unique=True))
         right = {}
         for number, (value, reached) in zip(numbers, users, strict=True):
             for position, (server, message) in enumerate(
-                zip(pair, shared(terms, number, value % m, BITS), strict=True)
+                zip(pair, share_value(terms, number, value % m, BITS), strict=True)
             ):
                 if reached in ("both", ("first", "second")[position]):
                     server.receive(number, message)
@@ -85,21 +85,21 @@ class TestSum:
                 with pytest.raises(TooFew, match=f"of {len(right)} users: {least} are"):
                     server.publish(received)
             return
-        assert collected(terms, *ended(pair)) == ((sum(right.values()) + noise + 3) % m, len(right))
+        assert collect_sum(terms, *ended(pair)) == ((sum(right.values()) + noise + 3) % m, len(right))
         assert [server.survivors for server in pair] == [tuple(sorted(right))] * 2
 
     def test_noise_is_drawn_once_by_each_and_before_any_value_share(self):
         drawn = []
-        pair = [Server(TERMS, role, PRIVATE[role], lambda role=role: drawn.append(role) or 5) for role in range(2)]
+        pair = [PairServer(TERMS, role, PRIVATE[role], lambda role=role: drawn.append(role) or 5) for role in range(2)]
         assert drawn == [0, 1]
         for user in range(2):
-            for server, message in zip(pair, shared(TERMS, user, 0, BITS), strict=True):
+            for server, message in zip(pair, share_value(TERMS, user, 0, BITS), strict=True):
                 server.receive(user, message)
-        assert collected(TERMS, *ended(pair)) == (10, 2)
+        assert collect_sum(TERMS, *ended(pair)) == (10, 2)
         assert drawn == [0, 1]
 
     def test_sizes_of_messages_tell_nothing_of_values(self):
-        sizes = {len(message) for value in (0, 1, 500, 999) for message in shared(TERMS, value, value, BITS)}
+        sizes = {len(message) for value in (0, 1, 500, 999) for message in share_value(TERMS, value, value, BITS)}
         assert sizes == {HEAD + SEALED}
         totals = [ended(filled(values, noise=noise)) for values, noise in (((0, 0), (0, 0)), ((999, 998), (10**9, -1)))]
         assert len({len(total) for pair in totals for total in pair}) == 1
@@ -111,31 +111,31 @@ class TestDevices:
     def test_a_second_value_share_is_refused_and_changes_nothing(self):
         pair = filled()
         before = dict(pair[0]._value_shares)
-        for message in (*shared(TERMS, 1, 999, BITS), b""):
+        for message in (*share_value(TERMS, 1, 999, BITS), b""):
             with pytest.raises(AlreadySpent, match="user 1"):
                 pair[0].receive(1, message)
         assert pair[0]._value_shares == before
-        assert collected(TERMS, *ended(pair)) == (138, 3)
+        assert collect_sum(TERMS, *ended(pair)) == (138, 3)
 
     @for_each(
         "other",
         [
-            Terms(b"cohort 2", 1000, 2, KEYS),
-            Terms(b"cohort", 1001, 2, KEYS),
-            Terms(b"cohort", 1000, 3, KEYS),
-            Terms(b"cohort", 1000, 2, (KEYS[0], PAIRS[2][1])),
+            PairTerms(b"cohort 2", 1000, 2, KEYS),
+            PairTerms(b"cohort", 1001, 2, KEYS),
+            PairTerms(b"cohort", 1000, 3, KEYS),
+            PairTerms(b"cohort", 1000, 2, (KEYS[0], PAIRS[2][1])),
         ],
         ids=["name", "modulus", "least", "key"],
     )
     def test_a_value_share_of_other_terms_is_refused(self, other):
-        pair, (message, _) = servers(), shared(other, 5, 1, BITS)
+        pair, (message, _) = servers(), share_value(other, 5, 1, BITS)
         with pytest.raises(OutOfTurn, match="another cohort"):
             pair[0].receive(5, message)
         with pytest.raises(Forged):  # though it says that it is of this one
             pair[0].receive(5, message[:3] + TERMS.session + message[HEAD:])
 
     def test_a_value_share_for_the_other_server_is_refused(self):
-        pair, (to_first, to_second) = servers(), shared(TERMS, 5, 1, BITS)
+        pair, (to_first, to_second) = servers(), share_value(TERMS, 5, 1, BITS)
         with pytest.raises(OutOfTurn, match="not of the server"):
             pair[0].receive(5, to_second)
         with pytest.raises(Forged):
@@ -143,13 +143,13 @@ class TestDevices:
 
     def test_a_value_share_of_another_user_is_refused(self):
         """Nobody can send again what somebody else sent, in its own name."""
-        pair, (message, _) = servers(), shared(TERMS, 5, 1, BITS)
+        pair, (message, _) = servers(), share_value(TERMS, 5, 1, BITS)
         with pytest.raises(Forged, match="user 6"):
             pair[0].receive(6, message)
         pair[0].receive(5, message)
 
     def test_every_byte_counts(self):
-        pair, (message, _) = servers(), shared(TERMS, 5, 1, BITS)
+        pair, (message, _) = servers(), share_value(TERMS, 5, 1, BITS)
         for position in range(len(message)):
             with pytest.raises((Forged, OutOfTurn, Malformed)):
                 pair[0].receive(5, flipped(message, position))
@@ -157,7 +157,7 @@ class TestDevices:
 
     @for_each("cut", [0, 1, 2, HEAD - 1, HEAD, HEAD + SEALED - 1])
     def test_lengths_are_due(self, cut):
-        pair, (message, _) = servers(), shared(TERMS, 5, 1, BITS)
+        pair, (message, _) = servers(), share_value(TERMS, 5, 1, BITS)
         for wrong in (message[:cut], message + b"x", None, "text", bytearray(message)):
             with pytest.raises(Malformed):
                 pair[0].receive(5, wrong)
@@ -166,13 +166,13 @@ class TestDevices:
     def test_what_is_no_residue_is_refused(self, value_share):
         pair = servers()
         with pytest.raises(Malformed, match="not below the modulus"):
-            pair[0].receive(5, sealed(TERMS, 0, 5, value_share))
-        pair[0].receive(5, sealed(TERMS, 0, 5, 999))
+            pair[0].receive(5, seal_value_share(TERMS, 0, 5, value_share))
+        pair[0].receive(5, seal_value_share(TERMS, 0, 5, 999))
 
     @for_each("value", [-1, 1000, 2.0, True, None])
     def test_only_residues_are_shared_and_errors_do_not_show_them(self, value):
         with pytest.raises(InvalidValue, match="value is 'hidden'"):
-            shared(TERMS, 1, value, BITS)
+            share_value(TERMS, 1, value, BITS)
 
     def test_whoever_may_not_take_part_is_refused_before_the_value_share_is_kept(self):
         spent = {5}
@@ -182,30 +182,30 @@ class TestDevices:
                 raise AlreadySpent(f"user {user} took part in another cohort")
             spent.add(user)
 
-        first = Server(TERMS, 0, PRIVATE[0], lambda: 0, spend)
+        first = PairServer(TERMS, 0, PRIVATE[0], lambda: 0, spend)
         with pytest.raises(AlreadySpent, match="another cohort"):
-            first.receive(5, shared(TERMS, 5, 1, BITS)[0])
+            first.receive(5, share_value(TERMS, 5, 1, BITS)[0])
         with pytest.raises(Forged):
-            first.receive(6, flipped(shared(TERMS, 6, 1, BITS)[0], HEAD))
+            first.receive(6, flipped(share_value(TERMS, 6, 1, BITS)[0], HEAD))
         assert spent == {5}
-        first.receive(6, shared(TERMS, 6, 1, BITS)[0])
+        first.receive(6, share_value(TERMS, 6, 1, BITS)[0])
         assert spent == {5, 6}
         assert set(first._value_shares) == {6}
 
     @for_each("user", [-1, 2**63, 2**64, 5.0, "5", True, None])
     def test_a_user_is_a_number(self, user):
-        pair, (message, _) = servers(), shared(TERMS, 5, 1, BITS)
+        pair, (message, _) = servers(), share_value(TERMS, 5, 1, BITS)
         with pytest.raises(Malformed, match="a user is"):
             pair[0].receive(user, message)
-        pair[0].receive(2**63 - 1, shared(TERMS, 2**63 - 1, 1, BITS)[0])
-        pair[0].receive(0, shared(TERMS, 0, 1, BITS)[0])
+        pair[0].receive(2**63 - 1, share_value(TERMS, 2**63 - 1, 1, BITS)[0])
+        pair[0].receive(0, share_value(TERMS, 0, 1, BITS)[0])
 
     def test_every_server_and_user_has_seals_of_its_own(self):
         contexts = {TERMS.context(role, user) for role in range(2) for user in (0, 1, 256, 2**63 - 1)}
         assert len(contexts) == 8
 
     def test_a_value_share_that_comes_late_is_refused(self):
-        pair, (message, _) = filled(), shared(TERMS, 5, 1, BITS)
+        pair, (message, _) = filled(), share_value(TERMS, 5, 1, BITS)
         pair[0].close()
         with pytest.raises(OutOfTurn):
             pair[0].receive(5, message)
@@ -250,7 +250,7 @@ class TestServers:
         self.ends(first, TERMS.packed(PRESENT, 1, *map(number, users)), error)
 
     def test_a_list_of_another_kind_ends_it(self):
-        other = Terms(b"cohort 2", 1000, 2, KEYS)
+        other = PairTerms(b"cohort 2", 1000, 2, KEYS)
         good = TERMS.packed(PRESENT, 1, *map(number, range(3)))
         for wrong, error in (
             (good[:-1], Malformed),
@@ -258,7 +258,7 @@ class TestServers:
             (TERMS.packed(PRESENT, 0, *map(number, range(3))), OutOfTurn),  # its own one comes back
             (TERMS.packed(VALUE_SHARE, 1, *map(number, range(3))), OutOfTurn),
             (other.packed(PRESENT, 1, *map(number, range(3))), OutOfTurn),
-            (bytes((VERSION + 1,)) + good[1:], Malformed),
+            (bytes((PAIR_VERSION + 1,)) + good[1:], Malformed),
         ):
             first, _ = filled()
             first.close()
@@ -270,10 +270,10 @@ class TestServers:
         first.close()
         message = first.publish(TERMS.packed(PRESENT, 1, number(0), number(3)))
         assert first.survivors == (0, 3)
-        assert int.from_bytes(message[HEAD : HEAD + NUMBER]) == 2
+        assert int.from_bytes(message[HEAD : HEAD + NUMBER_SIZE]) == 2
 
     def test_nothing_of_a_cohort_is_shown_or_left(self):
-        terms, noise = Terms(b"cohort", 2**62, 2, KEYS), (123456789123456789, 2)
+        terms, noise = PairTerms(b"cohort", 2**62, 2, KEYS), (123456789123456789, 2)
         first, second = filled(
             (10**18, 2 * 10**18, 3 * 10**18), terms, noise=noise
         )  # no value share is likely to be short
@@ -284,7 +284,7 @@ class TestServers:
     def test_keys_and_roles_fit(self):
         for role, private in ((0, PRIVATE[1]), (1, PRIVATE[0]), (2, PRIVATE[0]), (-1, PRIVATE[1])):
             with pytest.raises(InvalidValue, match=r"role|private is 'hidden'"):
-                Server(TERMS, role, private, lambda: 0)
+                PairServer(TERMS, role, private, lambda: 0)
 
     @for_each(
         "wrong",
@@ -304,11 +304,11 @@ class TestServers:
     )
     def test_terms_are_checked(self, wrong):
         with pytest.raises(InvalidValue, match=next(iter(wrong))):
-            Terms(**{"cohort": b"", "modulus": 8, "least": 1, "keys": KEYS} | wrong)
+            PairTerms(**{"cohort": b"", "modulus": 8, "least": 1, "keys": KEYS} | wrong)
 
 
 def number(user):
-    return user.to_bytes(NUMBER)
+    return user.to_bytes(NUMBER_SIZE)
 
 
 class TestCollector:
@@ -324,26 +324,26 @@ class TestCollector:
             pair[1].close()
             other = pair[1].publish(TERMS.packed(PRESENT, 0, *map(number, users)))
             with pytest.raises(Disagreement):
-                collected(TERMS, one, other)
+                collect_sum(TERMS, one, other)
         other = second[1].publish(TERMS.packed(PRESENT, 0, *map(number, (0, 1, 2))))
-        assert collected(TERMS, one, other)[1] == 3
+        assert collect_sum(TERMS, one, other)[1] == 3
 
     def test_messages_of_another_kind_are_refused(self):
         first, second = ended(filled())
-        other = ended(filled(terms=Terms(b"cohort 2", 1000, 2, KEYS)))
+        other = ended(filled(terms=PairTerms(b"cohort 2", 1000, 2, KEYS)))
         for pair, error in (
             ((second, first), OutOfTurn),
             ((first, first), OutOfTurn),
             ((first, other[1]), OutOfTurn),
             ((first, second[:-1]), Malformed),
             ((first, second + b"x"), Malformed),
-            ((first, second[:-NUMBER] + (1000).to_bytes(NUMBER)), Malformed),
+            ((first, second[:-NUMBER_SIZE] + (1000).to_bytes(NUMBER_SIZE)), Malformed),
             ((first, TERMS.packed(PRESENT, 1, second[HEAD:])), OutOfTurn),
-            ((first, flipped(second, HEAD + NUMBER)), Disagreement),
+            ((first, flipped(second, HEAD + NUMBER_SIZE)), Disagreement),
         ):
             with pytest.raises(error):
-                collected(TERMS, *pair)
-        assert collected(TERMS, first, second) == (138, 3)
+                collect_sum(TERMS, *pair)
+        assert collect_sum(TERMS, first, second) == (138, 3)
 
 
 def test_no_bytes_crash_a_party():
@@ -351,11 +351,11 @@ def test_no_bytes_crash_a_party():
     random = Random(3)
     first, second = filled((1, 2, 3))
     received, total = second.close(), ended(filled())
-    value_share = shared(TERMS, 9, 5, BITS)[0]
+    value_share = share_value(TERMS, 9, 5, BITS)[0]
     for _ in range(400):
         kind = random.choice((value_share, received, total[0]))
         cut = kind[: random.randrange(len(kind))] + random.randbytes(random.randrange(3))
-        noise = bytes((VERSION, random.choice((VALUE_SHARE, PRESENT, TOTAL)), random.randrange(2))) + TERMS.session
+        noise = bytes((PAIR_VERSION, random.choice((VALUE_SHARE, PRESENT, TOTAL)), random.randrange(2))) + TERMS.session
         for wrong in (
             cut,
             random.randbytes(random.randrange(200)),
@@ -364,8 +364,8 @@ def test_no_bytes_crash_a_party():
             with pytest.raises(Stopped):
                 first.receive(9, wrong)
             with pytest.raises(Stopped):
-                collected(TERMS, wrong, total[1])
-            listener = Server(TERMS, 0, PRIVATE[0], lambda: 0)
+                collect_sum(TERMS, wrong, total[1])
+            listener = PairServer(TERMS, 0, PRIVATE[0], lambda: 0)
             listener.close()
             with pytest.raises(Stopped):
                 listener.publish(wrong)

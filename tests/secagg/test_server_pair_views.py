@@ -11,13 +11,13 @@ import pytest
 
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.privacy.sampling import discrete_laplace
-from maskedbandit.secagg.server_pair import NUMBER, Server, Terms, sealed, shared
+from maskedbandit.secagg.server_pair import NUMBER_SIZE, PairServer, PairTerms, seal_value_share, share_value
 from tests.for_each import for_each
 from tests.secagg.test_server_pair import KEYS, PRIVATE, ended
 from tests.statistics import same_distribution, seeded
 
 M = 4
-TINY = Terms(b"tiny", M, 1, KEYS)
+TINY = PairTerms(b"tiny", M, 1, KEYS)
 
 
 class Open(Exception):
@@ -52,8 +52,8 @@ def enumerated(what):
 def opened(value, bits):
     """The value shares that both servers find in the messages of a device."""
     found = []
-    for role, message in enumerate(shared(TINY, 1, value, bits)):
-        server = Server(TINY, role, PRIVATE[role], lambda: 0)
+    for role, message in enumerate(share_value(TINY, 1, value, bits)):
+        server = PairServer(TINY, role, PRIVATE[role], lambda: 0)
         server.receive(1, message)
         found.append(server._value_shares[1])
     return tuple(found)
@@ -83,7 +83,7 @@ def views(corrupted, values, value_shares, noises=(0, 0, 1, 3)):
 def uneven(terms, user, value, bits):
     """A mutant: the first value share is never the largest residue."""
     first = bits.below(terms.modulus - 1)
-    return sealed(terms, 0, user, first), sealed(terms, 1, user, (value - first) % terms.modulus)
+    return seal_value_share(terms, 0, user, first), seal_value_share(terms, 1, user, (value - first) % terms.modulus)
 
 
 def test_either_value_share_is_uniform_and_both_make_the_value():
@@ -103,7 +103,7 @@ def test_views_depend_on_the_sum_alone(corrupted):
 @pytest.mark.parametrize("corrupted", [0, 1])
 def test_value_shares_that_are_not_uniform_are_seen(corrupted, monkeypatch):
     """By the server whose value share then depends on the value."""
-    monkeypatch.setitem(globals(), "shared", uneven)
+    monkeypatch.setitem(globals(), "share_value", uneven)
     value_shares = distributions()
     assert len(value_shares[0]) == M - 1
     one, other = (views(corrupted, values, value_shares) for values in ((0, 1, 0), (1, 0, 0)))
@@ -113,24 +113,24 @@ def test_value_shares_that_are_not_uniform_are_seen(corrupted, monkeypatch):
 def test_totals_are_sums_of_value_shares():
     """What a server publishes is what the views above are made of."""
     for value, first in product(range(M), repeat=2):
-        pair = [Server(TINY, role, PRIVATE[role], lambda: 0) for role in range(2)]
-        for server, message in zip(pair, shared(TINY, 1, value, Chosen(first)), strict=True):
+        pair = [PairServer(TINY, role, PRIVATE[role], lambda: 0) for role in range(2)]
+        for server, message in zip(pair, share_value(TINY, 1, value, Chosen(first)), strict=True):
             server.receive(1, message)
-        assert [int.from_bytes(message[-NUMBER:]) for message in ended(pair)] == [first, (value - first) % M]
+        assert [int.from_bytes(message[-NUMBER_SIZE:]) for message in ended(pair)] == [first, (value - first) % M]
 
 
 @pytest.mark.slow
 def test_one_server_alone_carries_a_whole_draw():
     """The other one takes off what it knows, and the sum of a user who is alone still has the noise of one draw."""
     bits, left = seeded(5), []
-    terms = Terms(b"alone", 2**20, 1, KEYS)
+    terms = PairTerms(b"alone", 2**20, 1, KEYS)
     for _ in range(1500):
-        pair = [Server(terms, role, PRIVATE[role], lambda: discrete_laplace(2, bits)) for role in range(2)]
-        to_first, to_second = shared(terms, 0, 1, bits)
+        pair = [PairServer(terms, role, PRIVATE[role], lambda: discrete_laplace(2, bits)) for role in range(2)]
+        to_first, to_second = share_value(terms, 0, 1, bits)
         pair[0].receive(0, to_first)
         pair[1].receive(0, to_second)
         known = pair[1]._value_shares[0]
-        total = int.from_bytes(ended(pair)[0][-NUMBER:])
+        total = int.from_bytes(ended(pair)[0][-NUMBER_SIZE:])
         left.append((total + known - 1 + 2**19) % 2**20 - 2**19)
     same_distribution(left, DiscreteLaplace(2).pmf)
     with pytest.raises(AssertionError, match="another distribution"):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.secagg.shamir import KEY_SHARE, PRIME, combine, split, weights
+from maskedbandit.secagg.shamir import KEY_SHARE, PRIME, combine_shares, split_secret, lagrange_weights
 from tests.for_each import for_each
 from tests.statistics import seeded
 
@@ -32,24 +32,24 @@ class Given(Bits):
 @given(secrets, points, st.data())
 def test_any_threshold_of_key_shares_recovers(secret, xs, data):
     threshold = data.draw(st.integers(1, len(xs)))
-    key_shares = dict(zip(xs, split(secret, threshold, xs, Bits()), strict=True))
+    key_shares = dict(zip(xs, split_secret(secret, threshold, xs, Bits()), strict=True))
     some = data.draw(st.permutations(xs))[: data.draw(st.integers(threshold, len(xs)))]
-    assert combine([key_shares[x] for x in some], weights(some)) == secret
+    assert combine_shares([key_shares[x] for x in some], lagrange_weights(some)) == secret
     assert all(key_share < 1 << 8 * KEY_SHARE for key_share in key_shares.values())
 
 
 def test_every_subset_of_a_sharing_recovers():
     xs, secret = list(range(1, 9)), 2**127 + 12345
-    key_shares = dict(zip(xs, split(secret, 5, xs, seeded(1)), strict=True))
+    key_shares = dict(zip(xs, split_secret(secret, 5, xs, seeded(1)), strict=True))
     for size in range(1, 9):
         for some in combinations(xs, size):
-            found = combine([key_shares[x] for x in some], weights(some))
+            found = combine_shares([key_shares[x] for x in some], lagrange_weights(some))
             assert (found == secret) == (size >= 5)
 
 
 def test_weights_are_those_of_lagrange():
     xs = [3, 9, 10, 54, PRIME - 1]
-    for x, weight in zip(xs, weights(xs), strict=True):
+    for x, weight in zip(xs, lagrange_weights(xs), strict=True):
         expected = 1
         for other in xs:
             if other != x:
@@ -75,18 +75,18 @@ def tells_nothing(sharing, prime, threshold):
 
 def every(secret, threshold, xs, prime):
     for coefficients in product(range(prime), repeat=threshold - 1):
-        yield split(secret, threshold, xs, Given(coefficients, prime), prime)
+        yield split_secret(secret, threshold, xs, Given(coefficients, prime), prime)
 
 
 def never_zero(secret, threshold, xs, prime):
     """The blunder of a polynomial whose degree is exactly threshold - 1."""
     for coefficients in product(range(1, prime), repeat=threshold - 1):
-        yield split(secret, threshold, xs, Given(coefficients, prime), prime)
+        yield split_secret(secret, threshold, xs, Given(coefficients, prime), prime)
 
 
 def one_fewer(secret, threshold, xs, prime):
     for coefficients in product(range(prime), repeat=threshold - 2):
-        yield split(secret, threshold - 1, xs, Given(coefficients, prime), prime)
+        yield split_secret(secret, threshold - 1, xs, Given(coefficients, prime), prime)
 
 
 @for_each(("prime", "threshold"), [(5, 2), (7, 3), (5, 4)])
@@ -99,24 +99,24 @@ def test_fewer_key_shares_are_uniform(prime, threshold):
 @for_each("xs", [[], [0, 1], [1, 1], [2, 3, 2], [-1, 2], [1, PRIME], [1, PRIME + 1]])
 def test_points_that_give_the_secret_away_or_coincide_are_refused(xs):
     with pytest.raises(InvalidValue, match="xs"):
-        split(7, 1, xs, Bits())
+        split_secret(7, 1, xs, Bits())
     with pytest.raises(InvalidValue, match="xs"):
-        weights(xs)
+        lagrange_weights(xs)
 
 
 @for_each("threshold", [-1, 0, 4])
 def test_a_threshold_that_cannot_be_is_refused(threshold):
     with pytest.raises(InvalidValue, match="threshold"):
-        split(7, threshold, [1, 2, 3], Bits())
+        split_secret(7, threshold, [1, 2, 3], Bits())
 
 
 @for_each("secret", [-5, PRIME, PRIME + 1])
 def test_a_secret_outside_the_field_is_refused_and_not_shown(secret):
     with pytest.raises(InvalidValue) as error:
-        split(secret, 2, [1, 2, 3], Bits())
+        split_secret(secret, 2, [1, 2, 3], Bits())
     assert str(secret) not in str(error.value)
 
 
 def test_as_many_key_shares_as_weights():
     with pytest.raises(InvalidValue, match="2 key shares"):
-        combine([1, 2], weights([1, 2, 3]))
+        combine_shares([1, 2], lagrange_weights([1, 2, 3]))

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from maskedbandit.errors import TooFew
-from maskedbandit.secagg.client import Client
+from maskedbandit.secagg.client import RoundClient
 from maskedbandit.secagg.parameters import sparse_threshold
 from tests.for_each import for_each
 from tests.secagg.adversary import planned
@@ -19,7 +19,7 @@ from tests.secagg.test_openings import Opener, answered
 from tests.secagg.test_stories import SkipsVotes
 
 
-class SkipsNeighbours(Client):
+class SkipsNeighbours(RoundClient):
     """A mutant that does not count the neighbours who are said to have survived."""
 
     def _agree(self, message):
@@ -60,7 +60,7 @@ def tell(it: Opener, received: dict[int, set[int]], answers=None) -> None:
 class TestOneDevice:
     def test_is_not_opened(self):
         """Whoever is told that few of its neighbours survived signs nothing, and answers nothing."""
-        it = lonely(Client)
+        it = lonely(RoundClient)
         assert it.opened() == {}
         assert it.kept()
         for user in it.ring.around(0):
@@ -84,7 +84,7 @@ class TestOneDevice:
         assert it.silent(0)
 
 
-def carried_out(lie: Lie, n: int, k: int, t: int, corrupted=(), kind=Client) -> Opener:
+def carried_out(lie: Lie, n: int, k: int, t: int, corrupted=(), kind=RoundClient) -> Opener:
     """The lie, told to real devices. Users are numbers, and a lie names their positions on the ring."""
     it = Opener(planned(n, k=k, t=t, least=min(map(len, lie.stories)), m=2**40), kind=kind)
     it.open()

@@ -11,7 +11,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from maskedbandit.errors import Disagreement, Forged, ProtocolError, TooFew
-from maskedbandit.secagg.client import Client
+from maskedbandit.secagg.client import RoundClient
 from tests.for_each import for_each
 from tests.secagg.adversary import (
     SEED_OF_RING,
@@ -46,13 +46,13 @@ def answer(it: Liar, received) -> None:
                 assert it.silent(user)
 
 
-def halves_of(n, corrupted, t, kind=Client, signed=True):
+def halves_of(n, corrupted, t, kind=RoundClient, signed=True):
     """For every split of the honest others of user 0: which secrets of it come out."""
     plan = planned(n, t=t, signed=signed)
     return {tuple(halves_at(size, plan, corrupted, kind)) for size in range(n - corrupted)}
 
 
-def halves_at(size, plan, corrupted=0, kind=Client):
+def halves_at(size, plan, corrupted=0, kind=RoundClient):
     """Which secrets of user 0 come out if this many others hear that it survived; who they are makes no difference."""
     n = plan.n
     others = set(range(1, n - corrupted))
@@ -66,14 +66,14 @@ def halves_at(size, plan, corrupted=0, kind=Client):
     return it.halves(0)
 
 
-class SkipsVotes(Client):
+class SkipsVotes(RoundClient):
     """A mutant that does not verify whether its neighbours were told the same."""
 
     def _reveal(self, message):
         return self._key_shares(int.from_bytes(self._survivors, "little"))
 
 
-class AnswersTwice(Client):
+class AnswersTwice(RoundClient):
     """A mutant that stays in the phase of survivors."""
 
     def _agree(self, message):
@@ -83,7 +83,7 @@ class AnswersTwice(Client):
         return sent
 
 
-class NoEcho(Client):
+class NoEcho(RoundClient):
     """A mutant that takes whatever keys the tree holds for its own."""
 
     def _share(self, message):

@@ -6,13 +6,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from maskedbandit.service.page.form import EXAMPLE, table_of
+from maskedbandit.service.page.form import EXAMPLE_FORM, read_protocol_form
 from maskedbandit.service.page.render import render_page
 from maskedbandit.service.page.sentences import say_preview
-from maskedbandit.service.shown.counts import Cohort
+from maskedbandit.service.shown.counts import CohortStanding
 from maskedbandit.service.shown.estimates import Estimate
-from maskedbandit.service.shown.view import Summary, View, view
-from maskedbandit.statement.page import shown
+from maskedbandit.service.shown.view import StudySummary, StudyView, read_view
+from maskedbandit.statement.page import fill_statement
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.sequences import Interval
 from tests.service.played import HOUR, MINUTE, Played, quick_folder
@@ -21,12 +21,12 @@ OWNER, OFFICER, READER = "owner", "officer", None
 HOSTILE = "<script>alert(1)</script>\"' onload=x <img src=x onerror=y> {{ 7*7 }} &lt;"
 
 
-def seen(played: Played) -> View:
+def seen(played: Played) -> StudyView:
     """What may be shown of a study."""
-    return view(played.database, played.witness(), played.protocol.name, played.now)
+    return read_view(played.database, played.witness(), played.protocol.name, played.now)
 
 
-def answered(played: Played) -> View:
+def answered(played: Played) -> StudyView:
     """What is shown of a study that has just had its answer, the first and the last of three arms."""
     played.study.start()
     for _ in range(20):
@@ -38,9 +38,9 @@ def answered(played: Played) -> View:
 
 
 @contextmanager
-def all_views() -> Iterator[dict[str, View]]:
+def all_views() -> Iterator[dict[str, StudyView]]:
     """By the name of the stage."""
-    found: dict[str, View] = {}
+    found: dict[str, StudyView] = {}
     with quick_folder() as folder:
 
         def play(name, **protocol):
@@ -62,7 +62,10 @@ def all_views() -> Iterator[dict[str, View]]:
         found["paused"] = seen(usual)
         usual.study.resume()
         usual.study.stop()
-        stopped, full = seen(usual), Cohort(99, arm=0, size=5, dealt=5, seen=5, state="waiting", deadline=usual.now)
+        stopped, full = (
+            seen(usual),
+            CohortStanding(99, arm=0, size=5, dealt=5, seen=5, state="waiting", deadline=usual.now),
+        )
         full = replace(stopped.counts, cohorts=(*stopped.counts.cohorts, full))
         found["stopped, waiting"] = replace(stopped, counts=full)
         usual.wait(3 * HOUR)
@@ -103,7 +106,7 @@ def all_views() -> Iterator[dict[str, View]]:
             each.study.close()
 
 
-def all_pages(views: dict[str, View]) -> dict[str, str]:
+def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
     """By the name of the page."""
     found = {f"study, {name}": render_page("study", OWNER, "token", view=each) for name, each in views.items()}
     found["study, nobody"] = render_page("study", READER, "", view=views["running"])
@@ -112,16 +115,18 @@ def all_pages(views: dict[str, View]) -> dict[str, str]:
     found["study, places wasted"] = render_page("study", OFFICER, "token", view=wasted)
     for name in ("usual draft", "stopped", "many", "gauss", "answer", "selected", "fixed"):
         found[f"ledger, {name}"] = render_page("ledger", OFFICER, "token", view=views[name], notice="It holds.")
-        found[f"statement, {name}"] = render_page("statement", OFFICER, "token", **shown(views[name].statement))
+        found[f"statement, {name}"] = render_page(
+            "statement", OFFICER, "token", **fill_statement(views[name].statement)
+        )
     listed = [
-        Summary(each.name, each.protocol.table["about"], each.state, each.simulated, 3, None, 1)
+        StudySummary(each.name, each.protocol.table["about"], each.state, each.simulated, 3, None, 1)
         for each in views.values()
     ]
     found["list"] = render_page("list", OWNER, "token", studies=listed)
     found["list, empty"] = render_page("list", READER, "", studies=[])
-    meant = say_preview(Protocol.from_table(table_of(EXAMPLE)))
-    found["new"] = render_page("new", OWNER, "token", values=EXAMPLE, problems=[], preview=meant)
-    values = dict.fromkeys(EXAMPLE, HOSTILE) | {"protocol": HOSTILE}
+    meant = say_preview(Protocol.from_table(read_protocol_form(EXAMPLE_FORM)))
+    found["new"] = render_page("new", OWNER, "token", values=EXAMPLE_FORM, problems=[], preview=meant)
+    values = dict.fromkeys(EXAMPLE_FORM, HOSTILE) | {"protocol": HOSTILE}
     found["new, wrong"] = render_page("new", OWNER, "token", values=values, problems=[HOSTILE], preview=[])
     found["sign in"] = render_page("sign_in", OWNER, "token")
     found["sign in, wrong"] = render_page("sign_in", OWNER, "token", problem=HOSTILE)
@@ -146,7 +151,7 @@ def all_pages(views: dict[str, View]) -> dict[str, str]:
     return found
 
 
-def render_study(view: View, role: str | None, csrf: str) -> list[str]:
+def render_study(view: StudyView, role: str | None, csrf: str) -> list[str]:
     """The pages of a study: itself, its ledger, and its statement."""
     found = [render_page(name, role, csrf, view=view) for name in ("study", "ledger")]
-    return [*found, render_page("statement", role, csrf, **shown(view.statement))]
+    return [*found, render_page("statement", role, csrf, **fill_statement(view.statement))]

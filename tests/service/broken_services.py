@@ -16,10 +16,10 @@ from maskedbandit.channels.central import Central
 from maskedbandit.channels.response import Response
 from maskedbandit.cli import main
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.study.deck import Deck, Places
-from maskedbandit.study.guardrail import Outcome
+from maskedbandit.study.deck import CohortDeck, Places
+from maskedbandit.study.guardrail import MeasuredOutcome
 
-ANALYZE, DEAL = Central.analyze, Deck.deal
+ANALYZE, DEAL = Central.analyze, CohortDeck.deal
 Set = Callable[[Any, str, Any], None]
 
 
@@ -68,7 +68,7 @@ def arms_by_rewards(put: Set) -> None:
         rich[stream] = total
         return ANALYZE(self, total, offer, bits, memory, stream, **more)
 
-    def deal(self: Deck, bits: Bits) -> tuple[Places, int, Fraction]:
+    def deal(self: CohortDeck, bits: Bits) -> tuple[Places, int, Fraction]:
         first = [places for places in self.dealing if rich.get(places.arm, 0) > 0]
         if not first:
             return DEAL(self, bits)
@@ -78,7 +78,7 @@ def arms_by_rewards(put: Set) -> None:
         return chosen, place, Fraction(1, len(first))
 
     put(Central, "analyze", note)
-    put(Deck, "deal", deal)
+    put(CohortDeck, "deal", deal)
 
 
 BROKEN: dict[str, Callable[[Set], None]] = {
@@ -103,15 +103,15 @@ def lazy_device(put: Set) -> None:
 
 def silent_guardrail(put: Set) -> None:
     """The second sum of a release has hardly any noise."""
-    released = Outcome.released
+    released = MeasuredOutcome.released
 
-    def silent(self: Outcome, reports: Any, offer: Any, *given: Any) -> float:
+    def silent(self: MeasuredOutcome, reports: Any, offer: Any, *given: Any) -> float:
         if self.metric:
             self = self._replace(channel=Central(epsilon=20))
             offer = self.offer(offer.n)
         return released(self, reports, offer, *given)
 
-    put(Outcome, "released", silent)
+    put(MeasuredOutcome, "released", silent)
 
 
 if __name__ == "__main__":

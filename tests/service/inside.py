@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from maskedbandit.service import keys
-from maskedbandit.service.app import application
+from maskedbandit.service.app import make_application
 from maskedbandit.service.host.host import Host
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.connection import open_database
 from tests.store.small_study import Clock
 
 TABLE: dict[str, Any] = {  # a policy that needs no compiled kernels
@@ -57,11 +57,11 @@ class Inside:
         self.host.people.rate = self.host.people.burst = rate
         self.host.strangers.rate = self.host.strangers.burst = rate
         self.host.visitors.rate = self.host.visitors.burst = rate
-        database = connect(address)
-        self.keys = {role: keys.make(database, role, None, self.clock()) for role in keys.ROLES}
+        database = open_database(address)
+        self.keys = {role: keys.write_key(database, role, None, self.clock()) for role in keys.ROLES}
         self.host.keys.read(database)
         database.close()
-        self.app = application(self.host)
+        self.app = make_application(self.host)
         self.run(self.host.start())
         self.host._clock_task.cancel()  # a test says when the clock goes
 

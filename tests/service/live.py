@@ -13,7 +13,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
-from maskedbandit.service.server import bound
+from maskedbandit.service.server import bind_socket
 from tests.service.inside import Reply
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +24,7 @@ PATIENT = {"window": "1 hour", "exposure": "1 hour"}  # of a study in which nobo
 
 def own_port() -> int:
     """A port that nobody else is given until the end of the tests, also while no server listens on it."""
-    place = bound("127.0.0.1", 0)
+    place = bind_socket("127.0.0.1", 0)
     port = int(place.getsockname()[1])
     place.detach()
     return port

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from maskedbandit.store.book.verify import verify
-from maskedbandit.store.databases.connection import connect
-from maskedbandit.store.studies import witness_of
+from maskedbandit.store.book.verify import verify_study
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.studies import find_witness
 from maskedbandit.study.protocol import Protocol
 from tests.service.live import Live
 from tests.store.crash_history import History, Stored
@@ -192,10 +192,10 @@ class Load:
 
     def check(self) -> None:
         """What was acknowledged is what the database says: lost, doubled, phantom and wrong are none."""
-        database = connect(self.server.address)
+        database = open_database(self.server.address)
         try:
             name, project = self.table["name"], self.table["name"]
-            witness = witness_of(database, self.server.witness)
+            witness = find_witness(database, self.server.witness)
             find = "SELECT cohort, arm, n, total FROM release WHERE study = ? ORDER BY step"
             self.history.told([tuple(row) for row in database.rows(find, name)])
             stored = Stored(database, name, Protocol.from_table(self.table))
@@ -206,6 +206,6 @@ class Load:
             stored.check_releases(self.history)
             stored.check_accounts(project, Counter(people.values()))
             self.releases = len(self.history.releases)
-            verify(database, witness, name)
+            verify_study(database, witness, name)
         finally:
             database.close()

@@ -22,7 +22,7 @@ import maskedbandit.store.release as release_module
 from maskedbandit.cli import main
 from maskedbandit.errors import StorageFailed
 from maskedbandit.store.book.witness import Witness
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.databases.sqlite import Sqlite
 from maskedbandit.store.writer import Writer
@@ -119,9 +119,9 @@ SERVED = {
 
 def hasten() -> None:
     """It waits for a second where others wait for 8, and has a lease of 3 seconds in place of 15."""
-    host_module.PATIENCE = questions_module.PATIENCE = 1
-    elsewhere_module.PATIENCE = 2
-    lease_module.LENGTH = postgresql_module.LENGTH = 3000
+    host_module.QUESTION_PATIENCE = questions_module.QUESTION_PATIENCE = 1
+    elsewhere_module.RELAY_PATIENCE = 2
+    lease_module.LEASE_LENGTH = postgresql_module.LEASE_LENGTH = 3000
 
 
 def install(name: str, address: str) -> None:
@@ -137,12 +137,12 @@ def install(name: str, address: str) -> None:
         return
     mutant = SERVED[name]
     mutant.install()
-    database = connect(address)
+    database = open_database(address)
     with database.transaction():
         database.script(mutant.schema or "SELECT 1")
     database.close()
-    real = host_module.connect
-    host_module.connect = lambda *given, **more: mutant.database(real(*given, **more))
+    real = host_module.open_database
+    host_module.open_database = lambda *given, **more: mutant.database(real(*given, **more))
 
 
 if __name__ == "__main__":

@@ -15,9 +15,9 @@ from typing import Any
 from maskedbandit.errors import Late, UnknownTicket
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.book.witness import Witness
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.studies import new, witness_of
+from maskedbandit.store.studies import write_study, find_witness
 from maskedbandit.store.study import Study
 from maskedbandit.study.protocol import Protocol
 from tests.quick import QUICK
@@ -50,7 +50,7 @@ class Played:
         self.folder, self.now, self.random = folder, START, random.Random(1)
         table = BASE | protocol
         self.protocol = Protocol.from_table({key: value for key, value in table.items() if value is not None})
-        new(self.protocol, address or f"sqlite:///{folder}/{self.protocol.name}.db", folder / "witness")
+        write_study(self.protocol, address or f"sqlite:///{folder}/{self.protocol.name}.db", folder / "witness")
         self.address = address or f"sqlite:///{folder}/{self.protocol.name}.db"
         self.study = self._opened()
         self._people = 0
@@ -67,7 +67,7 @@ class Played:
         return found
 
     def _opened(self) -> Study:
-        return Study(connect(self.address), self.witness(), self.protocol.name, lambda: self.now, "tester")
+        return Study(open_database(self.address), self.witness(), self.protocol.name, lambda: self.now, "tester")
 
     def reopen(self) -> None:
         """The study is taken over by another process, as it were."""
@@ -79,9 +79,9 @@ class Played:
         return self.study.database
 
     def witness(self) -> Witness:
-        database = connect(self.address)
+        database = open_database(self.address)
         try:
-            return witness_of(database, self.folder / "witness")
+            return find_witness(database, self.folder / "witness")
         finally:
             database.close()
 

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from maskedbandit.reports.audit.audit import ERROR
-from maskedbandit.reports.audit.reached import own
+from maskedbandit.reports.audit.reached import start_own_service
 from maskedbandit.reports.audit.sampled import promise_to_samples, sampled_part
-from maskedbandit.reports.audit.services import SEEN, SIZE, throw_away, views_of
+from maskedbandit.reports.audit.services import SEEN, SERVICE_COHORT, throw_away, views_of
 from maskedbandit.study.protocol import Protocol
 
 NEWSLETTER = Path(__file__).parents[2] / "experiments" / "studies" / "newsletter.toml"
@@ -21,9 +21,9 @@ def shown(protocol: Protocol, seed: int, error: float = ERROR) -> float:
     """The epsilon that an audit shows of a service of its own, over its API."""
 
     async def play() -> float:
-        async with own() as service:
+        async with start_own_service() as service:
             views = await views_of(service, throw_away(protocol, f"audit-{seed}"), SAMPLES, seed, lambda n: None)
-        promise = promise_to_samples(protocol.price(SIZE))
+        promise = promise_to_samples(protocol.price(SERVICE_COHORT))
         return sampled_part("sound", promise, views, [], SEEN[:3], error).lower_bound
 
     return asyncio.run(play())
@@ -34,7 +34,7 @@ def main(runs: int, first: int = 0) -> None:
     protocol, alarms = Protocol.from_file(NEWSLETTER), 0
     for seed in range(first, runs):
         found = shown(protocol, seed)
-        alarms += found > protocol.price(SIZE).epsilon()
+        alarms += found > protocol.price(SERVICE_COHORT).epsilon()
         print(f"{seed + 1} audits, {alarms} false alarms; the last shows {found:.3f}", flush=True)
     print(f"the chance of any is at most {runs * ERROR:.2g}")
 

@@ -94,14 +94,14 @@ def reading_reports(patch: Patch) -> None:
 
 def counting_in_the_view(patch: Patch) -> None:
     """People whose window is not over are those who have not reported."""
-    real = view.counts
+    real = view.count_places
 
     def leaking(database: Any, *given: Any) -> Any:
         (reporters,) = database.rows("SELECT COUNT(DISTINCT ticket) FROM reward")[0]
         found = real(database, *given)
         return structs.replace(found, inside=max(found.inside - reporters, 0))
 
-    patch.setattr(view, "counts", leaking)
+    patch.setattr(view, "count_places", leaking)
 
 
 def counting_in_verify(patch: Patch) -> None:
@@ -137,7 +137,7 @@ def logging_reports(patch: Patch) -> None:
 
 def hiding_exposure(patch: Patch) -> None:
     """Of whoever has reported, the flags say that the arm was not seen."""
-    real = ofrep.has
+    real = ofrep.find_flag
 
     def has(database: Any, *given: Any) -> Any:
         found = real(database, *given)
@@ -145,7 +145,7 @@ def hiding_exposure(patch: Patch) -> None:
             return structs.replace(found, exposed=False)
         return found
 
-    patch.setattr(ofrep, "has", has)
+    patch.setattr(ofrep, "find_flag", has)
 
 
 def telling_of_the_guardrail(session: Session, ticket: str, value: float, event: str, metric: str, proof: str) -> Any:
@@ -156,25 +156,25 @@ def telling_of_the_guardrail(session: Session, ticket: str, value: float, event:
 
 def saying_the_mean(patch: Patch) -> None:
     """The state of a study has a mean of what was reported, once it was released."""
-    real = status.status
+    real = status.write_status
 
     def leaking(database: Any, *given: Any) -> str:
         ((mean,),) = database.rows(f"SELECT AVG(value) {OF_RELEASED}")
         return real(database, *given) + ("" if mean is None else f"\nmean {mean / 3:.12f}")
 
-    patch.setattr(status, "status", leaking)
+    patch.setattr(status, "write_status", leaking)
 
 
 def counting_in_the_export(patch: Patch) -> None:
     """An export says how many reports were released, as a number that is as long as a time."""
-    real = reconcile.exported
+    real = reconcile.export_ledger
 
     def leaking(database: Any, *given: Any) -> Iterator[str]:
         yield from real(database, *given)
         ((count,),) = database.rows(f"SELECT COUNT(*) {OF_RELEASED}")
         yield json.dumps(["clock", 10**12 + count])
 
-    patch.setattr(reconcile, "exported", leaking)
+    patch.setattr(reconcile, "export_ledger", leaking)
 
 
 def counting_in_erasure(patch: Patch) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from maskedbandit.service.page.render import render_page
-from maskedbandit.service.shown.status import status
-from maskedbandit.service.shown.view import View, view
-from maskedbandit.statement.page import shown
+from maskedbandit.service.shown.status import write_status
+from maskedbandit.service.shown.view import StudyView, read_view
+from maskedbandit.statement.page import fill_statement
 from maskedbandit.store.book.book import Book
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.connection import open_database
 from tests.service.all_pages import render_study
 from tests.service.inside import Inside, inside
 from tests.store.small_study import PROOF
@@ -42,11 +42,11 @@ def service(tmp_path: Path) -> Iterator[Inside]:
         yield made
 
 
-def seen(service: Inside) -> View:
+def seen(service: Inside) -> StudyView:
     """What may be shown."""
-    database = connect(service.address)
+    database = open_database(service.address)
     try:
-        return view(database, service.host.witness, "small", service.clock())
+        return read_view(database, service.host.witness, "small", service.clock())
     finally:
         database.close()
 
@@ -162,7 +162,7 @@ def test_what_the_page_says(service: Inside, guarded: dict[str, Any]) -> None:
     assert "added later" not in page
     service.study("arms", {"name": "d"}, key="owner")
     assert "added later; no payload" in render_page("study", OWNER, "token", view=seen(service))
-    assert render_page("statement", OWNER, "token", **shown(now.statement))
+    assert render_page("statement", OWNER, "token", **fill_statement(now.statement))
 
 
 def test_counts_after_a_stage(service: Inside) -> None:
@@ -210,8 +210,8 @@ def test_what_the_witness_has_not_seen_is_not_shown(service: Inside) -> None:
     """A release that may have to be made again puts arms out of play, and pauses the study: nobody is told."""
 
     def told() -> tuple[Any, ...]:
-        reader = connect(service.address)
-        lines = status(reader, service.host.witness, "small").splitlines()
+        reader = open_database(service.address)
+        lines = write_status(reader, service.host.witness, "small").splitlines()
         reader.close()
         states = [service.ask("GET", f"/v1/studies{path}", key="owner").json for path in ("", "/small")]
         states[0] = states[0]["studies"][0]
@@ -223,7 +223,7 @@ def test_what_the_witness_has_not_seen_is_not_shown(service: Inside) -> None:
     before = told()
     with failing_witness(study):
         play(service, {"a": 1, "b": 1, "c": 1}, range(24))
-        database = connect(service.address)
+        database = open_database(service.address)
         assert database.rows("SELECT state FROM study") == [("paused",)], "nothing happened"
         database.close()
         assert told() == before

@@ -14,15 +14,15 @@ import maskedbandit.reports.audit.reached as audit_reached
 import maskedbandit.reports.audit.services as audit_service
 from maskedbandit.cli import main
 from maskedbandit.errors import Forbidden, InvalidValue, StorageFailed, Unauthorized, UnknownStudy
-from maskedbandit.privacy.exact import exact
-from maskedbandit.reports.audit.audit import ERROR, How, Part
-from maskedbandit.reports.audit.reached import Service, own, reached
+from maskedbandit.privacy.exact import to_fraction
+from maskedbandit.reports.audit.audit import ERROR, How, AuditPart
+from maskedbandit.reports.audit.reached import Service, start_own_service, reach_service
 from maskedbandit.reports.audit.sampled import promise_to_samples, sampled_part
 from maskedbandit.reports.audit.services import (
-    SIZE,
-    agreed,
+    SERVICE_COHORT,
+    shared_epsilon_channel,
     audited_protocol,
-    seen,
+    list_seen_of_arm,
     service_part,
     throw_away,
     views_of,
@@ -45,17 +45,17 @@ def quiet(n: int) -> None:
     pass
 
 
-def audit(protocol: Protocol, samples: int, error: float = ALPHA, seed: int = 3) -> Part:
+def audit(protocol: Protocol, samples: int, error: float = ALPHA, seed: int = 3) -> AuditPart:
     """The audit of a service of its own, without a twin; it is wrong with a probability of at most 1e-9."""
 
     async def play() -> Any:
-        async with own() as service:
+        async with start_own_service() as service:
             return await views_of(service, throw_away(protocol, "audit-x"), samples, seed, quiet)
 
     views = asyncio.run(play())
-    promise = promise_to_samples(protocol.price(SIZE))
-    assert views[0].shape[1] == len(seen(protocol))
-    return sampled_part("service", promise, views, [], seen(protocol), error)
+    promise = promise_to_samples(protocol.price(SERVICE_COHORT))
+    assert views[0].shape[1] == len(list_seen_of_arm(protocol))
+    return sampled_part("service", promise, views, [], list_seen_of_arm(protocol), error)
 
 
 @pytest.mark.slow
@@ -114,7 +114,7 @@ def test_all_rewards_of_a_person_are_audited(channel: str) -> None:
 def test_sound_services_are_not_found_broken() -> None:
     """Two of those that `sound_audits` plays two hundred of; any is found broken with a chance of at most 2e-9."""
     protocol = Protocol.from_file(NEWSLETTER)
-    assert max(shown(protocol, seed, ALPHA) for seed in range(2)) <= protocol.price(SIZE).epsilon()
+    assert max(shown(protocol, seed, ALPHA) for seed in range(2)) <= protocol.price(SERVICE_COHORT).epsilon()
 
 
 @pytest.mark.slow
@@ -172,21 +172,21 @@ def test_the_study_is_found_and_what_is_wrong_is_said(service: Inside) -> None:
 
 def test_a_service_that_is_not_there() -> None:
     async def ask() -> None:
-        async with reached("http://127.0.0.1:9", "mb_owner_00000000_x") as service:
+        async with reach_service("http://127.0.0.1:9", "mb_owner_00000000_x") as service:
             await service.ask("GET", "/v1/studies")
 
     with pytest.raises(StorageFailed, match="cannot be asked"):
         asyncio.run(ask())
     for url, key in (("ftp://x", "k"), ("http://x", "a b")):
         with pytest.raises(InvalidValue):
-            asyncio.run(reached(url, key).__aenter__())
+            asyncio.run(reach_service(url, key).__aenter__())
 
 
 @for_each("budget", [{"epsilon": 1}, {"epsilon": "3/2", "delta": 1e-6}, {"rho": "1/2"}, {"epsilon": 1.3}])
 def test_the_twin_of_a_study_may_spend_a_thousand_times_as_much(budget: dict) -> None:
     made = throw_away(Protocol.from_table(TABLE | {"budget": budget}), "twin", 2)
     first = next(iter(budget))
-    assert exact(first, made.table["budget"][first]) == 1000 * exact(first, budget[first])
+    assert to_fraction(first, made.table["budget"][first]) == 1000 * to_fraction(first, budget[first])
     assert made.table["budget"].get("delta") == budget.get("delta")
 
 
@@ -211,9 +211,9 @@ def test_the_study_of_an_audit_keeps_channel_and_rewards() -> None:
         assert twin.price(2).epsilon() == 2
         assert twin.guardrail_channel.epsilon == Fraction(2, 3)
         assert (twin.guardrail.outcome.least, twin.guardrail.outcome.most) == (1, 7)
-        assert agreed(protocol).epsilon == 1
-    assert seen(SMALL) == ["the release", "the release after it", "when the arm is dealt next"]
-    assert seen(ON_DEVICES)[3:] == [
+        assert shared_epsilon_channel(protocol).epsilon == 1
+    assert list_seen_of_arm(SMALL) == ["the release", "the release after it", "when the arm is dealt next"]
+    assert list_seen_of_arm(ON_DEVICES)[3:] == [
         "what the device sends",
         "the release (harm)",
         "the release after it (harm)",
@@ -225,9 +225,9 @@ def test_the_study_of_an_audit_keeps_channel_and_rewards() -> None:
 
 
 @cache
-def small_part() -> Part:
-    async def play() -> Part:
-        async with own() as service:
+def small_part() -> AuditPart:
+    async def play() -> AuditPart:
+        async with start_own_service() as service:
             return await service_part(service, SMALL, How(samples=400))
 
     return asyncio.run(play())
@@ -242,13 +242,13 @@ def test_the_twin_is_a_study_with_half_of_the_noise() -> None:
 
 
 def test_a_service_that_releases_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit_service, "PATIENCE", 1)
+    monkeypatch.setattr(audit_service, "WINDOW_PATIENCE", 1)
 
     async def still(study: str) -> None:
         pass
 
     async def play() -> None:
-        async with own() as service:
+        async with start_own_service() as service:
             service.wait = still
             await views_of(service, throw_away(SMALL, "audit-x"), 200, 1, quiet)
 

@@ -17,9 +17,9 @@ from prometheus_client import generate_latest
 
 from maskedbandit.errors import StorageFailed
 from maskedbandit.service.host.metrics import Metrics
-from maskedbandit.service.request.sessions import NAME, new_session
+from maskedbandit.service.request.sessions import COOKIE_NAME, new_session
 from maskedbandit.service.shown import describe
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.study import Study
 from tests.service.inside import TABLE, Inside, inside
 from tests.service.live import PATIENT, Live
@@ -110,7 +110,7 @@ def test_nothing_personal_is_said(server: Live) -> None:
 
 def check_tables(address: str) -> None:
     """A reward is in the table of rewards alone, and nobody's name is anywhere."""
-    database = connect(address)
+    database = open_database(address)
     for table in database.tables() - {"sqlite_stat1"}:
         text = str(database.rows(f"SELECT * FROM {table}"))
         if table == "reward":
@@ -134,7 +134,7 @@ def test_an_error_that_nobody_expected_says_nothing_either(
     loggers = logging.getLogger(), logging.getLogger("maskedbandit")
     before = [(each.handlers[:], each.level) for each in loggers]
     try:
-        logs.to_standard_error()
+        logs.log_to_standard_error()
         found = service.study("report", {"ticket": ticket, "value": float(VALUE), "event": EVENT})
     finally:
         for each, (handlers, level) in zip(loggers, before, strict=True):
@@ -192,7 +192,7 @@ def twins(folder: Path) -> Iterator[tuple[Inside, Inside]]:
         service = Inside(f"sqlite:///{folder}/{name}/studies.db", folder / name / "witness", clock=clock)
         made.append(service)
         service.keys = keys
-        database = connect(service.address)
+        database = open_database(service.address)
         with database.transaction():  # those that the second one made for itself
             database.change("DELETE FROM api_key WHERE made > ?", 1_000_000)
         service.host.keys.read(database)
@@ -219,7 +219,7 @@ def said(service: Inside) -> dict[str, bytes]:
     assert len(paths) > 15
     for role in ("owner", "officer", None):
         public = role and service.host.keys.of(service.keys[role], service.clock())
-        cookie = [("cookie", f"{NAME}={new_session(service.host, public)}")] if public else []
+        cookie = [("cookie", f"{COOKIE_NAME}={new_session(service.host, public)}")] if public else []
         for path in sorted(paths):
             concrete = path.format(study="small")
             if not path.endswith("/events"):
@@ -246,7 +246,7 @@ def test_reports_that_were_not_released_change_nothing_that_is_said(tmp_path: Pa
         check_same(pair)
         rows = []
         for service in pair:
-            database = connect(service.address)
+            database = open_database(service.address)
             rows.append(database.rows("SELECT COUNT(*) FROM reward"))
             database.close()
         assert rows == [[(8,)], [(1,)]]
@@ -254,13 +254,13 @@ def test_reports_that_were_not_released_change_nothing_that_is_said(tmp_path: Pa
 
 def counting(monkeypatch: pytest.MonkeyPatch) -> None:
     """A state that says how many reports came."""
-    real = describe.described
+    real = describe.read_state
 
     def leaking(database: Any, witness: Any, name: str) -> Any:
         (count,) = database.rows("SELECT COUNT(*) FROM reward")[0]
         return structs.replace(real(database, witness, name), about=f"{count} reports")
 
-    monkeypatch.setattr("maskedbandit.service.api.studies.described", leaking)
+    monkeypatch.setattr("maskedbandit.service.api.studies.read_state", leaking)
 
 
 def measuring(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,12 +274,12 @@ def measuring(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def streaming(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stream whose entries say when the newest report came."""
-    real = describe.simulated
+    real = describe.read_simulated
 
     def leaking(database: Any, name: str) -> Any:
         return [real(database, name), database.rows("SELECT MAX(received) FROM reward WHERE value > 0")[0][0]]
 
-    monkeypatch.setattr("maskedbandit.service.request.events.simulated", leaking)
+    monkeypatch.setattr("maskedbandit.service.request.events.read_simulated", leaking)
 
 
 @pytest.mark.slow

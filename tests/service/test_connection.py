@@ -20,7 +20,7 @@ from uvicorn.server import ServerState
 from maskedbandit.service import server
 from maskedbandit.service.host.host import Host
 from maskedbandit.service.request import connection
-from maskedbandit.service.request.connection import HEADERS, URL, WAITING, Connection
+from maskedbandit.service.request.connection import HEADERS, URL, WAITING_REQUESTS, Connection
 from maskedbandit.service.request.limits import BATCH, BODY
 from tests.for_each import for_each
 
@@ -495,13 +495,13 @@ def pipelined(many: int) -> tuple[list[Answer], int]:
 
 
 def test_requests_that_come_before_the_answers_to_others() -> None:
-    found, heard = pipelined(WAITING + 1)
-    assert [each.status for each in found] == [200] * (WAITING + 1)
-    assert heard == WAITING + 1
+    found, heard = pipelined(WAITING_REQUESTS + 1)
+    assert [each.status for each in found] == [200] * (WAITING_REQUESTS + 1)
+    assert heard == WAITING_REQUESTS + 1
     found, heard = pipelined(5000)
-    assert [each.status for each in found[:-1]] == [200] * (WAITING + 1), "in their order"
+    assert [each.status for each in found[:-1]] == [200] * (WAITING_REQUESTS + 1), "in their order"
     assert (found[-1].status, found[-1].code, found[-1].headers["retry-after"]) == (429, "too_many", "1")
-    assert heard == WAITING + 1
+    assert heard == WAITING_REQUESTS + 1
 
 
 def test_a_refusal_does_not_cut_off_whoever_still_reads_what_was_asked_before() -> None:
@@ -531,9 +531,9 @@ def test_of_requests_that_come_without_end_a_few_wait_and_the_others_are_not_rea
         writer.close()
         return found
 
-    assert served(talk) == (WAITING, False)
+    assert served(talk) == (WAITING_REQUESTS, False)
     with pytest.raises(AssertionError):
-        assert served(talk, HttpToolsProtocol) == (WAITING, False)
+        assert served(talk, HttpToolsProtocol) == (WAITING_REQUESTS, False)
 
 
 def test_nothing_more_is_read_while_requests_wait() -> None:
@@ -634,7 +634,7 @@ def test_the_limits_are_those_of_the_document(tmp_path: Path) -> None:
         ),
         "time until a body is whole, from its head": f"{connection.BODY_TIME} seconds",
         "time without a request on an open connection": f"{connection.IDLE_TIME} seconds",
-        "requests that wait on a connection for the answer to another": f"{WAITING}",
+        "requests that wait on a connection for the answer to another": f"{WAITING_REQUESTS}",
         "what comes with a body and is not of it: the lengths of its chunks, and headers after it": (
             f"{connection.BESIDE // 2**20} MiB"
         ),

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Browser, Page, Route
 
 from maskedbandit.service.page import render
-from maskedbandit.service.page.visit import POLICY
-from maskedbandit.statement.page import FOLDER, STYLE
+from maskedbandit.service.page.visit import SECURITY_POLICY
+from maskedbandit.statement.page import TEMPLATE_FOLDER, STATEMENT_STYLE
 from tests.service.all_pages import all_pages, all_views
 from tests.service.browser import ALL_ELSE, COLOURS, LOOKS, chromium, faults
 
@@ -72,12 +72,12 @@ def serve(page: Page, text: list[str], said: list[str]) -> None:
         path = route.request.url.removeprefix(HOST)
         if path.endswith("/events"):
             route.fulfill(body="".join(said), content_type="text/event-stream")
-        elif path == f"/static/{STYLE}":
-            route.fulfill(path=FOLDER / STYLE)
+        elif path == f"/static/{STATEMENT_STYLE}":
+            route.fulfill(path=TEMPLATE_FOLDER / STATEMENT_STYLE)
         elif path.startswith("/static/"):
             route.fulfill(path=Path(render.__file__).parent / path[1:])
         else:
-            route.fulfill(body=text[-1], content_type="text/html", headers={"Content-Security-Policy": POLICY})
+            route.fulfill(body=text[-1], content_type="text/html", headers={"Content-Security-Policy": SECURITY_POLICY})
 
     page.route(f"{HOST}/**", answer)
 

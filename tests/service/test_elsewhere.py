@@ -87,5 +87,5 @@ def test_a_study_whose_holder_is_gone_is_let_go(service: Inside, state: str) -> 
 
 def test_the_document_is_written_once(service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     first = service.ask("GET", "/openapi.json", key=None)
-    monkeypatch.setattr("maskedbandit.service.api.operations.document", None)
+    monkeypatch.setattr("maskedbandit.service.api.operations.write_openapi", None)
     assert service.ask("GET", "/openapi.json", key=None) == first

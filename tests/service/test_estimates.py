@@ -13,8 +13,8 @@ from maskedbandit.core import Release
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.odds import best_guess, in_hundred, right
-from maskedbandit.service.shown.estimates import estimates
-from maskedbandit.service.shown.health import RARE, exposure_chance
+from maskedbandit.service.shown.estimates import estimate_arms
+from maskedbandit.service.shown.health import RARE_CHANCE, exposure_chance
 from tests.for_each import for_each
 from tests.statistics import at_most
 
@@ -24,7 +24,7 @@ CHANNELS = [Central(epsilon=0.2), Central(epsilon=0.2, noise=DiscreteGaussian())
 
 def bands(law, totals):
     """The estimates of arms with four releases of 100 people each."""
-    return estimates(law, [[Release(0, PEOPLE, float(total)) for total in of] for of in totals])
+    return estimate_arms(law, [[Release(0, PEOPLE, float(total)) for total in of] for of in totals])
 
 
 def missed(channel, p, band):
@@ -59,7 +59,7 @@ def test_a_band_without_the_noise_is_rejected():
 def test_a_band_stays_a_band_where_everybody_or_nobody_succeeds():
     law = Central(epsilon=0.1).law()
     for total in (-30.0, 0.0, 100.0, 140.0):
-        (found,) = estimates(law, [[Release(0, 100, total)]])
+        (found,) = estimate_arms(law, [[Release(0, 100, total)]])
         assert 0 < found.inner.width < found.outer.width <= 1
         assert found.mean == total / 100
 
@@ -94,10 +94,10 @@ def test_odds_are_rounded_upwards():
 def test_an_application_that_shows_an_arm_less_often_is_found():
     rng = np.random.default_rng(8)
     fair = [rng.binomial(1000, [0.9] * 3) for _ in range(2000)]
-    alarms = sum(exposure_chance(list(seen), list(1000 - seen)) < RARE for seen in fair)
-    at_most(alarms, 2000, 2 * RARE)
+    alarms = sum(exposure_chance(list(seen), list(1000 - seen)) < RARE_CHANCE for seen in fair)
+    at_most(alarms, 2000, 2 * RARE_CHANCE)
     biased = rng.binomial(1000, [0.9, 0.9, 0.8])
-    assert exposure_chance(list(biased), list(1000 - biased)) < RARE
+    assert exposure_chance(list(biased), list(1000 - biased)) < RARE_CHANCE
 
 
 @for_each(("seen", "not_seen"), [([], []), ([5], [5]), ([100, 100], [0, 0]), ([3, 4], [1, 0])])

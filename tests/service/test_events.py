@@ -95,7 +95,7 @@ def test_more_entries_than_are_read_at_once(service: Inside, monkeypatch: pytest
     for verb in ("pause", "resume") * 3:
         service.study(verb, key="owner")
     whole = [event.id for event in heard(service) if event.id is not None]
-    monkeypatch.setattr(events, "MOST", 3)
+    monkeypatch.setattr(events, "MOST_ENTRIES", 3)
     assert [event.id for event in heard(service) if event.id is not None] == whole
     assert len(whole) > 6
 

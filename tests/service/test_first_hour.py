@@ -42,7 +42,7 @@ def test_what_is_wrong_is_named(
     given: tuple[str, str],
     said: str,
 ) -> None:
-    monkeypatch.setattr(server, "serve", lambda *given, **more: None)
+    monkeypatch.setattr(server, "serve_host", lambda *given, **more: None)
     option, value = given
     words = ["serve", "--data", str(tmp_path / "data"), "--port", "0", option, value.replace("PORT", taken)]
     assert main(words) == 2
@@ -60,7 +60,7 @@ def test_an_address_with_colons_is_one_that_can_be_opened(
         listening()
         listener.close()
 
-    monkeypatch.setattr(server, "serve", serve)
+    monkeypatch.setattr(server, "serve_host", serve)
     assert main(["serve", "--data", str(tmp_path / "data"), "--port", "0", "--host", "::1"]) == 0
     assert "page         http://[::1]:" in capsys.readouterr().out
 

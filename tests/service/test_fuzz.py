@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.service.api import routes
+from maskedbandit.service.api import list_routes
 from maskedbandit.service.request.route import Call
 from tests.service.inside import TABLE, Inside, inside
 from tests.service.test_studies import TOML
@@ -100,7 +100,7 @@ ALLOWED = {
         413,
         422,
     }
-    for route in routes()
+    for route in list_routes()
     if route.method == "POST"
 }
 
@@ -150,7 +150,7 @@ def test_fifty_thousand_mutated_bodies(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_almost_a_million_more_are_read_or_refused(service: Inside) -> None:
     """By what reads bodies; what it lets pass is of the type that the route has."""
-    known = {route.path: route for route in routes() if route.method == "POST"}
+    known = {route.path: route for route in list_routes() if route.method == "POST"}
     rng, read, refused = Random(3), 0, set[str]()
     source = requests(service, rng, ["0" * 32])
     for _ in range(950_000):

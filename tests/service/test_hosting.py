@@ -14,9 +14,9 @@ from maskedbandit.service.host import host as hosts
 from maskedbandit.service.host import questions
 from maskedbandit.service.host.elsewhere import RELAYED, Elsewhere
 from maskedbandit.service.host.host import Host
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.lease import own_name, wall_clock
+from maskedbandit.store.lease import name_holder, read_clock
 from maskedbandit.store.writer import Writer
 from tests.service.inside import TABLE, Inside
 
@@ -26,10 +26,10 @@ HERE, THERE = "http://127.0.0.1:1", "http://127.0.0.1:2"
 def taken(service: Inside, holder: str) -> None:
     """Another process, which lives, holds the study."""
     service.run(service.host.drop("small"))
-    database = connect(service.address)
+    database = open_database(service.address)
     with database.transaction():
         lease = "UPDATE study SET holder = ?, lease = ?, fence = fence + 1"
-        database.change(lease, holder, wall_clock() + 10**9)
+        database.change(lease, holder, read_clock() + 10**9)
     database.close()
 
 
@@ -113,7 +113,12 @@ def test_requests_are_sent_on_once(service: Inside, monkeypatch: pytest.MonkeyPa
 def test_keys_are_sent_to_no_process_without_the_witness(service: Inside) -> None:
     service.begin()
     wrong = hmac.digest(bytes(32), b"holder", sha256).hex()
-    for holder in (f"{own_name()} {THERE}", f"{own_name()} {wrong} {THERE}", held_by(service, THERE) + "3", THERE):
+    for holder in (
+        f"{name_holder()} {THERE}",
+        f"{name_holder()} {wrong} {THERE}",
+        held_by(service, THERE) + "3",
+        THERE,
+    ):
         service.host.url = HERE
         taken(service, holder)
         service.tick()
@@ -180,7 +185,7 @@ def test_a_clock_that_hangs_or_fails_is_not_ready(service: Inside, monkeypatch: 
 
 def test_questions_do_not_pile_up(service: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
     service.begin()
-    monkeypatch.setattr(questions, "MOST", 2)
+    monkeypatch.setattr(questions, "MOST_QUESTIONS", 2)
     replies = service.together(*[("GET", "/v1/studies", None, "owner")] * 5)
     assert sorted(reply.status for reply in replies) == [200, 200, 429, 429, 429]
     service.tick()  # the clock goes on

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.connection import open_database
 from tests.service.live import LATE, ROOT, Live
 from tests.test_documents import FENCED
 
@@ -45,7 +45,7 @@ def test_people_whose_application_knows_the_stock_provider_alone_are_all_in_a_re
     found = server.ask("GET", "/v1/studies/newsletter/releases", key="owner").json["releases"]
     released = {each["arm"]: (each["n"], round(each["total"])) for each in found}
     assert released == {"short": (10, 10), "question": (10, 0), "numbers": (10, 0)}
-    database = connect(server.address)
+    database = open_database(server.address)
     counts = "COUNT(*), COUNT(exposed), COUNT(returned), COUNT(DISTINCT person)"
     assert database.rows(f"SELECT {counts} FROM place") == [(PEOPLE, PEOPLE, 0, PEOPLE)]
     database.close()

@@ -15,8 +15,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.server import ServerState
 
 from maskedbandit.service.host.metrics import Metrics
-from maskedbandit.service.request.connection import WAITING
-from maskedbandit.service.request.joined import Start, sent
+from maskedbandit.service.request.connection import WAITING_REQUESTS
+from maskedbandit.service.request.joined import Start, send_whole
 from maskedbandit.service.request.route import Answer, Route
 from tests.for_each import for_each
 from tests.service.live import live
@@ -176,7 +176,7 @@ def test_whoever_waits_for_more_of_the_request_is_told_that_it_is_answered() -> 
             print,
         )
         cycle = RequestResponseCycle(*asked)
-        assert sent(cycle.send, b"", b"{}")
+        assert send_whole(cycle.send, b"", b"{}")
         assert cycle.message_event.is_set()
 
     asyncio.run(go())
@@ -207,8 +207,8 @@ def answers(port: int, many: int, at_once: bool) -> list[bytes]:
 
 def test_requests_that_come_together_are_answered_in_their_order(tmp_path: Path) -> None:
     with live(tmp_path / "data") as server:
-        found = answers(server.port, WAITING + 1, at_once=True)
-        assert found == answers(server.port, WAITING + 1, at_once=False)
+        found = answers(server.port, WAITING_REQUESTS + 1, at_once=True)
+        assert found == answers(server.port, WAITING_REQUESTS + 1, at_once=False)
         assert all(one != other for one, other in pairwise(found))
 
 

@@ -9,8 +9,8 @@ from msgspec import ValidationError
 from msgspec.json import decode, encode
 
 from maskedbandit.errors import TooMany
-from maskedbandit.service.app import application
-from maskedbandit.service.host.elsewhere import TOGETHER
+from maskedbandit.service.app import make_application
+from maskedbandit.service.host.elsewhere import CALLS_TOGETHER
 from maskedbandit.service.messages import Assign, Report
 from maskedbandit.service.request.limits import BATCH, BODY, Buckets
 from tests.service.inside import TABLE, Inside, inside
@@ -133,7 +133,7 @@ def test_the_longest_requests_fit_a_batch_that_is_sent_elsewhere() -> None:
     ]
     for each in longest:
         decode(encode(each), type=type(each))
-        assert len(encode({"requests": [each] * TOGETHER})) <= BATCH
+        assert len(encode({"requests": [each] * CALLS_TOGETHER})) <= BATCH
     with pytest.raises(ValidationError):
         decode(encode(Assign("u", "x" * 257)), type=Assign)
 
@@ -188,7 +188,7 @@ def test_a_bucket_fills_again() -> None:
 
 
 def test_buckets_forget_whoever_has_a_full_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("maskedbandit.service.request.limits.KNOWN", 4)
+    monkeypatch.setattr("maskedbandit.service.request.limits.KNOWN_CALLERS", 4)
     now = [0.0]
     buckets = Buckets(1, 2, lambda: now[0])
     for _ in range(2):
@@ -240,14 +240,14 @@ class Latest(Buckets):
 
 
 def test_no_number_of_names_makes_the_service_forget_whoever_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("maskedbandit.service.request.limits.KNOWN", 10)
+    monkeypatch.setattr("maskedbandit.service.request.limits.KNOWN_CALLERS", 10)
     assert flooded(Buckets(1, 5, lambda: 0.0)) == [True] * 4
     assert not all(flooded(Forgetful(1, 5, lambda: 0.0)))
     assert not all(flooded(Latest(1, 5, lambda: 0.0)))
 
 
 def test_where_all_are_refused_whoever_comes_anew_is_too_until_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("maskedbandit.service.request.limits.KNOWN", 4)
+    monkeypatch.setattr("maskedbandit.service.request.limits.KNOWN_CALLERS", 4)
     now = [0.0]
     buckets = Buckets(1, 1, lambda: now[0])
     assert [refused(buckets, each) for each in "abcdefabcd"] == [False] * 4 + [True] * 6
@@ -294,7 +294,7 @@ def test_strangers_behind_a_proxy_are_told_apart_if_it_is_believed(
     service: Inside, path: str, proxies: str, statuses: list[int]
 ) -> None:
     service.begin()
-    service.app = application(service.host, proxies=[proxies])
+    service.app = make_application(service.host, proxies=[proxies])
     service.host.strangers = Buckets(1, 1, lambda: 0.0)
     found = [
         service.ask("POST", path, {"unit": "u"}, "mb_client_0_x", [("x-forwarded-for", address)]).status

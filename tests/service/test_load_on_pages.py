@@ -10,7 +10,7 @@ from maskedbandit.service.api import ledger
 from maskedbandit.service.keys import Key
 from maskedbandit.service.page import visit
 from maskedbandit.service.request import events
-from maskedbandit.service.request.limits import Streams
+from maskedbandit.service.request.limits import OpenStreams
 from tests.for_each import for_each
 from tests.service.inside import TABLE, Inside
 from tests.service.test_events import heard
@@ -75,7 +75,7 @@ def test_there_are_so_many_streams_and_no_more(service: Inside, monkeypatch: pyt
 def test_streams_without_a_key_take_no_place_of_those_with_one(service: Inside) -> None:
     simulated(service, "small")
     host = service.host
-    host.streams, host.open_streams = Streams(2, 1), Streams(3, 2)
+    host.streams, host.open_streams = OpenStreams(2, 1), OpenStreams(3, 2)
 
     async def opened(key: Key | None, address: str) -> Any:
         found = await events.event_stream(host, "small", 10**14, key, address)
@@ -139,7 +139,7 @@ def test_what_takes_long_does_not_hold_up_the_rest(service: Inside, monkeypatch:
 def test_one_ledger_is_verified_at_a_time(service: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
     service.begin()
     now, most = 0, 0
-    real = ledger.verify
+    real = ledger.verify_study
 
     def counted(*given: Any, **more: Any) -> Any:
         nonlocal now, most
@@ -149,7 +149,7 @@ def test_one_ledger_is_verified_at_a_time(service: Inside, monkeypatch: pytest.M
         finally:
             now -= 1
 
-    monkeypatch.setattr(ledger, "verify", counted)
+    monkeypatch.setattr(ledger, "verify_study", counted)
     replies = service.together(*[("POST", "/v1/studies/small/verify", None, "officer")] * 6)
     assert {reply.status for reply in replies} == {200}
     assert most == 1

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from maskedbandit.service import logs
-from maskedbandit.service.logs import Lines, Once
+from maskedbandit.service.logs import JsonLines, Once
 
 ASSIGN, REPORT = "/v1/studies/{study}/assign", "/v1/studies/{study}/report"
 
@@ -19,7 +19,7 @@ class Log:
     def __init__(self, *filters: logging.Filter) -> None:
         self.now, self.stream = 0.0, io.StringIO()
         handler = logging.StreamHandler(self.stream)
-        handler.setFormatter(Lines())
+        handler.setFormatter(JsonLines())
         for each in filters or (Once(lambda: self.now),):
             handler.addFilter(each)
         self.log = logging.Logger("test")
@@ -83,7 +83,7 @@ def test_what_names_no_route_is_written_once_a_minute_too() -> None:
 
 
 def test_names_without_end_fill_neither_the_log_nor_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logs, "KINDS", 5)
+    monkeypatch.setattr(logs, "MOST_LINE_KINDS", 5)
     log = Log()
     for number in range(100):
         log.fails(f"page /studies/s{number}")
@@ -99,6 +99,6 @@ def test_the_log_of_a_server_is_one_of_these(monkeypatch: pytest.MonkeyPatch) ->
     found, ours = list[logging.Handler](), logging.getLogger("maskedbandit")
     monkeypatch.setattr(logging, "basicConfig", lambda **given: found.extend(given["handlers"]))
     level = ours.level
-    logs.to_standard_error()
+    logs.log_to_standard_error()
     ours.setLevel(level)
     assert [type(each) for handler in found for each in handler.filters] == [Once]

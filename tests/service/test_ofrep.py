@@ -15,11 +15,11 @@ from openfeature.exception import (
     TypeMismatchError,
 )
 
-from maskedbandit.service.api.ofrep import has
+from maskedbandit.service.api.ofrep import find_flag
 from maskedbandit.service.messages import Assign
 from maskedbandit.service.request.limits import Buckets
 from maskedbandit.store import people
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.connection import open_database
 from tests.service.inside import TABLE, Inside, Reply
 from tests.service.live import PATIENT, Live
 from tests.service.test_people import EXPOSURE, WINDOW, rows, verified
@@ -57,7 +57,7 @@ def test_a_study_is_asked_as_much_of_whoever_is_in_many(service: Inside, monkeyp
     names = [f"flag{i}" for i in range(6)]
     for name in names:
         service.begin(name=name, project="all", budget={"epsilon": 10})
-    database = connect(service.address)
+    database = open_database(service.address)
     real, asked, counted = database.rows, list[str](), list[int]()
 
     def noted(text: str, *values: Any) -> list[Any]:
@@ -68,7 +68,7 @@ def test_a_study_is_asked_as_much_of_whoever_is_in_many(service: Inside, monkeyp
     for name in names:
         evaluate(service, name, {"targetingKey": "ann"})
         asked.clear()
-        assert has(database, service.host.witness, names[0], Assign(unit="ann"))
+        assert find_flag(database, service.host.witness, names[0], Assign(unit="ann"))
         counted.append(len(asked))
     database.close()
     assert counted == counted[:1] * len(names)

@@ -15,10 +15,10 @@ from maskedbandit.cli.parts.forecast import in_words
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.planned import Forecast
 from maskedbandit.service.page import render, sentences
-from maskedbandit.service.page.form import EXAMPLE, table_of
+from maskedbandit.service.page.form import EXAMPLE_FORM, read_protocol_form
 from maskedbandit.service.page.render import render_page
 from maskedbandit.service.page.sentences import say_preview
-from maskedbandit.service.shown.view import Arm, View
+from maskedbandit.service.shown.view import ArmView, StudyView
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.best import Confidence
 from tests.for_each import for_each
@@ -62,13 +62,13 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def views() -> Iterator[dict[str, View]]:
+def views() -> Iterator[dict[str, StudyView]]:
     with all_views() as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def pages(views: dict[str, View]) -> dict[str, str]:
+def pages(views: dict[str, StudyView]) -> dict[str, str]:
     return all_pages(views)
 
 
@@ -116,7 +116,7 @@ def test_what_is_said_once_is_in_no_part_that_is_replaced(pages: dict[str, str])
 
 
 @pytest.mark.slow
-def test_names_are_only_text(pages: dict[str, str], views: dict[str, View]) -> None:
+def test_names_are_only_text(pages: dict[str, str], views: dict[str, StudyView]) -> None:
     for text in pages.values():
         check_only_text(text)
     assert "alert(1)" in pages["study, many"]
@@ -198,7 +198,7 @@ BUTTONS = {
 
 
 @for_each(("stage", "role"), BUTTONS)
-def test_buttons_are_those_of_the_role(views: dict[str, View], stage: str, role: str | None) -> None:
+def test_buttons_are_those_of_the_role(views: dict[str, StudyView], stage: str, role: str | None) -> None:
     page = Page(render_page("study", role, "the-token", view=views[stage]))
     forms = {str(each["action"]): each["method"] for each in page.all("form")}
     assert set(forms.values()) <= {"post"}
@@ -243,7 +243,7 @@ def test_what_is_said(pages: dict[str, str], stage: str, said: str) -> None:
     assert said in Page(pages[f"study, {stage}"]).text.replace("\N{NARROW NO-BREAK SPACE}", " ")
 
 
-def test_wrong_places_are_said(views: dict[str, View]) -> None:
+def test_wrong_places_are_said(views: dict[str, StudyView]) -> None:
     """A released cohort that lacks somebody, and arms that are not seen equally often."""
     right = views["running"]
     right = replace(right, counts=replace(right.counts, seen=(90, 90, 90), returned=(10, 10, 10), wasted=24))
@@ -260,7 +260,7 @@ def test_wrong_places_are_said(views: dict[str, View]) -> None:
         assert [check.good for check in sentences.check_health(wrong)].count(False) == 1
 
 
-def test_the_plan_says_what_evaluating_a_flag_does(views: dict[str, View]) -> None:
+def test_the_plan_says_what_evaluating_a_flag_does(views: dict[str, StudyView]) -> None:
     view = views["running"]
     table = view.protocol.table
     for more, said in (({}, "counts"), ({"evaluating": "enrols"}, "does not count")):
@@ -269,7 +269,7 @@ def test_the_plan_says_what_evaluating_a_flag_does(views: dict[str, View]) -> No
         assert f"an evaluated flag {said} as seen" in text
 
 
-def test_what_is_wrong_is_said_at_the_top(views: dict[str, View]) -> None:
+def test_what_is_wrong_is_said_at_the_top(views: dict[str, StudyView]) -> None:
     """And nothing is where all is well, or where it is too early to say."""
     right = views["running"]
     assert "What is wrong" not in Page(render_page("study", OWNER, "", view=right)).text
@@ -278,7 +278,7 @@ def test_what_is_wrong_is_said_at_the_top(views: dict[str, View]) -> None:
     assert {"href": "#health"} in wrong.all("a")
 
 
-def test_the_statement_says_what_the_page_says(views: dict[str, View], pages: dict[str, str]) -> None:
+def test_the_statement_says_what_the_page_says(views: dict[str, StudyView], pages: dict[str, str]) -> None:
     said = views["stopped"].statement
     page = Page(pages["statement, stopped"]).text
     points = msgspec.to_builtins(said.points)
@@ -289,14 +289,16 @@ def test_the_statement_says_what_the_page_says(views: dict[str, View], pages: di
 
 
 def test_the_form_gives_a_protocol() -> None:
-    found = Protocol.from_table(table_of(EXAMPLE))
+    found = Protocol.from_table(read_protocol_form(EXAMPLE_FORM))
     assert (found.name, found.k, found.people, found.reward.window) == ("newsletter", 3, 20_000, 6 * HOUR)
-    search = Protocol.from_table(table_of({**EXAMPLE, "people": "", "delta": "0.1", "trust": "local", "project": "p"}))
+    search = Protocol.from_table(
+        read_protocol_form({**EXAMPLE_FORM, "people": "", "delta": "0.1", "trust": "local", "project": "p"})
+    )
     assert (search.people, search.aim, search.on_devices, search.project) == (None, 0.1, True, "p")
-    answer = Protocol.from_table(table_of({**EXAMPLE, "goal": "answer"}))
+    answer = Protocol.from_table(read_protocol_form({**EXAMPLE_FORM, "goal": "answer"}))
     assert (answer.policy.goal, answer.people) == ("answer", 20_000)
     toml = Path("experiments/studies/newsletter.toml").read_text().replace("\n", "\r\n")
-    assert Protocol.from_table(table_of({"protocol": toml})).people == 20_000
+    assert Protocol.from_table(read_protocol_form({"protocol": toml})).people == 20_000
     for wrong in (
         {"epsilon": "much"},
         {"protocol": "x"},
@@ -307,14 +309,14 @@ def test_the_form_gives_a_protocol() -> None:
         {"goal": "guess"},
     ):
         with pytest.raises(InvalidValue):
-            Protocol.from_table(table_of({**EXAMPLE, **wrong}))
+            Protocol.from_table(read_protocol_form({**EXAMPLE_FORM, **wrong}))
 
 
 def test_a_preview_says_what_a_place_costs() -> None:
-    found = dict(say_preview(Protocol.from_table(table_of(EXAMPLE))))
+    found = dict(say_preview(Protocol.from_table(read_protocol_form(EXAMPLE_FORM))))
     assert "73.2 times in 100" in found["What a place costs"]
     assert "6 666" in found["The answer"].replace("\N{NARROW NO-BREAK SPACE}", " ")
-    search = dict(say_preview(Protocol.from_table(table_of({**EXAMPLE, "people": ""}))))
+    search = dict(say_preview(Protocol.from_table(read_protocol_form({**EXAMPLE_FORM, "people": ""}))))
     assert "until its answer is certain" in search["People"]
 
 
@@ -366,10 +368,10 @@ def test_the_style_sheet_and_the_script_are_whole() -> None:
     assert len(sheet("page.js").splitlines()) < 60
 
 
-def test_a_thousand_arms_are_still_a_page(views: dict[str, View]) -> None:
+def test_a_thousand_arms_are_still_a_page(views: dict[str, StudyView]) -> None:
     """The pictures show some of them, and the tables all."""
     some = views["running"]
-    arms = tuple(Arm(f"arm{i}", None, some.arms[0].estimate) for i in range(1000))
+    arms = tuple(ArmView(f"arm{i}", None, some.arms[0].estimate) for i in range(1000))
     zeros = (0,) * 999
     counts = replace(
         some.counts,
@@ -385,15 +387,15 @@ def test_a_thousand_arms_are_still_a_page(views: dict[str, View]) -> None:
     assert len(text) < 1_500_000
 
 
-def test_the_page_names_the_best_arm_if_it_is_surely_that_and_else_none(views: dict[str, View]) -> None:
+def test_the_page_names_the_best_arm_if_it_is_surely_that_and_else_none(views: dict[str, StudyView]) -> None:
     """However high its mean is."""
     running = views["running"]
     assert running.best is None
 
-    def text(view: View) -> str:
+    def text(view: StudyView) -> str:
         return Page(render_page("study", OWNER, "", view=view)).text
 
-    def sure(best: float) -> View:
+    def sure(best: float) -> StudyView:
         first, *others = running.arms
         others = [replace(each, confidence=Confidence(0.0, best)) for each in others]
         return replace(running, arms=(replace(first, confidence=Confidence(best, 0.0)), *others))
@@ -410,14 +412,14 @@ def test_the_page_names_the_best_arm_if_it_is_surely_that_and_else_none(views: d
     assert "How surely another arm is better" not in text(unknown)
 
 
-def test_arms_without_a_release_are_named(views: dict[str, View]) -> None:
+def test_arms_without_a_release_are_named(views: dict[str, StudyView]) -> None:
     first, *others = views["running"].arms
-    arms = (Arm(first.name, None, None, first.confidence), *others)
+    arms = (ArmView(first.name, None, None, first.confidence), *others)
     text = render_page("study", OWNER, "", view=replace(views["running"], arms=arms))
     assert "nothing released yet" in text
 
 
-def test_a_page_says_of_what_the_means_are_if_people_have_several_rewards(views: dict[str, View]) -> None:
+def test_a_page_says_of_what_the_means_are_if_people_have_several_rewards(views: dict[str, StudyView]) -> None:
     running = views["running"]
     table = running.protocol.table
     several = Protocol.from_table({**table, "reward": {**table["reward"], "cap": 3, "most": 2}})
@@ -429,8 +431,10 @@ def test_a_page_says_of_what_the_means_are_if_people_have_several_rewards(views:
 @for_each("search", [False, True])
 def test_a_forecast_beyond_all_calendars_has_a_page(search: bool) -> None:
     """Of a study of too many people for those who come in a day."""
-    table = {**EXAMPLE, "people": "" if search else "10000000000"}
+    table = {**EXAMPLE_FORM, "people": "" if search else "10000000000"}
     found = Forecast(1e10, 1.0, 1e300, 1.0, 1.0, 1.0, 0.0)
-    said = dict(in_words(Protocol.from_table(table_of(table)), found, 1e-3, datetime(2026, 1, 30, tzinfo=UTC)))
+    said = dict(
+        in_words(Protocol.from_table(read_protocol_form(table)), found, 1e-3, datetime(2026, 1, 30, tzinfo=UTC))
+    )
     assert "the year 2126 or later" in said["Finish"]
     assert ("nine of ten" in said["Finish"]) == search

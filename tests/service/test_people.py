@@ -9,13 +9,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from maskedbandit.channels.offers import Offer, from_lines
 from maskedbandit.channels.response import Response
-from maskedbandit.client.device import noisy
+from maskedbandit.client.device import add_report_noise
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.store.book.verify import verify
-from maskedbandit.store.databases.connection import connect
-from maskedbandit.store.studies import witness_of
+from maskedbandit.store.book.verify import verify_study
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.studies import find_witness
 from maskedbandit.study.device import Device
-from maskedbandit.study.signatures import sign
+from maskedbandit.study.signatures import sign_unit
 from tests.service.inside import TABLE, Inside, inside
 from tests.store.small_study import PROOF
 
@@ -24,7 +24,7 @@ WINDOW, EXPOSURE = 20, 10  # seconds
 
 def rows(service: Inside, statement: str) -> list[tuple[Any, ...]]:
     """What the database holds."""
-    database = connect(service.address)
+    database = open_database(service.address)
     try:
         return database.rows(statement)
     finally:
@@ -33,9 +33,9 @@ def rows(service: Inside, statement: str) -> list[tuple[Any, ...]]:
 
 def verified(service: Inside, name: str = "small") -> None:
     """Everything fits together."""
-    database = connect(service.address)
+    database = open_database(service.address)
     try:
-        verify(database, witness_of(database, service.folder), name)
+        verify_study(database, find_witness(database, service.folder), name)
     finally:
         database.close()
     assert service.ask("POST", f"/v1/studies/{name}/verify", key="officer").status == 200
@@ -225,8 +225,16 @@ def test_signed_units(service: Inside) -> None:
     private = Ed25519PrivateKey.generate()
     secret, public = private.private_bytes_raw().hex(), private.public_key().public_bytes_raw().hex()
     service.begin(signed_by=public)
-    token = sign(secret, "small", "ann")
-    for wrong in (None, "", "00", token[:-1], token[::-1], sign(secret, "small", "bob"), sign(secret, "other", "ann")):
+    token = sign_unit(secret, "small", "ann")
+    for wrong in (
+        None,
+        "",
+        "00",
+        token[:-1],
+        token[::-1],
+        sign_unit(secret, "small", "bob"),
+        sign_unit(secret, "other", "ann"),
+    ):
         found = service.study("assign", {"unit": "ann", "token": wrong})
         assert (found.status, found.code) == (401, "unauthorized")
         items = service.study("assign/batch", {"requests": [{"unit": "ann", "token": wrong}]}).json["items"]
@@ -235,7 +243,7 @@ def test_signed_units(service: Inside) -> None:
         assert service.ask("POST", "/ofrep/v1/evaluate/flags/small", context).status == 400
     assert rows(service, "SELECT * FROM place") == []
     ticket = service.study("assign", {"unit": "ann", "token": token}).json["ticket"]
-    for given, flags in ((None, 0), (sign(secret, "small", "bob"), 0), (token, 1)):  # nor is her ticket told
+    for given, flags in ((None, 0), (sign_unit(secret, "small", "bob"), 0), (token, 1)):  # nor is her ticket told
         context = {"context": {"targetingKey": "ann", "token": given}}
         found = service.ask("POST", "/ofrep/v1/evaluate/flags", context).json["flags"]
         assert len(found) == flags
@@ -271,7 +279,7 @@ def test_local_trust_with_a_guardrail_has_an_offer_for_each_outcome(service: Ins
         assert [offer.metric for offer in from_lines(given["offer"])] == ["", "harm"]
         service.study("expose", {"ticket": given["ticket"]})
         said = {"ticket": given["ticket"], "metric": "harm", "proof": PROOF}
-        value = noisy(Response(epsilon=1), given["offer"], 1.0, "harm").value
+        value = add_report_noise(Response(epsilon=1), given["offer"], 1.0, "harm").value
         assert service.study("report", {**said, "value": 0.5}).code == "personal_value"
         assert service.study("report", {**said, "value": value}).json["status"] == "accepted"
         assert service.study("report", {**said, "value": value}).json["status"] == "duplicate"

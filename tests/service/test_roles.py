@@ -8,12 +8,12 @@ from urllib.parse import urlencode
 
 import pytest
 
-from maskedbandit.service.api import routes
-from maskedbandit.service.keys import OVERLAP, STAFF
+from maskedbandit.service.api import list_routes
+from maskedbandit.service.keys import ROTATION_OVERLAP, STAFF
 from maskedbandit.service.page import site
 from maskedbandit.service.page.visit import Visit
 from maskedbandit.service.request.route import Route
-from maskedbandit.service.request.sessions import BEFORE, NAME, browser_of, form_token, new_session
+from maskedbandit.service.request.sessions import BEFORE, COOKIE_NAME, name_browser, form_token, new_session
 from tests.for_each import for_each
 from tests.service.inside import TABLE, Inside, inside
 
@@ -21,10 +21,10 @@ DOCUMENT = (Path(__file__).parents[2] / "docs" / "service.md").read_text()
 ALL, ROLES = "everybody", ("owner", "officer", "client")
 SEEN = "owner, officer; everybody if the study is simulated"
 STREAMS = ("GET /v1/studies/{study}/events",)
-ROUTES = {f"{route.method} {route.path}": route for route in routes()}
+ROUTES = {f"{route.method} {route.path}": route for route in list_routes()}
 PAGES = {
     f"{method} {page.path}"
-    for page in site.routes()
+    for page in site.list_pages()
     for method in (getattr(page, "methods", None) or {"GET"}) - {"HEAD"}  # files that are there have no methods
 }
 
@@ -123,14 +123,14 @@ def check(made: Inside, which: str) -> None:
 def cookie(made: Inside, key: str) -> str:
     """The cookie of a session with a key, also of one that can begin none."""
     public = made.keys[key].split("_")[2]
-    return f"{NAME}={new_session(made.host, made.host.keys._known[public])}"
+    return f"{COOKIE_NAME}={new_session(made.host, made.host.keys._known[public])}"
 
 
 def page(made: Inside, which: str, kept: str, key: str | None = None, study: str = "small") -> str:
     """What comes of asking for a page, with this cookie: refused, sign in, or done."""
     method, path = which.split(" ")
     path = path.format(study=study, arm="a") + "/page.css" * (path == "/static")
-    form = {"csrf": form_token(made.host, browser_of(kept)), "key": made.keys["owner"]}
+    form = {"csrf": form_token(made.host, name_browser(kept)), "key": made.keys["owner"]}
     headers = [("cookie", kept), ("content-type", "application/x-www-form-urlencoded")]
     found = made.ask(method, path, urlencode(form).encode() if method == "POST" else None, key, headers)
     assert found.status not in (401, 500)
@@ -205,7 +205,7 @@ def test_a_rotated_key_holds_for_one_more_day(tmp_path: Path) -> None:
         service.begin()
         old = service.keys["officer"]
         service.keys["officer"] = end(service, "rotate", "officer")["key"]
-        service.clock.now += OVERLAP - 1
+        service.clock.now += ROTATION_OVERLAP - 1
         assert [service.ask("GET", "/v1/studies", key=key).status for key in (old, "officer")] == [200, 200]
         service.clock.now += 1
         assert [service.ask("GET", "/v1/studies", key=key).status for key in (old, "officer")] == [401, 200]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.service.api import routes
+from maskedbandit.service.api import list_routes
 from tests.service.inside import TABLE, Inside
 from tests.service.live import Live
 
@@ -26,7 +26,7 @@ def test_the_document_has_every_route(service: Inside) -> None:
     found = service.ask("GET", "/openapi.json", key=None).json
     assert found["openapi"] == "3.1.0"
     said = {(method.upper(), path) for path, methods in found["paths"].items() for method in methods}
-    assert said == {(route.method, route.path) for route in routes()}
+    assert said == {(route.method, route.path) for route in list_routes()}
     for methods in found["paths"].values():
         for operation in methods.values():
             assert operation["summary"].endswith(".")

@@ -12,7 +12,7 @@ import pytest
 from maskedbandit.errors import StorageFailed
 from maskedbandit.service.host import elsewhere, host, questions
 from maskedbandit.store.databases import postgresql
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.databases.postgresql import NETWORK
 from tests.service.inside import Inside, inside
@@ -20,7 +20,7 @@ from tests.service.swallowing_proxy import SwallowingProxy, swallowing_proxy
 from tests.store.databases import fresh_postgresql, socket_of, through
 from tests.store.small_study import PROOF
 
-REAL, SOON = questions.PATIENCE, 0.2  # seconds; the second in place of the first
+REAL, SOON = questions.QUESTION_PATIENCE, 0.2  # seconds; the second in place of the first
 COMMITTED = b"C\0\0\0\x0bCOMMIT\0"  # what the server says of it
 ASKED = [  # by many at once: the thread that writes, those that read, and one that opens a study
     *[("POST", "/v1/studies/small/assign", {"unit": f"person {number}"}) for number in range(600)],
@@ -49,7 +49,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_request_takes_less_than_ten_seconds() -> None:
     """It waits for one statement, or for one attempt to connect, and who waits behind it is told the same."""
-    assert REAL < elsewhere.PATIENCE < 10
+    assert REAL < elsewhere.RELAY_PATIENCE < 10
     assert NETWORK["connect_timeout"] < 10
     assert NETWORK["tcp_user_timeout"] < 10_000
 
@@ -75,7 +75,7 @@ def test_whatever_a_database_is_told_is_given_up(
     proxy: SwallowingProxy, proxied: str, swallowed: tuple[str, ...]
 ) -> None:
     for way in ("rows", "each", "insert", "insert_missing", "commit"):
-        database = connect(proxied, patience=SOON)
+        database = open_database(proxied, patience=SOON)
         database.change("CREATE TABLE IF NOT EXISTS one (n BIGINT)")
         database.begin()
         proxy.swallow(*swallowed)
@@ -90,7 +90,7 @@ def test_whatever_a_database_is_told_is_given_up(
 
 def test_one_that_is_not_patient_waits(proxy: SwallowingProxy, proxied: str) -> None:
     """Until it hears that its connection is gone."""
-    patient, other, told = connect(proxied, patience=SOON), connect(proxied), list[Exception]()
+    patient, other, told = open_database(proxied, patience=SOON), open_database(proxied), list[Exception]()
 
     def ask() -> None:
         try:
@@ -114,7 +114,7 @@ def test_one_that_is_not_patient_waits(proxy: SwallowingProxy, proxied: str) -> 
 @pytest.mark.slow
 def test_a_long_answer_that_comes_is_not_given_up(proxied: str) -> None:
     """A statement is silent for less than the limit each time, and takes far longer."""
-    database = connect(proxied, patience=SOON)
+    database = open_database(proxied, patience=SOON)
     rows = database.rows("SELECT pg_sleep(0.01), repeat('x', 9000) FROM generate_series(1, 100)")
     assert len(rows) == 100
     database.close()
@@ -122,10 +122,10 @@ def test_a_long_answer_that_comes_is_not_given_up(proxied: str) -> None:
 
 def test_the_server_has_a_limit_too(proxied: str) -> None:
     """So that whoever was cut off keeps no rows from others. What takes long by itself, such as an export, has none."""
-    database = connect(proxied)
+    database = open_database(proxied)
     assert database.rows("SHOW statement_timeout") == [("0",)]
     database.close()
-    limited = connect(proxied, patience=SOON)
+    limited = open_database(proxied, patience=SOON)
     assert (
         limited.rows("SHOW statement_timeout") == limited.rows("SHOW idle_in_transaction_session_timeout") == [("15s",)]
     )
@@ -134,7 +134,7 @@ def test_the_server_has_a_limit_too(proxied: str) -> None:
 
 @pytest.mark.parametrize(("more", "said"), [("", "4"), ("&connect_timeout=30", "30")])
 def test_the_address_may_say_otherwise(proxied: str, more: str, said: str) -> None:
-    database = connect(proxied + more)
+    database = open_database(proxied + more)
     found = {each.keyword.decode(): each.val for each in database._connection.pgconn.info}
     assert found["connect_timeout"] == said.encode()
     assert found["tcp_user_timeout"] == b"8000"
@@ -144,7 +144,7 @@ def test_the_address_may_say_otherwise(proxied: str, more: str, said: str) -> No
 @pytest.fixture
 def service(proxied: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Inside]:
     """A service with two studies, of which it holds one."""
-    monkeypatch.setattr(postgresql, "LENGTH", 1000)
+    monkeypatch.setattr(postgresql, "LEASE_LENGTH", 1000)
     with inside(proxied, tmp_path / "witness") as made:
         made.begin()
         made.begin(name="other")
@@ -181,7 +181,7 @@ def test_everybody_is_answered_soon_and_the_study_heals(proxy: SwallowingProxy, 
 
 
 def rows(service: Inside, table: str) -> int:
-    database = connect(service.address)
+    database = open_database(service.address)
     try:
         return int(database.rows(f"SELECT COUNT(*) FROM {table} WHERE study = 'small'")[0][0])
     finally:

@@ -8,15 +8,15 @@ from urllib.parse import urlencode
 
 import pytest
 
-from maskedbandit.service.app import application
+from maskedbandit.service.app import make_application
 from maskedbandit.service.host.elsewhere import Elsewhere
 from maskedbandit.service.host.host import Host
 from maskedbandit.service.keys import SignedOut
 from maskedbandit.service.page import visit
 from maskedbandit.service.request import events
 from maskedbandit.service.request import sessions as session
-from maskedbandit.service.request.sessions import BEFORE, LENGTH, NAME
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.service.request.sessions import BEFORE, SESSION_LENGTH, COOKIE_NAME
+from maskedbandit.store.databases.connection import open_database
 from tests.for_each import for_each
 from tests.service.inside import Inside, Reply
 
@@ -51,7 +51,7 @@ class Eyes:
     def sign_in(self, role: str) -> Reply:
         found = self.post("/sign-in", csrf=self.token(), key=self.service.keys.get(role, role))
         if "set-cookie" in found.headers:
-            self.cookie = kept(found, NAME)
+            self.cookie = kept(found, COOKIE_NAME)
         return found
 
 
@@ -95,7 +95,7 @@ def test_staff_see_all_pages(eyes: Eyes, role: str) -> None:
 def test_a_cookie_is_one_of_tls_if_a_proxy_says_so_that_is_believed(
     eyes: Eyes, proxies: list[str], secure: bool
 ) -> None:
-    eyes.service.app = application(eyes.service.host, proxies=proxies)
+    eyes.service.app = make_application(eyes.service.host, proxies=proxies)
     given = {"x-forwarded-proto": "https", "x-forwarded-for": "10.0.0.1"}
     found = eyes.post("/sign-in", given, csrf=eyes.token(), key=eyes.service.keys["owner"])
     assert found.status == 303
@@ -111,7 +111,7 @@ def test_other_keys_begin_no_session(eyes: Eyes, key: str) -> None:
 def test_a_session_ends_with_its_key_and_with_time(eyes: Eyes) -> None:
     eyes.sign_in("officer")
     assert eyes.get("/studies/small").status == 200
-    eyes.service.clock.now += LENGTH + 1
+    eyes.service.clock.now += SESSION_LENGTH + 1
     assert eyes.get("/studies/small").status == 303
     eyes.sign_in("officer")
     public = eyes.service.keys["officer"].split("_")[2]
@@ -123,13 +123,13 @@ def forged(cookie: str) -> list[str]:
     """Sessions that nobody was given."""
     key, until, drawn, seal = cookie.partition("=")[2].split(".")
     return [
-        f"{NAME}={key}.{int(until) + 1}.{drawn}.{seal}",
-        f"{NAME}={key}.{until}.{drawn}0.{seal}",
-        f"{NAME}={key}.{until}.{drawn}.{'0' * len(seal)}",
-        f"{NAME}={key}.{until}.{drawn}.",
-        f"{NAME}=...",
-        f"{NAME}={key}.x.{drawn}.{seal}",
-        f"{NAME}=\x00",
+        f"{COOKIE_NAME}={key}.{int(until) + 1}.{drawn}.{seal}",
+        f"{COOKIE_NAME}={key}.{until}.{drawn}0.{seal}",
+        f"{COOKIE_NAME}={key}.{until}.{drawn}.{'0' * len(seal)}",
+        f"{COOKIE_NAME}={key}.{until}.{drawn}.",
+        f"{COOKIE_NAME}=...",
+        f"{COOKIE_NAME}={key}.x.{drawn}.{seal}",
+        f"{COOKIE_NAME}=\x00",
     ]
 
 
@@ -199,24 +199,24 @@ def test_whoever_signs_out_is_out(eyes: Eyes) -> None:
     token = eyes.token("/studies")
     found = eyes.post("/sign-out", csrf=token)
     assert found.status == 303
-    assert SimpleCookie(found.headers["set-cookie"])[NAME].value == ""
+    assert SimpleCookie(found.headers["set-cookie"])[COOKIE_NAME].value == ""
     assert eyes.get("/studies/small").status == 303, "the cookie is still there"
     assert eyes.post("/studies/small/pause", csrf=token).headers["location"] == "/sign-in"
     assert other.get("/studies/small").status == 200
     now = eyes.service.clock()
-    assert session.session_of(elsewhere, eyes.cookie, now) is not None
+    assert session.find_session(elsewhere, eyes.cookie, now) is not None
     elsewhere.questions.ask(elsewhere.signed_out.read)  # as the clock does each second
-    assert session.session_of(elsewhere, eyes.cookie, now) is None
-    assert session.session_of(elsewhere, other.cookie, now) is not None
+    assert session.find_session(elsewhere, eyes.cookie, now) is None
+    assert session.find_session(elsewhere, other.cookie, now) is not None
     elsewhere.questions.close()
     stored = rows(eyes, "SELECT session, ends FROM signed_out")
-    assert [ends for _, ends in stored] == [now + LENGTH]
+    assert [ends for _, ends in stored] == [now + SESSION_LENGTH]
     assert stored[0][0] not in eyes.cookie
 
 
 def rows(eyes: Eyes, question: str) -> list[tuple[Any, ...]]:
     """What the database answers."""
-    database = connect(eyes.service.address)
+    database = open_database(eyes.service.address)
     try:
         return database.rows(question)
     finally:
@@ -225,9 +225,9 @@ def rows(eyes: Eyes, question: str) -> list[tuple[Any, ...]]:
 
 def test_the_clock_hears_who_signed_out(eyes: Eyes) -> None:
     eyes.sign_in("owner")
-    found = session.session_of(eyes.service.host, eyes.cookie, eyes.service.clock())
+    found = session.find_session(eyes.service.host, eyes.cookie, eyes.service.clock())
     assert found
-    database = connect(eyes.service.address)
+    database = open_database(eyes.service.address)
     SignedOut().add(database, found.text, found.ends, eyes.service.clock())
     database.close()
     assert eyes.get("/studies/small").status == 200
@@ -242,7 +242,7 @@ def test_sessions_that_would_be_over_are_forgotten(eyes: Eyes) -> None:
         for _ in range(2):  # as from another tab
             assert eyes.post("/sign-out", csrf=token).status == 303
         assert len(rows(eyes, "SELECT session FROM signed_out")) == 1
-        eyes.service.clock.now += LENGTH
+        eyes.service.clock.now += SESSION_LENGTH
 
 
 # --- forms of other sites --------------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ def test_forms_of_this_site_are_taken(eyes: Eyes, said: dict[str, str]) -> None:
 
 
 def test_over_tls_a_form_that_came_without_is_of_another_site(eyes: Eyes) -> None:
-    eyes.service.app = application(eyes.service.host, proxies=["127.0.0.1"])
+    eyes.service.app = make_application(eyes.service.host, proxies=["127.0.0.1"])
     tls = {"x-forwarded-proto": "https", "origin": "http://bandit"}
     assert eyes.post("/sign-in", tls, csrf=eyes.token(), key=eyes.service.keys["owner"]).status == 403
 
@@ -307,7 +307,7 @@ def test_the_ledger_is_verified_and_what_does_not_fit_is_said(eyes: Eyes) -> Non
     found = eyes.post("/studies/small/verify", csrf=eyes.token("/studies/small"))
     assert found.status == 200
     assert "Everything fits: 1 entries" in found.body.decode()
-    database = connect(eyes.service.address)
+    database = open_database(eyes.service.address)
     database.rows("UPDATE entry SET body = ? WHERE number = 0", '{"at":1,"kind":"started","simulated":true}')
     database.close()
     found = eyes.post("/studies/small/verify", csrf=eyes.token("/studies"))
@@ -355,20 +355,20 @@ ANYWHERE = [
 def test_every_answer_has_the_headers_of_pages(eyes: Eyes, method: str, path: str, status: int) -> None:
     found = eyes.service.ask(method, path, None, None, [("host", "evil.example")])
     assert found.status == status
-    assert {name: found.headers.get(name.lower()) for name in visit.HEADERS} == visit.HEADERS
+    assert {name: found.headers.get(name.lower()) for name in visit.PAGE_HEADERS} == visit.PAGE_HEADERS
     assert "evil" not in found.headers.get("location", "")
 
 
 def test_a_file_that_has_not_changed_has_them_too(eyes: Eyes) -> None:
     tag = eyes.get("/static/page.css").headers["etag"]
     found = eyes.service.ask("GET", "/static/page.css", None, None, [("if-none-match", tag)])
-    assert (found.status, found.headers["content-security-policy"]) == (304, visit.POLICY)
+    assert (found.status, found.headers["content-security-policy"]) == (304, visit.SECURITY_POLICY)
 
 
 def test_the_ledger_is_downloaded_whole(eyes: Eyes, monkeypatch: pytest.MonkeyPatch) -> None:
     for verb in ("pause", "resume", "pause", "resume"):
         assert eyes.service.study(verb, key="owner").status == 200
-    monkeypatch.setattr(events, "MOST", 2)
+    monkeypatch.setattr(events, "MOST_ENTRIES", 2)
     eyes.sign_in("owner")
     found = eyes.get("/studies/small/ledger.json").json["entries"]
     assert [json.loads(each["body"])["kind"] for each in found] == ["started", *2 * ["paused", "resumed"]]

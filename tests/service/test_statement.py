@@ -4,10 +4,10 @@ from hashlib import sha256
 
 import msgspec
 
-from maskedbandit.statement.check import check, made
-from maskedbandit.statement.content import encoded
-from maskedbandit.store.databases.connection import connect
-from maskedbandit.store.studies import witness_of
+from maskedbandit.statement.check import check_statement, make_statement
+from maskedbandit.statement.content import encode_statement
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.studies import find_witness
 from maskedbandit.study.protocol import Protocol
 from tests.service.inside import TABLE, Inside
 from tests.service.test_site import Eyes
@@ -54,10 +54,10 @@ def test_the_service_states_what_the_command_does(service: Inside) -> None:
     eyes.sign_in("owner")
     file = eyes.get("/studies/small/statement.json")
     assert file.headers["content-disposition"] == 'attachment; filename="small-statement.json"'
-    database = connect(service.address)
+    database = open_database(service.address)
     try:
-        said = check(file.body, database, witness_of(database, service.folder))
-        assert encoded(made(database, witness_of(database, service.folder), "small")) == file.body
+        said = check_statement(file.body, database, find_witness(database, service.folder))
+        assert encode_statement(make_statement(database, find_witness(database, service.folder), "small")) == file.body
     finally:
         database.close()
     assert said.ledger is not None
@@ -78,7 +78,7 @@ def test_the_service_states_nothing_that_the_ledger_contradicts(service: Inside)
     eyes = Eyes(service)
     eyes.sign_in("officer")
     assert {eyes.get(f"/studies/small{page}").status for page in PAGES} == {200}
-    database = connect(service.address)
+    database = open_database(service.address)
     with database.transaction():
         database.change("UPDATE study SET protocol = replace(protocol, '\"epsilon\":1', '\"epsilon\":9')")
     database.close()

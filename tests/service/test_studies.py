@@ -8,10 +8,10 @@ import pytest
 
 from maskedbandit.errors import StorageFailed
 from maskedbandit.privacy.loss import ZERO
-from maskedbandit.service.shown.view import summaries
+from maskedbandit.service.shown.view import read_summaries
 from maskedbandit.store.book.chain import Head
-from maskedbandit.store.databases.connection import connect
-from maskedbandit.store.studies import new
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.studies import write_study
 from maskedbandit.study.protocol import Protocol
 from tests.service.inside import TABLE, Inside, Reply
 
@@ -41,7 +41,7 @@ def test_a_request_that_failed_may_come_again(service: Inside, monkeypatch: pyte
         raise StorageFailed("the disk is full")
 
     with monkeypatch.context() as broken:
-        broken.setattr("maskedbandit.service.api.studies.new", fails)
+        broken.setattr("maskedbandit.service.api.studies.write_study", fails)
         assert create(service, "k1").code == "storage_failed"
     assert create(service, "k1").status == 201
     assert service.ask("GET", "/v1/studies/small", key="owner").json["state"] == "draft"
@@ -130,7 +130,7 @@ def test_a_draft_that_is_written_anew_while_it_is_held_is_the_new_one(service: I
     assert create(service, None).status == 201
     assert service.study("assign", {"unit": "ann"}).code == "not_running"  # so it is held now
     fresh = Protocol.from_table(TABLE | {"people": 2000})
-    new(fresh, service.address, service.folder)
+    write_study(fresh, service.address, service.folder)
     for _ in range(3):
         if service.study("start", key="owner").status == 200:
             break
@@ -172,7 +172,7 @@ def test_one_study_that_is_behind_its_witness_leaves_the_others(service: Inside)
         reply = service.ask("GET", f"/v1/studies/small{part}", key="officer")
         assert (reply.status, reply.code) == (503, "behind_witness"), part
         assert service.ask("GET", f"/v1/studies/other{part}", key="officer").status == 200
-    database = connect(service.address)
-    shown = {each.name: (each.state, each.releases) for each in summaries(database, service.host.witness)}
+    database = open_database(service.address)
+    shown = {each.name: (each.state, each.releases) for each in read_summaries(database, service.host.witness)}
     database.close()
     assert shown == {"small": ("behind its witness", 0), "other": ("running", 0)}

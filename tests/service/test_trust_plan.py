@@ -9,7 +9,7 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.cli.parts import trust_plan
-from maskedbandit.cli.parts.computed import computed
+from maskedbandit.cli.parts.computed import compute_apart
 from maskedbandit.cli.parts.forecast import in_words
 from maskedbandit.cli.parts.trust_plan import TrustPlan, cells, main, question
 from maskedbandit.errors import InvalidValue, StorageFailed
@@ -91,7 +91,7 @@ def test_a_plan_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append((module, protocol.name, numbers))
         return ROWS
 
-    monkeypatch.setattr("maskedbandit.cli.parts.computed.computed", counting)
+    monkeypatch.setattr("maskedbandit.cli.parts.computed.compute_apart", counting)
     monkeypatch.setattr("maskedbandit.cli.parts.computed.KEPT", 2)
     plan = TrustPlan()
     for per_day in (2000, 2000, 3000, 4000, 4000, 2000):
@@ -106,9 +106,9 @@ def test_numbers_of_no_application_and_a_computation_that_fails(capfd: pytest.Ca
     for wrong in ({"baseline": 1.0}, {"difference": 0.7}, {"difference": 0.0}, {"per_day": 0.0}):
         numbers = {"baseline": 0.4, "difference": 0.05, "per_day": 2000.0} | wrong
         with pytest.raises(InvalidValue, match=next(iter(wrong)).replace("per_day", "people on a day")):
-            run(computed("maskedbandit.cli.parts.trust_plan", of(), **numbers))
+            run(compute_apart("maskedbandit.cli.parts.trust_plan", of(), **numbers))
     with pytest.raises(StorageFailed, match="the computation failed"):
-        run(computed("maskedbandit.no_such_module", of(), baseline=0.4, difference=0.05, per_day=1.0))
+        run(compute_apart("maskedbandit.no_such_module", of(), baseline=0.4, difference=0.05, per_day=1.0))
     assert "No module named" in capfd.readouterr().err
 
 

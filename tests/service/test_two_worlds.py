@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.service.api import routes
+from maskedbandit.service.api import list_routes
 from tests.service.telling_services import TWINS
 from tests.service.two_worlds import (
     HARM,
@@ -145,7 +145,7 @@ def probe(rng: Random, worlds: Worlds, quiet: bool) -> tuple[str, Callable[[Any]
 
 GETS = [
     route.path.removeprefix("/v1/studies/{study}")
-    for route in routes()
+    for route in list_routes()
     if route.method == "GET" and route.path.startswith("/v1/studies/{study}") and not route.path.endswith("/events")
 ]
 

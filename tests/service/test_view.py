@@ -11,11 +11,11 @@ import pytest
 
 from maskedbandit.errors import BehindWitness, StorageFailed, UnknownStudy
 from maskedbandit.service.page.render import render_page
-from maskedbandit.service.shown.describe import described
-from maskedbandit.service.shown.health import NEWEST
-from maskedbandit.service.shown.status import status
+from maskedbandit.service.shown.describe import read_state
+from maskedbandit.service.shown.health import NEWEST_PLACES
+from maskedbandit.service.shown.status import write_status
 from maskedbandit.service.shown.tally import DELAYS, Tally
-from maskedbandit.service.shown.view import View, summaries, view
+from maskedbandit.service.shown.view import StudyView, read_summaries, read_view
 from maskedbandit.store.book.book import EVER, Book, Horizon, read_published
 from maskedbandit.store.databases.database import Database
 from tests.service.all_pages import render_study
@@ -25,7 +25,7 @@ from tests.store.stage import failing_witness
 
 MEANS = [0.5, 0.6, 0.45]
 OWNER = "owner"
-Viewer = Callable[..., View]
+Viewer = Callable[..., StudyView]
 
 
 @pytest.fixture
@@ -42,11 +42,11 @@ def played(folder: Path) -> Iterator[Played]:
     made.study.close()
 
 
-def shown(played: Played, viewer: Viewer = view, **more: Any) -> bytes:
+def shown(played: Played, viewer: Viewer = read_view, **more: Any) -> bytes:
     """Everything that anybody sees, as bytes."""
     found = viewer(played.database, played.witness(), played.protocol.name, played.now, **more)
     pages = render_study(found, OWNER, "token")
-    pages.append(render_page("list", OWNER, "token", studies=summaries(played.database, played.witness())))
+    pages.append(render_page("list", OWNER, "token", studies=read_summaries(played.database, played.witness())))
     return msgspec.json.encode(found, enc_hook=str) + "".join(pages).encode()
 
 
@@ -96,29 +96,29 @@ def waiting(template: Played, folder: Path) -> Iterator[Played]:
 
 
 def test_reports_are_not_seen(waiting: Played) -> None:
-    assert len(view(waiting.database, waiting.witness(), "newsletter", waiting.now).releases) > 2
-    check_reports_are_not_seen(waiting, view)
+    assert len(read_view(waiting.database, waiting.witness(), "newsletter", waiting.now).releases) > 2
+    check_reports_are_not_seen(waiting, read_view)
 
 
-def leaks_how_many(database: Database, *which: Any, **more: Any) -> View:
+def leaks_how_many(database: Database, *which: Any, **more: Any) -> StudyView:
     """A broken twin: how many reports are missing."""
-    found = view(database, *which, **more)
+    found = read_view(database, *which, **more)
     (reports,) = database.rows("SELECT COUNT(*) FROM reward")[0]
     return msgspec.structs.replace(
         found, counts=msgspec.structs.replace(found.counts, inside=sum(found.counts.seen) - reports)
     )
 
 
-def leaks_when(database: Database, *which: Any, **more: Any) -> View:
+def leaks_when(database: Database, *which: Any, **more: Any) -> StudyView:
     """A broken twin: the last time at which the study did anything, reports among it."""
-    found = view(database, *which, **more)
+    found = read_view(database, *which, **more)
     (latest,) = database.rows("SELECT MAX(received) FROM reward")[0]
     return msgspec.structs.replace(found, now=latest or 0)
 
 
-def leaks_state(database: Database, *which: Any, **more: Any) -> View:
+def leaks_state(database: Database, *which: Any, **more: Any) -> StudyView:
     """A broken twin: a cohort is ready when all its reports are there."""
-    found = view(database, *which, **more)
+    found = read_view(database, *which, **more)
     find = "SELECT cohort, COUNT(*) FROM place JOIN reward USING (study, ticket) GROUP BY cohort"
     there = dict(database.rows(find))
     cohorts = [
@@ -157,8 +157,8 @@ def check_no_question_is_about_rewards(waiting: Played, monkeypatch: pytest.Monk
     monkeypatch.setattr(type(waiting.database), "rows", spied)
     witness = waiting.witness()
     asked.clear()
-    view(waiting.database, witness, "newsletter", waiting.now)
-    summaries(waiting.database, witness)
+    read_view(waiting.database, witness, "newsletter", waiting.now)
+    read_summaries(waiting.database, witness)
     assert len(asked) > 8
     words = set(" ".join(asked).replace(",", " ").replace("(", " ").replace(")", " ").split())
     assert not words & {"reward", "release", "received", "value", "leaf", "person", "ticket", "memory", "lease"}
@@ -198,9 +198,9 @@ def unseen_release(played: Played) -> None:
     assert played.database.rows("SELECT COUNT(*) FROM entry")[0][0] > before
 
 
-def now(played: Played, **more: Any) -> View:
+def now(played: Played, **more: Any) -> StudyView:
     """The view of now."""
-    return view(played.database, played.witness(), played.protocol.name, played.now, **more)
+    return read_view(played.database, played.witness(), played.protocol.name, played.now, **more)
 
 
 def check_bounded(played: Played, viewer: Viewer) -> None:
@@ -217,7 +217,7 @@ def check_bounded(played: Played, viewer: Viewer) -> None:
     later = "DELETE FROM decision WHERE step > ?"
     assert played.database.change(later, min(says["step"] for _, says in unseen)) > 1
     played.database.change("DELETE FROM entry WHERE number >= ?", unseen[0][0])
-    expected = view(played.database, played.witness(), "newsletter", at)
+    expected = read_view(played.database, played.witness(), "newsletter", at)
     unknown = msgspec.structs.replace(expected, counts=msgspec.structs.replace(expected.counts, placed=None))
     assert found == unknown
 
@@ -232,7 +232,7 @@ def quick(folder: Path) -> Iterator[Played]:
 
 
 def test_nothing_is_shown_that_the_witness_has_not_seen(quick: Played) -> None:
-    check_bounded(quick, view)
+    check_bounded(quick, read_view)
 
 
 @pytest.mark.parametrize("beyond", [Horizon(EVER, EVER, True), Horizon(0, EVER, False)], ids=["all", "decisions"])
@@ -243,10 +243,10 @@ def test_a_view_beyond_the_witness_is_rejected(quick: Played, monkeypatch: pytes
     def later(unseen: Any) -> Horizon:
         return beyond._replace(time=max(beyond.time, of(unseen).time)) if unseen else of(unseen)
 
-    def viewer(*which: Any) -> View:
+    def viewer(*which: Any) -> StudyView:
         with monkeypatch.context() as patch:
             patch.setattr(Horizon, "of", later)
-            return view(*which)
+            return read_view(*which)
 
     with pytest.raises(AssertionError):
         check_bounded(quick, viewer)
@@ -258,10 +258,10 @@ def check_others_show_no_more(played: Played) -> None:
     dealt = now(played).counts.dealt
     given = "SELECT arm, COUNT(*) FROM place WHERE returned IS NULL GROUP BY arm ORDER BY arm"
     assert dealt != tuple(count for _, count in played.database.rows(given)), "nobody came after it"
-    lines = status(played.database, played.witness(), "newsletter").splitlines()
+    lines = write_status(played.database, played.witness(), "newsletter").splitlines()
     assert tuple(int(line.split()[1]) for line in lines[2:5]) == dealt
     assert lines[0].startswith(f"newsletter: running, {sum(dealt)} of")
-    assert described(played.database, played.witness(), "newsletter").people == sum(dealt)
+    assert read_state(played.database, played.witness(), "newsletter").people == sum(dealt)
 
 
 def test_status_and_the_api_show_no_more_than_a_view(quick: Played) -> None:
@@ -294,7 +294,7 @@ def test_what_was_not_published_is_shown_once_it_is(quick: Played) -> None:
 def test_another_copy_is_not_shown(played: Played) -> None:
     played.come(5, MEANS)
     with pytest.raises(UnknownStudy):
-        view(played.database, played.witness(), "another", played.now)
+        read_view(played.database, played.witness(), "another", played.now)
     played.database.change("UPDATE entry SET hash = 'another'")
     with pytest.raises(BehindWitness):
         now(played)
@@ -321,7 +321,9 @@ def test_counts_are_those_of_the_rows(folder: Path, kind: str) -> None:
         assert counts.seen == tuple(sum(row[0] == arm and row[2] is not None for row in kept) for arm in arms)
         assert counts.returned == tuple(sum(row[0] == arm and row[3] is not None for row in rows) for arm in arms)
         assert counts.unseen == sum(row[2] is None for row in kept)
-        over = sorted(row[1:3] for row in rows if row[1] < played.now - played.protocol.reward.exposure)[-NEWEST:]
+        over = sorted(row[1:3] for row in rows if row[1] < played.now - played.protocol.reward.exposure)[
+            -NEWEST_PLACES:
+        ]
         assert counts.wasted == sum(seen is None for _, seen in over)
         since = played.now - played.protocol.reward.window
         assert counts.inside == sum(row[2] is not None and row[2] >= since for row in kept)
@@ -415,7 +417,7 @@ def test_the_state_is_that_of_the_ledger(played: Played) -> None:
         played.study.stop()
     assert played.database.rows("SELECT state FROM study") == [("stopped",)]
     assert now(played).state == "running"
-    assert summaries(played.database, played.witness())[0].state == "running"
+    assert read_summaries(played.database, played.witness())[0].state == "running"
 
 
 def test_a_simulated_study_says_so(folder: Path) -> None:
@@ -423,7 +425,7 @@ def test_a_simulated_study_says_so(folder: Path) -> None:
         played = Played(folder, name=f"simulated-{simulated}")
         played.study.start(simulated)
         assert now(played).simulated is simulated
-        assert summaries(played.database, played.witness())[0].simulated is simulated
+        assert read_summaries(played.database, played.witness())[0].simulated is simulated
         played.study.close()
 
 

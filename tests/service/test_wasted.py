@@ -7,7 +7,7 @@ import pytest
 
 from maskedbandit.service.host import host as hosts
 from maskedbandit.service.page import sentences
-from maskedbandit.service.shown.health import MANY, NEWEST, WASTED, count_wasted
+from maskedbandit.service.shown.health import MANY_WASTED, NEWEST_PLACES, WASTED_WARNING, count_wasted
 from tests.service.inside import TABLE, Inside
 from tests.service.test_people import EXPOSURE, WINDOW
 
@@ -32,15 +32,15 @@ def lose(service: Inside, people: range) -> None:
 def check_alarm(service: Inside) -> None:
     """It comes with the place that makes them many, and not before its time is over; and ends when others are seen."""
     service.begin(**LARGE)
-    lose(service, range(MANY - 1))
+    lose(service, range(MANY_WASTED - 1))
     service.tick(EXPOSURE + 1)
-    assert told(service) == ([], MANY - 1, False)
-    lose(service, range(MANY - 1, MANY))
+    assert told(service) == ([], MANY_WASTED - 1, False)
+    lose(service, range(MANY_WASTED - 1, MANY_WASTED))
     service.tick(EXPOSURE)  # it may be seen for one more millisecond
-    assert told(service) == ([], MANY - 1, False)
+    assert told(service) == ([], MANY_WASTED - 1, False)
     service.tick(0.001)
-    assert told(service) == ([WASTED], MANY, True)
-    for i in range(NEWEST):
+    assert told(service) == ([WASTED_WARNING], MANY_WASTED, True)
+    for i in range(NEWEST_PLACES):
         service.clock.now += 1
         service.seen(f"v{i}")
     service.tick()
@@ -53,7 +53,7 @@ def test_an_alarm_comes_and_goes(service: Inside, caplog: pytest.LogCaptureFixtu
     with caplog.at_level(logging.WARNING, "maskedbandit"):
         check_alarm(service)
     (said,) = [each for each in caplog.records if each.getMessage() == "a study needs a look"]
-    assert (said.study, said.why) == ("small", WASTED)
+    assert (said.study, said.why) == ("small", WASTED_WARNING)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_an_alarm_by_another_rule_is_rejected(service: Inside, monkeypatch: pyte
 
 def test_a_stranger_does_not_hear_which_study_it_is(service: Inside) -> None:
     service.begin(**LARGE, name="secretive")
-    for i in range(MANY):
+    for i in range(MANY_WASTED):
         service.assign(f"u{i}", "secretive")
     service.tick(EXPOSURE + 1)
     service.tick()
@@ -99,17 +99,17 @@ def test_it_says_nothing_of_outcomes(service: Inside) -> None:
 
 def test_only_a_study_that_gives_places_is_warned_of(service: Inside) -> None:
     service.begin(**LARGE)
-    lose(service, range(MANY))
+    lose(service, range(MANY_WASTED))
     service.tick(EXPOSURE + 1)
-    assert told(service)[0] == [WASTED]
+    assert told(service)[0] == [WASTED_WARNING]
     assert service.study("stop", key="owner").status == 200
     service.tick()
-    assert told(service) == ([], MANY, True)
+    assert told(service) == ([], MANY_WASTED, True)
 
 
 def test_where_everybody_is_seen_at_once_nothing_is_wasted(service: Inside) -> None:
     service.begin(**LARGE, reward=TABLE["reward"] | {"exposure": "0 seconds"})
-    lose(service, range(MANY))
+    lose(service, range(MANY_WASTED))
     service.tick(EXPOSURE + 1)
     service.tick()
     assert told(service) == ([], 0, False)

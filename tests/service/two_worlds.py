@@ -25,13 +25,13 @@ import pytest
 from maskedbandit.errors import MaskedBanditError
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.service.host.scrubbing import Scrubbing
-from maskedbandit.service.logs import Lines
-from maskedbandit.service.request.sessions import NAME, new_session
+from maskedbandit.service.logs import JsonLines
+from maskedbandit.service.request.sessions import COOKIE_NAME, new_session
 from maskedbandit.service.shown import status
 from maskedbandit.store import reconcile, writer
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.sqlite import Sqlite
-from maskedbandit.study.guardrail import Outcome
+from maskedbandit.study.guardrail import MeasuredOutcome
 from tests.service.inside import Inside, Reply, inside
 from tests.store.small_study import Clock
 from tests.store.two_worlds_of_batches import difference
@@ -80,7 +80,7 @@ class Worlds(logging.Handler):
 
     def __init__(self, folder: Path, patch: pytest.MonkeyPatch, all_exposed: bool) -> None:
         super().__init__()
-        self.setFormatter(Lines())
+        self.setFormatter(JsonLines())
         self.clock, self.asked, self.released = Clock(), 0, False
         self.now: World | None = None  # who is asked
         self.random, self.replays = Random("both worlds"), False
@@ -121,9 +121,9 @@ class Worlds(logging.Handler):
         patch.setattr(writer, "LONGEST", 60.0)  # what comes together is one transaction, however slow the machine is
         for name in ("rows", "change", "each"):
             patch.setattr(Sqlite, name, self._noting(getattr(Sqlite, name)))
-        real = Outcome.released
+        real = MeasuredOutcome.released
 
-        def released(outcome: Outcome, *given: Any) -> float:
+        def released(outcome: MeasuredOutcome, *given: Any) -> float:
             total = real(outcome, *given)
             if self.now is None:
                 return total
@@ -133,7 +133,7 @@ class Worlds(logging.Handler):
             self.now.totals.append(total)
             return total
 
-        patch.setattr(Outcome, "released", released)
+        patch.setattr(MeasuredOutcome, "released", released)
 
     def _noting(self, real: Callable[..., Any]) -> Callable[..., Any]:
         def noted(database: Sqlite, statement: str, *values: Any) -> Any:
@@ -149,7 +149,7 @@ class Worlds(logging.Handler):
         self.random = Random("what opens a world")
         service = Inside(f"sqlite:///{folder}/studies.db", folder / "witness", clock=self.clock)
         service.keys = self.keys
-        database = connect(service.address)
+        database = open_database(service.address)
         with database.transaction():  # those that it made for itself
             database.change("DELETE FROM api_key WHERE made > ?", self.exposed)
         service.host.keys.read(database)
@@ -237,7 +237,7 @@ def asked(method: str, path: str, body: Any = None, key: str | None = "client", 
         service, headers = world.service, []
         if cookie:
             found = service.host.keys.of(service.keys[str(key)], service.clock())
-            headers = [("cookie", f"{NAME}={new_session(service.host, found)}")]
+            headers = [("cookie", f"{COOKIE_NAME}={new_session(service.host, found)}")]
         return service.ask(method, path, body, None if cookie else key, headers)
 
     return f"{method} {path} {body} by {key}", ask
@@ -258,10 +258,10 @@ def reopened(world: World) -> None:
 def exported(world: World) -> list[str]:
     """What `ledger export` and `study status` write."""
     service = world.service
-    database = connect(service.address)
+    database = open_database(service.address)
     try:
-        found = [*reconcile.exported(database, service.host.witness, "small")]
-        return [*found, status.status(database, service.host.witness, "small")]
+        found = [*reconcile.export_ledger(database, service.host.witness, "small")]
+        return [*found, status.write_status(database, service.host.witness, "small")]
     except MaskedBanditError as why:
         return [str(why)]
     finally:

@@ -14,13 +14,22 @@ from hypothesis import strategies as st
 
 from maskedbandit.errors import Forged, InvalidValue, Malformed, OutOfTurn, ProtocolError, TooFew
 from maskedbandit.shuffle import sealed_messages
-from maskedbandit.shuffle.sealed_messages import SEAL, SUITE, Analyzer, Shuffler, named, seal, shuffle, width
+from maskedbandit.shuffle.sealed_messages import (
+    MESSAGE_SEAL_SIZE,
+    MESSAGE_SUITE,
+    Analyzer,
+    BundleShuffler,
+    bind_message,
+    seal_bundle,
+    shuffle,
+    message_width,
+)
 from tests.floatfree import offences
 from tests.for_each import for_each
 from tests.statistics import same_distribution, seeded
 
 BELOW, COHORT = 1000, b"arm 1, batch 3"
-LENGTH = width(BELOW) + SEAL
+LENGTH = message_width(BELOW) + MESSAGE_SEAL_SIZE
 
 
 @pytest.fixture
@@ -29,11 +38,11 @@ def analyzer():
 
 
 def middle(counts=(2, 2, 2), least=2, weights=None):
-    return Shuffler(counts, BELOW, least, seeded(1), weights)
+    return BundleShuffler(counts, BELOW, least, seeded(1), weights)
 
 
 def sealed(analyzer, *messages, cohort=COHORT):
-    return seal(messages, BELOW, analyzer.key, cohort)
+    return seal_bundle(messages, BELOW, analyzer.key, cohort)
 
 
 def cut(bundle):
@@ -71,9 +80,9 @@ class TestSeals:
 
     @for_each(("below", "bytes_"), [(1, 1), (2, 1), (256, 1), (257, 2), (2**16, 2), (2**16 + 1, 3), (2**62, 8)])
     def test_width_holds_every_message(self, below, bytes_):
-        assert width(below) == bytes_
+        assert message_width(below) == bytes_
         analyzer = Analyzer(below, COHORT)
-        assert analyzer.open([seal([below - 1], below, analyzer.key, COHORT)], 1) == [below - 1]
+        assert analyzer.open([seal_bundle([below - 1], below, analyzer.key, COHORT)], 1) == [below - 1]
 
     @pytest.mark.parametrize("message", [-1, BELOW, 2**40])
     def test_a_message_out_of_range_is_not_sealed_and_not_shown(self, analyzer, message):
@@ -84,10 +93,12 @@ class TestSeals:
     @for_each("key", [b"", bytes(31), bytes(33), bytes(32), b"\1" + bytes(31)])
     def test_a_key_that_hides_nothing_is_refused(self, key):
         with pytest.raises(Malformed, match="key"):
-            seal([1], BELOW, key, COHORT)
+            seal_bundle([1], BELOW, key, COHORT)
 
     def test_a_seal_is_bound_to_cohort_and_range(self):
-        assert len({named(below, cohort) for below in (2, 21) for cohort in (b"", b"1", b", ", b"below 2, ")}) == 8
+        assert (
+            len({bind_message(below, cohort) for below in (2, 21) for cohort in (b"", b"1", b", ", b"below 2, ")}) == 8
+        )
 
 
 class TestShuffler:
@@ -198,7 +209,7 @@ class TestAnalyzer:
     def test_a_seal_of_another_range(self):
         analyzer = Analyzer(2, COHORT)
         with pytest.raises(Forged):
-            analyzer.open([seal([1], 3, analyzer.key, COHORT)], 1)
+            analyzer.open([seal_bundle([1], 3, analyzer.key, COHORT)], 1)
 
     def test_a_wrong_number_of_messages(self, analyzer):
         for expected in (0, 1, 3):
@@ -212,7 +223,7 @@ class TestAnalyzer:
 
     def test_a_message_out_of_range_that_is_well_sealed(self, analyzer):
         public = X25519PublicKey.from_public_bytes(analyzer.key)
-        large = SUITE.encrypt((BELOW).to_bytes(2, "big"), public, info=named(BELOW, COHORT))
+        large = MESSAGE_SUITE.encrypt((BELOW).to_bytes(2, "big"), public, info=bind_message(BELOW, COHORT))
         with pytest.raises(Malformed, match="not below"):
             analyzer.open([large], 1)
 
@@ -221,7 +232,7 @@ class TestAnalyzer:
             other = Analyzer(BELOW, COHORT)
             public = X25519PublicKey.from_public_bytes(other.key)
             with pytest.raises(Malformed, match="another length"):
-                other.open([SUITE.encrypt(plain, public, info=named(BELOW, COHORT))], 1)
+                other.open([MESSAGE_SUITE.encrypt(plain, public, info=bind_message(BELOW, COHORT))], 1)
 
     def test_opens_once_whatever_comes_of_it(self, analyzer):
         batch = cut(sealed(analyzer, 7))
@@ -270,8 +281,8 @@ class TestOrder:
     def test_of_a_release_too(self):
         bits, sample = seeded(8), []
         for _ in range(3000):
-            mixer = Shuffler([2, 2], 2, 2, bits)
-            length = width(2) + SEAL
+            mixer = BundleShuffler([2, 2], 2, 2, bits)
+            length = message_width(2) + MESSAGE_SEAL_SIZE
             parts = [bytes([i]) * length for i in range(4)]
             mixer.receive(0, parts[0] + parts[1])
             mixer.receive(1, parts[2] + parts[3])

@@ -17,7 +17,15 @@ from hypothesis import strategies as st
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.shuffle import splitting
-from maskedbandit.shuffle.splitting import LONGEST, excesses, first_term, messages_needed, proves, rest, split
+from maskedbandit.shuffle.splitting import (
+    MOST_COMPUTED,
+    excesses,
+    first_term,
+    messages_needed,
+    proves,
+    rest,
+    split_value,
+)
 from tests.floatfree import offences
 from tests.for_each import for_each
 from tests.statistics import same_distribution, seeded
@@ -224,7 +232,7 @@ class TestSharesNeeded:
         eta, n, q = Fraction(1, 2**20), 10**6, 2**62
         k = messages_needed(n, q, eta)
         assert first_term(n, q, k - 1) <= 4 * eta**2
-        assert first_term(LONGEST // 2, q, k - 1) > 1
+        assert first_term(MOST_COMPUTED // 2, q, k - 1) > 1
         assert not proves(n, q, k - 1, 4 * eta**2, 200)
 
     @for_each("honest", [1, 0, -3, 2.0, True, None])
@@ -246,7 +254,7 @@ class TestSharesNeeded:
 class TestSplit:
     @given(st.integers(1, 2**62), st.integers(1, 30), st.integers(0, 2**64), st.integers(0, 2**30))
     def test_messages_add_up(self, modulus, k, value, seed):
-        messages = split(value % modulus, k, modulus, seeded(seed))
+        messages = split_value(value % modulus, k, modulus, seeded(seed))
         assert sum(messages) % modulus == value % modulus
         assert len(messages) == k
         assert all(0 <= message < modulus for message in messages)
@@ -254,7 +262,7 @@ class TestSplit:
     def test_all_but_one_are_uniform(self):
         """And independent, whichever one is left out."""
         bits, q = seeded(3), 3
-        sample = np.array([split(2, 3, q, bits) for _ in range(6000)])
+        sample = np.array([split_value(2, 3, q, bits) for _ in range(6000)])
         for a, b in ((0, 1), (0, 2), (1, 2)):
             same_distribution(
                 sample[:, a] * q + sample[:, b], lambda z: np.where((z >= 0) & (z < q * q), 1 / q**2, 0.0)
@@ -262,18 +270,18 @@ class TestSplit:
 
     def test_a_message_that_is_not_uniform_is_caught(self):
         bits, q = seeded(3), 3
-        sample = np.array([min(split(2, 3, q, bits)) for _ in range(6000)])
+        sample = np.array([min(split_value(2, 3, q, bits)) for _ in range(6000)])
         with pytest.raises(AssertionError, match="another distribution"):
             same_distribution(sample, lambda z: np.where((z >= 0) & (z < q), 1 / q, 0.0))
 
     @for_each(("value", "k"), [(-1, 3), (16, 3), (1.0, 3), (1, 0), (1, 2.0)])
     def test_values(self, value, k):
         with pytest.raises(InvalidValue):
-            split(value, k, 16, seeded(1))
+            split_value(value, k, 16, seeded(1))
 
     def test_a_refusal_does_not_show_the_value(self):
         with pytest.raises(InvalidValue) as refused:
-            split(987654, 3, 16, seeded(1))
+            split_value(987654, 3, 16, seeded(1))
         assert "987654" not in str(refused.value)
 
 

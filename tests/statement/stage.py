@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from maskedbandit.statement.check import made
-from maskedbandit.statement.content import Statement, encoded
+from maskedbandit.statement.check import make_statement
+from maskedbandit.statement.content import Statement, encode_statement
 from tests.service.played import HOUR, Played
 
 MEANS = [0.5, 0.6, 0.45]
@@ -21,9 +21,9 @@ def finished(folder: Path, people: int = 160, **protocol: object) -> Played:
 
 def stated(played: Played, upto: int | None = None) -> Statement:
     """What its ledger gives."""
-    return made(played.database, played.witness(), played.protocol.name, upto)
+    return make_statement(played.database, played.witness(), played.protocol.name, upto)
 
 
 def as_file(played: Played, upto: int | None = None) -> bytes:
     """The same as the command writes it."""
-    return encoded(stated(played, upto))
+    return encode_statement(stated(played, upto))

@@ -10,13 +10,13 @@ import pytest
 
 from maskedbandit import __version__
 from maskedbandit.errors import BehindWitness, Contradicted, Corrupted, InvalidValue, UnknownStudy
-from maskedbandit.lab.experiments.experiment import read
-from maskedbandit.lab.experiments.packaged import find
+from maskedbandit.lab.experiments.experiment import read_experiment
+from maskedbandit.lab.experiments.packaged import find_experiment
 from maskedbandit.privacy.loss import ZERO
 from maskedbandit.reports.statement import statement_of_experiment
 from maskedbandit.statement import check as checking
-from maskedbandit.statement.check import check
-from maskedbandit.statement.content import decoded, encoded
+from maskedbandit.statement.check import check_statement
+from maskedbandit.statement.content import decode_statement, encode_statement
 from maskedbandit.statement.service import check_ledger
 from maskedbandit.store.book.chain import read_links
 from maskedbandit.store.book.verify import Verified
@@ -54,7 +54,7 @@ def copy(played: Played) -> Iterator[Played]:
 
 
 def checked(text: bytes, study: Played) -> object:
-    return check(text, study.database, study.witness())
+    return check_statement(text, study.database, study.witness())
 
 
 def changed(text: bytes, path: str, value: Any) -> bytes:
@@ -75,10 +75,10 @@ def as_is_written(found: Any) -> bytes:
 
 
 def test_what_the_ledger_gives_is_accepted(played: Played, text: bytes) -> None:
-    said = check(text, played.database, played.witness())
+    said = check_statement(text, played.database, played.witness())
     assert said.ledger is not None
     assert said.ledger.releases > 2
-    assert encoded(said) == text == as_file(played)  # the same bytes each time
+    assert encode_statement(said) == text == as_file(played)  # the same bytes each time
 
 
 def test_an_older_statement_stays_true(played: Played) -> None:
@@ -142,7 +142,7 @@ def test_a_check_that_does_not_compare_is_noticed(
     played: Played, text: bytes, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Negative control."""
-    monkeypatch.setattr(checking, "agree", lambda said, true: None)
+    monkeypatch.setattr(checking, "check_agreement", lambda said, true: None)
     with pytest.raises(pytest.fail.Exception):
         check_refused(checked, changed(text, path, CHANGES[path]), played)
 
@@ -184,7 +184,7 @@ def test_the_last_digits_of_a_number_may_be_those_of_another_machine(played: Pla
 
 def compared(text: bytes, study: Played) -> None:
     """With the entries and the protocol that a service shows."""
-    check_ledger(decoded(text), "newsletter", read_links(study.database, "newsletter"), study.protocol)
+    check_ledger(decode_statement(text), "newsletter", read_links(study.database, "newsletter"), study.protocol)
 
 
 @for_each("path", CHANGES)
@@ -196,7 +196,7 @@ def test_a_statement_that_the_entries_of_a_service_contradict_is_refused(
 
 
 def test_a_draft_is_not_what_is_served_once_there_are_entries(played: Played) -> None:
-    draft = decoded(as_file(played, 0))
+    draft = decode_statement(as_file(played, 0))
     check_ledger(draft, "newsletter", [], played.protocol)
     with pytest.raises(Contradicted, match=r"ledger of the statement is None, .* has \d+ entries"):
         check_ledger(draft, "newsletter", read_links(played.database, "newsletter"), played.protocol)
@@ -205,7 +205,7 @@ def test_a_draft_is_not_what_is_served_once_there_are_entries(played: Played) ->
 def test_entries_and_a_protocol_that_do_not_belong_together_are_refused(played: Played, text: bytes) -> None:
     other = Protocol.from_table(BASE | {"about": "another"})
     with pytest.raises(Contradicted, match="the protocol that is served"):
-        check_ledger(decoded(text), "newsletter", read_links(played.database, "newsletter"), other)
+        check_ledger(decode_statement(text), "newsletter", read_links(played.database, "newsletter"), other)
 
 
 def test_what_no_entry_says_is_not_compared() -> None:
@@ -244,7 +244,7 @@ def test_no_statement_is_made_of_a_ledger_that_does_not_hold(copy: Played, text:
 
 def test_a_making_that_does_not_verify_is_noticed(copy: Played, monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: what only the recomputation finds."""
-    monkeypatch.setattr(checking, "verify", lambda database, witness, study: Verified(10**6, "", 0, 0, ZERO))
+    monkeypatch.setattr(checking, "verify_study", lambda database, witness, study: Verified(10**6, "", 0, 0, ZERO))
     with copy.database.transaction():
         copy.database.change(SPOILED["an outcome was changed"])
     assert as_file(copy)
@@ -262,7 +262,7 @@ def test_a_statement_of_another_ledger_is_refused(played: Played, text: bytes) -
         other.come(3, MEANS)
         check_refused(checked, as_file(other), played)
         other.study.close()
-    experiment = encoded(statement_of_experiment(read(find("quickstart"))))
+    experiment = encode_statement(statement_of_experiment(read_experiment(find_experiment("quickstart"))))
     check_refused(checked, experiment, played)
     check_refused(checked, b"{", played)
 

@@ -10,7 +10,7 @@ import pytest
 from maskedbandit.cli import main
 from maskedbandit.errors import Contradicted
 from maskedbandit.statement import service as served
-from maskedbandit.statement.content import decoded, schema
+from maskedbandit.statement.content import decode_statement, make_statement_schema
 from maskedbandit.store.book.chain import Link
 from maskedbandit.study.protocol import Protocol
 from tests.for_each import for_each
@@ -113,7 +113,7 @@ def test_an_audit_stands_in_the_statement(
     file.write_text(json.dumps(audit))
     said(capsys, *place, "--audit", str(file), "--out", str(tmp_path / "with"))
     text = (tmp_path / "with.json").read_bytes()
-    (found,) = decoded(text).evidence.audits
+    (found,) = decode_statement(text).evidence.audits
     assert (found.digest, found.lower_bound) == (sha256(file.read_bytes()).hexdigest(), "ε = 1")
     assert "Audit of study newsletter on 2026-11-22" in (tmp_path / "with.html").read_text()
     assert "it is what the ledger says" in said(capsys, "check", str(tmp_path / "with.json"), *place)
@@ -128,7 +128,7 @@ def test_an_experiment_and_the_schema(capsys: pytest.CaptureFixture[str], tmp_pa
     words = said(capsys, "quickstart")
     assert re.search(r"no privacy +NoiseAwareKLUCB +no privacy +without bound", words)
     assert re.search(r"local, one noisy bit +NoiseAwareKLUCB +local +ε = 0.5", words)
-    assert json.loads(said(capsys, "schema")) == schema()
+    assert json.loads(said(capsys, "schema")) == make_statement_schema()
     assert "one experiment" in refused(capsys, "quickstart", "drift")
     assert "quickstart" in refused(capsys, "quickstrat")
     said(capsys, "quickstart", "--out", str(tmp_path / "q"))
@@ -139,9 +139,9 @@ def test_an_experiment_and_the_schema(capsys: pytest.CaptureFixture[str], tmp_pa
 
 def made(folder: Path) -> Path:
     """An empty database."""
-    from maskedbandit.store.databases.connection import connect
+    from maskedbandit.store.databases.connection import open_database
 
-    connect(f"sqlite:///{folder}/empty.db").close()
+    open_database(f"sqlite:///{folder}/empty.db").close()
     return folder / "empty.db"
 
 
@@ -155,7 +155,7 @@ def test_a_running_service_is_asked(
         assert "MASKEDBANDIT_KEY" in refused(capsys, "--url", server.url)
         monkeypatch.setenv("MASKEDBANDIT_KEY", server.keys["officer"])
         text = said(capsys, "--url", server.url, "--json")
-        assert decoded(text.encode()).ledger is not None
+        assert decode_statement(text.encode()).ledger is not None
         assert text == said(capsys, "--url", server.url, "--study", "small", "--json")
         assert "there is no study 'large'" in refused(capsys, "--url", server.url, "--study", "large")
         monkeypatch.setenv("MASKEDBANDIT_KEY", server.keys["client"])
@@ -176,7 +176,7 @@ def test_a_running_service_is_asked(
 
 def check_lies(server: Live, text: bytes) -> None:
     """A service that states what its own ledger does not say is found out."""
-    true = decoded(text)
+    true = decode_statement(text)
     page = server.ask("GET", "/v1/studies/small/ledger", None, "officer").json
     protocol = Protocol.from_table(server.ask("GET", "/v1/studies/small/protocol", None, "officer").json)
     found = [Link(**each) for each in page["entries"]]
@@ -189,7 +189,7 @@ def check_lies(server: Live, text: bytes) -> None:
         (b'"name": "small"', b'"name": "large"'),
         (b'"kind": "study"', b'"kind": "experiment"'),
     ):
-        lie = decoded(text.replace(old, new))
+        lie = decode_statement(text.replace(old, new))
         assert lie != true
         with pytest.raises(Contradicted):
             served.check_ledger(lie, "small", found, protocol)

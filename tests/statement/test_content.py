@@ -9,14 +9,14 @@ import jsonschema_rs
 import pytest
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.experiments.experiment import read
-from maskedbandit.lab.experiments.packaged import find
+from maskedbandit.lab.experiments.experiment import read_experiment
+from maskedbandit.lab.experiments.packaged import find_experiment
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.reports.statement import statement_of_experiment
-from maskedbandit.service.shown.view import view
-from maskedbandit.statement.content import decoded, encoded, schema
+from maskedbandit.service.shown.view import read_view
+from maskedbandit.statement.content import decode_statement, encode_statement, make_statement_schema
 from maskedbandit.statement.facts import Facts
-from maskedbandit.statement.promises import amount, parameters
+from maskedbandit.statement.promises import state_amount, list_loss_parameters
 from maskedbandit.store.book.book import Book
 from maskedbandit.store.book.chain import Link
 from maskedbandit.store.book.entries import Entry, parse_entry
@@ -30,7 +30,7 @@ Judge = Callable[[bytes], bool]
 
 @cache
 def validator() -> Any:
-    return jsonschema_rs.validator_for(schema())
+    return jsonschema_rs.validator_for(make_statement_schema())
 
 
 def by_schema(text: bytes) -> bool:
@@ -43,7 +43,7 @@ def by_schema(text: bytes) -> bool:
 
 def by_us(text: bytes) -> bool:
     try:
-        decoded(text)
+        decode_statement(text)
     except InvalidValue:
         return False
     return True
@@ -56,7 +56,11 @@ def texts() -> Iterator[list[bytes]]:
     local = {"channel": {"name": "response", "epsilon": 2}, "budget": {"rho": 4}, "reward": reward}
     with quick_folder() as folder:
         central, devices = finished(folder / "central"), finished(folder / "local", **local)
-        yield [as_file(central), as_file(devices), encoded(statement_of_experiment(read(find("quickstart"))))]
+        yield [
+            as_file(central),
+            as_file(devices),
+            encode_statement(statement_of_experiment(read_experiment(find_experiment("quickstart")))),
+        ]
         central.study.close()
         devices.study.close()
 
@@ -111,9 +115,13 @@ def test_a_statement_keeps_its_schema(texts: list[bytes], judge: Judge) -> None:
 def test_a_judge_that_misses_something_is_noticed(texts: list[bytes]) -> None:
     """Negative controls: fields that nobody knows, or that are missing, are let through."""
     open_ended = json.loads(
-        json.dumps(schema()).replace('"additionalProperties": false', '"additionalProperties": true')
+        json.dumps(make_statement_schema()).replace('"additionalProperties": false', '"additionalProperties": true')
     )
-    for twin in (open_ended, {"type": "object"}, schema() | {"$defs": schema()["$defs"] | {"Chain": {}}}):
+    for twin in (
+        open_ended,
+        {"type": "object"},
+        make_statement_schema() | {"$defs": make_statement_schema()["$defs"] | {"Chain": {}}},
+    ):
         lax = jsonschema_rs.validator_for(twin)
         with pytest.raises(AssertionError):
             check_judge(lambda text, lax=lax: bool(lax.is_valid(json.loads(text))), texts)
@@ -160,10 +168,10 @@ def test_the_record_has_the_fields_of_the_registry(texts: list[bytes]) -> None:
 def test_amounts_are_those_of_the_loss(
     loss: Loss, epsilon: float | None, delta: float, numbers: dict[str, float]
 ) -> None:
-    found = amount("it", loss)
+    found = state_amount("it", loss)
     assert found.epsilon == (None if epsilon is None else pytest.approx(epsilon, rel=1e-3))
     assert found.delta == pytest.approx(delta)
-    said = parameters(loss)
+    said = list_loss_parameters(loss)
     assert {name: each for name in ("epsilon", "delta", "rho") if (each := getattr(said, name)) is not None} == numbers
 
 
@@ -220,8 +228,8 @@ FINE = {
 @for_each("protocol", [{}, FINE], ids=["one price", "a price for each size"])
 def test_the_page_and_the_command_state_the_same_at_every_stage(protocol: dict[str, Any]) -> None:
     def same(played: Played) -> None:
-        shown = view(played.database, played.witness(), "newsletter", played.now)
-        assert encoded(shown.statement) == as_file(played)
+        shown = read_view(played.database, played.witness(), "newsletter", played.now)
+        assert encode_statement(shown.statement) == as_file(played)
 
     with quick_folder() as folder:
         played = Played(folder / "study", **protocol)
@@ -237,7 +245,7 @@ def test_the_page_and_the_command_state_the_same_at_every_stage(protocol: dict[s
         played.study.stop()
         same(played)
         played.wait(3 * HOUR)
-        assert view(played.database, played.witness(), "newsletter", played.now).releases
+        assert read_view(played.database, played.witness(), "newsletter", played.now).releases
         played.study.archive()
         same(played)
         played.study.close()

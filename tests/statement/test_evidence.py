@@ -12,13 +12,13 @@ import pytest
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.statement.evidence import CHANNELS, RELEASES, STORED, audited
+from maskedbandit.statement.evidence import TESTS_OF_CHANNELS, TESTS_OF_RELEASES, TESTS_OF_STORAGE, read_audit
 from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[2]
 PROTOCOL, LOST = "ab" * 32, Loss.pure(1)
-NAMED = {name for each in (*RELEASES, *STORED) for name in each.tests} | {
-    name for names in CHANNELS.values() for name in names
+NAMED = {name for each in (*TESTS_OF_RELEASES, *TESTS_OF_STORAGE) for name in each.tests} | {
+    name for names in TESTS_OF_CHANNELS.values() for name in names
 }
 AUDIT: dict[str, Any] = {
     "format": "maskedbandit audit 1",
@@ -74,11 +74,13 @@ def written(folder: Path, **changes: Any) -> Path:
 
 
 def test_an_audit_is_evidence(tmp_path: Path) -> None:
-    found = audited(written(tmp_path), PROTOCOL, LOST)
+    found = read_audit(written(tmp_path), PROTOCOL, LOST)
     assert (found.promised, found.lower_bound, found.samples) == ("ε = 1", "ε = 0.93", 100_000)
     assert "noise of half the scale: at least ε = 1.7" in found.control
-    assert audited(written(tmp_path, lower_bound=1 + 1e-9, left_out=["a part"]), PROTOCOL, LOST).left_out == ["a part"]
-    assert audited(written(tmp_path, protocol=None), None, LOST).protocol is None
+    assert read_audit(written(tmp_path, lower_bound=1 + 1e-9, left_out=["a part"]), PROTOCOL, LOST).left_out == [
+        "a part"
+    ]
+    assert read_audit(written(tmp_path, protocol=None), None, LOST).protocol is None
 
 
 @for_each(
@@ -111,21 +113,21 @@ def test_an_audit_is_evidence(tmp_path: Path) -> None:
 )
 def test_an_audit_that_proves_nothing_is_refused(tmp_path: Path, changes: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidValue, match=said):
-        audited(written(tmp_path, **changes), PROTOCOL, LOST)
+        read_audit(written(tmp_path, **changes), PROTOCOL, LOST)
 
 
 def test_an_audit_is_held_against_what_is_promised_at_its_delta(tmp_path: Path) -> None:
     lost, delta = Loss.zcdp(0.02), 1e-5
     most = lost.epsilon(delta)
     shown = {"promised": {"epsilon": 2 * most, "delta": delta}, "control": AUDIT["control"] | {"lower_bound": 9.0}}
-    assert audited(written(tmp_path, **shown, lower_bound=most), PROTOCOL, lost).lower_bound
+    assert read_audit(written(tmp_path, **shown, lower_bound=most), PROTOCOL, lost).lower_bound
     with pytest.raises(InvalidValue, match="which the statement promises each person"):
-        audited(written(tmp_path, **shown, lower_bound=1.01 * most), PROTOCOL, lost)
+        read_audit(written(tmp_path, **shown, lower_bound=1.01 * most), PROTOCOL, lost)
 
 
 def test_a_twin_may_be_of_a_part_that_promises_less(tmp_path: Path) -> None:
     parts = [{"promised": {"epsilon": each, "delta": 0.0}, "lower_bound": 0.1} for each in (1.0, 0.5)]
     twin = AUDIT["control"] | {"lower_bound": 0.7}
-    assert audited(written(tmp_path, control=twin, parts=parts), PROTOCOL, LOST)
+    assert read_audit(written(tmp_path, control=twin, parts=parts), PROTOCOL, LOST)
     with pytest.raises(InvalidValue, match="control of the audit"):
-        audited(written(tmp_path, control=twin | {"lower_bound": 0.4}, parts=parts), PROTOCOL, LOST)
+        read_audit(written(tmp_path, control=twin | {"lower_bound": 0.4}, parts=parts), PROTOCOL, LOST)

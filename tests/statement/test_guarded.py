@@ -8,8 +8,8 @@ import pytest
 
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.reports.statement import statement_of_experiment
-from maskedbandit.statement.content import Statement, encoded
-from maskedbandit.statement.page import printed
+from maskedbandit.statement.content import Statement, encode_statement
+from maskedbandit.statement.page import print_statement
 from maskedbandit.statement.study import study_statement
 from maskedbandit.study.protocol import Protocol
 from tests.for_each import for_each
@@ -35,7 +35,7 @@ def of(table: dict[str, Any], *changes: dict[str, Any]) -> Statement:
 @for_each("point", BOTH)
 def test_a_point_says_that_there_are_two_outcomes(point: str) -> None:
     assert "unsubscribed" in getattr(of(GUARDED).points, point)
-    assert "unsubscribed" not in encoded(of(BASE)).decode()  # negative control
+    assert "unsubscribed" not in encode_statement(of(BASE)).decode()  # negative control
 
 
 def test_both_bounds_defaults_and_noises_are_stated() -> None:
@@ -78,7 +78,7 @@ def test_with_local_trust_each_report_has_noise(kind: str) -> None:
     assert points.randomness.endswith("once for a report, and not from a seed.")
     assert "Who has reported, which outcomes if there are two, and when: the server sees that." in said.not_protected
     assert said.person[0].epsilon == 1
-    assert "unsubscribed" not in encoded(alone).decode()
+    assert "unsubscribed" not in encode_statement(alone).decode()
     assert "both" not in alone.points.contribution + alone.points.data_collection + "".join(alone.assumptions)
 
 
@@ -130,8 +130,8 @@ def test_what_was_kept_is_said_once_it_is_erased(tmp_path: Path, table: dict[str
 
 @for_each("hidden", ["\u202e", "\u2028", "\n", "\u200b", "\x07", "\u2066"])
 def test_marks_that_are_not_seen_are_not_in_what_is_signed(hidden: str) -> None:
-    from maskedbandit.lab.experiments.experiment import read
-    from maskedbandit.lab.experiments.packaged import find
+    from maskedbandit.lab.experiments.experiment import read_experiment
+    from maskedbandit.lab.experiments.packaged import find_experiment
 
     table = BASE | {"about": f"which is best?{hidden}{hidden}the first"}
     said = of(table)
@@ -139,8 +139,8 @@ def test_marks_that_are_not_seen_are_not_in_what_is_signed(hidden: str) -> None:
     assert said.about.startswith("which is best?")
     assert said.about.endswith("the first")
     assert "\n" not in said.about
-    plain = printed(of(BASE))
-    assert printed(said).count(hidden) == plain.count(hidden) or hidden == "\n"
+    plain = print_statement(of(BASE))
+    assert print_statement(said).count(hidden) == plain.count(hidden) or hidden == "\n"
     assert hidden.encode() not in msgspec.json.encode(said)
-    experiment = read(find("quickstart"))
+    experiment = read_experiment(find_experiment("quickstart"))
     assert statement_of_experiment(experiment).about == " ".join(experiment.about.split())

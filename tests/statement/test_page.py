@@ -11,12 +11,12 @@ import pytest
 from msgspec.structs import replace
 
 from maskedbandit.channels import room
-from maskedbandit.lab.experiments.experiment import read
-from maskedbandit.lab.experiments.packaged import find
+from maskedbandit.lab.experiments.experiment import read_experiment
+from maskedbandit.lab.experiments.packaged import find_experiment
 from maskedbandit.reports.statement import statement_of_experiment
-from maskedbandit.statement.content import Audited, Points, Statement, digest, encoded
-from maskedbandit.statement.page import FOLDER, NAMES, STYLE, printed
-from maskedbandit.statement.trust_picture import STATIONS, about, trust_picture
+from maskedbandit.statement.content import Audited, Points, Statement, digest_statement, encode_statement
+from maskedbandit.statement.page import TEMPLATE_FOLDER, POINT_NAMES, STATEMENT_STYLE, print_statement
+from maskedbandit.statement.trust_picture import STATIONS, describe_picture, trust_picture
 from tests.for_each import for_each
 from tests.service.all_pages import HOSTILE
 from tests.service.browser import OPTIONS
@@ -46,23 +46,23 @@ def said() -> Iterator[dict[str, Statement]]:
         found = {name: stated(each) for name, each in studies.items()}
         found["draft"] = stated(studies["central"], 0)
         found["audited"] = replace(found["central"], evidence=replace(found["central"].evidence, audits=[AUDIT] * 3))
-        found["experiment"] = statement_of_experiment(read(find("quickstart")))
+        found["experiment"] = statement_of_experiment(read_experiment(find_experiment("quickstart")))
         yield found
         for each in studies.values():
             each.study.close()
 
 
 def test_a_page_has_every_point_and_every_number(said: dict[str, Statement]) -> None:
-    assert set(NAMES) | {"trust_model"} == set(Points.__struct_fields__)
+    assert set(POINT_NAMES) | {"trust_model"} == set(Points.__struct_fields__)
     for name, each in said.items():
-        page = Page(printed(each))
+        page = Page(print_statement(each))
         assert page.wrong == [], name
         words = page.text
-        texts = [each.odds, each.trust, *each.not_protected, *each.assumptions, *NAMES.values()]
-        texts += [getattr(each.points, point) for point in NAMES]
+        texts = [each.odds, each.trust, *each.not_protected, *each.assumptions, *POINT_NAMES.values()]
+        texts += [getattr(each.points, point) for point in POINT_NAMES]
         texts += [tested.claim for tested in each.evidence.tested] + [one.digest[:16] for one in each.evidence.audits]
         texts += [test.rpartition("::")[2] for tested in each.evidence.tested for test in tested.tests]
-        texts += [each.protocol, digest(each), each.version, "Owner of the study", "Privacy officer"]
+        texts += [each.protocol, digest_statement(each), each.version, "Owner of the study", "Privacy officer"]
         if each.ledger:
             texts += [each.ledger.head, each.ledger.key, f"{each.ledger.entries} entries"]
         for text in texts:
@@ -73,11 +73,11 @@ def test_a_page_names_the_file_that_it_shows(said: dict[str, Statement]) -> None
     from hashlib import sha256
 
     for each in said.values():
-        assert sha256(encoded(each)).hexdigest() in printed(each)
+        assert sha256(encode_statement(each)).hexdigest() in print_statement(each)
 
 
 def test_whatever_a_study_is_called_is_only_text(said: dict[str, Statement]) -> None:
-    text = printed(replace(said["central"], about=HOSTILE, project=HOSTILE, odds=HOSTILE, trust=HOSTILE))
+    text = print_statement(replace(said["central"], about=HOSTILE, project=HOSTILE, odds=HOSTILE, trust=HOSTILE))
     assert "alert(1)" in text
     for never in ("<script", "<img", "onerror=y>", "49 &"):
         assert never not in text
@@ -86,7 +86,7 @@ def test_whatever_a_study_is_called_is_only_text(said: dict[str, Statement]) -> 
 
 def test_a_page_needs_nothing_else(said: dict[str, Statement]) -> None:
     for each in said.values():
-        text = printed(each)
+        text = print_statement(each)
         assert not re.search(r"(src|href)=|url\(|@import", text)
 
 
@@ -97,13 +97,15 @@ def test_every_trust_model_has_a_picture_with_words() -> None:
         picture = str(trust_picture(each))
         assert picture.count('role="img"') == 2
         assert f'<desc id="trust-{each}-wide-about">' in picture
-        assert all(station.does in about(each) for station in STATIONS[each])
+        assert all(station.does in describe_picture(each) for station in STATIONS[each])
         assert picture.count('class="border"') == (2 if each != "none" else 0)  # noise begins once, in both drawings
 
 
 @for_each("dark", [False, True])
 def test_colours_have_contrast(dark: bool) -> None:
-    light, _, rest = (FOLDER / STYLE).read_text().partition("@media screen and (prefers-color-scheme: dark)")
+    light, _, rest = (
+        (TEMPLATE_FOLDER / STATEMENT_STYLE).read_text().partition("@media screen and (prefers-color-scheme: dark)")
+    )
     found = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", light))
     assert len(found) == 9
     found |= dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", rest)) if dark else {}
@@ -126,6 +128,6 @@ def sheets(page: str, folder: Path) -> int:
 
 @pytest.mark.slow
 def test_a_statement_is_one_sheet(said: dict[str, Statement], tmp_path: Path) -> None:
-    assert {name: sheets(printed(each), tmp_path) for name, each in said.items()} == dict.fromkeys(said, 1)
+    assert {name: sheets(print_statement(each), tmp_path) for name, each in said.items()} == dict.fromkeys(said, 1)
     longer = msgspec.structs.replace(said["central"], assumptions=said["central"].assumptions * 8)
-    assert sheets(printed(longer), tmp_path) == 2  # negative control
+    assert sheets(print_statement(longer), tmp_path) == 2  # negative control

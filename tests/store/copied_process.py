@@ -23,9 +23,9 @@ import maskedbandit.store.databases.database as database_module
 import maskedbandit.store.release as release_module
 from maskedbandit.errors import MaskedBanditError
 from maskedbandit.privacy import sampling
-from maskedbandit.privacy.process import process
+from maskedbandit.privacy.process import identify_process
 from maskedbandit.store.databases.sqlite import Sqlite
-from maskedbandit.store.studies import new, opened, witness_of
+from maskedbandit.store.studies import write_study, open_study, find_witness
 from maskedbandit.store.study import Study
 from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol
@@ -75,10 +75,10 @@ def totals(study: Study) -> list[float]:
 def prepare_copy(study: Study, folder: Path, kind: str) -> None:
     """A copy of all files; a study that does not notice the fork; and perhaps bits that do not, or are old."""
     shutil.copytree(folder, folder.with_name("copy"))
-    first = process()
-    database_module.process = lambda: first
+    first = identify_process()
+    database_module.identify_process = lambda: first
     if kind.startswith("snapshot"):
-        sampling.process = lambda: first
+        sampling.identify_process = lambda: first
     if kind.endswith("old bits"):
         release_module.Bits = lambda: study._session.bits
 
@@ -87,7 +87,7 @@ def go_on(study: Study, folder: Path) -> list[float]:
     """What the child releases, on its copy of the files."""
     copy, of_parent = folder.with_name("copy"), study.database._connection
     study.database._connection = Sqlite(str(copy / "study.db"))._connection
-    study._session.witness = witness_of(study.database, copy / "witness")
+    study._session.witness = find_witness(study.database, copy / "witness")
     found = totals(study)
     assert of_parent  # which the child may not close
     return found
@@ -97,8 +97,8 @@ def main(address: str, folder: Path, kind: str) -> None:
     """Prepare a study that has two cohorts to release, and copy its process."""
     now, refused = [0], kind in ("fork", "fork in a transaction")
     folder.mkdir()
-    open_it = partial(opened, address, None, folder / "witness", lambda: now[0])
-    new(Protocol.from_table(TABLE), address, folder / "witness")
+    open_it = partial(open_study, address, None, folder / "witness", lambda: now[0])
+    write_study(Protocol.from_table(TABLE), address, folder / "witness")
     study = open_it()
     study.start()
     tickets = [study.assign(unit).ticket for unit in ("ann", "bob", "cy", "dan")]

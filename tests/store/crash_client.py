@@ -16,9 +16,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from maskedbandit.store.book.verify import verify
-from maskedbandit.store.databases.connection import connect
-from maskedbandit.store.studies import witness_of
+from maskedbandit.store.book.verify import verify_study
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.studies import find_witness
 from maskedbandit.study.protocol import Protocol
 from tests.store.crash_history import History, Stored
 from tests.store.crash_worker import At
@@ -213,9 +213,9 @@ class Client:
     def check(self, history: History | None = None) -> None:
         """What the client was told of a study is what the database says, and the database fits together."""
         history = history or self.history
-        database = connect(self.address)
+        database = open_database(self.address)
         try:
-            witness = witness_of(database, self.folder)
+            witness = find_witness(database, self.folder)
             name = history.name
             find = "SELECT protocol, state FROM study WHERE study = ?"
             protocol, state = database.rows(find, name)[0]
@@ -228,7 +228,7 @@ class Client:
             together = [each for each in self.histories if each.project == history.project]
             charges = Counter(pseudonyms.of(unit) for each in together for unit in each.people.values())
             stored.check_accounts(history.project, charges)
-            verify(database, witness, name)
+            verify_study(database, witness, name)
         finally:
             database.close()
 

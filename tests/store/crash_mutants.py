@@ -106,8 +106,8 @@ class Doubling(Mutant):
     """Adds up every report twice; the tables do not show it."""
 
     def install(self) -> None:
-        real = release_module.members
-        release_module.members = lambda *given: [twice(each) for each in real(*given)]
+        real = release_module.read_members
+        release_module.read_members = lambda *given: [twice(each) for each in real(*given)]
 
 
 class Unlisted(Mutant):

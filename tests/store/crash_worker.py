@@ -30,10 +30,10 @@ from typing import Any
 
 from maskedbandit.errors import MaskedBanditError, StoreError
 from maskedbandit.store.book.entries import Release
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.requests import Assigned, Reported
-from maskedbandit.store.studies import new, witness_of
+from maskedbandit.store.studies import write_study, find_witness
 from maskedbandit.store.study import Study
 from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol
@@ -111,9 +111,9 @@ class Worker:
 
     def on_new(self, table: dict[str, Any]) -> None:
         self._give_back()
-        new(Protocol.from_table(table), self._address, self._folder)
+        write_study(Protocol.from_table(table), self._address, self._folder)
         if self._mutant.schema:
-            database = connect(self._address)
+            database = open_database(self._address)
             with database.transaction():
                 database.script(self._mutant.schema)
             database.close()
@@ -121,8 +121,8 @@ class Worker:
 
     def on_open(self, name: str) -> None:
         self._give_back()
-        database = dying(self._mutant.database(connect(self._address)), self._steps)
-        study = self._mutant.study(database, witness_of(database, self._folder), name, lambda: self._now)
+        database = dying(self._mutant.database(open_database(self._address)), self._steps)
+        study = self._mutant.study(database, find_witness(database, self._folder), name, lambda: self._now)
         study.tell_now = self._tell_now
         self._study, self._writer = study, Writer(study)
         self._tell.send(("open", name))
@@ -190,7 +190,7 @@ def nursery(line: socket.socket) -> None:
     """Fork workers, and say how they ended, until the line is closed."""
     for each in ("apsw", "psycopg", "maskedbandit.store.databases.sqlite", "maskedbandit.store.databases.postgresql"):
         import_module(each)  # once for all
-    connect("sqlite:///:memory:").close()
+    open_database("sqlite:///:memory:").close()
     while True:
         said, pipes, _, _ = socket.recv_fds(line, 64, 2)
         if not said:

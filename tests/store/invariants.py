@@ -7,7 +7,7 @@ from typing import Any
 
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.book.chain import Link, check_chain
-from maskedbandit.store.book.verify import verify
+from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.study import Study
@@ -72,7 +72,7 @@ def check_study(
     if now != last:
         check_chain(study.name, [Link(*row) for row in rows["entry"]], witness.signing_key().public_key())
         check_replay(study, rows, model)
-        verify(study.database, witness, study.name)
+        verify_study(study.database, witness, study.name)
     return now
 
 

@@ -21,9 +21,9 @@ from maskedbandit.errors import (
     MaskedBanditError,
     StorageFailed,
 )
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.requests import GUARDRAIL
-from maskedbandit.store.studies import new, witness_of
+from maskedbandit.store.studies import write_study, find_witness
 from maskedbandit.store.study import Study
 from tests.statistics import seeded
 from tests.store.databases import copied_postgresql, fresh_postgresql
@@ -46,12 +46,12 @@ class Machine(Stage):
         if self.postgresql:
             address = fresh_postgresql()
             for each in self.protocols:
-                new(each, address, folder / "witness")
+                write_study(each, address, folder / "witness")
         else:
             address = f"sqlite:///{folder}/0.db"
             shutil.copytree(template(*self.protocols), folder, dirs_exist_ok=True)
-        database = connect(address)
-        self.witness = self.witness_kind(witness_of(database, folder / "witness").folder)
+        database = open_database(address)
+        self.witness = self.witness_kind(find_witness(database, folder / "witness").folder)
         database.close()
         charges: Counter[tuple[str, int]] = Counter()
         self.use = Open(address, {name: Model(charges) for name in NAMES})

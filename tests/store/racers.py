@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from maskedbandit.errors import BudgetExceeded, FencedOff
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.accounts import FOREVER, Accounts, Losses
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Again, Database
-from maskedbandit.store.studies import witness_of
+from maskedbandit.store.studies import find_witness
 from maskedbandit.store.study import Study
 
 LATE = 600  # seconds after which a test has failed
@@ -67,7 +67,7 @@ class Naive(Accounts):
 
 def charge_many(racing: Racing, number: int, barrier: Any, granted: Any) -> None:
     """Charge people in all projects, as fast as possible; at the end say what was granted, and how often not."""
-    database, draws = connect(racing.address), Random(racing.seed * 1000 + number)
+    database, draws = open_database(racing.address), Random(racing.seed * 1000 + number)
     losses, kind = Losses(database), Naive if racing.naive else Accounts
     accounts = {project: kind(database, losses, project) for project in cases()}
     barrier.wait(LATE)
@@ -104,10 +104,10 @@ def charge(accounts: Accounts, losses: Losses, person: str, loss: Loss) -> None:
 
 def hold(address: str, folder: Path, name: str, barrier: Any, told: Any) -> None:
     """Open a study when all others do, and keep it until killed."""
-    database: Database = connect(address)
+    database: Database = open_database(address)
     barrier.wait(LATE)
     try:
-        study = Study(database, witness_of(database, folder), name)
+        study = Study(database, find_witness(database, folder), name)
     except FencedOff:
         told.put((os.getpid(), "fenced_off"))
         database.close()

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from maskedbandit.store.book.entries import Release
-from maskedbandit.store.book.verify import verify
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.book.verify import verify_study
+from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.requests import Assigned
-from maskedbandit.store.studies import new, witness_of
+from maskedbandit.store.studies import write_study, find_witness
 from maskedbandit.store.study import Study
 from maskedbandit.study.protocol import Protocol
 
@@ -51,9 +51,9 @@ def small_study(
 ) -> Study:
     """A study that runs, in the database at this address, which `opened` opens."""
     protocol = protocol or small_protocol()
-    new(protocol, address, folder)
-    database = opened() if opened else connect(address)
-    study = Study(database, witness_of(database, folder), protocol.name, clock, "tester")
+    write_study(protocol, address, folder)
+    database = opened() if opened else open_database(address)
+    study = Study(database, find_witness(database, folder), protocol.name, clock, "tester")
     study.start()
     return study
 
@@ -98,4 +98,4 @@ class Acknowledged:
         (places,) = database.rows("SELECT COUNT(*) FROM place WHERE study = ? AND returned IS NULL", study)[0]
         (rewards,) = database.rows("SELECT COUNT(*) FROM reward WHERE study = ?", study)[0]
         assert (people, places, rewards) == (len(self.assigned), len(self.assigned), len(self.reported)), "doubled"
-        verify(database, witness_of(database, folder), study)
+        verify_study(database, find_witness(database, folder), study)

@@ -18,9 +18,9 @@ from maskedbandit.errors import (
     StoreError,
 )
 from maskedbandit.store.book.witness import Witness
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.studies import new
+from maskedbandit.store.studies import write_study
 from maskedbandit.store.study import Study
 from maskedbandit.study.protocol import Protocol
 from tests.quick import QUICK
@@ -37,7 +37,7 @@ def template(*protocols: Protocol) -> Path:
     folder = Path(mkdtemp(dir=QUICK))
     atexit.register(shutil.rmtree, folder)
     for each in protocols:
-        new(each, f"sqlite:///{folder}/0.db", folder / "witness")
+        write_study(each, f"sqlite:///{folder}/0.db", folder / "witness")
     return folder
 
 
@@ -124,7 +124,7 @@ class Stage(RuleBasedStateMachine):
 
     def opened(self, where: Open, name: str) -> Study:
         """The study of a database, taken over by the holder who had it before."""
-        database = connect(where.address)
+        database = open_database(where.address)
         try:
             study = self.study_kind(database, self.witness, name, lambda: self.clock, "machine")
         except BaseException:
@@ -319,7 +319,7 @@ class Stage(RuleBasedStateMachine):
 
     def ledgers(self, where: Open) -> list[tuple[str, list[int]]]:
         """What moves the ledgers, as the models have it."""
-        database = connect(where.address)
+        database = open_database(where.address)
         try:
             return database.rows("SELECT study, number, hash FROM entry ORDER BY study, number")
         finally:

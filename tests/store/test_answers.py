@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 import maskedbandit as mb
-from maskedbandit.cli.parts.simulation import Clock, simulate
+from maskedbandit.cli.parts.simulation import Clock, play_study
 from maskedbandit.errors import Corrupted, InvalidValue, NotRunning, StorageFailed
-from maskedbandit.service.shown.status import status
+from maskedbandit.service.shown.status import write_status
 from maskedbandit.service.shown.tally import Tally
-from maskedbandit.service.shown.view import view
+from maskedbandit.service.shown.view import read_view
 from maskedbandit.store import release
 from maskedbandit.store.book.book import EVER, Book, Horizon
 from maskedbandit.store.book.checks import read_book
-from maskedbandit.store.book.verify import verify
-from maskedbandit.store.studies import new, opened
+from maskedbandit.store.book.verify import verify_study
+from maskedbandit.store.studies import write_study, open_study
 from maskedbandit.study.protocol import Protocol
 from tests.service.played import HOUR, MINUTE, SECOND, Played, quick_folder
 from tests.store.stage import failing_witness
@@ -56,7 +56,7 @@ def check_its_answer(played: Played) -> None:
     """It is told the same by the study, by a process that opens it again, and by what is shown."""
     named = played.study.named
     assert named is not None, "no answer"
-    shown = view(played.database, played.witness(), played.protocol.name, played.now)
+    shown = read_view(played.database, played.witness(), played.protocol.name, played.now)
     assert (shown.named, shown.answer) == (named, played.study.answer)
     assert shown.over
     names = ", ".join(played.protocol.arms[arm][0] for arm in named) or "no arm"
@@ -64,7 +64,7 @@ def check_its_answer(played: Played) -> None:
     if (delta := played.protocol.table.get("delta")) is not None:
         surely = f", wrong with probability at most {delta if shown.standing.stage == 1 else 2 * delta:g}"
     assert says(played).endswith(f"\nanswer: {names}{surely}")
-    verify(played.database, played.witness(), played.protocol.name)
+    verify_study(played.database, played.witness(), played.protocol.name)
     played.reopen()
     played.study.tick()
     assert played.study.named == named
@@ -73,7 +73,7 @@ def check_its_answer(played: Played) -> None:
 
 def says(played: Played) -> str:
     """What `study status` prints."""
-    return status(played.database, played.witness(), played.protocol.name)
+    return write_status(played.database, played.witness(), played.protocol.name)
 
 
 @pytest.mark.parametrize("policy", ["pooled_elimination", "equal_split", "sequential_halving"])
@@ -101,7 +101,7 @@ def test_an_answer_that_the_witness_has_not_seen_is_told_to_nobody(folder: Path)
     played.come(300, ONE, every=1, unseen=0, lost=0)
     with failing_witness(played.study), pytest.raises(StorageFailed):
         played.wait(3 * MINUTE)
-    shown = view(played.database, played.witness(), played.protocol.name, played.now)
+    shown = read_view(played.database, played.witness(), played.protocol.name, played.now)
     assert (shown.named, shown.answer, "answer" in says(played)) == (None, None, False)
     played.study.tick()
     check_its_answer(played)
@@ -124,13 +124,13 @@ def test_decisions_are_done_again_once(folder: Path, monkeypatch: pytest.MonkeyP
         if played.study.named is not None:
             break
         for _ in range(2):
-            shown = view(played.database, played.witness(), played.protocol.name, played.now, tally)
+            shown = read_view(played.database, played.witness(), played.protocol.name, played.now, tally)
             assert shown.named is None
         played.come(20, TWO, every=1, unseen=0, lost=0)
         played.wait(2 * MINUTE)
     assert shown is not None, "it was looked at before it ended"
     for _ in range(3):
-        shown = view(played.database, played.witness(), played.protocol.name, played.now, tally)
+        shown = read_view(played.database, played.witness(), played.protocol.name, played.now, tally)
         assert shown.named == (1, 2)
     assert len(times) == 1
     played.study.close()
@@ -154,11 +154,11 @@ def test_a_place_that_nobody_saw_holds_up_nothing_once_the_study_is_over(folder:
         study.archive()
     played.wait(11 * MINUTE)
     played.wait(HOUR)
-    shown = view(played.database, played.witness(), played.protocol.name, played.now)
+    shown = read_view(played.database, played.witness(), played.protocol.name, played.now)
     assert {each.state for each in shown.counts.cohorts} == {"released", "given up"}
     assert shown.over
     assert any(each.arm == missed and each.state == "released" for each in shown.counts.cohorts)
-    verify(played.database, played.witness(), played.protocol.name)
+    verify_study(played.database, played.witness(), played.protocol.name)
     study.archive()
     study.close()
 
@@ -173,7 +173,7 @@ def test_a_study_is_not_over_while_somebody_may_still_see_the_arm(folder: Path) 
     for ticket in tickets[1:]:
         study.expose(ticket)
     played.wait(2 * MINUTE)
-    shown = view(played.database, played.witness(), played.protocol.name, played.now)
+    shown = read_view(played.database, played.witness(), played.protocol.name, played.now)
     assert (shown.over, shown.named) == (False, None)
     study.expose(tickets[0])
     played.wait(2 * MINUTE)
@@ -235,11 +235,11 @@ def test_a_simulated_search_ends(folder: Path, more: dict[str, Any]) -> None:
     table = {key: value for key, value in SEARCH.items() if key != "people"}
     simulated = {"instance": {"name": "bernoulli", "means": ONE}, **more}
     how = {**table, "name": "x", "policy": {"name": "top_arms", "m": 1}, "arms": arms(3), "simulation": simulated}
-    new(Protocol.from_table(how), address := f"sqlite:///{folder}/x.db", folder / "witness")
+    write_study(Protocol.from_table(how), address := f"sqlite:///{folder}/x.db", folder / "witness")
     clock = Clock()
-    with opened(address, folder=folder / "witness", clock=clock) as study:
+    with open_study(address, folder=folder / "witness", clock=clock) as study:
         study.start(simulated=True)
-        assert 0 < simulate(study, clock, lambda people: None).people < 10_000
+        assert 0 < play_study(study, clock, lambda people: None).people < 10_000
         assert study.named == (None if "changes" in more else (1,))
 
 

@@ -14,12 +14,12 @@ from maskedbandit.store.book.book import Book
 from maskedbandit.store.book.chain import Link, read_links
 from maskedbandit.store.book.entries import Entry, parse_entry, read_entries
 from maskedbandit.store.book.standing import Standing
-from maskedbandit.store.book.verify import verify
-from maskedbandit.store.databases.connection import connect
-from maskedbandit.store.reconcile import bring_back, exported
-from maskedbandit.store.studies import witness_of
+from maskedbandit.store.book.verify import verify_study
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.reconcile import bring_back, export_ledger
+from maskedbandit.store.studies import find_witness
 from maskedbandit.store.study import Study
-from maskedbandit.study.deck import Deck
+from maskedbandit.study.deck import CohortDeck
 from maskedbandit.study.protocol import Protocol
 from tests.for_each import for_each
 from tests.golden import MULTI_ARMED
@@ -55,11 +55,11 @@ class Played:
 
     def open_again(self) -> None:
         self.study.close()
-        database = connect(self.address)
-        self.study = Study(database, witness_of(database, self.folder), "small", self.clock, "tester")
+        database = open_database(self.address)
+        self.study = Study(database, find_witness(database, self.folder), "small", self.clock, "tester")
 
     def verify(self) -> Any:
-        return verify(self.study.database, self.study._session.witness, "small")
+        return verify_study(self.study.database, self.study._session.witness, "small")
 
     def said(self) -> list[dict[str, Any]]:
         return [json.loads(link.body) for link in read_links(self.study.database, "small")]
@@ -105,7 +105,7 @@ def pause_before_the_last_place(folder: Path) -> None:
 
 
 def test_a_stage_that_does_not_end_its_deck_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Deck, "end_stage", lambda self: None)
+    monkeypatch.setattr(CohortDeck, "end_stage", lambda self: None)
     with pytest.raises(AssertionError, match="a paused arm"):  # it is missed with probability (2/3)^60 < 1e-10
         _ = [pause_before_the_last_place(tmp_path / str(i)) for i in range(60)]
 
@@ -131,13 +131,13 @@ def test_a_place_that_comes_back_after_its_stage(played: Played) -> None:
 
 
 def test_a_cohort_that_is_filled_up_after_its_stage_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def always(self: Deck, places: Any) -> None:
+    def always(self: CohortDeck, places: Any) -> None:
         if places.left:
             self._left[places.cohort] = places.left
         else:
             self._left.pop(places.cohort, None)
 
-    monkeypatch.setattr(Deck, "sort", always)
+    monkeypatch.setattr(CohortDeck, "sort", always)
     with pytest.raises(AssertionError, match="filled up"):
         give_back_after_the_end(Played(tmp_path))
 
@@ -221,10 +221,10 @@ def test_a_restored_copy_gets_the_arms_back(tmp_path: Path) -> None:
     played.come(9)
     log, arms = list(played.study._session.driver.log), played.study.protocol.arms
     witness = played.study._session.witness
-    (tmp_path / "export").write_text("\n".join(exported(played.study.database, witness, "small")))
+    (tmp_path / "export").write_text("\n".join(export_ledger(played.study.database, witness, "small")))
     played.study.close()
     played.address = f"sqlite:///{tmp_path}/copy.db"
-    database = connect(played.address)
+    database = open_database(played.address)
     bring_back(database, witness, "small", tmp_path / "export")
     database.close()
     played.open_again()

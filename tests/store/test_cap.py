@@ -9,22 +9,22 @@ from maskedbandit.channels.offers import to_lines
 from maskedbandit.channels.response import Response
 from maskedbandit.cli.parts.simulation import Clock as Simulated
 from maskedbandit.cli.parts.simulation import Simulated as SimulationTable
-from maskedbandit.cli.parts.simulation import simulate
-from maskedbandit.client.device import added_up, noisy
+from maskedbandit.cli.parts.simulation import play_study
+from maskedbandit.client.device import add_up_rewards, add_report_noise
 from maskedbandit.errors import Conflict, Corrupted, InvalidValue, RewardOutOfRange
-from maskedbandit.privacy.statistics import capped
+from maskedbandit.privacy.statistics import capped_sum
 from maskedbandit.reports.estimate.source import source_of
-from maskedbandit.service.shown.status import shown
+from maskedbandit.service.shown.status import write_ledger
 from maskedbandit.statement.facts import Facts
-from maskedbandit.statement.points import points
+from maskedbandit.statement.points import answer_points
 from maskedbandit.statement.record import privacy_unit
-from maskedbandit.statement.sentences import assumptions
+from maskedbandit.statement.sentences import list_assumptions
 from maskedbandit.store.book.book import Book
 from maskedbandit.store.book.checks import check_noise
 from maskedbandit.store.book.entries import Entry, read_entries
-from maskedbandit.store.book.verify import verify
+from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.session import Session
-from maskedbandit.store.studies import witness_of
+from maskedbandit.store.studies import find_witness
 from maskedbandit.store.study import Study
 from maskedbandit.study.protocol import Protocol
 from tests.for_each import for_each
@@ -60,11 +60,11 @@ def test_reports_are_added_up_and_cut(tmp_path: Path) -> None:
             assert released[arm] * 3 == pytest.approx(sum(counts))
         book = Book(study.name, small_protocol(), read_entries(study.database, study.name))
         assert [each.cap for each in book.releases] == [3, 3]
-        witness = witness_of(study.database, tmp_path / "witness")
-        assert "in units of 3 rewards" in shown(study.database, witness, study.name)[-1]
+        witness = find_witness(study.database, tmp_path / "witness")
+        assert "in units of 3 rewards" in write_ledger(study.database, witness, study.name)[-1]
         source = source_of(study, None, None)
         assert (source.what, source.most) == ("small, sums of a person's rewards cut at 3", 3)
-        verify(study.database, witness, study.name)
+        verify_study(study.database, witness, study.name)
         with pytest.raises(Corrupted, match="the cap of the release of cohort 0 of small is not that of its protocol"):
             check_noise(book)
 
@@ -83,7 +83,7 @@ def test_a_release_that_does_not_say_its_cap_is_found(tmp_path: Path, monkeypatc
         clock.now += WINDOW + EXPOSURE + 1
         assert len(study.tick()) == 2
         with pytest.raises(Corrupted, match="the cap of the release of cohort 0"):
-            verify(study.database, witness_of(study.database, tmp_path / "witness"), study.name)
+            verify_study(study.database, find_witness(study.database, tmp_path / "witness"), study.name)
 
 
 def test_a_person_costs_what_a_reward_costs() -> None:
@@ -137,10 +137,10 @@ def test_devices_add_up_under_local_trust(tmp_path: Path) -> None:
         small_protocol(**LOCAL, reward={"rule": "sum"})
     clock = Simulated()
     with capped_study(tmp_path, clock, **{**PLAYED, **LOCAL}) as study:
-        simulate(study, clock, lambda many: None)
+        play_study(study, clock, lambda many: None)
         (reports, tickets), *_ = study.database.rows("SELECT COUNT(*), COUNT(DISTINCT ticket) FROM reward")
         assert reports == tickets > 0  # one bit of each person, however many rewards
-        verify(study.database, witness_of(study.database, tmp_path / "witness"), study.name)
+        verify_study(study.database, find_witness(study.database, tmp_path / "witness"), study.name)
 
 
 def test_a_guardrail_has_no_cap() -> None:
@@ -155,17 +155,17 @@ def test_a_guardrail_has_no_cap() -> None:
 def test_a_guardrail_on_devices_has_no_cap() -> None:
     guardrail = {"name": "harm", "harm": {"above": 0.5}}
     protocol = small_protocol(**CAPPED, **LOCAL, guardrail={**guardrail, "rule": "first"})
-    agreed, offers = Response(1).carrying(capped(3)), to_lines(protocol.offers(2))
-    first = noisy(agreed, offers, added_up(agreed, [1, 1, 0]))
-    second = noisy(agreed, offers, added_up(agreed, 1, "harm"), "harm", first.epsilon)
+    agreed, offers = Response(1).carrying(capped_sum(3)), to_lines(protocol.offers(2))
+    first = add_report_noise(agreed, offers, add_up_rewards(agreed, [1, 1, 0]))
+    second = add_report_noise(agreed, offers, add_up_rewards(agreed, 1, "harm"), "harm", first.epsilon)
     assert first.epsilon + second.epsilon == 1
     with pytest.raises(InvalidValue, match="cap of an offer is '3': it must be None"):
-        noisy(Response(1), offers, 1)
+        add_report_noise(Response(1), offers, 1)
 
 
 def test_a_statement_says_that_a_person_is_protected_and_what_counts() -> None:
     for protocol, person in ((small_protocol(**CAPPED), True), (small_protocol(), False)):
-        said = points(protocol, Facts.of(Book("small", protocol)))
+        said = answer_points(protocol, Facts.of(Book("small", protocol)))
         assert ("one person over the whole study" in said.unit) is person
         assert ("Of each person at most 3 rewards of 1 count" in said.unit) is person
         assert ("from 0 to 1 (all of a person are added, and cut at 3 times that)" in said.contribution) is person
@@ -179,8 +179,8 @@ def test_a_statement_says_that_a_person_is_protected_and_what_counts() -> None:
 def test_the_time_of_the_one_report_of_a_device_must_tell_nothing() -> None:
     """Who reports when the last reward comes says in the clear when that was."""
     said = "A device reports once, also of a person without any outcome, at a time that depends on no outcome"
-    assert any(said in each for each in assumptions(small_protocol(**CAPPED, **LOCAL)))
-    assert not any(said in each for each in assumptions(small_protocol(**CAPPED)))
+    assert any(said in each for each in list_assumptions(small_protocol(**CAPPED, **LOCAL)))
+    assert not any(said in each for each in list_assumptions(small_protocol(**CAPPED)))
 
 
 PLAYED: dict[str, Any] = {
@@ -193,7 +193,7 @@ PLAYED: dict[str, Any] = {
 def test_a_study_is_played_with_people_who_come_several_times(tmp_path: Path) -> None:
     clock = Simulated()
     with capped_study(tmp_path, clock, **PLAYED) as study:
-        found = simulate(study, clock, lambda many: None)
+        found = play_study(study, clock, lambda many: None)
         assert found.people == 600
         assert found.regret > 0
         (reports, tickets, most), *_ = study.database.rows(
@@ -201,7 +201,7 @@ def test_a_study_is_played_with_people_who_come_several_times(tmp_path: Path) ->
         )
         assert reports > tickets > 0
         assert most == 1
-        verify(study.database, witness_of(study.database, tmp_path / "witness"), study.name)
+        verify_study(study.database, find_witness(study.database, tmp_path / "witness"), study.name)
 
 
 @pytest.mark.parametrize("cap", [1, 2, 4])
@@ -210,7 +210,7 @@ def test_people_are_not_played_with_another_cap(tmp_path: Path, cap: int) -> Non
     clock = Simulated()
     said = "as many rewards that count as the protocol says, 3"
     with capped_study(tmp_path, clock, **other) as study, pytest.raises(InvalidValue, match=said):
-        simulate(study, clock, lambda many: None)
+        play_study(study, clock, lambda many: None)
 
 
 def test_a_guardrail_is_not_played_with_a_cap() -> None:

@@ -9,15 +9,15 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.cli import main
-from maskedbandit.cli.parts.simulation import Clock, Simulated, simulate
+from maskedbandit.cli.parts.simulation import Clock, Simulated, play_study
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.experiments.packaged import folder
-from maskedbandit.store.book.verify import verify
-from maskedbandit.store.databases.connection import connect
-from maskedbandit.store.studies import new, opened, witness_of
+from maskedbandit.lab.experiments.packaged import find_packaged_folder
+from maskedbandit.store.book.verify import verify_study
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.studies import write_study, open_study, find_witness
 from maskedbandit.study.protocol import Protocol
 
-STUDIES = sorted((folder() / "studies").glob("*.toml"))
+STUDIES = sorted((find_packaged_folder() / "studies").glob("*.toml"))
 BERNOULLI = '"bernoulli", means = [0.2, 0.8]'
 SMALL = """
 name = "small"
@@ -95,7 +95,7 @@ def test_the_status_of_another_ledger_is_refused(file, where, tmp_path, capsys) 
     elsewhere = [*where[:3], str(tmp_path / "other")]
     for command in (("study", "status"), ("ledger", "show")):
         assert "name the folder that has" in refused(capsys, *command, *elsewhere)
-    database = connect(where[1])
+    database = open_database(where[1])
     database.change("UPDATE entry SET hash = 'x' WHERE number = (SELECT MAX(number) FROM entry)")
     database.close()
     for command in (("study", "status"), ("ledger", "show")):
@@ -106,7 +106,7 @@ def test_the_status_of_another_ledger_is_refused(file, where, tmp_path, capsys) 
 def test_a_changed_release_is_found(file, where, address, capsys) -> None:
     said(capsys, "study", "new", str(file), *where)
     said(capsys, "study", "simulate", "--quiet", *where)
-    database = connect(address)
+    database = open_database(address)
     with database.transaction():
         database.change("UPDATE release SET total = total + 1 WHERE cohort = 0")
     database.close()
@@ -174,16 +174,16 @@ def test_the_studies_that_come_with_the_package_end(path, tmp_path, capsys) -> N
 def test_a_stored_study_has_the_numbers_of_the_lab(tmp_path) -> None:
     """Mean regret of 25 stored studies against 2,000 runs of the lab, within 5 joint standard errors: wrong with
     a probability below 1e-6."""
-    table = Protocol.from_file(folder() / "studies" / "newsletter.toml").table | {"people": 3000}
+    table = Protocol.from_file(find_packaged_folder() / "studies" / "newsletter.toml").table | {"people": 3000}
     found = []
     for seed in range(25):
         address = f"sqlite:///{tmp_path}/{seed}.db"
         protocol = Protocol.from_table({**table, "simulation": {**table["simulation"], "seed": seed}})
-        new(protocol, address, tmp_path)
+        write_study(protocol, address, tmp_path)
         clock = Clock()
-        with opened(address, folder=tmp_path, clock=clock) as study:
+        with open_study(address, folder=tmp_path, clock=clock) as study:
             study.start()
-            found.append(simulate(study, clock, lambda _: None).regret)
+            found.append(play_study(study, clock, lambda _: None).regret)
     policy, delay = mb.policies.ContemporaneousKLUCB(), mb.delays.Constant(360)
     run = mb.simulate(policy, protocol.channel, mb.Bernoulli([0.5, 0.6, 0.45]), 3000, runs=2000, seed=1, delay=delay)
     lab, stored = run.regret[:, -1], np.array(found)
@@ -196,7 +196,7 @@ def test_a_stored_study_has_the_numbers_of_the_lab(tmp_path) -> None:
 
 def test_an_interrupted_simulation_goes_on(file, tmp_path) -> None:
     address = f"sqlite:///{tmp_path}/study.db"
-    new(Protocol.from_file(file), address, tmp_path)
+    write_study(Protocol.from_file(file), address, tmp_path)
     clock = Clock()
 
     class Interrupted(Exception):
@@ -205,17 +205,17 @@ def test_an_interrupted_simulation_goes_on(file, tmp_path) -> None:
     def interrupt(people: int) -> None:
         raise Interrupted
 
-    with opened(address, folder=tmp_path, clock=clock) as study:
+    with open_study(address, folder=tmp_path, clock=clock) as study:
         study.start()
         with pytest.raises(Interrupted):
-            simulate(study, clock, interrupt)
+            play_study(study, clock, interrupt)
         assert study.people == 200
     clock = Clock()
-    with opened(address, folder=tmp_path, clock=clock) as study:
-        assert simulate(study, clock, lambda _: None).people == 200
+    with open_study(address, folder=tmp_path, clock=clock) as study:
+        assert play_study(study, clock, lambda _: None).people == 200
         assert study.people == 352
-    database = connect(address)
-    assert verify(database, witness_of(database, tmp_path), "small").entries > 2
+    database = open_database(address)
+    assert verify_study(database, find_witness(database, tmp_path), "small").entries > 2
 
 
 def test_regret_is_that_of_each_person_where_means_change(file, tmp_path) -> None:
@@ -223,10 +223,10 @@ def test_regret_is_that_of_each_person_where_means_change(file, tmp_path) -> Non
     world = '"changing", means = [[0.5, 0.6], [0.9, 0.1]], every = 50'
     file.write_text(SMALL.replace('"successive_elimination", least = 20', '"uniform"').replace(BERNOULLI, world))
     address, clock = f"sqlite:///{tmp_path}/study.db", Clock()
-    new(Protocol.from_file(file), address, tmp_path)
-    with opened(address, folder=tmp_path, clock=clock) as study:
+    write_study(Protocol.from_file(file), address, tmp_path)
+    with open_study(address, folder=tmp_path, clock=clock) as study:
         study.start()
-        found = simulate(study, clock, lambda _: None)
+        found = play_study(study, clock, lambda _: None)
         arms = [arm for (arm,) in study.database.rows("SELECT arm FROM place ORDER BY assigned")]
     assert len(arms) == 400
     lost = sum([[0.1, 0.0], [0.0, 0.8]][i // 50 % 2][arm] for i, arm in enumerate(arms))

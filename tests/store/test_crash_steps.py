@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from maskedbandit.errors import Corrupted
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.connection import open_database
 from tests.store.crash_client import PAUSE, START, Client, Nursery, client
 
 
@@ -201,7 +201,7 @@ def test_noise_from_a_seed_tells_a_late_report_exactly(nursery: Nursery, tmp_pat
             killed_then_late(made)
         with pytest.raises(AssertionError, match="a release was drawn again"):
             made.drain()  # it told the other one before the commit, and again after it
-        database = connect(address)
+        database = open_database(address)
         after = dict(database.rows("SELECT cohort, total FROM release"))
         database.close()
         changes = sorted(after[cohort] - total for cohort, (_, _, total) in made.history.releases.items())

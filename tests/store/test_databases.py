@@ -9,24 +9,24 @@ import pytest
 
 from maskedbandit.errors import Corrupted, InvalidValue, StorageFailed
 from maskedbandit.store import session
-from maskedbandit.store.book.verify import verify
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.book.verify import verify_study
+from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.postgresql import Postgresql
-from maskedbandit.store.reconcile import exported
-from maskedbandit.store.studies import witness_of
+from maskedbandit.store.reconcile import export_ledger
+from maskedbandit.store.studies import find_witness
 from maskedbandit.store.study import Study
 from tests.store.databases import fresh_postgresql
 from tests.store.small_study import Clock, small_study
 
 
 def test_both_databases_can_be_reached(address: str) -> None:
-    database = connect(address)
+    database = open_database(address)
     assert database.tables() >= {"study", "place", "release"}
     database.close()
 
 
 def test_a_new_file_is_read_by_nobody_else(tmp_path: Path) -> None:
-    connect(f"sqlite:///{tmp_path}/study.db").close()
+    open_database(f"sqlite:///{tmp_path}/study.db").close()
     assert (tmp_path / "study.db").stat().st_mode & 0o777 == 0o600
 
 
@@ -45,7 +45,7 @@ def test_a_study_goes_on_after_its_server_was_away(tmp_path: Path) -> None:
 
 
 def test_a_server_that_undoes_a_commit_is_noticed(tmp_path: Path) -> None:
-    database = connect(fresh_postgresql())
+    database = open_database(fresh_postgresql())
     database.begin()
     with pytest.raises(StorageFailed):
         database.rows("SELECT no_such_column FROM study")
@@ -56,7 +56,7 @@ def test_a_server_that_undoes_a_commit_is_noticed(tmp_path: Path) -> None:
 
 def test_an_address_that_cannot_be_read_is_not_shown() -> None:
     with pytest.raises(InvalidValue, match="an address that PostgreSQL can read") as wrong:
-        connect("postgresql://ann:canary%zz@host/name")
+        open_database("postgresql://ann:canary%zz@host/name")
     assert "canary" not in str(wrong.value)
 
 
@@ -77,7 +77,7 @@ def test_errors_of_a_database_show_no_rows(address: str, tmp_path: Path) -> None
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidValue, match="nowhere"):
-        connect(f"sqlite:///{tmp_path}/nowhere/study.db")
+        open_database(f"sqlite:///{tmp_path}/nowhere/study.db")
 
 
 @pytest.mark.sparing(1)
@@ -85,8 +85,8 @@ def test_a_study_is_verified_and_exported_while_it_goes_on(address: str, tmp_pat
     """After each question of `verify` and of `exported` another process gives a place, or makes a release."""
     clock = Clock()
     with small_study(address, tmp_path, clock) as study:
-        other = connect(address)
-        witness, asked = witness_of(other, tmp_path), count()
+        other = open_database(address)
+        witness, asked = find_witness(other, tmp_path), count()
 
         def rows_and_more(*given, plain=other.rows):
             found = plain(*given)
@@ -98,13 +98,13 @@ def test_a_study_is_verified_and_exported_while_it_goes_on(address: str, tmp_pat
             return found
 
         monkeypatch.setattr(other, "rows", rows_and_more)
-        verify(other, witness, "small")
+        verify_study(other, witness, "small")
         before = len(study.releases())
-        told = [row[0] for row in map(json.loads, exported(other, witness, "small"))]
+        told = [row[0] for row in map(json.loads, export_ledger(other, witness, "small"))]
         assert told.count("release") == told.count("entry") - 1 == before
         assert len(study.releases()) > before + 1
         monkeypatch.undo()
-        verify(other, witness, "small")
+        verify_study(other, witness, "small")
         other.close()
 
 
@@ -112,14 +112,14 @@ def idle_limits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """How long a transaction may ask nothing while a study is opened, in what follows, and afterwards."""
     address, said = fresh_postgresql(), list[str]()
     small_study(address, folder / "witness", Clock()).close()
-    database, real = connect(address, patience=60), session.check_log
+    database, real = open_database(address, patience=60), session.check_log
 
     def noted(*session: object) -> None:
         said.extend(database.rows("SHOW idle_in_transaction_session_timeout")[0])
 
     with monkeypatch.context() as patch:
         patch.setattr(session, "check_log", lambda *given: (noted(), real(*given))[1])
-        with Study(database, witness_of(database, folder / "witness"), "small", Clock(), "tester") as study:
+        with Study(database, find_witness(database, folder / "witness"), "small", Clock(), "tester") as study:
             study.apply([(noted,)])
             noted()
     return said

@@ -11,11 +11,11 @@ import pytest
 
 from maskedbandit.service.host import scrubbing
 from maskedbandit.store.databases import sqlite
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.databases.postgresql import Postgresql
 from maskedbandit.store.databases.sqlite import Sqlite
-from maskedbandit.store.traces import Scrubber, are_left
+from maskedbandit.store.traces import Scrubber, has_traces
 from tests.service.inside import inside
 from tests.store.databases import fresh_postgresql
 from tests.store.small_study import PROOF, WINDOW, Clock, small_protocol, small_study
@@ -61,7 +61,7 @@ def erased(folder: Path, released: bool, seed: int = 0) -> list[str]:
         assert traces(folder, marks[unit])  # this is how it is stored
         assert study.erase(unit) == 1
         found += traces(folder, marks[unit])
-    reader = connect(address)
+    reader = open_database(address)
     gone = rng.sample(sorted(marks), 1)[0]
     with reader.still():  # whoever reads an older state is in the way of emptying the log
         reader.rows("SELECT study FROM study")
@@ -103,8 +103,8 @@ def test_a_server_scrubs_the_files_also_of_studies_that_are_archived(
             service.tick(1)
             service.run(service.host.scrubbing.end())
         assert traces(tmp_path, tickets) == []
-        database = connect(address)
-        assert not are_left(database)
+        database = open_database(address)
+        assert not has_traces(database)
         database.close()
 
 
@@ -123,9 +123,9 @@ def test_what_is_erased_while_files_are_scrubbed_is_scrubbed_later(
         with monkeypatch.context() as patch:
             patch.setattr(Sqlite, "empty_log", meanwhile)
             study.erase("ann")
-        assert are_left(study.database)
+        assert has_traces(study.database)
         assert Scrubber().scrub(study.database)
-        assert not are_left(study.database)
+        assert not has_traces(study.database)
 
 
 def test_pages_are_written_anew_once_while_somebody_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,7 +220,7 @@ def test_what_is_interrupted_is_done_later(address: str, tmp_path: Path, monkeyp
             service.tick(1)
             service.run(asyncio.to_thread(waiting.wait, 60))
             service.run(service.host.scrubbing.end())
-        database = connect(address)
-        assert are_left(database)
+        database = open_database(address)
+        assert has_traces(database)
         assert Scrubber().scrub(database)
         database.close()

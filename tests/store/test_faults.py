@@ -14,12 +14,12 @@ import pytest
 from maskedbandit.errors import BehindWitness, MaskedBanditError, StorageFailed
 from maskedbandit.store.book import witness
 from maskedbandit.store.book.entries import Release, read_entries
-from maskedbandit.store.book.verify import verify
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.book.verify import verify_study
+from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.databases.sqlite import Sqlite
 from maskedbandit.store.session import Session
-from maskedbandit.store.studies import new, witness_of
+from maskedbandit.store.studies import write_study, find_witness
 from maskedbandit.store.study import Study
 from maskedbandit.store.writer import Writer
 from tests.store.faulty_disk import FAULTS, Disk
@@ -98,7 +98,7 @@ class Scene:
         """In a process that comes later, everything is as it was acknowledged."""
         self.mend()
         self.study.close()
-        database = connect(self.address)
+        database = open_database(self.address)
         self.acknowledged.check(database, self.witness)
         database.close()
 
@@ -157,7 +157,7 @@ def test_reading_goes_on_while_the_disk_is_full(tmp_path: Path) -> None:
         with pytest.raises(StorageFailed, match="the disk is full"):
             scene.study.assign("ann")
         assert (scene.study.state, scene.study.people, scene.study.releases()) == before
-        reader = connect(scene.address)
+        reader = open_database(scene.address)
         assert scene.acknowledged.lost(reader) == []
         reader.close()
     scene.disk.mend()
@@ -171,7 +171,7 @@ def test_a_full_disk_opens_no_study(tmp_path: Path) -> None:
     scene.disk.fail("disk full", 1, LASTING)
     database = Sqlite(f"{tmp_path}/study.db", scene.disk.name)
     with pytest.raises(StorageFailed):
-        Study(database, witness_of(database, scene.witness), "small")
+        Study(database, find_witness(database, scene.witness), "small")
     scene.disk.mend()
     database.close()
     scene.check()
@@ -219,11 +219,11 @@ def after_power_loss(scene: Scene, folder: Path, survives: Callable[[], bool] = 
     folder.mkdir()
     scene.disk.lose_power(folder, survives)
     shutil.copytree(scene.witness, folder / "witness")
-    database = connect(f"sqlite:///{folder}/study.db")
+    database = open_database(f"sqlite:///{folder}/study.db")
     try:
         lost = scene.acknowledged.lost(database)
-        verify(database, witness_of(database, folder / "witness"), "small")
-        with Study(database, witness_of(database, folder / "witness"), "small", scene.clock, "tester") as study:
+        verify_study(database, find_witness(database, folder / "witness"), "small")
+        with Study(database, find_witness(database, folder / "witness"), "small", scene.clock, "tester") as study:
             for each in study.releases():
                 assert scene.acknowledged.released.get(each.cohort, each) == each, "a value was drawn again"
     finally:
@@ -268,7 +268,7 @@ def test_an_ignored_loss_of_commits_would_be_seen(tmp_path: Path) -> None:
     folder = tmp_path / "after"
     folder.mkdir()
     scene.disk.lose_power(folder)
-    database = connect(f"sqlite:///{folder}/study.db")
+    database = open_database(f"sqlite:///{folder}/study.db")
     assert len(scene.acknowledged.lost(database)) == ROUNDS[0]
     database.close()
     scene.check()
@@ -426,16 +426,16 @@ def test_a_study_whose_start_the_witness_missed_can_be_started(
     """As after a crash between the commit of the first entry and the witness."""
     clock, folder = Clock(), tmp_path / "witness"
     address = f"sqlite:///{tmp_path}/study.db"
-    new(small_protocol(), address, folder)
-    database = connect(address)
-    study = Study(database, witness_of(database, folder), "small", clock)
+    write_study(small_protocol(), address, folder)
+    database = open_database(address)
+    study = Study(database, find_witness(database, folder), "small", clock)
     with monkeypatch.context() as patch:
         patch.setattr(witness, "os", FaultyOs(call, 1, 1))
         with pytest.raises(StorageFailed):
             study.start()
         assert study.state == "draft"
     study.close()
-    database = connect(address)
-    with Study(database, witness_of(database, folder), "small", clock) as study:
+    database = open_database(address)
+    with Study(database, find_witness(database, folder), "small", clock) as study:
         assert study.state == "running"
         assert study.assign("ann").ticket

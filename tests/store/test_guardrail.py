@@ -11,8 +11,8 @@ import pytest
 from maskedbandit.errors import Conflict, Corrupted, InvalidValue, NotRunning, PersonalValue, StorageFailed
 from maskedbandit.privacy.budget import Budget
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.store.members import members
-from maskedbandit.study.watch import Found, Watch
+from maskedbandit.store.members import read_members
+from maskedbandit.study.watch import HarmFound, Watch
 from tests.for_each import for_each
 from tests.store.small_study import PROOF, WINDOW, small_protocol
 from tests.store.stage import failing_commit
@@ -148,7 +148,7 @@ def test_what_a_report_of_the_guardrail_may_be(tmp_path: Path) -> None:
     played.study.report(ticket, 3, "x", metric="harm")
     played.study.report(ticket, 4, "y", metric="harm")
     played.study.apply([])
-    (found,) = (each for cohort in range(3) for each in members(played.study.database, "small", cohort))
+    (found,) = (each for cohort in range(3) for each in read_members(played.study.database, "small", cohort))
     assert (found.reports, found.guardrail) == ([1.0], [3.0, 4.0])
     assert played.study.erase("person 1") == 1
     assert played.study.database.rows("SELECT * FROM reward") == []
@@ -260,7 +260,7 @@ class Eager(Watch):
 
     def saw(self, release: Any) -> Any:
         super().saw(release)
-        return [] if release.arm in self.declared else [Found(release.arm, self.evidence(release.arm))]
+        return [] if release.arm in self.declared else [HarmFound(release.arm, self.evidence(release.arm))]
 
 
 @pytest.mark.parametrize(

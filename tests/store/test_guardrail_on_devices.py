@@ -18,7 +18,7 @@ from maskedbandit.channels.channel import at_epsilon, part_of
 from maskedbandit.channels.local import Local
 from maskedbandit.channels.offers import to_lines
 from maskedbandit.channels.response import Response
-from maskedbandit.client.device import noisy
+from maskedbandit.client.device import add_report_noise
 from maskedbandit.errors import Conflict, Corrupted, InvalidValue, PersonalValue
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.skellam import Skellam
@@ -26,7 +26,7 @@ from maskedbandit.privacy import sampling
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.reports.audit.bounds import largest_ratio
 from maskedbandit.store import release
-from maskedbandit.study.guardrail import Guardrail, Outcome
+from maskedbandit.study.guardrail import Guardrail, MeasuredOutcome
 from maskedbandit.study.protocol import Protocol
 from tests.for_each import for_each
 from tests.statistics import same_distribution, seeded
@@ -89,7 +89,10 @@ def test_with_gaussian_noise_both_reports_cost_less_than_one_would() -> None:
     alone = small_protocol(channel=gaussian, budget=budget, reward=REWARD)
     assert both.price(1).curve[0] < alone.price(1).without_single().curve[0]
     offers = to_lines(offer.at(0) for offer in both.offers(9))
-    assert noisy(alone.channel, offers, 1).epsilon + noisy(alone.channel, offers, 1, "harm").epsilon == 1
+    assert (
+        add_report_noise(alone.channel, offers, 1).epsilon + add_report_noise(alone.channel, offers, 1, "harm").epsilon
+        == 1
+    )
 
 
 SKELLAM = Local(epsilon=2, noise=Skellam())
@@ -111,9 +114,9 @@ def test_devices_do_not_take_part_with_parts_of_skellam_noise() -> None:
         small_protocol(**devices("local", channel=channel, budget=budget))
     half = at_epsilon(SKELLAM, Fraction(1)).offer(9).at(0)
     with pytest.raises(InvalidValue, match="parts of epsilon cost more than the whole"):
-        noisy(SKELLAM, to_lines([half, replace(half, metric="harm")]), 1)
+        add_report_noise(SKELLAM, to_lines([half, replace(half, metric="harm")]), 1)
     alone = small_protocol(channel=channel, budget=budget, reward=REWARD)  # as one outcome it is what was agreed
-    assert noisy(SKELLAM, to_lines(offer.at(0) for offer in alone.offers(9)), 1).epsilon == 2
+    assert add_report_noise(SKELLAM, to_lines(offer.at(0) for offer in alone.offers(9)), 1).epsilon == 2
 
 
 # --- what a device sends, as it is drawn
@@ -124,8 +127,8 @@ def drawn(how: Protocol, outcomes: tuple[int, int], many: int = 1500) -> np.ndar
     offers, agreed = to_lines(offer.at(0) for offer in how.offers(1)), AGREED[how.table["channel"]["name"]]
     found = []
     for _ in range(many):
-        first = noisy(agreed, offers, outcomes[0])
-        found.append((first.value, noisy(agreed, offers, outcomes[1], "harm", first.epsilon).value))
+        first = add_report_noise(agreed, offers, outcomes[0])
+        found.append((first.value, add_report_noise(agreed, offers, outcomes[1], "harm", first.epsilon).value))
     return np.array(found).astype(int)
 
 
@@ -171,7 +174,7 @@ def test_what_devices_sent_is_released_as_it_came(kind: str, tmp_path: Path) -> 
         assert [offer.metric for offer in offers] == ["", "harm"]
         assert [dict(offer.terms)["epsilon"] for offer in offers] == [Fraction(2, 3), Fraction(1, 3)]
         for j, metric in enumerate(("", "harm")):
-            value = noisy(AGREED[kind], to_lines(offers), i % 2, metric).value
+            value = add_report_noise(AGREED[kind], to_lines(offers), i % 2, metric).value
             sums[j] += value
             assert not study.report(ticket, value, metric=metric, proof=PROOF).again
             assert study.report(ticket, value, metric=metric, proof=PROOF).again
@@ -230,7 +233,7 @@ def test_a_default_gets_the_noise_of_a_device(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.slow
 def test_a_default_without_noise_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever sees a release of a mixed cohort could tell who has reported."""
-    monkeypatch.setattr(Outcome, "released", lambda self, reports, *how: float(self.metric == "harm"))
+    monkeypatch.setattr(MeasuredOutcome, "released", lambda self, reports, *how: float(self.metric == "harm"))
     with pytest.raises(AssertionError):
         check_law(small_protocol(**devices("local")), (0, 1), defaults(tmp_path))
 
@@ -266,7 +269,9 @@ def test_harm_is_found_in_what_devices_send(tmp_path: Path) -> None:
             study = played.study
             for ticket in filter(None, played.tickets[first:]):
                 ill = float(harmful and study._session.rows.place(ticket).arm == 1)
-                study.report(ticket, noisy(agreed, to_lines(study.offers(ticket)), ill, "harm").value, metric="harm")
+                study.report(
+                    ticket, add_report_noise(agreed, to_lines(study.offers(ticket)), ill, "harm").value, metric="harm"
+                )
             played.wait()
         assert study.in_play == ((0, 2) if harmful else (0, 1, 2)), kind
         played.verify()

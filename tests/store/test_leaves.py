@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from maskedbandit.store import members, reconcile
-from maskedbandit.store.book.verify import verify
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.book.verify import verify_study
+from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.reconcile import exported, plain
-from maskedbandit.store.studies import witness_of
+from maskedbandit.store.reconcile import export_ledger, reveal_text
+from maskedbandit.store.studies import find_witness
 from tests.for_each import for_each
 from tests.store.small_study import WINDOW, Clock, small_protocol, small_study
 
@@ -60,8 +60,8 @@ def play(folder: Path, archived: bool) -> Played:
             study.stop()
             study.archive()
         assert sum(each.n for each in study.releases()) == RELEASED
-    with_witness = connect(address)
-    verify(with_witness, witness_of(with_witness, folder / "witness"), "small")
+    with_witness = open_database(address)
+    verify_study(with_witness, find_witness(with_witness, folder / "witness"), "small")
     with_witness.close()
     return Played(address, folder / "witness", tickets, people)
 
@@ -78,7 +78,7 @@ def guessed(played: Played, leaves: set[str]) -> int:
 
 def in_database(played: Played) -> set[str]:
     """The leaves that stand in the database, or follow from what does."""
-    database: Database = connect(played.address)
+    database: Database = open_database(played.address)
     try:
         kept = {leaf for (leaf,) in database.rows("SELECT leaf FROM place WHERE leaf IS NOT NULL")}
         return kept | {text for row in database.rows("SELECT members FROM release") for text in row}
@@ -88,14 +88,16 @@ def in_database(played: Played) -> set[str]:
 
 def in_export(played: Played, conceals: bool = True) -> set[str]:
     """All that stands in an export; with the keys of the witness also what it conceals."""
-    database = connect(played.address)
+    database = open_database(played.address)
     try:
-        witness = witness_of(database, played.folder)
-        lines = [json.loads(line) for line in exported(database, witness, "small")]
+        witness = find_witness(database, played.folder)
+        lines = [json.loads(line) for line in export_ledger(database, witness, "small")]
     finally:
         database.close()
     texts = {text for line in lines for text in line if isinstance(text, str)}
-    return texts if conceals else texts | {plain(line[2], witness, Path()) for line in lines if line[0] == "place"}
+    return (
+        texts if conceals else texts | {reveal_text(line[2], witness, Path()) for line in lines if line[0] == "place"}
+    )
 
 
 ATTACKS: dict[str, Callable[[Played], set[str]]] = {
@@ -117,7 +119,7 @@ def test_no_outcome_follows_from_a_leaf(salted: Played, attack: str) -> None:
 
 
 def test_no_salt_is_exported_and_none_is_left_of_the_erased(salted: Played) -> None:
-    database = connect(salted.address)
+    database = open_database(salted.address)
     salts = database.rows("SELECT salt, erased FROM place WHERE returned IS NULL")
     database.close()
     assert all((salt is None) == (erased is not None) for salt, erased in salts)
@@ -136,7 +138,7 @@ def leaf_as_it_was(member: Any) -> str:
 
 def open_exports(patch: pytest.MonkeyPatch) -> None:
     """Exports that conceal nothing."""
-    patch.setattr(reconcile, "concealed", lambda text, witness: text)
+    patch.setattr(reconcile, "conceal_text", lambda text, witness: text)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +162,7 @@ def test_salts_that_repeat_are_noticed(tmp_path: Path, monkeypatch: pytest.Monke
     def check(folder: Path) -> None:
         folder.mkdir()
         played = play(folder, archived=False)
-        database = connect(played.address)
+        database = open_database(played.address)
         ((salts, rows),) = database.rows("SELECT COUNT(DISTINCT salt), COUNT(*) FROM place WHERE erased IS NULL")
         database.close()
         assert salts == rows

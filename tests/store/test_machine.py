@@ -189,7 +189,7 @@ MUTANTS: dict[str, tuple[type[Machine], dict[Any, Any], str]] = {
         {(checks, "seen_head"): lambda *which: NO_ENTRY},
         "a restored copy was opened|a clone wrote",
     ),
-    "a cohort that closes when n reports came": (machine(), {(release, "due"): full_and_reported}, "was due"),
+    "a cohort that closes when n reports came": (machine(), {(release, "is_due"): full_and_reported}, "was due"),
     "a report that counts after the release": (machine(study_kind=TakesLate), {}, "was not refused"),
     "places that are forgotten": (
         machine(),

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from maskedbandit.errors import StorageFailed, UnknownSchema
-from maskedbandit.store.book.verify import verify
+from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.databases import migrate
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.reconcile import bring_back, exported
-from maskedbandit.store.studies import witness_of
+from maskedbandit.store.reconcile import bring_back, export_ledger
+from maskedbandit.store.studies import find_witness
 from maskedbandit.store.study import Study
-from maskedbandit.store.traces import Scrubber, are_left
+from maskedbandit.store.traces import Scrubber, has_traces
 from tests.service.inside import inside
 from tests.store.small_study import WINDOW, Clock, small_study
 
@@ -54,9 +54,9 @@ def test_a_study_of_the_first_version_goes_on(address: str, tmp_path: Path) -> N
         study.tick()
         places = [study.assign(f"person {i}") for i in range(7, 12)]
         releases = study.releases()
-    old, new = connect(source), bare(address)
-    migrate.migrate(new, to=1)
-    assert migrate.version(new) == 1
+    old, new = open_database(source), bare(address)
+    migrate.migrate_tables(new, to=1)
+    assert migrate.read_version(new) == 1
     assert "leaf" not in columns(new, "place")
     rows, kept = {}, {}
     for table in ORDER:
@@ -71,19 +71,19 @@ def test_a_study_of_the_first_version_goes_on(address: str, tmp_path: Path) -> N
     new.change("UPDATE identity SET name = ?", *old.rows("SELECT name FROM identity")[0])
     new.close()
     old.close()
-    new = connect(address)
-    assert migrate.version(new) == migrate.migrations()[-1][0]
+    new = open_database(address)
+    assert migrate.read_version(new) == migrate.list_migrations()[-1][0]
     for table in ORDER:
         assert sorted(new.rows(f"SELECT {kept[table]} FROM {table}")) == sorted(rows[table])
     salted = "SELECT COUNT(*) FROM place WHERE LENGTH(salt) = 32 AND cohort NOT IN (SELECT cohort FROM release)"
     assert new.rows("SELECT COUNT(DISTINCT salt) FROM place") == new.rows(salted) != [(0,)]
-    verify(new, witness_of(new, folder), "small")
-    with Study(new, witness_of(new, folder), "small", clock, "tester") as study:
+    verify_study(new, find_witness(new, folder), "small")
+    with Study(new, find_witness(new, folder), "small", clock, "tester") as study:
         assert study.releases() == releases
         assert [study.assign(f"person {i}")[:3] for i in range(7, 12)] == [each[:3] for each in places]
         assert study.erase("person 0") == 1
-    new = connect(address)
-    verify(new, witness_of(new, folder), "small")
+    new = open_database(address)
+    verify_study(new, find_witness(new, folder), "small")
     new.close()
 
 
@@ -109,20 +109,20 @@ def test_who_still_runs_the_code_of_older_tables_writes_nothing_more(
 
 
 def test_tables_are_made_once(address: str) -> None:
-    database = connect(address)
+    database = open_database(address)
     before = database.rows("SELECT name FROM identity")
-    migrate.migrate(database)
+    migrate.migrate_tables(database)
     assert database.rows("SELECT name FROM identity") == before
-    assert database.rows("SELECT version FROM version") == [(migrate.migrations()[-1][0],)]
+    assert database.rows("SELECT version FROM version") == [(migrate.list_migrations()[-1][0],)]
     database.close()
 
 
 def test_tables_of_a_later_version_are_refused(address: str) -> None:
-    database = connect(address)
+    database = open_database(address)
     database.change("UPDATE version SET version = 99")
     database.close()
     with pytest.raises(UnknownSchema, match="the tables are of version 99, and this package knows up to"):
-        connect(address)
+        open_database(address)
 
 
 @pytest.mark.parametrize("table", ["study", "reward", "entry", "version", "identity"])
@@ -132,7 +132,7 @@ def test_tables_of_something_else_are_left_alone(address: str, table: str) -> No
     database.change(f"INSERT INTO {table} VALUES (7)")
     database.close()
     with pytest.raises(UnknownSchema, match=f"something else: {table}"):
-        connect(address)
+        open_database(address)
     database = bare(address)
     assert database.tables() == {table}
     assert database.rows(f"SELECT size FROM {table}") == [(7,)]
@@ -140,24 +140,24 @@ def test_tables_of_something_else_are_left_alone(address: str, table: str) -> No
 
 
 def test_an_empty_table_of_versions_is_something_else(address: str) -> None:
-    database = connect(address)
+    database = open_database(address)
     database.change("DELETE FROM version")
     database.close()
     with pytest.raises(UnknownSchema, match="something else: version"):
-        connect(address)
+        open_database(address)
 
 
 def half_done(address: str, monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """The tables that a migration leaves that fails in the middle."""
-    connect(address).close()
-    known = [*migrate.migrations(), (99, "CREATE TABLE half (x BIGINT); INSERT INTO nowhere VALUES (1);")]
+    open_database(address).close()
+    known = [*migrate.list_migrations(), (99, "CREATE TABLE half (x BIGINT); INSERT INTO nowhere VALUES (1);")]
     with monkeypatch.context() as patch:
-        patch.setattr(migrate, "migrations", lambda: known)
+        patch.setattr(migrate, "list_migrations", lambda: known)
         with pytest.raises(StorageFailed):
-            connect(address)
+            open_database(address)
     database = bare(address)
     try:
-        assert migrate.version(database) < 99
+        assert migrate.read_version(database) < 99
         return database.tables() & {"half"}
     finally:
         database.close()
@@ -165,7 +165,7 @@ def half_done(address: str, monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
 def test_a_migration_that_fails_leaves_nothing(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert half_done(address, monkeypatch) == set()
-    connect(address).close()
+    open_database(address).close()
 
 
 def test_a_migration_without_a_transaction_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +182,7 @@ def test_several_connections_make_the_tables_at_once(address: str) -> None:
 
     def connected(_: Any) -> list[Any]:
         barrier.wait(60)
-        database = connect(address)
+        database = open_database(address)
         found = database.rows("SELECT name, version FROM identity, version")
         database.close()
         return found
@@ -195,7 +195,7 @@ def test_several_connections_make_the_tables_at_once(address: str) -> None:
 
 def test_who_was_erased_by_an_older_version_is_scrubbed_too(address: str) -> None:
     database = bare(address)
-    migrate.migrate(database, to=5)
+    migrate.migrate_tables(database, to=5)
     with database.transaction():
         database.change("INSERT INTO loss (loss, text) VALUES (1, 'x')")
         database.change("INSERT INTO project (project, budget) VALUES ('p', 1)")
@@ -207,10 +207,10 @@ def test_who_was_erased_by_an_older_version_is_scrubbed_too(address: str) -> Non
             )
         database.change("INSERT INTO erased (study, person, period, loss) VALUES ('two', 'x', 0, 1)")
     database.close()
-    database = connect(address)
+    database = open_database(address)
     assert database.rows("SELECT study FROM study WHERE traces > 0") == [("two",)]
     assert Scrubber().scrub(database)
-    assert not are_left(database)
+    assert not has_traces(database)
     database.close()
 
 
@@ -218,14 +218,14 @@ def test_a_new_column_in_each_table_is_in_nobodys_way(
     address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Statements name their columns, so a study is played, erased from, brought back, verified and served as before."""
-    database = connect(address)
+    database = open_database(address)
     columns = [
         f"ALTER TABLE {table} ADD COLUMN added_by_a_test TEXT NOT NULL DEFAULT '';"
         for table in sorted(database.tables())
     ]
     database.close()
-    known = [*migrate.migrations(), (99, "\n".join(columns))]
-    monkeypatch.setattr(migrate, "migrations", lambda: known)
+    known = [*migrate.list_migrations(), (99, "\n".join(columns))]
+    monkeypatch.setattr(migrate, "list_migrations", lambda: known)
     with inside(address, tmp_path / "witness") as service:
         service.begin()
         for i in range(4):
@@ -236,12 +236,12 @@ def test_a_new_column_in_each_table_is_in_nobodys_way(
         assert (found.status, found.json["people"], found.json["releases"]) == (200, 4, 2)
         assert service.ask("GET", "/v1/studies/small/results", key="owner").status == 200
         assert service.scoped("client", "small")
-    database = connect(address)
-    witness = witness_of(database, tmp_path / "witness")
+    database = open_database(address)
+    witness = find_witness(database, tmp_path / "witness")
     export = tmp_path / "export"
-    export.write_text("\n".join(exported(database, witness, "small")))
+    export.write_text("\n".join(export_ledger(database, witness, "small")))
     database.change("DELETE FROM release WHERE study = 'small'")
     database.change("DELETE FROM entry WHERE study = 'small' AND number > 0")
     assert "2 releases were brought back" in bring_back(database, witness, "small", export)
-    verify(database, witness, "small")
+    verify_study(database, witness, "small")
     database.close()

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from maskedbandit.store import erasure
-from maskedbandit.store.book.verify import verify
+from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.book.witness import Pseudonyms
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.members import Member, members
-from maskedbandit.store.studies import witness_of
+from maskedbandit.store.members import Member, read_members
+from maskedbandit.store.studies import find_witness
 from maskedbandit.store.study import Study
 from tests.for_each import for_each
 from tests.store.small_study import EXPOSURE, WINDOW, Clock, small_protocol, small_study
@@ -92,10 +92,10 @@ def test_a_study_that_counted_all_who_asked_goes_on(small: Small) -> None:
     for i in range(3):
         small.ticket(f"person {i}")
     small.study.close()
-    database = connect(small.address)
+    database = open_database(small.address)
     with database.transaction():
         database.change("UPDATE study SET people = 8 WHERE study = 'small'")
-    small.study = Study(database, witness_of(database, small.folder), "small", small.clock, "tester")
+    small.study = Study(database, find_witness(database, small.folder), "small", small.clock, "tester")
     assert small.study.people == 3
     assert small.ticket("bob")
     assert small.study.database.rows("SELECT people FROM study") == [(4,)]
@@ -122,16 +122,16 @@ def test_to_archive_reads_each_cohort_once(tmp_path: Path, monkeypatch: pytest.M
 
     def counted(database: Database, study: str, cohort: int) -> list[Member]:
         read.append(cohort)
-        return members(database, study, cohort)
+        return read_members(database, study, cohort)
 
-    monkeypatch.setattr(erasure, "members", counted)
+    monkeypatch.setattr(erasure, "read_members", counted)
     assert small.study.erase("person 0") == 1
     small.study.stop()
     small.study.archive()
     assert sorted(read[1:]) == [0, 1]
-    database = connect(small.address)
+    database = open_database(small.address)
     assert database.rows("SELECT COUNT(*) FROM place WHERE person IS NOT NULL OR leaf IS NULL") == [(0,)]
-    verify(database, witness_of(database, small.folder), "small")
+    verify_study(database, find_witness(database, small.folder), "small")
     database.close()
     small.study.close()
 
@@ -148,8 +148,8 @@ def test_whoever_was_erased_was_charged_all_the_same(small: Small) -> None:
     """So what `verify` counts does not tell how many were erased."""
     for unit in ("ann", "bob", "eve"):
         assert small.ticket(unit)
-    assert verify(small.study.database, witness_of(small.study.database, small.folder), "small").people == 3
+    assert verify_study(small.study.database, find_witness(small.study.database, small.folder), "small").people == 3
     small.study.erase("ann")
-    assert verify(small.study.database, witness_of(small.study.database, small.folder), "small").people == 3
+    assert verify_study(small.study.database, find_witness(small.study.database, small.folder), "small").people == 3
     small.study.erase("bob")
-    assert verify(small.study.database, witness_of(small.study.database, small.folder), "small").people == 3
+    assert verify_study(small.study.database, find_witness(small.study.database, small.folder), "small").people == 3

@@ -7,8 +7,8 @@ import pytest
 
 from maskedbandit.service.shown.health import count_wasted
 from maskedbandit.service.shown.tally import Tally
-from maskedbandit.store.reconcile import empty
-from maskedbandit.store.studies import example
+from maskedbandit.store.reconcile import empty_places
+from maskedbandit.store.studies import open_example
 from maskedbandit.store.study import Study
 
 
@@ -26,32 +26,32 @@ def plans(study: Study, monkeypatch: pytest.MonkeyPatch, ask: Callable[[], Any],
 
 
 def test_the_page_looks_for_the_oldest_place_that_nobody_saw(monkeypatch) -> None:
-    with example() as study:
+    with open_example() as study:
         said = plans(study, monkeypatch, lambda: Tally().upto(study.database, "example", 2, 10**13), "exposed IS NULL")
         assert all("unseen" in each for each in said)
 
 
 def test_the_alarm_looks_at_the_newest_places_alone(monkeypatch) -> None:
-    with example() as study:
+    with open_example() as study:
         said = plans(study, monkeypatch, lambda: count_wasted(study.database, "example", 10**13), "place")
         assert any("arrivals (study=? AND assigned<?)" in each for each in said)
         assert not [each for each in said if "B-TREE FOR ORDER BY" in each]  # all of them are not sorted
 
 
 def test_the_clock_looks_at_places_alone_that_nobody_saw(monkeypatch) -> None:
-    with example() as study:
+    with open_example() as study:
         said = plans(study, monkeypatch, study.tick, "place")
         assert not [each for each in said if "arrivals" in each or "SCAN" in each]
 
 
 @pytest.mark.parametrize("how", ["assign", "erase", "empty"])
 def test_the_places_of_a_person_are_found_by_their_tickets(monkeypatch, how) -> None:
-    with example() as study:
+    with open_example() as study:
         study.assign("ann")
         ask = {
             "assign": lambda: study.assign("ann"),
             "erase": lambda: study.erase("ann"),
-            "empty": lambda: empty(study.database, study.name, {study._session.pseudonym("ann")}),
+            "empty": lambda: empty_places(study.database, study.name, {study._session.pseudonym("ann")}),
         }[how]
         said = [each for each in plans(study, monkeypatch, ask, "FROM place") if "json_each" not in each]
         assert [each for each in said if " place " in each]

@@ -21,14 +21,14 @@ from maskedbandit.errors import (
     StorageFailed,
 )
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.service.shown.status import shown, status
+from maskedbandit.service.shown.status import write_ledger, write_status
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.book import checks
-from maskedbandit.store.book.verify import verify
+from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.book.witness import Witness
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Again
-from maskedbandit.store.studies import new, witness_of
+from maskedbandit.store.studies import write_study, find_witness
 from maskedbandit.store.study import Study
 from maskedbandit.study.protocol import Protocol
 
@@ -53,13 +53,15 @@ class House:
         self.file = folder / "study.db"
 
     def start(self, name: str = "one", **other: Any) -> Study:
-        new(Protocol.from_table({**BASE, "name": name, **other}), f"sqlite:///{self.file}", self.folder / "witness")
+        write_study(
+            Protocol.from_table({**BASE, "name": name, **other}), f"sqlite:///{self.file}", self.folder / "witness"
+        )
         study = self.opened(name)
         study.start()
         return study
 
     def opened(self, name: str = "one", file: Path | None = None) -> Study:
-        database = connect(f"sqlite:///{file or self.file}")
+        database = open_database(f"sqlite:///{file or self.file}")
         try:
             study = Study(database, self.witness(), name, lambda: self.now, "me")
         except BaseException:
@@ -69,9 +71,9 @@ class House:
         return study
 
     def witness(self) -> Witness:
-        database = connect(f"sqlite:///{self.file}")
+        database = open_database(f"sqlite:///{self.file}")
         try:
-            return witness_of(database, self.folder / "witness")
+            return find_witness(database, self.folder / "witness")
         finally:
             database.close()
 
@@ -162,12 +164,12 @@ def test_what_the_witness_has_not_seen_is_not_shown(house):
         study.tick()
     assert study.releases() == []
     assert study.database.rows("SELECT COUNT(*) FROM release") == [(2,)]
-    assert " 0 releases" in status(study.database, witness, "one")
-    assert not any("released" in line for line in shown(study.database, witness, "one"))
+    assert " 0 releases" in write_status(study.database, witness, "one")
+    assert not any("released" in line for line in write_ledger(study.database, witness, "one"))
     del study._session.witness._write
     study.tick()
     assert len(study.releases()) == 2
-    assert " 2 releases" in status(study.database, witness, "one")
+    assert " 2 releases" in write_status(study.database, witness, "one")
 
 
 def test_a_copy_in_which_another_study_is_behind_is_refused(house):
@@ -218,7 +220,7 @@ def test_nobody_is_charged_for_a_cohort_that_cannot_be_released(house, monkeypat
             study.assign("somebody")
     assert study.database.rows("SELECT * FROM account ORDER BY person") == before
     assert study.tick() == []
-    verify(study.database, house.witness(), "one")
+    verify_study(study.database, house.witness(), "one")
 
 
 def test_a_release_of_minus_zero_is_that_of_the_ledger(house, monkeypatch):
@@ -258,10 +260,10 @@ def test_what_was_changed_is_found(house, change, said):
     nine = Losses(study.database).number(Loss.pure(9))
     house.come(study, 2)
     assert len(study.tick()) == 2
-    verify(study.database, house.witness(), "one")
+    verify_study(study.database, house.witness(), "one")
     study.database.change(change.replace("NINE", str(nine)))
     with pytest.raises(Corrupted, match=said):
-        verify(study.database, house.witness(), "one")
+        verify_study(study.database, house.witness(), "one")
     if "memory" not in change and "reward" not in change:
         with pytest.raises(Corrupted, match=said):
             house.opened()
@@ -285,7 +287,7 @@ def test_what_is_burned_elsewhere_is_charged_at_once(house):
     """A study that is open hears of what another process takes everybody to have spent."""
     study = house.start()
     assert study.assign("ann").ticket
-    other = connect(f"sqlite:///{house.file}")
+    other = open_database(f"sqlite:///{house.file}")
     with other.transaction():
         Accounts(other, Losses(other), "both").burn(Loss.pure(1))
     other.close()

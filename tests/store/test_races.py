@@ -18,13 +18,13 @@ from maskedbandit.errors import Corrupted, FencedOff
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.store import lease
 from maskedbandit.store.accounts import FOREVER, Accounts, Losses
-from maskedbandit.store.book.verify import check_account, verify
+from maskedbandit.store.book.verify import check_account, verify_study
 from maskedbandit.store.book.witness import Witness
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.databases.postgresql import Postgresql
-from maskedbandit.store.lease import LENGTH, wall_clock
-from maskedbandit.store.studies import new, witness_of
+from maskedbandit.store.lease import LEASE_LENGTH, read_clock
+from maskedbandit.store.studies import write_study, find_witness
 from maskedbandit.store.study import Study
 from tests.store.racers import LATE, PEOPLE, Racing, cases, charge_many, hold
 from tests.store.small_study import Clock, small_protocol, small_study
@@ -44,7 +44,7 @@ def ended(processes: list[BaseProcess]) -> None:
 
 def raced(address: str, count: int, naive: bool, attempts: int) -> list[str]:
     """What is wrong after this many processes have charged the same people."""
-    database = connect(address)
+    database = open_database(address)
     losses = Losses(database)
     with database.transaction():
         for project, case in cases().items():
@@ -158,8 +158,8 @@ class Wall:
     """The clock of leases, which a test moves."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.now = wall_clock()
-        patch.setattr(lease, "wall_clock", lambda: self.now)
+        self.now = read_clock()
+        patch.setattr(lease, "read_clock", lambda: self.now)
 
 
 @pytest.fixture
@@ -169,9 +169,9 @@ def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
 
 def opened(address: str, folder: Path, holder: str, connection: Callable[[], Database] | None = None) -> Study:
     """The small study, as another process opens it."""
-    database = connection() if connection else connect(address)
+    database = connection() if connection else open_database(address)
     try:
-        return Study(database, witness_of(database, folder), "small", Clock(), f"elsewhere {holder}")
+        return Study(database, find_witness(database, folder), "small", Clock(), f"elsewhere {holder}")
     except FencedOff:
         database.close()
         raise
@@ -179,7 +179,7 @@ def opened(address: str, folder: Path, holder: str, connection: Callable[[], Dat
 
 def rows(address: str) -> dict[str, list[Any]]:
     """All rows of the tables of studies, but for who holds one."""
-    database = connect(address)
+    database = open_database(address)
     found = {
         table: sorted(database.rows(f"SELECT * FROM {table}"), key=repr)
         for table in database.tables() - {"study", "version", "identity"}
@@ -194,7 +194,7 @@ def zombie_writes(address: str, folder: Path, wall: Wall) -> bool:
     small_study(address, folder, Clock()).close()
     zombie = opened(address, folder, "zombie")
     zombie.assign("ann")
-    wall.now += LENGTH + 1
+    wall.now += LEASE_LENGTH + 1
     heir = opened(address, folder, "heir")
     heir.assign("bob")
     before = rows(address)
@@ -208,8 +208,8 @@ def zombie_writes(address: str, folder: Path, wall: Wall) -> bool:
         zombie.close()
         with heir:
             assert heir.assign("bob").again, "the zombie gave back the lease of its heir"
-        database = connect(address)
-        verify(database, witness_of(database, folder), "small")
+        database = open_database(address)
+        verify_study(database, find_witness(database, folder), "small")
         database.close()
 
 
@@ -230,7 +230,7 @@ def test_a_lease_is_kept_as_long_as_somebody_writes(address: str, tmp_path: Path
     small_study(address, folder, Clock()).close()
     holder = opened(address, folder, "holder")
     for i in range(3):
-        wall.now += LENGTH - 1
+        wall.now += LEASE_LENGTH - 1
         with pytest.raises(FencedOff, match=r"another process holds small \(elsewhere holder\).* in 0 seconds"):
             opened(address, folder, "other")
         holder.assign(f"person {i}")
@@ -300,26 +300,26 @@ def test_one_process_holds_a_study_and_its_lease_ends_with_it(
     processes, told = holding
     (holder,) = [pid for pid, said in told.items() if said != "fenced_off"]
     ticket = told[holder]
-    database = connect(address)
+    database = open_database(address)
     with pytest.raises(FencedOff, match=f"another process holds small .* {holder} "):
-        Study(database, witness_of(database, tmp_path / "witness"), "small", Clock())
+        Study(database, find_witness(database, tmp_path / "witness"), "small", Clock())
     database.close()
     os.kill(holder, signal.SIGKILL)
     next(each for each in processes if each.pid == holder).join(LATE)
-    database = connect(address)
+    database = open_database(address)
     with Study(
-        database, witness_of(database, tmp_path / "witness"), "small", Clock()
+        database, find_witness(database, tmp_path / "witness"), "small", Clock()
     ) as study:  # at once, as its holder is gone
         assert study.assign("somebody").ticket == ticket
-    database = connect(address)
-    verify(database, witness_of(database, tmp_path / "witness"), "small")
+    database = open_database(address)
+    verify_study(database, find_witness(database, tmp_path / "witness"), "small")
     database.close()
 
 
 def test_whoever_holds_a_draft_that_is_written_anew_is_fenced_off(address: str, tmp_path: Path) -> None:
-    new(small_protocol(), address, tmp_path)
+    write_study(small_protocol(), address, tmp_path)
     with opened(address, tmp_path, "first") as old:
-        new(small_protocol(people=500), address, tmp_path)
+        write_study(small_protocol(people=500), address, tmp_path)
         with opened(address, tmp_path, "second") as fresh:
             fresh.start()
             for operation in (old.tick, old.start, lambda: old.assign("bob")):

@@ -15,11 +15,11 @@ import pytest
 from maskedbandit.errors import BehindWitness, InvalidValue, Late
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.store import people
-from maskedbandit.store.book.verify import Verified, verify
-from maskedbandit.store.databases.connection import connect
-from maskedbandit.store.reconcile import bring_back, burn, exported, plain
+from maskedbandit.store.book.verify import Verified, verify_study
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.reconcile import bring_back, burn_missing, export_ledger, reveal_text
 from maskedbandit.store.session import Session
-from maskedbandit.store.studies import new, opened, witness_of
+from maskedbandit.store.studies import write_study, open_study, find_witness
 from maskedbandit.store.study import Study
 from maskedbandit.study.protocol import Protocol
 
@@ -42,12 +42,12 @@ class House:
     def __init__(self, folder: Path, table: Mapping[str, Any] = PROTOCOL.table) -> None:
         self.folder, self.now, self.random = folder, 0, Random(1)
         self.file, self.address = folder / "study.db", f"sqlite:///{folder}/study.db"
-        new(Protocol.from_table(table), self.address, folder / "witness")
+        write_study(Protocol.from_table(table), self.address, folder / "witness")
         with self.open() as study:
             study.start()
 
     def open(self) -> Study:
-        return opened(self.address, "s", self.folder / "witness", lambda: self.now)
+        return open_study(self.address, "s", self.folder / "witness", lambda: self.now)
 
     def play(self, first: int, last: int) -> None:
         """These people come, a second apart."""
@@ -74,23 +74,23 @@ class House:
         shutil.copy(kept, self.file)
 
     def verify(self) -> Verified:
-        database = connect(self.address)
+        database = open_database(self.address)
         try:
-            return verify(database, witness_of(database, self.folder / "witness"), "s")
+            return verify_study(database, find_witness(database, self.folder / "witness"), "s")
         finally:
             database.close()
 
     def reconcile(self, how, *given) -> str:
-        database = connect(self.address)
+        database = open_database(self.address)
         try:
-            return how(database, witness_of(database, self.folder / "witness"), "s", *given)
+            return how(database, find_witness(database, self.folder / "witness"), "s", *given)
         finally:
             database.close()
 
     def export(self) -> Path:
-        database = connect(self.address)
+        database = open_database(self.address)
         path = self.folder / "export"
-        path.write_text("\n".join(exported(database, witness_of(database, self.folder / "witness"), "s")))
+        path.write_text("\n".join(export_ledger(database, find_witness(database, self.folder / "witness"), "s")))
         database.close()
         return path
 
@@ -134,7 +134,7 @@ def test_a_gap_is_brought_back(restored) -> None:
 
 def test_a_gap_is_burned(restored) -> None:
     house, _, _ = restored
-    assert "was charged ε = 1 for 9 missing entries, of a budget of ε = 2 for ever" in house.reconcile(burn)
+    assert "was charged ε = 1 for 9 missing entries, of a budget of ε = 2 for ever" in house.reconcile(burn_missing)
     with house.open() as study:
         accounts = study._session.accounts
         assert accounts.spent("nobody knows", 0) == Loss.pure(1)
@@ -149,13 +149,13 @@ def test_a_gap_is_burned(restored) -> None:
     with house.open() as study:
         assert study.assign("person 650").again
     with pytest.raises(InvalidValue, match="nothing is missing here"):
-        house.reconcile(burn)
+        house.reconcile(burn_missing)
 
 
 def test_a_place_that_was_burned_takes_no_report(restored) -> None:
     """It went to another person, so an outcome that was acknowledged would be lost."""
     house, _, _ = restored
-    house.reconcile(burn)
+    house.reconcile(burn_missing)
     with house.open() as study:
         house.now = study.time
         find = "SELECT reward.ticket, value FROM place JOIN reward USING (ticket) WHERE returned >= 0 AND exposed >= ?"
@@ -274,21 +274,21 @@ def test_nothing_is_reconciled_that_is_whole(tmp_path) -> None:
     house = House(tmp_path)
     house.play(0, 100)
     with pytest.raises(InvalidValue, match="nothing is missing here"):
-        house.reconcile(burn)
+        house.reconcile(burn_missing)
 
 
 @pytest.mark.parametrize("state", ["draft", "started, and then killed before the witness knew"])
 def test_nothing_is_missing_in_a_study_whose_ledger_the_witness_has_not_seen(tmp_path: Path, state: str) -> None:
     address, folder = f"sqlite:///{tmp_path}/study.db", tmp_path / "witness"
-    new(PROTOCOL, address, folder)
-    database = connect(address)
-    witness = witness_of(database, folder)
+    write_study(PROTOCOL, address, folder)
+    database = open_database(address)
+    witness = find_witness(database, folder)
     if state != "draft":
         heads = (witness.folder / "heads").read_text()
-        with opened(address, folder=folder) as study:
+        with open_study(address, folder=folder) as study:
             study.start()
         (witness.folder / "heads").write_text(heads)
-    for how in (burn, partial(bring_back, file=tmp_path / "export")):
+    for how in (burn_missing, partial(bring_back, file=tmp_path / "export")):
         (tmp_path / "export").write_text('["study", 0, 0]')
         with pytest.raises(InvalidValue, match="nothing is missing here"):
             how(database, witness, "s")
@@ -311,7 +311,7 @@ def test_what_was_erased_after_the_copy_is_in_no_file(tmp_path: Path) -> None:
     house.reconcile(bring_back, export)
     for file in house.file.parent.glob("study.db*"):
         assert ticket.encode() not in file.read_bytes()
-    database = connect(house.address)
+    database = open_database(house.address)
     assert set(database.rows("SELECT salt FROM place WHERE erased IS NOT NULL")) == {(None,)}
     database.close()
     house.verify()
@@ -320,12 +320,12 @@ def test_what_was_erased_after_the_copy_is_in_no_file(tmp_path: Path) -> None:
 def test_an_export_that_does_not_conceal_leaves_is_read(restored) -> None:
     """As older versions wrote them."""
     house, export, releases = restored
-    database = connect(house.address)
-    witness = witness_of(database, house.folder / "witness")
+    database = open_database(house.address)
+    witness = find_witness(database, house.folder / "witness")
     database.close()
     lines = [json.loads(line) for line in export.read_text().splitlines()]
     plainly = [
-        [*line[:2], plain(line[2], witness, export), *line[3:]] if line[0] == "place" else line for line in lines
+        [*line[:2], reveal_text(line[2], witness, export), *line[3:]] if line[0] == "place" else line for line in lines
     ]
     assert plainly != lines
     export.write_text("\n".join(map(json.dumps, plainly)))

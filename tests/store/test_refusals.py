@@ -29,12 +29,12 @@ from maskedbandit.errors import (
 )
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store import people
-from maskedbandit.store.book.verify import verify
-from maskedbandit.store.databases.connection import connect
-from maskedbandit.store.members import members
-from maskedbandit.store.reconcile import burn
+from maskedbandit.store.book.verify import verify_study
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.members import read_members
+from maskedbandit.store.reconcile import burn_missing
 from maskedbandit.store.requests import check_report
-from maskedbandit.store.studies import new, opened, witness_of
+from maskedbandit.store.studies import write_study, open_study, find_witness
 from maskedbandit.store.study import Study
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
@@ -51,7 +51,7 @@ class Setting:
 
     def rows(self) -> dict[str, list[Any]]:
         """All rows, but for the lease and the clock, which go on."""
-        database = connect(self.address)
+        database = open_database(self.address)
         found = {
             table: sorted(database.rows(f"SELECT * FROM {table}"), key=repr) for table in database.tables() - {"study"}
         }
@@ -68,8 +68,8 @@ def setting(tmp_path: Path) -> Iterator[Setting]:
     found = Setting(tmp_path)
     yield found
     found.study.close()
-    database = connect(found.address)
-    verify(database, witness_of(database, found.witness), "small")
+    database = open_database(found.address)
+    verify_study(database, find_witness(database, found.witness), "small")
     database.close()
 
 
@@ -86,11 +86,11 @@ def refused(setting: Setting, kind: type[MaskedBanditError], code: str, do: Call
 
 def test_an_unknown_study(setting: Setting) -> None:
     says = r"there is no study 'other' \(in this database there are: small\)"
-    refused(setting, UnknownStudy, "unknown_study", lambda: opened(setting.address, "other", setting.witness), says)
-    database = connect(setting.address)
+    refused(setting, UnknownStudy, "unknown_study", lambda: open_study(setting.address, "other", setting.witness), says)
+    database = open_database(setting.address)
     for do in (
-        lambda: verify(database, witness_of(database, setting.witness), "other"),
-        lambda: Study(database, witness_of(database, setting.witness), "other"),
+        lambda: verify_study(database, find_witness(database, setting.witness), "other"),
+        lambda: Study(database, find_witness(database, setting.witness), "other"),
     ):
         refused(setting, UnknownStudy, "unknown_study", do, "there is no study 'other'")
     database.close()
@@ -112,7 +112,7 @@ def test_a_frozen_protocol(setting: Setting, state: str) -> None:
         getattr(setting.study, move)()
     for protocol in (small_protocol(), small_protocol(people=2000)):
         says = f"small is {state}: its protocol cannot be changed"
-        do = partial(new, protocol, setting.address, setting.witness)
+        do = partial(write_study, protocol, setting.address, setting.witness)
         refused(setting, FrozenProtocol, "frozen_protocol", do, says)
 
 
@@ -136,8 +136,8 @@ def test_a_move_from_a_state_that_does_not_allow_it(setting: Setting, state: str
 
 
 def test_nobody_is_given_an_arm_of_a_draft_or_of_an_archive(setting: Setting, tmp_path: Path) -> None:
-    new(small_protocol(name="draft"), setting.address, setting.witness)
-    with opened(setting.address, "draft", setting.witness) as draft:
+    write_study(small_protocol(name="draft"), setting.address, setting.witness)
+    with open_study(setting.address, "draft", setting.witness) as draft:
         refused(setting, NotRunning, "not_running", lambda: draft.assign("ann"), "draft is draft: nobody")
     setting.study.stop()
     setting.study.archive()
@@ -175,7 +175,7 @@ def test_who_cannot_prove_to_have_reported_is_told_nothing(setting: Setting) -> 
         assert study.report(ticket, value, proof=proof).again is again
     refused(setting, Conflict, "conflict", lambda: study.report(ticket, 0, proof=other), "with another value")
     ((cohort,),) = study.database.rows("SELECT cohort FROM place WHERE ticket = ?", ticket)
-    (member,) = [each for each in members(study.database, study.name, cohort) if each.ticket == ticket]
+    (member,) = [each for each in read_members(study.database, study.name, cohort) if each.ticket == ticket]
     assert member.reports == [0.0]  # the first one counts
 
 
@@ -214,11 +214,11 @@ def test_whoever_is_over_budget_changes_nothing_and_the_place_goes_to_the_next(s
     """Ann has spent her budget in another study of the project."""
     setting.study.close()
     for name in ("first", "second"):
-        new(small_protocol(name=name, project="shared"), setting.address, setting.witness)
-    with opened(setting.address, "first", setting.witness, setting.clock) as first:
+        write_study(small_protocol(name=name, project="shared"), setting.address, setting.witness)
+    with open_study(setting.address, "first", setting.witness, setting.clock) as first:
         first.start()
         assert first.assign("ann").ticket
-    with opened(setting.address, "second", setting.witness, setting.clock) as second:
+    with open_study(setting.address, "second", setting.witness, setting.clock) as second:
         second.start()
         others = [second.assign(f"person {i}") for i in range(3)]  # of four places
         before, accounts = second.people, second.database.rows("SELECT * FROM account ORDER BY person")
@@ -239,11 +239,11 @@ def test_whoever_is_over_budget_gets_the_best_arm_of_what_was_released(setting: 
     setting.study.close()
     little = {"channel": {"name": "central", "epsilon": 100}, "budget": {"epsilon": 100}, "people": 100}
     for name in ("first", "second"):
-        new(small_protocol(name=name, project="shared", **little), setting.address, setting.witness)
-    with opened(setting.address, "first", setting.witness, setting.clock) as first:
+        write_study(small_protocol(name=name, project="shared", **little), setting.address, setting.witness)
+    with open_study(setting.address, "first", setting.witness, setting.clock) as first:
         first.start()
         assert first.assign("ann").ticket
-    with opened(setting.address, "second", setting.witness, setting.clock) as second:
+    with open_study(setting.address, "second", setting.witness, setting.clock) as second:
         second.start()
         for i in range(4):
             given = second.assign(f"person {i}")
@@ -276,8 +276,8 @@ def test_a_refusal_that_changes_something_is_noticed(setting: Setting, monkeypat
 
 
 def test_a_study_that_another_process_holds(setting: Setting) -> None:
-    database = connect(setting.address)
-    do = partial(Study, database, witness_of(database, setting.witness), "small")
+    database = open_database(setting.address)
+    do = partial(Study, database, find_witness(database, setting.witness), "small")
     refused(setting, FencedOff, "fenced_off", do, r"another process holds small \(tester\): stop it, or wait")
     database.close()
 
@@ -285,8 +285,8 @@ def test_a_study_that_another_process_holds(setting: Setting) -> None:
 def test_a_database_without_its_witness(setting: Setting, tmp_path: Path) -> None:
     says = "the keys of this database are not in .*elsewhere/[0-9a-f]+: name the folder"
     for do in (
-        lambda: opened(setting.address, "small", tmp_path / "elsewhere"),
-        lambda: new(small_protocol(name="other"), setting.address, tmp_path / "elsewhere"),
+        lambda: open_study(setting.address, "small", tmp_path / "elsewhere"),
+        lambda: write_study(small_protocol(name="other"), setting.address, tmp_path / "elsewhere"),
     ):
         refused(setting, BehindWitness, "behind_witness", do, says)
 
@@ -296,44 +296,44 @@ def test_a_ledger_behind_its_witness(tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     setting.study.close()
     copy.write_bytes((tmp_path / "study.db").read_bytes())
-    with opened(setting.address, "small", setting.witness) as study:
+    with open_study(setting.address, "small", setting.witness) as study:
         study.pause()
     address = f"sqlite:///{copy}"
     says = "has 1 entries here, and its witness in .* has seen 2.*reconcile"
-    do = partial(opened, address, "small", setting.witness)
+    do = partial(open_study, address, "small", setting.witness)
     refused(setting, BehindWitness, "behind_witness", do, says)
-    database = connect(address)
+    database = open_database(address)
     with pytest.raises(BehindWitness, match=says):
-        verify(database, witness_of(database, setting.witness), "small")
+        verify_study(database, find_witness(database, setting.witness), "small")
     database.close()
 
 
 def test_what_is_burned_holds_in_every_study_of_the_project(setting: Setting, tmp_path: Path) -> None:
     """None of them can be used before: people would be charged as if nothing had been burned."""
     for name in ("first", "second"):
-        new(small_protocol(name=name, project="shared"), setting.address, setting.witness)
-    with opened(setting.address, "first", setting.witness, setting.clock) as first:
+        write_study(small_protocol(name=name, project="shared"), setting.address, setting.witness)
+    with open_study(setting.address, "first", setting.witness, setting.clock) as first:
         first.start()
     setting.study.close()
     copy = tmp_path / "copy.db"
     copy.write_bytes((tmp_path / "study.db").read_bytes())
     address = f"sqlite:///{copy}"
-    with opened(setting.address, "first", setting.witness, setting.clock) as first:
+    with open_study(setting.address, "first", setting.witness, setting.clock) as first:
         for i in range(4):
             first.expose(str(first.assign(f"person {i}").ticket))
         setting.clock.now += WINDOW + 1
         assert len(first.tick()) == 2
     with pytest.raises(BehindWitness, match="reconcile first first"):
-        opened(address, "second", setting.witness, setting.clock)
-    database = connect(address)
-    burn(database, witness_of(database, setting.witness), "first")
+        open_study(address, "second", setting.witness, setting.clock)
+    database = open_database(address)
+    burn_missing(database, find_witness(database, setting.witness), "first")
     database.close()
-    with opened(address, "second", setting.witness, setting.clock) as second:
+    with open_study(address, "second", setting.witness, setting.clock) as second:
         second.start()
         assert second.assign("person 0").over_budget
-    database = connect(address)
+    database = open_database(address)
     for name in ("first", "second"):
-        verify(database, witness_of(database, setting.witness), name)
+        verify_study(database, find_witness(database, setting.witness), name)
     database.close()
     setting.address = address  # the copy is the one that goes on
 

@@ -18,13 +18,13 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import Constant
 from maskedbandit.lab.engine.outcomes import DONE
 from maskedbandit.policies.parts.purposes import find_purpose
-from maskedbandit.reports.audit.runs import DELTA
+from maskedbandit.reports.audit.runs import RUN_DELTA
 from maskedbandit.store import release, session
 from maskedbandit.store.book.book import Book
-from maskedbandit.store.book.verify import verify
-from maskedbandit.store.databases.connection import connect
-from maskedbandit.store.memory import memory_text
-from maskedbandit.store.studies import new, witness_of
+from maskedbandit.store.book.verify import verify_study
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.memory import write_memory
+from maskedbandit.store.studies import write_study, find_witness
 from maskedbandit.store.study import Study
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
@@ -52,7 +52,7 @@ def protocol(policy: Any, channel: Any, people: int = PEOPLE, exposure: str = "0
         "reward": {"rule": "first", "window": "1 second", "exposure": exposure},
     }
     return Protocol.from_table(
-        {**table, **({"delta": DELTA} if find_purpose(kind.goal).aim == "delta" else {"people": people})}
+        {**table, **({"delta": RUN_DELTA} if find_purpose(kind.goal).aim == "delta" else {"people": people})}
     )
 
 
@@ -87,22 +87,22 @@ class Stored:
 
     def __init__(self, folder: Path, how: Protocol, kind: Callable[..., Study] = Study) -> None:
         self.address, self.folder, self.now, self.kind = f"sqlite:///{folder}/study.db", folder / "witness", 0, kind
-        new(how, self.address, self.folder)
-        database = connect(self.address)
+        write_study(how, self.address, self.folder)
+        database = open_database(self.address)
         database.change("UPDATE study SET seed = ?", SEED.hex())
         database.close()
         self.open()
         self.study.start()
 
     def open(self) -> None:
-        database = connect(self.address)
-        self.study = self.kind(database, witness_of(database, self.folder), "study", lambda: self.now, "me")
+        database = open_database(self.address)
+        self.study = self.kind(database, find_witness(database, self.folder), "study", lambda: self.now, "me")
 
     def open_again(self, dies: bool) -> None:
-        before = memory_text(self.study._session.memory), list(self.study._session.driver.log)
+        before = write_memory(self.study._session.memory), list(self.study._session.driver.log)
         self.study.database.close() if dies else self.study.close()
         self.open()
-        found = memory_text(self.study._session.memory), list(self.study._session.driver.log)
+        found = write_memory(self.study._session.memory), list(self.study._session.driver.log)
         assert found == before, "another study came back"
 
     def apply(self, operations: list[Any]) -> list[Any]:
@@ -136,7 +136,7 @@ def played(folder: Path, how: Protocol, chance: Random | None, days: int = 22, a
         if stored.study.answer is not None:
             break
     log = list(stored.study._session.driver.log)
-    verify(stored.study.database, stored.study._session.witness, "study")
+    verify_study(stored.study.database, stored.study._session.witness, "study")
     check_never_closed(stored.study, log)
     stored.study.close()
     return log
@@ -189,7 +189,7 @@ def test_so_it_is_with_local_noise_and_with_noise_that_is_kept(folder, bits, pol
 
 @pytest.mark.slow
 def test_noise_that_is_forgotten_is_found(folder, bits, monkeypatch):
-    monkeypatch.setattr(session, "memory_of", lambda text, empty: empty)
+    monkeypatch.setattr(session, "read_memory", lambda text, empty: empty)
     with pytest.raises(AssertionError, match="another study came back"):
         check_reopened(folder, bits, "ucb1", TREE)
 

@@ -10,11 +10,11 @@ import pytest
 
 from maskedbandit.errors import BehindWitness, Corrupted
 from maskedbandit.privacy.loss import ZERO, Loss
-from maskedbandit.store.accounts import number_of
+from maskedbandit.store.accounts import number_loss
 from maskedbandit.store.book import checks, verify
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.session import Session
-from maskedbandit.store.studies import witness_of
+from maskedbandit.store.studies import find_witness
 from maskedbandit.store.study import Study
 from tests.store.small_study import EXPOSURE, WINDOW, Clock, small_protocol, small_study
 
@@ -33,9 +33,9 @@ class Finished(NamedTuple):
         return f"sqlite:///{self.file}"
 
     def verify(self) -> None:
-        database = connect(self.address)
+        database = open_database(self.address)
         try:
-            verify.verify(database, witness_of(database, self.folder / "witness"), "small")
+            verify.verify_study(database, find_witness(database, self.folder / "witness"), "small")
         finally:
             database.close()
 
@@ -48,9 +48,9 @@ class Finished(NamedTuple):
         return ""
 
     def open(self) -> None:
-        database = connect(self.address)
+        database = open_database(self.address)
         try:
-            Study(database, witness_of(database, self.folder / "witness"), "small", Clock(), "tester")
+            Study(database, find_witness(database, self.folder / "witness"), "small", Clock(), "tester")
         finally:
             database.close()
 
@@ -350,7 +350,7 @@ KEYS = {"study.study", "project.project", "identity.name", "version.version"}  #
 def statements(given: str | tuple[str, ...]) -> list[str]:
     """With the losses that a statement may name."""
     texts = {"half": Loss.pure("0.5").to_text(), "large": Loss.pure(50).to_text()}
-    names = {name: str(number_of(text)) for name, text in texts.items()}
+    names = {name: str(number_loss(text)) for name, text in texts.items()}
     names |= {f"{name}_text": text for name, text in texts.items()}
     found = [given] if isinstance(given, str) else list(given)
     for name, value in names.items():
@@ -367,7 +367,7 @@ def test_a_change_is_found(study: Finished, what: str) -> None:
 
 
 def test_every_column_is_looked_at(study: Finished) -> None:
-    database = connect(study.address)
+    database = open_database(study.address)
     columns = {
         f"{table}.{column}"
         for table in database.tables() - OF_THE_SERVICE
@@ -435,8 +435,8 @@ def test_a_ledger_that_was_removed_is_behind_its_witness(study: Finished) -> Non
 
 
 def test_what_was_burned_stays_burned(study: Finished) -> None:
-    database = connect(study.address)
-    with Study(database, witness_of(database, study.folder / "witness"), "other", Clock(), "tester") as other:
+    database = open_database(study.address)
+    with Study(database, find_witness(database, study.folder / "witness"), "other", Clock(), "tester") as other:
 
         def burn(session: Session) -> None:
             session.accounts.burn(Loss.pure(1))

@@ -12,7 +12,7 @@ import pytest
 
 from maskedbandit.errors import PersonalValue, StorageFailed, UnknownTicket
 from maskedbandit.store import writer
-from maskedbandit.store.studies import new, opened
+from maskedbandit.store.studies import write_study, open_study
 from maskedbandit.store.study import Study
 from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol
@@ -33,13 +33,13 @@ def do_nothing(session: Any) -> None:
 
 
 def test_names_that_no_database_can_read_harm_their_sender_alone(address: str, tmp_path: Path) -> None:
-    new(Protocol.from_table(TABLE), address, tmp_path / "witness")
-    with opened(address, folder=tmp_path / "witness") as study, Writer(study) as writer:
+    write_study(Protocol.from_table(TABLE), address, tmp_path / "witness")
+    with open_study(address, folder=tmp_path / "witness") as study, Writer(study) as writer:
         study.start()
         for i, hostile in enumerate(HOSTILE):
             one = together(study, writer, str(i), hostile)
             assert one.result(60).ticket
-    with opened(address, folder=tmp_path / "witness") as study:
+    with open_study(address, folder=tmp_path / "witness") as study:
         assert study.people == len(HOSTILE) + 1  # a quotation mark is no crime
 
 
@@ -60,8 +60,8 @@ def together(study: Study, writer: Writer, unit: str, hostile: Any) -> Future[An
 def test_who_waits_behind_a_failure_is_told_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A database that says nothing is waited for once, and not once more for those who came meanwhile."""
     address = f"sqlite:///{tmp_path}/study.db"
-    new(Protocol.from_table(TABLE), address, tmp_path / "witness")
-    with opened(address, folder=tmp_path / "witness") as study, Writer(study) as writer:
+    write_study(Protocol.from_table(TABLE), address, tmp_path / "witness")
+    with open_study(address, folder=tmp_path / "witness") as study, Writer(study) as writer:
         asked, begun, gate = list[int](), Event(), Event()
 
         def silent(operations: Any, *given: Any) -> None:
@@ -93,8 +93,8 @@ def test_an_operation_that_comes_while_the_writer_closes_is_done(
             super().append(item)
 
     address = f"sqlite:///{tmp_path}/study.db"
-    new(Protocol.from_table(TABLE), address, tmp_path / "witness")
-    with opened(address, folder=tmp_path / "witness") as study:
+    write_study(Protocol.from_table(TABLE), address, tmp_path / "witness")
+    with open_study(address, folder=tmp_path / "witness") as study:
         monkeypatch.setattr("maskedbandit.store.writer.deque", Overtaken)
         writer = Writer(study)
         closing = Thread(target=writer.close)
@@ -106,7 +106,7 @@ def waiting_at_turns(folder: Path, monkeypatch: pytest.MonkeyPatch, apart: int) 
     """How many of 20 people wait whenever the thread may write, if one comes after so many rounds of the loop."""
     folder.mkdir()
     address, loop, waiting = f"sqlite:///{folder}/study.db", asyncio.new_event_loop(), list[int]()
-    new(Protocol.from_table(TABLE), address, folder / "witness")
+    write_study(Protocol.from_table(TABLE), address, folder / "witness")
 
     class Turns(SimpleQueue[bool]):
         def put(self, item: bool, *given: Any) -> None:
@@ -123,7 +123,7 @@ def waiting_at_turns(folder: Path, monkeypatch: pytest.MonkeyPatch, apart: int) 
         await asyncio.gather(*[one(number) for number in range(20)])
 
     monkeypatch.setattr(writer, "SimpleQueue", Turns)
-    with opened(address, folder=folder / "witness") as study:
+    with open_study(address, folder=folder / "witness") as study:
         study.start()
         with Writer(study, loop) as its:
             loop.run_until_complete(all_of_them())
@@ -137,7 +137,7 @@ def test_a_transaction_has_all_whom_a_loop_has_read(tmp_path: Path, monkeypatch:
     assert waiting_at_turns(tmp_path / "together", monkeypatch, 0) == [20]
     assert waiting_at_turns(tmp_path / "in turn", monkeypatch, 1) == [20]
     assert waiting_at_turns(tmp_path / "apart", monkeypatch, writer.ROUNDS + 1)[0] == 1
-    monkeypatch.setattr(writer, "MOST", 8)
+    monkeypatch.setattr(writer, "MOST_OPERATIONS", 8)
     assert waiting_at_turns(tmp_path / "too many", monkeypatch, 0) == [20, 12, 4]
     monkeypatch.setattr(writer, "ROUNDS", 0)
     assert waiting_at_turns(tmp_path / "not waited for", monkeypatch, 1)[0] == 1
@@ -152,7 +152,7 @@ def test_a_transaction_begins_in_time_though_somebody_comes_in_every_round(
 
 def test_after_what_no_future_may_fail_with_it_goes_on(tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path}/study.db"
-    new(Protocol.from_table(TABLE), address, tmp_path / "witness")
+    write_study(Protocol.from_table(TABLE), address, tmp_path / "witness")
 
     def stop(session: Any) -> None:
         raise StopIteration
@@ -161,7 +161,7 @@ def test_after_what_no_future_may_fail_with_it_goes_on(tmp_path: Path) -> None:
         both = await asyncio.gather(its.submit(stop), its.submit(do_nothing), return_exceptions=True)
         return [*both, await its.submit(do_nothing)]
 
-    with opened(address, folder=tmp_path / "witness") as study:
+    with open_study(address, folder=tmp_path / "witness") as study:
         loop = asyncio.new_event_loop()
         with Writer(study, loop) as its:
             wrong, beside, after = loop.run_until_complete(asyncio.wait_for(come(its), 60))
@@ -174,7 +174,7 @@ def test_after_what_no_future_may_fail_with_it_goes_on(tmp_path: Path) -> None:
 def test_those_who_come_while_it_writes_come_next(tmp_path: Path) -> None:
     """The disk stalls in the first transaction, while the loop goes on."""
     address, gate = f"sqlite:///{tmp_path}/study.db", Event()
-    new(Protocol.from_table(TABLE), address, tmp_path / "witness")
+    write_study(Protocol.from_table(TABLE), address, tmp_path / "witness")
 
     async def come(study: Study, writer: Writer) -> list[int]:
         first = writer.submit(lambda session: gate.wait(60))
@@ -189,7 +189,7 @@ def test_those_who_come_while_it_writes_come_next(tmp_path: Path) -> None:
         await asyncio.gather(first, *rest)
         return [study.people, writer.waiting]
 
-    with opened(address, folder=tmp_path / "witness") as study:
+    with open_study(address, folder=tmp_path / "witness") as study:
         study.start()
         loop = asyncio.new_event_loop()
         with Writer(study, loop) as its:

@@ -23,9 +23,9 @@ from maskedbandit.store import lease
 from maskedbandit.store.databases.database import Again
 from maskedbandit.store.requests import Operation
 from maskedbandit.store.session import Session
-from maskedbandit.store.studies import opened
+from maskedbandit.store.studies import open_study
 from maskedbandit.store.study import Study
-from maskedbandit.study.guardrail import Outcome
+from maskedbandit.study.guardrail import MeasuredOutcome
 from tests.store.databases import copied_postgresql
 from tests.store.small_study import small_protocol, small_study
 
@@ -74,10 +74,10 @@ class Drawn:
             patch.setattr(f"maskedbandit.store.{module}.urandom", lambda n: self.random.randbytes(n))
         patch.setattr(secrets, "token_hex", lambda n=16: self.random.randbytes(n).hex())
         patch.setattr(secrets, "token_bytes", lambda n=16: self.random.randbytes(n))
-        patch.setattr(lease, "wall_clock", lambda: self.now)
-        real, keep = Outcome.released, Session._keep
+        patch.setattr(lease, "read_clock", lambda: self.now)
+        real, keep = MeasuredOutcome.released, Session._keep
 
-        def released(outcome: Outcome, *given: Any) -> float:
+        def released(outcome: MeasuredOutcome, *given: Any) -> float:
             total = real(outcome, *given)
             self.released += 1
             if self.replays:
@@ -93,7 +93,7 @@ class Drawn:
                 self.undoing = False
                 raise Again("another transaction was in the way")
 
-        patch.setattr(Outcome, "released", released)
+        patch.setattr(MeasuredOutcome, "released", released)
         patch.setattr(Session, "_keep", kept)
 
     def __call__(self) -> int:
@@ -116,7 +116,7 @@ class World:
 
     def _opened(self, step: int) -> Study:
         self._drawn.random = Random(f"opening {step}")
-        return opened(*self._where)
+        return open_study(*self._where)
 
     def ask(self, batch: Batch, own: list[tuple[int, Asked]]) -> None:
         """Do a batch, with some of the victim's among it, each before one of the others."""

@@ -17,7 +17,7 @@ from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.state_text import leaves
 from maskedbandit.study.driver import Assignment, Driver
 from tests.contracts.rules import RAW
-from tests.golden import aim, channel_for
+from tests.golden import choose_aim, channel_for
 from tests.statistics import seeded
 
 SEED = bytes(range(16))
@@ -67,7 +67,7 @@ def driver_of(asks, make=Driver, k: int = 2, law=None, kind=Listed) -> Driver:
 
 def aim_of(policy: Policy) -> float:
     """What a policy is told of how far it has to go."""
-    return aim(policy, HORIZON)
+    return choose_aim(policy, HORIZON)
 
 
 def of_room(name: str, make=Driver, k: int = 3) -> Driver:

@@ -17,7 +17,7 @@ from maskedbandit.errors import Disagreement, IllegalDecision, InvalidValue, Out
 from maskedbandit.lab.engine.deck import best_released
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.study import driver
-from maskedbandit.study.deck import Deck, Places
+from maskedbandit.study.deck import CohortDeck, Places
 from maskedbandit.study.driver import Driver
 from tests.contracts.rules import RAW
 from tests.for_each import for_each
@@ -80,7 +80,7 @@ def test_a_place_that_is_dealt_twice_is_found(monkeypatch):
         check_places()
 
 
-class OneMore(Deck):
+class OneMore(CohortDeck):
     """Adds a place to cohorts that are asked for."""
 
     def add(self, decision):
@@ -143,14 +143,14 @@ class NoDice:
         return 0
 
 
-class Blocks(Deck):
+class Blocks(CohortDeck):
     """An arm is dealt after the other, with the propensities of a shuffled deck."""
 
     def deal(self, bits):
         return super().deal(NoDice())
 
 
-class Alike(Deck):
+class Alike(CohortDeck):
     """Any arm that has places left is as likely as any other."""
 
     def deal(self, bits):
@@ -162,7 +162,7 @@ class Alike(Deck):
         return chosen, place, propensity
 
 
-class Claims(Deck):
+class Claims(CohortDeck):
     """States that arms are equally likely."""
 
     def deal(self, bits):
@@ -201,7 +201,7 @@ def test_a_place_that_came_back_is_shuffled_into_what_is_left():
 
 def test_cohorts_are_dealt_from_in_the_order_of_their_numbers():
     """Also those to which a place comes back, or what is dealt would depend on who went away first."""
-    deck, bits = Deck(), Bits()
+    deck, bits = CohortDeck(), Bits()
     for arm in range(3):
         deck.add(Decision(arm, 1, TOGETHER))
     for _ in range(3):
@@ -213,7 +213,7 @@ def test_cohorts_are_dealt_from_in_the_order_of_their_numbers():
 
 
 def test_the_deck_knows_how_many_are_dealt_whatever_comes_back():
-    deck, bits, known = Deck(), Bits(), []
+    deck, bits, known = CohortDeck(), Bits(), []
 
     def note():
         assert deck.dealt == sum(places.size - places.left for places in deck.cohorts)

@@ -14,7 +14,7 @@ from maskedbandit.core import TOGETHER, WAIT
 from maskedbandit.errors import InvalidValue, OutOfTurn
 from maskedbandit.lab.delays.constant import Constant
 from maskedbandit.lab.engine.outcomes import DONE
-from maskedbandit.reports.audit.runs import aim
+from maskedbandit.reports.audit.runs import choose_aim
 from maskedbandit.study.decisions import decision_generator
 from maskedbandit.study.driver import Driver
 from tests.for_each import for_each
@@ -76,7 +76,7 @@ def check_as_the_engine(name: str, delay: int, make: Any = Driver) -> None:
     """At equal releases the driver asks for what the engine asks for, in the same order."""
     policy = mb.policies.room[name]()
     channel, horizon, study, bits = channel_for(policy), 600, of_room(name, make, k=2), seeded(11)
-    study.state = policy.init(2, aim(policy, horizon))
+    study.state = policy.init(2, choose_aim(policy, horizon))
     engine = Numbered(policy)
     assert interpreted(engine, channel, mb.Bernoulli([0.2, 0.8]), horizon, delay=Constant(delay)).status == DONE
     for kind, *entry in engine.log:

@@ -20,8 +20,8 @@ from maskedbandit.law import Law
 from maskedbandit.noise_bounds import deviation
 from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.reward import Reward
-from maskedbandit.study.watch import Found, Watch
-from maskedbandit.theory.differences import Pair
+from maskedbandit.study.watch import HarmFound, Watch
+from maskedbandit.theory.differences import PairSums
 from maskedbandit.theory.sequences import Floats, Sums
 from tests.for_each import for_each
 from tests.statistics import at_most
@@ -78,7 +78,7 @@ class Bits(Watch):
     def _worth(self, known: Sums) -> Floats:
         return Watch(self.guardrail, self.law._replace(flip=0.0), self.k)._worth(known)
 
-    def _worth_of_pair(self, known: Pair) -> Floats:
+    def _worth_of_pair(self, known: PairSums) -> Floats:
         return Watch(self.guardrail, self.law._replace(flip=0.0), self.k)._worth_of_pair(known)
 
 
@@ -89,12 +89,12 @@ class Once(Watch):
         super().__init__(*given)
         self.sums = dict.fromkeys(range(ARMS), (0, 0.0))
 
-    def saw(self, release: Release) -> list[Found]:
+    def saw(self, release: Release) -> list[HarmFound]:
         n, total = self.sums[release.arm]
         n, total = self.sums[release.arm] = n + release.n, total + release.total
         spread = math.sqrt(n * LIMIT * (1 - LIMIT) + deviation(LAW, max(n // 40, 1), n) ** 2)
         z = (total - n * LIMIT) / spread
-        return [Found(release.arm, z)] if z > 2.1 and release.arm not in self.declared else []  # 0.05 / 3 one-sided
+        return [HarmFound(release.arm, z)] if z > 2.1 and release.arm not in self.declared else []  # 0.05 / 3 one-sided
 
 
 class Older(Watch):

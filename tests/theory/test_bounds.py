@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.lab.worlds.named_means import named_means
-from maskedbandit.policies.regret.dpucb import noise
+from maskedbandit.policies.regret.dpucb import bound_noise
 from maskedbandit.theory.bounds import INFORMATION, response_divergence
 from maskedbandit.theory.divergences import kl, kl_upper, private_divergence, private_upper
 from tests.for_each import for_each
@@ -174,7 +174,7 @@ def test_the_guarantee_on_trees_covers_the_noise_of_every_sum() -> None:
         arms, gap = [0.9, 0.5, 0.5], 0.4
         law = mb.channels.Tree(epsilon=0.5, counter="binary", length=horizon).law()
         worst = 2 ** (horizon.bit_length() - 1) - 1 or 1  # all binary digits are 1
-        radius = noise(law, worst, worst, math.log(2 * 3 * horizon**2))
+        radius = bound_noise(law, worst, worst, math.log(2 * 3 * horizon**2))
         found = mb.theory.upper_bound("dpucb", arms, horizon, 0.5)
         assert found >= min(gap * horizon, 2 * 4 * radius)
         assert found <= gap * horizon

@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 
 import maskedbandit as mb
 from maskedbandit.channels.channel import Channel
-from maskedbandit.law import NO_NOISE, Law, draws, steps
+from maskedbandit.law import NO_NOISE, Law, count_draws, count_steps
 from maskedbandit.theory.chernoff import Sum, has_changed
 from maskedbandit.theory.divergences import kl
 from tests.for_each import for_each
@@ -33,8 +33,8 @@ def released(channel: Channel, mean: float, sizes: tuple[int, ...], rng: np.rand
     """The sum of releases of cohorts of these sizes."""
     law, numbers, total = channel.law(), (channel.parameters(), channel.memory(1)), 0.0
     for n in sizes:
-        g = max(1, steps(law, n))
-        noise = channel.draws(law.scale * g, draws(law, 1, n), rng)
+        g = max(1, count_steps(law, n))
+        noise = channel.draws(law.scale * g, count_draws(law, 1, n), rng)
         total += channel.perturb(*numbers, law, 0, g * float(rng.binomial(n, mean)), n, noise, rng)
     return Sum(total, len(sizes), sum(sizes))
 

@@ -20,7 +20,7 @@ from maskedbandit.theory import (
     proportions,
     transport,
 )
-from maskedbandit.theory.transport import excess
+from maskedbandit.theory.transport import entropy_excess
 from tests.for_each import for_each
 from tests.thrift import thrifty
 
@@ -79,7 +79,7 @@ def test_a_wrong_formula_fails_the_table(monkeypatch) -> None:
 
     def swapped(x, y, gap):
         """kl(x, p) for kl(p, x)."""
-        return (x - gap) * excess(gap / (x - gap)) + (y + gap) * excess(-gap / (y + gap))
+        return (x - gap) * entropy_excess(gap / (x - gap)) + (y + gap) * entropy_excess(-gap / (y + gap))
 
     monkeypatch.setattr(transport, "near", swapped)
     assert not agrees(characteristic_time(MU1), "395.542")

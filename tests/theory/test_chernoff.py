@@ -8,7 +8,7 @@ from scipy.optimize import brentq, minimize_scalar
 import maskedbandit as mb
 from maskedbandit.law import LAPLACE, NO_NOISE, Law
 from maskedbandit.noise_bounds import log_mgf_of_sum
-from maskedbandit.theory.chernoff import chernoff_bound, exponent
+from maskedbandit.theory.chernoff import chernoff_bound, chernoff_exponent
 from maskedbandit.theory.divergences import kl_upper, private_upper
 from tests.for_each import for_each
 
@@ -69,9 +69,9 @@ class TestChernoffBound:
     def test_its_exponent_is_the_supremum_and_never_more(self, epsilon, x, m, n, q):
         law = laplace(epsilon)
         expected = evidence(law, x, m, n, q, min(40.0, epsilon * (1 - 1e-12)))
-        assert exponent(law, x, m, n, q) <= expected * (1 + 1e-9)
-        assert exponent(law, x, m, n, q) == pytest.approx(expected, rel=1e-3, abs=1e-6)
-        assert exponent(law, n * 1.0, m, n, q * 0.9) < 1e-6
+        assert chernoff_exponent(law, x, m, n, q) <= expected * (1 + 1e-9)
+        assert chernoff_exponent(law, x, m, n, q) == pytest.approx(expected, rel=1e-3, abs=1e-6)
+        assert chernoff_exponent(law, n * 1.0, m, n, q * 0.9) < 1e-6
 
     @for_each(
         ("channel", "n", "fraction", "f", "value"),

@@ -10,8 +10,18 @@ import pytest
 from scipy.stats import binom
 
 from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELLAM, Law, draws_of_one
-from maskedbandit.theory.evidence import FIRST, Bets, both, everywhere, evidence, log_weight, shift, tail, weights
-from maskedbandit.theory.likelihood import Releases, allowance, likeliest, log_likelihood
+from maskedbandit.theory.evidence import (
+    EQUAL_RATIO,
+    Bets,
+    both,
+    find_weak_mean,
+    evidence_at,
+    log_weight,
+    scale_step,
+    settle_tail,
+    bet_weights,
+)
+from maskedbandit.theory.likelihood import ArmReleases, log_allowance, likeliest_mean, log_likelihood
 from maskedbandit.theory.noise_pmf import log_pmf, wider_laplace
 from tests.for_each import for_each
 from tests.policies.mutants import mutant
@@ -50,9 +60,9 @@ def check_fair(law: Law, assumed: Law, n: int = 6) -> None:
             for s in (0.02, 0.2) if mean != z else (-0.2, -0.02, 0.02, 0.2):
                 to, total = z + sign * s, 0.0
                 for r, p in chances(law, n, mean).items():
-                    known = Releases(np.array([r]), np.array([n]), 1)
+                    known = ArmReleases(np.array([r]), np.array([n]), 1)
                     gain = log_likelihood(assumed, known, to)[0] - log_likelihood(assumed, known, z)[0]
-                    total += p * math.exp(gain - allowance(assumed, known))
+                    total += p * math.exp(gain - log_allowance(assumed, known))
                 assert total <= 1 + 1e-9, f"a bet on {to} against {z} gains {total} where the mean is {mean}"
 
 
@@ -81,40 +91,44 @@ def test_ignoring_the_noise_is_not_fair():
 @for_each("many", [False, True])
 def test_weights_add_up_to_one(many):
     """Over pairs of scales, and over those of one arm; what is missing belongs to scales below 2^-4000."""
-    on_a, on_b, ratios = weights(Bets(1.0, 1.0, many))
+    on_a, on_b, ratios = bet_weights(Bets(1.0, 1.0, many))
     pairs = sum(
-        math.exp(log_weight(t) + ratios[s - t + FIRST])
+        math.exp(log_weight(t) + ratios[s - t + EQUAL_RATIO])
         for t in range(4000)
-        for s in range(max(0, t - FIRST), t - FIRST + ratios.size)
+        for s in range(max(0, t - EQUAL_RATIO), t - EQUAL_RATIO + ratios.size)
     )
     one = sum(math.exp(log_weight(j)) for j in range(4000))
     assert 0.98 < pairs + (on_a + on_b) * one <= 1 + 1e-12
 
 
-def whole_evidence(law: Law, a: Releases, b: Releases, best: int, rivals: float, z: float, many: bool = False) -> float:
+def whole_evidence(
+    law: Law, a: ArmReleases, b: ArmReleases, best: int, rivals: float, z: float, many: bool = False
+) -> float:
     """ln M_ab(z) with all bets of MANY scales, as its definition says."""
-    here = [log_likelihood(law, each, z)[0] + allowance(law, each) for each in (a, b)]
-    gain_a = [log_likelihood(law, a, min(z + shift(j), 1.0))[0] - here[0] for j in range(MANY)]
-    gain_b = [log_likelihood(law, b, max(z - shift(j), 0.0))[0] - here[1] for j in range(MANY)]
-    of_a, of_b, ratios = weights(Bets(best, rivals, many))
+    here = [log_likelihood(law, each, z)[0] + log_allowance(law, each) for each in (a, b)]
+    gain_a = [log_likelihood(law, a, min(z + scale_step(j), 1.0))[0] - here[0] for j in range(MANY)]
+    gain_b = [log_likelihood(law, b, max(z - scale_step(j), 0.0))[0] - here[1] for j in range(MANY)]
+    of_a, of_b, ratios = bet_weights(Bets(best, rivals, many))
     of_one = (math.log(of_a), gain_a), (math.log(of_b), gain_b)
     terms = [weight + log_weight(j) + gain for weight, gains in of_one for j, gain in enumerate(gains)]
     for t in range(MANY):
         for position, weight in enumerate(ratios):
-            s = t + position - FIRST  # t = s 2^(position - FIRST), in shifts: the s-th is 2^(t's - position + FIRST)
+            s = (
+                t + position - EQUAL_RATIO
+            )  # t = s 2^(position - FIRST), in shifts: the s-th is 2^(t's - position + FIRST)
             if 0 <= s < MANY:
                 terms.append(log_weight(t) + weight + gain_a[s] + gain_b[t])
     return float(np.logaddexp.reduce(terms))
 
 
-Pair = Callable[[Releases, Releases, int, int, float], float]
+Pair = Callable[[ArmReleases, ArmReleases, int, int, float], float]
 
 
 def check_mean(pair: Pair, rivals: int = 3, n: int = 6) -> None:
     """With the best arm and its rivals at z, in a tie, the greatest evidence of a rival against it is 1 on average."""
     for z in (0.3, 0.5, 0.8):
         of_sum = binom.pmf(np.arange(n + 1), n, z)
-        one = [Releases(np.array([float(x)]), np.array([n]), 1) for x in range(n + 1)]
+        one = [ArmReleases(np.array([float(x)]), np.array([n]), 1) for x in range(n + 1)]
         for_rival = np.exp([[pair(a, b, 1, rivals, z) for a in one] for b in one]) / rivals
         total = 0.0
         for against, p in zip(for_rival, of_sum, strict=True):
@@ -131,7 +145,7 @@ def test_bets_on_the_best_arm_alone_need_no_union() -> None:
 def test_all_other_bets_need_it() -> None:
     """A mutant: no bet pays for there being several rivals."""
 
-    def free(a: Releases, b: Releases, best: int, rivals: int, z: float) -> float:
+    def free(a: ArmReleases, b: ArmReleases, best: int, rivals: int, z: float) -> float:
         return whole_evidence(LAWS["none"], a, b, 1, 1, z) + math.log(best * rivals)
 
     with pytest.raises(AssertionError, match="greatest of 3 rivals"):
@@ -145,7 +159,7 @@ def check_mean_of_pairs(pair: Pair, best: int = 2, rivals: int = 2, n: int = 4) 
     average."""
     for z in (0.3, 0.5, 0.8):
         of_sum = binom.pmf(np.arange(n + 1), n, z)
-        one = [Releases(np.array([float(x)]), np.array([n]), 1) for x in range(n + 1)]
+        one = [ArmReleases(np.array([float(x)]), np.array([n]), 1) for x in range(n + 1)]
         gains = np.exp([[pair(a, b, best, rivals, z) for b in one] for a in one]) / (best * rivals)
         total = 0.0
         for sums in product(range(n + 1), repeat=best + rivals):
@@ -159,17 +173,17 @@ def test_a_pair_pays_for_all_pairs_and_an_arm_alone_for_those_like_it() -> None:
     check_mean_of_pairs(partial(whole_evidence, LAWS["none"]), best=3, rivals=1)
 
 
-def released(law: Law, mean: float, sizes: list[int], rng: np.random.Generator) -> Releases:
+def released(law: Law, mean: float, sizes: list[int], rng: np.random.Generator) -> ArmReleases:
     """Releases of these sizes."""
     totals = []
     for n in sizes:
         law_of_sum = chances(law, n, mean)
         p = np.array(list(law_of_sum.values()))
         totals.append(float(rng.choice(list(law_of_sum), p=p / p.sum())))
-    return Releases(np.array(totals), np.array(sizes), len(sizes))
+    return ArmReleases(np.array(totals), np.array(sizes), len(sizes))
 
 
-def check_everywhere(law: Law, seed: int, kernel=everywhere, cases: int = 4) -> int:
+def check_everywhere(law: Law, seed: int, kernel=find_weak_mean, cases: int = 4) -> int:
     """Where the evidence is seen to reach a threshold, it does at 90 values of z; how often it was, out of all cases.
 
     The threshold is what M reaches at its least on a coarse grid, less a little, so it is near the edge.
@@ -178,7 +192,7 @@ def check_everywhere(law: Law, seed: int, kernel=everywhere, cases: int = 4) -> 
     for _ in range(cases):
         low, gap = rng.uniform(0.0, 0.6), rng.uniform(0.1, 0.4)
         a, b = released(law, low + gap, [12, 40], rng), released(law, low, [30], rng)
-        mean_a, mean_b = likeliest(law, a, 0.5), likeliest(law, b, 0.5)
+        mean_a, mean_b = likeliest_mean(law, a, 0.5), likeliest_mean(law, b, 0.5)
         if mean_a <= mean_b:
             continue
         fine = np.concatenate([np.linspace(0.01, 0.99, 30), np.linspace(mean_b, mean_a, 62)[1:-1]])
@@ -202,9 +216,11 @@ def test_what_is_seen_everywhere_is_there(name, cases):
     assert check_everywhere(LAWS[name], seed=1, cases=1 if name == "skellam" else cases) > 0
 
 
-def coarse(law: Law, a: Releases, b: Releases, bets: Bets, mean_a: float, mean_b: float, threshold: float) -> float:
+def coarse(
+    law: Law, a: ArmReleases, b: ArmReleases, bets: Bets, mean_a: float, mean_b: float, threshold: float
+) -> float:
     """A mutant: evidence at three values of z stands for all."""
-    seen = (evidence(law, a, b, bets, mean_a - mean_b, z)[0] >= threshold for z in (0.25, 0.5, 0.75))
+    seen = (evidence_at(law, a, b, bets, mean_a - mean_b, z)[0] >= threshold for z in (0.25, 0.5, 0.75))
     return min(2.0 if enough else z for enough, z in zip(seen, (0.25, 0.5, 0.75), strict=True))
 
 
@@ -215,7 +231,9 @@ def test_a_coarse_grid_is_rejected():
 
 def test_the_wrong_ends_of_intervals_are_rejected():
     """A mutant that takes the greater likelihood of a bet, and of the null the one at both ends, not between them."""
-    blind = mutant(everywhere, "if slope > 0.0 and slope_to < 0.0:", "if False:", both=mutant(both, "min(a", "max(a"))
+    blind = mutant(
+        find_weak_mean, "if slope > 0.0 and slope_to < 0.0:", "if False:", both=mutant(both, "min(a", "max(a")
+    )
     with pytest.raises(AssertionError, match="somewhere"):
         check_everywhere(LAWS["none"], 1, blind, cases=40)
 
@@ -224,25 +242,25 @@ def test_the_wrong_ends_of_intervals_are_rejected():
 @pytest.mark.parametrize("change", ["most - more_a", "of_b[0] + more_b"])
 def test_evidence_that_forgets_that_draws_may_be_lost_is_rejected(change):
     """Mutants of bets on both arms, and on one."""
-    free = mutant(everywhere, change, change.split()[0])
+    free = mutant(find_weak_mean, change, change.split()[0])
     with pytest.raises(AssertionError, match="somewhere"):
         check_everywhere(LAWS["lossy laplace"], 1, free, cases=20)
 
 
 def test_tails_pay_for_draws_that_may_be_lost():
     """They are those of the noise that stands for what is left, with so much more to show."""
-    law, known = LAWS["lossy laplace"], Releases(np.linspace(38.0, 42.0, 9), np.full(9, 50), 9)
+    law, known = LAWS["lossy laplace"], ArmReleases(np.linspace(38.0, 42.0, 9), np.full(9, 50), 9)
     one = Law(LAPLACE, scale=wider_laplace(2.0, draws_of_one(law, 50) - 1), grid=1, per_release=1)
-    more = allowance(law, known)
+    more = log_allowance(law, known)
     assert more > 0.5
-    found, without = tail(law, known, 0.1, 0.8, 1.0, 3.0), tail(one, known, 0.1, 0.8, 1.0, 3.0)
-    assert found == tail(one, known, 0.1, 0.8, 1.0, 3.0 + more) < without
+    found, without = settle_tail(law, known, 0.1, 0.8, 1.0, 3.0), settle_tail(one, known, 0.1, 0.8, 1.0, 3.0)
+    assert found == settle_tail(one, known, 0.1, 0.8, 1.0, 3.0 + more) < without
 
 
 def test_it_is_sharp():
     """The least of M on a fine grid is told from a twentieth below and a hundredth above it."""
     law, n = LAWS["none"], np.array([400])
-    a, b = Releases(np.array([220.0]), n, 1), Releases(np.array([180.0]), n, 1)
+    a, b = ArmReleases(np.array([220.0]), n, 1), ArmReleases(np.array([180.0]), n, 1)
     least = min(whole_evidence(law, a, b, 1, 1, z) for z in np.linspace(0.3, 0.7, 81))
-    assert everywhere(law, a, b, Bets(1, 1, False), 0.55, 0.45, least - 0.05) == 2
-    assert everywhere(law, a, b, Bets(1, 1, False), 0.55, 0.45, least + 0.01) <= 1
+    assert find_weak_mean(law, a, b, Bets(1, 1, False), 0.55, 0.45, least - 0.05) == 2
+    assert find_weak_mean(law, a, b, Bets(1, 1, False), 0.55, 0.45, least + 0.01) <= 1

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELLAM, Law
-from maskedbandit.theory.likelihood import Releases, information, likeliest, log_likelihood, of_release
-from maskedbandit.theory.noise_pmf import log_pmf_of_draws, standing
+from maskedbandit.theory.likelihood import ArmReleases, mean_information, likeliest_mean, log_likelihood, of_release
+from maskedbandit.theory.noise_pmf import log_pmf_of_draws, stand_in_noise
 from tests.for_each import for_each
 from tests.policies.mutants import mutant
 
@@ -29,7 +29,7 @@ MEANS = (0.0, 1e-4, 0.2, 0.5, 0.83, 0.999, 1.0)
 
 def written_out(law: Law, n: int, r: float, mu: float) -> float:
     """ln of the sum over x of P(x of n bits are one) P(the noise is r - x), or what stands for the noise."""
-    scale, count = standing(law, n, r)
+    scale, count = stand_in_noise(law, n, r)
     terms = [binom.logpmf(x, n, mu) + log_pmf_of_draws(law, scale, count, r - x) for x in range(n + 1)]
     return float(np.logaddexp.reduce(terms))
 
@@ -49,7 +49,7 @@ def test_it_is_what_is_written_out(name, n, r):
 
 def test_a_sum_that_stops_too_early_is_rejected():
     with pytest.raises(AssertionError):
-        check_differences(LAWS["laplace"], 200, 150.0, mutant(of_release, NOTHING=1e-3))
+        check_differences(LAWS["laplace"], 200, 150.0, mutant(of_release, NEGLIGIBLE_TERM=1e-3))
 
 
 @for_each("name", LAWS)
@@ -83,29 +83,29 @@ def test_noise_of_two_peaks_is_not_concave():
 
 def test_bits_without_noise_and_randomized_ones():
     total, n = np.array([3.0, 40.0]), np.array([10, 60])
-    found = log_likelihood(Law(NO_NOISE), Releases(total, n, 2), 0.4)[0]
+    found = log_likelihood(Law(NO_NOISE), ArmReleases(total, n, 2), 0.4)[0]
     assert found == pytest.approx(43 * math.log(0.4) + 27 * math.log(0.6), rel=1e-14)
     law = Law(RESPONSE, grid=1, flip=0.25)
     released = (np.array([30.0]) - 50 * 0.25) / 0.5
-    value, slope = log_likelihood(law, Releases(released, np.array([50]), 1), 0.4)
+    value, slope = log_likelihood(law, ArmReleases(released, np.array([50]), 1), 0.4)
     bit = 0.25 + 0.5 * 0.4
     assert value == pytest.approx(30 * math.log(bit) + 20 * math.log(1 - bit), rel=1e-14)
     assert slope == pytest.approx(0.5 * (30 / bit - 20 / (1 - bit)), rel=1e-12)
-    assert log_likelihood(Law(NO_NOISE), Releases(total, n, 2), 0.0)[0] == -math.inf
+    assert log_likelihood(Law(NO_NOISE), ArmReleases(total, n, 2), 0.0)[0] == -math.inf
 
 
 @for_each("name", LAWS)
 def test_the_likeliest_mean_is_near_the_top(name):
     """Twenty values half a standard error apart: none is likelier by more than what a twentieth of one costs."""
-    law, known = LAWS[name], Releases(np.array([33.0, 158.0, 95.0]), np.array([50, 200, 120]), 3)
-    best = likeliest(law, known, 0.5)
-    error = 1 / math.sqrt(information(law, known, best))
+    law, known = LAWS[name], ArmReleases(np.array([33.0, 158.0, 95.0]), np.array([50, 200, 120]), 3)
+    best = likeliest_mean(law, known, 0.5)
+    error = 1 / math.sqrt(mean_information(law, known, best))
     values = [log_likelihood(law, known, min(max(best + i * error / 2, 0.0), 1.0))[0] for i in range(-10, 11)]
     assert log_likelihood(law, known, best)[0] >= max(values) - 0.01
 
 
 def test_the_likeliest_mean_may_be_at_an_end():
     law = LAWS["laplace"]
-    assert likeliest(law, Releases(np.array([60.0]), np.array([50]), 1), 0.5) > 0.999
-    assert likeliest(law, Releases(np.array([-5.0]), np.array([50]), 1), 0.5) < 0.001
-    assert likeliest(Law(NO_NOISE), Releases(np.array([50.0]), np.array([50]), 1), 0.5) == 1.0
+    assert likeliest_mean(law, ArmReleases(np.array([60.0]), np.array([50]), 1), 0.5) > 0.999
+    assert likeliest_mean(law, ArmReleases(np.array([-5.0]), np.array([50]), 1), 0.5) < 0.001
+    assert likeliest_mean(Law(NO_NOISE), ArmReleases(np.array([50.0]), np.array([50]), 1), 0.5) == 1.0

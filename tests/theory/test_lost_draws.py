@@ -17,8 +17,8 @@ from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, SKELLAM, Law, draws_of_on
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
-from maskedbandit.theory.likelihood import Releases, allowance, log_likelihood
-from maskedbandit.theory.noise_pmf import log_excess, log_pmf_of_draws, standing, wider_laplace
+from maskedbandit.theory.likelihood import ArmReleases, log_allowance, log_likelihood
+from maskedbandit.theory.noise_pmf import log_excess, log_pmf_of_draws, stand_in_noise, wider_laplace
 from tests.for_each import for_each
 from tests.policies.mutants import mutant
 
@@ -53,7 +53,7 @@ def noise(law: Law, count: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[
     return z.astype(float), NOISES[law.kind](law.scale).pmf(z, count)
 
 
-def check_stands(law: Law, n: int = 40, stands=standing, excess=log_excess) -> None:
+def check_stands(law: Law, n: int = 40, stands=stand_in_noise, excess=log_excess) -> None:
     """No noise is more likely than K times what stands for it, anywhere, and this adds up to at most one."""
     for count in counts(law, n):
         for z, p in zip(*noise(law, count), strict=True):
@@ -62,7 +62,7 @@ def check_stands(law: Law, n: int = 40, stands=standing, excess=log_excess) -> N
             assert p <= math.exp(bound) * (1 + 1e-9), f"{count} draws are {z} more often than what stands for them"
     for parity in (0.0, 0.5):
         z = np.arange(-400, 401) + parity
-        of_g = [log_pmf_of_draws(law, *standing(law, n, each), each) for each in z]
+        of_g = [log_pmf_of_draws(law, *stand_in_noise(law, n, each), each) for each in z]
         if parity == 0.0 or law.kind == COINS:
             assert np.exp(of_g).sum() <= 1 + 1e-9
 
@@ -93,13 +93,13 @@ def test_what_stands_for_too_few_draws_is_rejected():
     law = LAWS["skellam"]
     with pytest.raises(AssertionError, match="more often"):
         check_stands(law, excess=lambda law, n, r: 0.0)
-    narrow = mutant(standing, wider_laplace=mutant(wider_laplace, "w * more", "0.9 * w * more"))
+    narrow = mutant(stand_in_noise, wider_laplace=mutant(wider_laplace, "w * more", "0.9 * w * more"))
     law = LAWS["laplace"]
     with pytest.raises(AssertionError, match="more often"):
-        check_stands(law, stands=narrow, excess=mutant(log_excess, standing=narrow))
-    even = mutant(standing, "most - 2 * (heads - math.floor(heads))", "fewest")
+        check_stands(law, stands=narrow, excess=mutant(log_excess, stand_in_noise=narrow))
+    even = mutant(stand_in_noise, "most - 2 * (heads - math.floor(heads))", "fewest")
     with pytest.raises(AssertionError, match="more often"):
-        check_stands(LAWS["coins"], stands=even, excess=mutant(log_excess, standing=even))
+        check_stands(LAWS["coins"], stands=even, excess=mutant(log_excess, stand_in_noise=even))
 
 
 def check_fair(law: Law, assumed: Law, n: int = 8) -> None:
@@ -107,11 +107,11 @@ def check_fair(law: Law, assumed: Law, n: int = 8) -> None:
 
     @cache
     def log_chance(r: float, mu: float) -> float:
-        return log_likelihood(assumed, Releases(np.array([r]), np.array([n]), 1), mu)[0]
+        return log_likelihood(assumed, ArmReleases(np.array([r]), np.array([n]), 1), mu)[0]
 
     def gain(r: float, to: float, null: float) -> float:
-        known = Releases(np.array([r]), np.array([n]), 1)
-        return math.exp(log_chance(r, to) - log_chance(r, null) - allowance(assumed, known))
+        known = ArmReleases(np.array([r]), np.array([n]), 1)
+        return math.exp(log_chance(r, to) - log_chance(r, null) - log_allowance(assumed, known))
 
     for (to, null), count in product(BETS, counts(law, n)):
         z, p = noise(law, count)
@@ -174,9 +174,12 @@ def test_bounds_on_the_coins_of_a_cohort():
 
 
 def test_without_losses_nothing_changes():
-    law, known = Law(LAPLACE, scale=4.0, grid=1, per_release=1), Releases(np.array([9.0, 5.0]), np.array([20, 10]), 2)
-    assert standing(law, 20, 9.0) == (4.0, 1.0)
-    assert allowance(law, known) == 0.0
+    law, known = (
+        Law(LAPLACE, scale=4.0, grid=1, per_release=1),
+        ArmReleases(np.array([9.0, 5.0]), np.array([20, 10]), 2),
+    )
+    assert stand_in_noise(law, 20, 9.0) == (4.0, 1.0)
+    assert log_allowance(law, known) == 0.0
     lossy = law._replace(honest=0.8)
-    assert allowance(lossy, known) == log_excess(lossy, 20, 9.0) + log_excess(lossy, 10, 5.0) > 0.1
+    assert log_allowance(lossy, known) == log_excess(lossy, 20, 9.0) + log_excess(lossy, 10, 5.0) > 0.1
     assert log_excess(lossy, 1, 0.0) == 0.0, "of one user nobody may be lost"

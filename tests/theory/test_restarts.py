@@ -8,7 +8,7 @@ import pytest
 
 from maskedbandit import Release
 from maskedbandit.law import NO_NOISE, Law
-from maskedbandit.theory.sequences import Restarts, evidence, sums, worth_of_bets
+from maskedbandit.theory.sequences import Restarts, mean_evidence, sum_releases, worth_of_bets
 from tests.for_each import for_each
 from tests.theory.test_evidence import LAWS, chances
 
@@ -20,7 +20,7 @@ def after(law: Law, totals: tuple[float, ...], kind: type[Restarts] = Restarts, 
     """ln S after releases of these totals."""
     found = kind(anew)
     for n, total in zip(SIZES, totals, strict=False):
-        found.add(worth_of_bets(law, sums(law, [Release(0, n, total)]), LIMIT))
+        found.add(worth_of_bets(law, sum_releases(law, [Release(0, n, total)]), LIMIT))
     return found.evidence
 
 
@@ -62,8 +62,8 @@ def test_it_is_the_weighted_sum_over_all_beginnings() -> None:
     releases = [Release(0, int(n), float(rng.binomial(n, 0.4))) for n in rng.integers(1, 40, 30)]
     found = Restarts()
     for t, each in enumerate(releases, 1):
-        found.add(worth_of_bets(EXACT, sums(EXACT, [each]), LIMIT))
-        since = [float(evidence(EXACT, sums(EXACT, releases[s - 1 : t]), LIMIT)) for s in range(1, t + 1)]
+        found.add(worth_of_bets(EXACT, sum_releases(EXACT, [each]), LIMIT))
+        since = [float(mean_evidence(EXACT, sum_releases(EXACT, releases[s - 1 : t]), LIMIT)) for s in range(1, t + 1)]
         parts = [math.exp(m) / (s * (s + 1)) for s, m in enumerate(since, 1)]
         assert found.evidence == pytest.approx(math.log(math.fsum(parts) + 1 / (t + 1)), abs=1e-9)
 
@@ -73,5 +73,5 @@ def test_without_beginning_anew_it_is_the_evidence_of_all_releases() -> None:
     found = Restarts(anew=False)
     assert found.evidence == Restarts().evidence == 0
     for each in releases:
-        found.add(worth_of_bets(EXACT, sums(EXACT, [each]), LIMIT))
-    assert found.evidence == pytest.approx(float(evidence(EXACT, sums(EXACT, releases), LIMIT)), abs=1e-12)
+        found.add(worth_of_bets(EXACT, sum_releases(EXACT, [each]), LIMIT))
+    assert found.evidence == pytest.approx(float(mean_evidence(EXACT, sum_releases(EXACT, releases), LIMIT)), abs=1e-12)

@@ -10,7 +10,7 @@ from scipy.optimize import linprog, minimize
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.theory.bounds import INFORMATION
 from maskedbandit.theory.divergences import kl, private_divergence
-from maskedbandit.theory.samples import least_samples, nats
+from maskedbandit.theory.samples import least_samples, nats_needed
 from maskedbandit.theory.selection import least_samples_above, least_samples_top
 from tests.for_each import for_each
 
@@ -40,7 +40,7 @@ def test_for_two_arms_it_is_that_of_a_search_over_proportions(epsilon):
     for _ in range(8):  # each begins where the last one got stuck
         found = minimize(lambda v: -least(v), w, method="Nelder-Mead")
         w, best = found.x, -found.fun
-    assert nats(0.05) / least_samples_top("central", means, 2, 0.05, epsilon) == pytest.approx(best, rel=2e-3)
+    assert nats_needed(0.05) / least_samples_top("central", means, 2, 0.05, epsilon) == pytest.approx(best, rel=2e-3)
 
 
 @for_each("name", ["no_privacy", "central", "local"])
@@ -101,7 +101,9 @@ def test_a_threshold_is_the_information_of_a_user(name, mean):
         for tolerance in (0.0, 0.03):
             z = 0.4 - tolerance if mean > 0.4 else 0.4 + tolerance
             d = INFORMATION[name](mean, z, epsilon)
-            assert least_samples_above(name, [mean], 0.4, tolerance, 0.1, epsilon) == pytest.approx(nats(0.1) / d, 1e-6)
+            assert least_samples_above(name, [mean], 0.4, tolerance, 0.1, epsilon) == pytest.approx(
+                nats_needed(0.1) / d, 1e-6
+            )
 
 
 def test_mirrored_arms_take_as_many():
@@ -113,12 +115,12 @@ def test_mirrored_arms_take_as_many():
 def test_a_threshold_is_a_test_for_each_arm():
     one = [least_samples_above("central", [mean], 0.45, 0.0, 0.1, 0.5) for mean in MU]
     assert least_samples_above("central", MU, 0.45, 0.0, 0.1, 0.5) == pytest.approx(sum(one))
-    assert one[0] == pytest.approx(nats(0.1) / private_divergence(0.75, 0.45, 0.5))
+    assert one[0] == pytest.approx(nats_needed(0.1) / private_divergence(0.75, 0.45, 0.5))
 
 
 def test_a_tolerance_asks_for_less_and_nothing_of_arms_within_it():
     wide = least_samples_above("no_privacy", [0.7, 0.5], 0.5, 0.1, 0.1)
-    assert wide == pytest.approx(nats(0.1) / kl(0.7, 0.4))
+    assert wide == pytest.approx(nats_needed(0.1) / kl(0.7, 0.4))
 
 
 @for_each(

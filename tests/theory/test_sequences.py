@@ -15,21 +15,21 @@ from maskedbandit.channels.response import Response
 from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.channels.tree import Tree
 from maskedbandit.channels.two_servers import TwoServers
-from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELLAM, Law, steps
+from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELLAM, Law, count_steps
 from maskedbandit.noise_bounds import cumulant, log_mgf
 from maskedbandit.theory.noise_pmf import log_pmf
 from maskedbandit.theory.sequences import (
     BETS,
     Interval,
     Sums,
-    bets,
-    evidence,
-    failures,
+    mean_bets,
+    mean_evidence,
+    sum_failures,
     log_moments,
     mean_interval,
     mean_intervals,
     noise_moments,
-    sums,
+    sum_releases,
 )
 from tests.for_each import for_each
 from tests.statistics import at_most
@@ -80,7 +80,7 @@ def worst_chance_to_miss(law: Law, p: float, alpha: float, forgets_noise: bool =
             deviation = math.sqrt(n * p * (1 - p) + sum(counts) * 2 * law.scale**2)
             return np.abs(total - n * p) > 1.959964 * deviation
         known = Sums(total, np.full(total.size, n), np.zeros(BETS) if forgets_noise else moments)
-        both = evidence(law, known, p), evidence(law, failures(known), 1 - p)
+        both = mean_evidence(law, known, p), mean_evidence(law, sum_failures(known), 1 - p)
         return np.maximum(*both) >= math.log(2 / alpha)
 
     value: dict[tuple[int, int], np.ndarray] = {}
@@ -125,7 +125,7 @@ def test_a_rule_makes_normal_intervals_miss() -> None:
 @for_each("n", [1, 9])
 def test_each_bet_is_fair(name: str, n: int) -> None:
     """E exp(bet) <= 1 for the mean, with equality for bits unless only a bound on the moments is known."""
-    law, lam = LAWS[name], bets(LAWS[name])
+    law, lam = LAWS[name], mean_bets(LAWS[name])
     for p in (0.0, 0.2, 0.9):
         bit = law.flip + (1 - 2 * law.flip) * p
         ones = np.array([math.comb(n, x) * bit**x * (1 - bit) ** (n - x) for x in range(n + 1)])
@@ -169,7 +169,7 @@ def played(law: Law, runs: int = 2000, releases: int = 25, seed: int = 3) -> tup
 
 def misses(law: Law, known: Sums, mean: np.ndarray, alpha: float = 0.05) -> int:
     """In how many runs an interval ever missed."""
-    both = evidence(law, known, mean), evidence(law, failures(known), 1 - mean)
+    both = mean_evidence(law, known, mean), mean_evidence(law, sum_failures(known), 1 - mean)
     return int((np.maximum(*both).max(axis=1) >= math.log(2 / alpha)).sum())
 
 
@@ -204,9 +204,13 @@ def test_a_cohort_that_is_left_out_after_the_fact_is_rejected() -> None:
 
 def test_the_ends_are_where_the_evidence_suffices() -> None:
     law, known = LAWS["central"], [Release(0, 300, 93.0), Release(0, 500, 160.0)]
-    found, of, enough = mean_interval(law, known, 0.1), sums(LAWS["central"], known), math.log(20)
-    assert evidence(law, of, found.low) >= enough > evidence(law, of, found.low + 1e-6)
-    assert evidence(law, failures(of), 1 - found.high) >= enough > evidence(law, failures(of), 1 - found.high + 1e-6)
+    found, of, enough = mean_interval(law, known, 0.1), sum_releases(LAWS["central"], known), math.log(20)
+    assert mean_evidence(law, of, found.low) >= enough > mean_evidence(law, of, found.low + 1e-6)
+    assert (
+        mean_evidence(law, sum_failures(of), 1 - found.high)
+        >= enough
+        > mean_evidence(law, sum_failures(of), 1 - found.high + 1e-6)
+    )
     assert found.low < 253 / 800 < found.high
     assert mean_intervals(law, [of, of], 0.1) == [found, found]
 
@@ -215,7 +219,7 @@ def test_devices_that_drop_out_of_a_cohort_on_a_finer_grid_are_covered() -> None
     """The noise that was added is that of the cohort of 1000, of whom 800 are left."""
     law = Law(LAPLACE, scale=2.0, grid=1, root=0.1, per_release=1, honest=0.7)
     for lam in (0.05, 0.2, 0.45):
-        added = cumulant(law, law.scale, 800 / 700, steps(law, 1000), lam)
+        added = cumulant(law, law.scale, 800 / 700, count_steps(law, 1000), lam)
         assert added <= log_moments(law, 800, lam) <= 1.01 * log_mgf(law, 800, lam)
 
 

@@ -9,10 +9,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from maskedbandit.lab.engine.compiler import compiled
+from maskedbandit.lab.engine.compiler import compile_loop
 from maskedbandit.theory.characteristic_times import proportions
 from maskedbandit.theory.divergences import kl, private_divergence
-from maskedbandit.theory.transport import SAME, excess, kl_cost, kl_proportions, meeting, near, private_cost
+from maskedbandit.theory.transport import (
+    SAME_MEAN,
+    entropy_excess,
+    kl_cost,
+    kl_proportions,
+    meeting,
+    near,
+    private_cost,
+)
 from tests.for_each import for_each
 
 means = st.floats(0.001, 0.999) | st.sampled_from([0.0, 1.0])
@@ -108,7 +116,7 @@ def test_close_means_lose_no_digits(p, gap) -> None:
 
 def test_excess_is_smooth_where_its_formula_changes() -> None:
     for u in (0.02, -0.02):
-        assert excess(u * (1 - 1e-12)) == pytest.approx(excess(u * (1 + 1e-12)), rel=1e-11)
+        assert entropy_excess(u * (1 - 1e-12)) == pytest.approx(entropy_excess(u * (1 + 1e-12)), rel=1e-11)
 
 
 # --- fractions of pulls ----------------------------------------------------------------------------------------
@@ -144,7 +152,7 @@ def test_fractions_are_the_published_ones(means, numbers) -> None:
 def test_the_kernel_agrees_with_the_solver(means) -> None:
     found = fractions(*means)
     assert found.sum() == pytest.approx(1)
-    best = np.asarray(means) >= max(means) - SAME
+    best = np.asarray(means) >= max(means) - SAME_MEAN
     if best.sum() > 1:  # the limit of ever closer arms
         assert found.tolist() == (best / best.sum()).tolist()
     else:
@@ -186,7 +194,9 @@ def test_corners_are_finite_and_compiled_kernels_give_the_same_numbers() -> None
     plain, fast = np.empty((len(CORNERS), 2)), np.empty((len(CORNERS), 2))
     w, w_fast = np.zeros((len(CORNERS), 2)), np.zeros((len(CORNERS), 2))
     everything(rows, plain, w)
-    compiled(everything, kl_cost=kl_cost, private_cost=private_cost, kl_proportions=kl_proportions)(rows, fast, w_fast)
+    compile_loop(everything, kl_cost=kl_cost, private_cost=private_cost, kl_proportions=kl_proportions)(
+        rows, fast, w_fast
+    )
     assert np.isfinite(plain).all()
     assert (plain >= 0).all()
     assert plain.tolist() == fast.tolist()

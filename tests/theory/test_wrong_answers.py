@@ -12,7 +12,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.law import LAPLACE, Law
-from maskedbandit.theory.wrong_answers import Plan, least_wrong, log_moment, most_wrong, overtaken, psi
+from maskedbandit.theory.wrong_answers import PhasePlan, least_wrong, log_moment, most_wrong, overtaking_bound, psi
 from tests.for_each import for_each
 from tests.statistics import at_most
 from tests.thrift import thrifty
@@ -50,8 +50,8 @@ def test_no_arm_overtakes_more_often_than_the_bound_says(n, worse, best):
     pmf = pmf_of_difference(n, worse, best, rate=0.2)
     exact = pmf[(pmf.size - 1) // 2 :].sum()  # the middle is a difference of 0
     law = Law(LAPLACE, scale=5.0, grid=1, per_release=1)
-    assert exact <= overtaken(worse, best, [n], law) < 60 * exact
-    assert overtaken(worse, best, [n], Law(0)) < exact, "without its noise the bound should be violated"
+    assert exact <= overtaking_bound(worse, best, [n], law) < 60 * exact
+    assert overtaking_bound(worse, best, [n], Law(0)) < exact, "without its noise the bound should be violated"
 
 
 @for_each("x", [-30.0, -1.0, -1e-6, 0.0, 1e-6, 1.0, 30.0])
@@ -71,12 +71,12 @@ def test_the_log_moment_of_randomized_response_is_that_of_its_bits():
 def test_a_phase_that_drops_one_arm_has_a_union_over_pairs(pooled):
     """By hand: three arms, the first phase keeps two, and the second one."""
     means, law = [0.6, 0.5, 0.4], Law(0)
-    q = [overtaken(mean, 0.6, [100], law) for mean in (0.5, 0.4)]
+    q = [overtaking_bound(mean, 0.6, [100], law) for mean in (0.5, 0.4)]
     sizes = [100, 200] if pooled else [200]
-    last = [overtaken(mean, 0.6, sizes, law) for mean in (0.5, 0.4)]
+    last = [overtaking_bound(mean, 0.6, sizes, law) for mean in (0.5, 0.4)]
     first = min(sum(q) / 2, q[1])
     expected = first + (sum(last) if pooled else last[0])
-    assert most_wrong(Plan((100, 200), (2, 1), pooled), means, law) == pytest.approx(expected)
+    assert most_wrong(PhasePlan((100, 200), (2, 1), pooled), means, law) == pytest.approx(expected)
 
 
 @for_each("people", [1, 10, 100, 1000])
@@ -121,7 +121,7 @@ def test_a_bound_without_the_noise_is_violated():
 
 def test_a_bound_that_forgets_how_arms_depend_on_earlier_phases_is_lower():
     """What is proved of pooled releases must count arms that were dropped: nobody may take the smaller sum for it."""
-    plan, means, law = Plan((400, 400), (4, 1), pooled=True), [0.6] + [0.5] * 7, Law(0)
+    plan, means, law = PhasePlan((400, 400), (4, 1), pooled=True), [0.6] + [0.5] * 7, Law(0)
     best, worse = 0.6, 0.5
-    too_low = 7 * overtaken(worse, best, [400], law) / 4 + 3 * overtaken(worse, best, [400, 400], law)
+    too_low = 7 * overtaking_bound(worse, best, [400], law) / 4 + 3 * overtaking_bound(worse, best, [400, 400], law)
     assert most_wrong(plan, means, law) > too_low

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 import maskedbandit as mb
 from maskedbandit.law import NO_NOISE, Law
-from maskedbandit.theory.sequences import Sums, evidence, failures, mean_interval, noise_moments
+from maskedbandit.theory.sequences import Sums, mean_evidence, sum_failures, mean_interval, noise_moments
 from tools.figures.saved import save
 
 RUNS, ALPHA, PEOPLE = 1000, 0.05, 100_000
@@ -26,7 +26,7 @@ def first_misses(rows: np.ndarray, law: Law, mean: float) -> dict[str, float]:
     n, total, m = rows[:, 1].cumsum(), rows[:, 2].cumsum(), np.arange(1, len(rows) + 1)
     moments = np.stack([noise_moments(law, int(each)) for each in rows[:, 1]]).cumsum(axis=0)
     known = Sums(total, n, moments)
-    both = np.maximum(evidence(law, known, mean), evidence(law, failures(known), 1 - mean))
+    both = np.maximum(mean_evidence(law, known, mean), mean_evidence(law, sum_failures(known), 1 - mean))
     out = {
         "normal": np.abs(total - n * mean) > 1.959964 * np.sqrt(n * mean * (1 - mean) + 2 * law.scale**2 * m),
         "at any time": both >= math.log(2 / ALPHA),

@@ -10,13 +10,13 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.privacy.exact import Number, to_fraction
 from maskedbandit.privacy.sampling import Bits
 
 
-def fraction(name: str, value: Number) -> Fraction:
+def parse_fraction(name: str, value: Number) -> Fraction:
     """A fraction of the users as an exact number; raises unless 0 <= value < 1."""
-    found = exact(name, value, strict=False)
+    found = to_fraction(name, value, strict=False)
     if found >= 1:
         raise InvalidValue(name, value, "a fraction of the users, at least 0 and below 1")
     return found

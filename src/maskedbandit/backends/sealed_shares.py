@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
-from maskedbandit.backends.backend import Aggregate, NoisyAdder, Phase, fraction
+from maskedbandit.backends.backend import Aggregate, NoisyAdder, Phase, parse_fraction
 from maskedbandit.privacy.exact import Number
 from maskedbandit.privacy.sampling import Bits, bernoulli
-from maskedbandit.secagg.server_pair import HASH, Server, Terms, collected, key_pair, shared
+from maskedbandit.secagg.server_pair import HASH_BYTES, PairServer, PairTerms, collect_sum, server_keys, share_value
 
 
 @dataclass(frozen=True)
@@ -31,27 +31,27 @@ class SealedShares(NoisyAdder):
     attempts = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dropout", fraction("dropout", self.dropout))
+        object.__setattr__(self, "dropout", parse_fraction("dropout", self.dropout))
 
     def noisy_sum(
         self, values: Sequence[int], modulus: int, noise: Callable[[], int], cohort: bytes, bits: Bits
     ) -> Aggregate:
         n, clock = len(values), [time.process_time()]
-        private, public = zip(*(key_pair(bits) for _ in range(2)), strict=True)
-        terms = Terms(cohort, modulus, 1, (public[0], public[1]))
-        servers = [Server(terms, role, private[role], noise) for role in range(2)]
+        private, public = zip(*(server_keys(bits) for _ in range(2)), strict=True)
+        terms = PairTerms(cohort, modulus, 1, (public[0], public[1]))
+        servers = [PairServer(terms, role, private[role], noise) for role in range(2)]
         clock.append(time.process_time())
         up = 0
         for user, value in enumerate(values):
             reached = bits.below(2) if bernoulli(Fraction(self.dropout), bits) else 2
-            for server, message in zip(servers[:reached], shared(terms, user, value, bits), strict=False):
+            for server, message in zip(servers[:reached], share_value(terms, user, value, bits), strict=False):
                 server.receive(user, message)
                 up += len(message)
         clock.append(time.process_time())
         first, second = servers
         to_second, to_first = first.close(), second.close()
-        total, _ = collected(terms, first.publish(to_first), second.publish(to_second))
+        total, _ = collect_sum(terms, first.publish(to_first), second.publish(to_second))
         clock.append(time.process_time())
         seconds = [end - start for start, end in pairwise(clock)]
-        phases = Phase("keys", 0, 2 * HASH * n, seconds[0]), Phase("value shares", up, 0, seconds[1])
+        phases = Phase("keys", 0, 2 * HASH_BYTES * n, seconds[0]), Phase("value shares", up, 0, seconds[1])
         return Aggregate(total, first.survivors, (*phases, Phase("totals", 0, 0, seconds[2])))

@@ -29,17 +29,17 @@ from typing import Literal
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from maskedbandit.backends.backend import Adder, Aggregate, Phase, fraction
+from maskedbandit.backends.backend import Adder, Aggregate, Phase, parse_fraction
 from maskedbandit.errors import InvalidValue, TooFew
 from maskedbandit.privacy.exact import Number
 from maskedbandit.privacy.sampling import Bits, bernoulli
-from maskedbandit.secagg.client import Client
+from maskedbandit.secagg.client import RoundClient
 from maskedbandit.secagg.masks import KEY, random_bytes
-from maskedbandit.secagg.parameters import Neighbourhood, complete, neighbourhood
-from maskedbandit.secagg.plan import Plan
-from maskedbandit.secagg.server import Server
+from maskedbandit.secagg.parameters import Neighbourhood, complete_graph, choose_neighbours
+from maskedbandit.secagg.plan import RoundPlan
+from maskedbandit.secagg.server import RoundServer
 
-SMALL = 128  # in cohorts up to this size a complete graph costs little
+SMALL_COHORT = 128  # in cohorts up to this size a complete graph costs little
 SECRECY = {
     "honest": 40,
     "malicious": 80,
@@ -69,7 +69,7 @@ class SecAgg(Adder):
 
     def __post_init__(self) -> None:
         for name in ("corrupted", "dropout"):
-            object.__setattr__(self, name, fraction(name, getattr(self, name)))
+            object.__setattr__(self, name, parse_fraction(name, getattr(self, name)))
         if self.server not in ("honest", "malicious"):
             raise InvalidValue("server", self.server, "'honest' or 'malicious'")
         if self.graph not in ("auto", "complete", "sparse"):
@@ -92,26 +92,26 @@ class SecAgg(Adder):
             allowed = f"at most {n - c}, as {c} may be corrupted: lower `honest` of the channel"
             raise InvalidValue(f"the number of honest users counted on in a cohort of {n}", least, allowed)
         malicious = self.server == "malicious"
-        whole = self.graph == "complete" or (self.graph == "auto" and (malicious or n <= SMALL))
+        whole = self.graph == "complete" or (self.graph == "auto" and (malicious or n <= SMALL_COHORT))
         try:
             if whole:
-                return complete(n, c, n - c - least, malicious)
-            return neighbourhood(n, c, n - c - least, malicious, SECRECY[self.server])
+                return complete_graph(n, c, n - c - least, malicious)
+            return choose_neighbours(n, c, n - c - least, malicious, SECRECY[self.server])
         except InvalidValue as wrong:
             advice = f"in a cohort of {n} of whom {least} are counted on: use larger cohorts, or a larger `honest`"
             wrong.args = (f"{wrong} ({advice})",)
             raise
 
-    def plan(self, n: int, least: int, modulus: int, cohort: bytes = b"", ring: bytes = bytes(KEY)) -> Plan:
+    def plan(self, n: int, least: int, modulus: int, cohort: bytes = b"", ring: bytes = bytes(KEY)) -> RoundPlan:
         """What the parties of a round agree on before it begins."""
         k, threshold, _ = self.neighbourhood(n, least)
         opened = least + self.corrupted_of(n)
-        return Plan(cohort, tuple(range(n)), k, threshold, opened, modulus, self.server == "malicious", ring)
+        return RoundPlan(cohort, tuple(range(n)), k, threshold, opened, modulus, self.server == "malicious", ring)
 
     def sum(self, values: Sequence[int], modulus: int, least: int, cohort: bytes, bits: Bits) -> Aggregate:
         seed = random_bytes(KEY, bits)
         plan = self.plan(len(values), least, modulus, cohort, sha256(seed).digest())
-        return rehearsed(plan, seed, dict(enumerate(values)), self.leaves(len(values), bits), bits)
+        return rehearse_round(plan, seed, dict(enumerate(values)), self.leaves(len(values), bits), bits)
 
     @property
     def phases(self) -> int:
@@ -123,13 +123,13 @@ class SecAgg(Adder):
         return {user: bits.below(self.phases) for user in range(n) if bernoulli(Fraction(self.dropout), bits)}
 
 
-def rehearsed(
-    plan: Plan,
+def rehearse_round(
+    plan: RoundPlan,
     seed: bytes,
     values: Mapping[int, int],
     leaves: Mapping[int, int],
     bits: Bits,
-    watch: Callable[[Server], object] = lambda server: None,
+    watch: Callable[[RoundServer], object] = lambda server: None,
 ) -> Aggregate:
     """One round in this process. User u drops out before phase `leaves[u]`, counted from 0.
 
@@ -140,8 +140,10 @@ def rehearsed(
         signers = {user: Ed25519PrivateKey.from_private_bytes(random_bytes(KEY, bits)) for user in values}
     identities = {user: signer.public_key().public_bytes_raw() for user, signer in signers.items()}
     began = time.process_time()
-    clients = {user: Client(plan, user, value, bits, signers.get(user), identities) for user, value in values.items()}
-    server = Server(plan, seed, identities)
+    clients = {
+        user: RoundClient(plan, user, value, bits, signers.get(user), identities) for user, value in values.items()
+    }
+    server = RoundServer(plan, seed, identities)
     phases: list[Phase] = []
     while server.phase:
         name, up, down = server.phase, 0, 0

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from maskedbandit.backends.backend import Aggregate, Mixer, Phase, fraction
+from maskedbandit.backends.backend import Aggregate, Mixer, Phase, parse_fraction
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.exact import Number
 from maskedbandit.privacy.sampling import Bits, bernoulli
@@ -35,7 +35,7 @@ class Shuffler(Mixer):
 
     def __post_init__(self) -> None:
         for name in ("corrupted", "dropout"):
-            object.__setattr__(self, name, fraction(name, getattr(self, name)))
+            object.__setattr__(self, name, parse_fraction(name, getattr(self, name)))
 
     def awaited(self, weights: Sequence[int], least: int) -> int:
         """Total weight of the devices that the shuffler waits for."""
@@ -58,9 +58,9 @@ class Shuffler(Mixer):
         awaited = self.awaited(weights, least)
         here = [device for device in range(n) if not bernoulli(Fraction(self.dropout), bits)]
         analyzer = sealed_messages.Analyzer(below, cohort)
-        mixer = sealed_messages.Shuffler([len(bundle) for bundle in bundles], below, awaited, bits, weights)
+        mixer = sealed_messages.BundleShuffler([len(bundle) for bundle in bundles], below, awaited, bits, weights)
         began = time.process_time()
-        sealed = {device: sealed_messages.seal(bundles[device], below, analyzer.key, cohort) for device in here}
+        sealed = {device: sealed_messages.seal_bundle(bundles[device], below, analyzer.key, cohort) for device in here}
         sent = time.process_time()
         for device, bundle in sealed.items():
             mixer.receive(device, bundle)

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from maskedbandit.channels.channel import check_answers, whole_steps
-from maskedbandit.channels.codec import encode
+from maskedbandit.channels.codec import encode_reward
 from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.channels.offers import Offer
 from maskedbandit.core import kernel
-from maskedbandit.law import Law, steps
+from maskedbandit.law import Law, count_steps
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
 
@@ -40,7 +40,7 @@ class Central(NoisyChannel):
         return self.release_noise(n).loss(self.steps(n), statistics=self.statistics)
 
     def randomize(self, reward: float, offer: Offer, bits: Bits) -> int:
-        return encode(reward, self.steps(offer.n), bits, self.statistics)
+        return encode_reward(reward, self.steps(offer.n), bits, self.statistics)
 
     def analyze(
         self, total: float, offer: Offer, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int
@@ -54,4 +54,4 @@ class Central(NoisyChannel):
     def perturb(
         parameters: Any, memory: Any, law: Law, stream: int, total: float, n: int, noise: int, rng: np.random.Generator
     ) -> float:
-        return (total + noise) / steps(law, n)
+        return (total + noise) / count_steps(law, n)

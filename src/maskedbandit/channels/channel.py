@@ -28,22 +28,22 @@ from maskedbandit.channels.offers import Offer
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue, TooFew
 from maskedbandit.law import Law
-from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.privacy.exact import Number, to_fraction
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.renyi_divergences import INF
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.privacy.statistics import REWARD, Statistics
+from maskedbandit.privacy.statistics import SINGLE_REWARD, Statistics
 
 
 @kernel
-def silence(scale: float, count: float, rng: np.random.Generator) -> int:
+def no_draw(scale: float, count: float, rng: np.random.Generator) -> int:
     """The `draws` of a channel that adds no noise to sums, or whose `perturb` draws it."""
     return 0
 
 
-def usable(epsilon: Number) -> Fraction:
+def check_epsilon(epsilon: Number) -> Fraction:
     """The privacy epsilon of a channel; below a millionth its noise would drown every study."""
-    found = exact("epsilon", epsilon)
+    found = to_fraction("epsilon", epsilon)
     if found < Fraction(1, 10**6):
         raise InvalidValue("epsilon", epsilon, "at least 0.000001")
     return found
@@ -85,7 +85,7 @@ class Channel(ABC):
 
     def carrying(self, statistics: Statistics) -> Self:
         """This channel for users who add such vectors, at the same privacy for each whole vector."""
-        if statistics != REWARD:
+        if statistics != SINGLE_REWARD:
             raise InvalidValue(
                 "channel", self, "one that carries vectors and capped sums: this one carries single rewards"
             )
@@ -170,11 +170,11 @@ class Channel(ABC):
 class Carrier(Channel, ABC):
     """A channel that says what its users add: `statistics`, set by `carrying`."""
 
-    statistics: Statistics = field(default=REWARD, repr=False, kw_only=True)
+    statistics: Statistics = field(default=SINGLE_REWARD, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         if not isinstance(self.statistics, Statistics):
-            raise InvalidValue("statistics", self.statistics, "Statistics, such as linear(6)")
+            raise InvalidValue("statistics", self.statistics, "Statistics, such as linear_sums(6)")
 
     def carrying(self, statistics: Statistics) -> Self:
         return self if statistics == self.statistics else replace(self, statistics=statistics)
@@ -195,7 +195,7 @@ class Carrier(Channel, ABC):
 def epsilon_of(channel: Channel) -> Fraction:
     """The epsilon of a channel, or raise `InvalidValue` if it has none."""
     found: Any = getattr(channel, "epsilon", None)
-    return exact("epsilon", found)
+    return to_fraction("epsilon", found)
 
 
 def at_epsilon(channel: Any, epsilon: Fraction) -> Channel:
@@ -219,7 +219,7 @@ def part_of(channel: Channel, epsilon: Fraction) -> Channel:
     return found
 
 
-def real(channel: Channel) -> Backend | None:
+def find_backend(channel: Channel) -> Backend | None:
     """The protocol that carries the channel's sums; None if the lab draws them at once."""
     backend: Backend = getattr(channel, "backend", Ideal())
     return None if isinstance(backend, Ideal) else backend

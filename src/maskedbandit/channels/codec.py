@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 from maskedbandit.core import kernel
 from maskedbandit.errors import Implausible, InvalidValue, ModulusTooSmall, PersonalValue, RewardOutOfRange
-from maskedbandit.law import Law, draws, is_one_laplace_draw, is_skellam, steps
+from maskedbandit.law import Law, count_draws, is_one_laplace_draw, is_skellam, count_steps
 from maskedbandit.noise_bounds import radius
-from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.privacy.exact import Number, to_fraction
 from maskedbandit.privacy.sampling import Bits, bernoulli
-from maskedbandit.privacy.statistics import REWARD, Statistics
+from maskedbandit.privacy.statistics import SINGLE_REWARD, Statistics
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Grid:
     def __post_init__(self) -> None:
         if type(self.fixed) is not int or not 1 <= self.fixed <= 10**6:
             raise InvalidValue("grid", self.fixed, "a whole number from 1 to 1000000")
-        object.__setattr__(self, "fineness", exact("fineness", self.fineness, strict=False))
+        object.__setattr__(self, "fineness", to_fraction("fineness", self.fineness, strict=False))
         if self.fineness > 10**6:
             raise InvalidValue("fineness", self.fineness, "at most 1000000")
 
@@ -51,7 +51,7 @@ class Grid:
         return max(self.fixed, root + (root * root < square))
 
 
-def number(reward: float, kind: Statistics) -> Fraction:
+def check_contribution(reward: float, kind: Statistics) -> Fraction:
     """What a user adds, if it may be added: a reward, or one number of a vector, which is in whole steps."""
     try:
         x = Fraction(int(reward)) if isinstance(reward, Integral) else Fraction(*reward.as_integer_ratio())
@@ -66,9 +66,9 @@ def number(reward: float, kind: Statistics) -> Fraction:
     return x
 
 
-def encode(reward: float, g: int, bits: Bits, kind: Statistics = REWARD) -> int:
+def encode_reward(reward: float, g: int, bits: Bits, kind: Statistics = SINGLE_REWARD) -> int:
     """floor(x g), or one more with probability x g - floor(x g): exact, whatever the float."""
-    whole, part = divmod(number(reward, kind) * g, 1)
+    whole, part = divmod(check_contribution(reward, kind) * g, 1)
     return int(whole) + bernoulli(part, bits)
 
 
@@ -82,21 +82,21 @@ class ModulusRule(NamedTuple):
     low: int = 0  # the least that a user adds; the most is 1
 
 
-def chance(failure: Number) -> float:
+def check_failure(failure: Number) -> float:
     """The chance that the sum of a cohort wraps around its modulus."""
-    found = float(exact("failure", failure))
+    found = float(to_fraction("failure", failure))
     if not 1e-100 <= found < 1:
         raise InvalidValue("failure", failure, "a probability of at least 1e-100 and below 1")
     return found
 
 
 @kernel
-def tail(rule: ModulusRule, law: Law, n: int) -> int:
+def noise_margin(rule: ModulusRule, law: Law, n: int) -> int:
     """tau, in steps: the noise of a cohort of n exceeds it with probability of at most `failure`."""
-    g = steps(law, n)
+    g = count_steps(law, n)
     x = math.log(2 / rule.failure)
     if rule.paper == 1 and is_skellam(law):
-        spread = law.scale * g * math.sqrt(draws(law, 1, n))
+        spread = law.scale * g * math.sqrt(count_draws(law, 1, n))
         return math.ceil(2 * spread * math.sqrt(x) + math.sqrt(2.0) * x)  # [CZ23, Thm. 2]
     if rule.paper == 0 and is_one_laplace_draw(law, n):
         x -= math.log1p(math.exp(-1 / (law.scale * g)))  # P(|Z| >= k) = 2 b^k / (1 + b)
@@ -110,11 +110,11 @@ def least_modulus(rule: ModulusRule, n: int, g: int, margin: int) -> int:
 
 
 @kernel
-def modulus(rule: ModulusRule, law: Law, n: int, margin: int) -> int:
+def choose_modulus(rule: ModulusRule, law: Law, n: int, margin: int) -> int:
     """The modulus for a cohort of n with this margin for noise: fixed before the cohort starts, whoever drops out."""
     if rule.fixed > 0:
         return rule.fixed
-    least = least_modulus(rule, n, steps(law, n), margin)
+    least = least_modulus(rule, n, count_steps(law, n), margin)
     if rule.tight == 1:
         return least
     power = 1
@@ -123,14 +123,14 @@ def modulus(rule: ModulusRule, law: Law, n: int, margin: int) -> int:
     return power
 
 
-def fitted(rule: ModulusRule, law: Law, n: int, g: int, draws: float, announced: int = 0) -> tuple[int, int]:
+def fit_margin(rule: ModulusRule, law: Law, n: int, g: int, draws: float, announced: int = 0) -> tuple[int, int]:
     """The modulus for a cohort of n and its margin, from exact numbers of steps and draws, which a `Law` has as floats.
 
     A modulus that was announced is kept.
     """
     law = law._replace(grid=float(g), root=0.0, per_release=draws, honest=1.0)
-    margin = tail(rule, law, n)
-    m, least = announced or modulus(rule, law, n, margin), least_modulus(rule, n, g, margin)
+    margin = noise_margin(rule, law, n)
+    m, least = announced or choose_modulus(rule, law, n, margin), least_modulus(rule, n, g, margin)
     if m < least:
         raise ModulusTooSmall(m, n, least)
     return m, margin
@@ -142,14 +142,14 @@ def check_modulus(m: int, n: int, g: int, low: int) -> None:
         raise ModulusTooSmall(m, n, least)
 
 
-def decoded(total: int, m: int, rule: ModulusRule, law: Law, n: int, g: int, draws: float) -> float:
+def decode_sum(total: int, m: int, rule: ModulusRule, law: Law, n: int, g: int, draws: float) -> float:
     """The sum of n rewards that a residue modulo m stands for.
 
     A sum outside of the margin for noise is refused, if honest noise exceeds the margin in at most one of 10^9 cohorts:
     then a device caused it. How far a device can move a sum without being refused is `worst_shift`.
     """
-    m, margin = fitted(rule, law, n, g, draws, m)
-    found = unwrap(total % m, m, n * g + margin)
+    m, margin = fit_margin(rule, law, n, g, draws, m)
+    found = unwrap_residue(total % m, m, n * g + margin)
     if found < rule.low * n * g - margin and rule.failure <= 1e-9:
         raise Implausible(f"the sum of {n} rewards is {found / g:g}, where noise alone does not lead")
     return found / g
@@ -157,12 +157,12 @@ def decoded(total: int, m: int, rule: ModulusRule, law: Law, n: int, g: int, dra
 
 def worst_shift(rule: ModulusRule, law: Law, n: int, g: int, draws: float) -> float:
     """How far one device that sends what it likes can move the sum of n rewards, at most, so that it is not refused."""
-    m, margin = fitted(rule, law, n, g, draws)
+    m, margin = fit_margin(rule, law, n, g, draws)
     accepted = least_modulus(rule, n, g, margin) if rule.failure <= 1e-9 else m
     return (accepted - 1) / g
 
 
 @kernel
-def unwrap(residue: int, m: int, highest: int) -> int:
+def unwrap_residue(residue: int, m: int, highest: int) -> int:
     """The number with this residue modulo m among highest - m + 1, ..., highest."""
     return residue - m if residue > highest else residue

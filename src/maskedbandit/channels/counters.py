@@ -1,8 +1,9 @@
 """Counters: the running sum of a stream's cohorts, put together from few nodes of a tree, each with noise of its own.
 
-`change` is the next release of a stream. It works in whole steps: a node's noise is an integer, added to its sum before
-anything else is computed, so that all floats below are made of noisy sums alone. `needed` and `node_width` say how many
-noises to put into `fresh` before, and how wide; who draws them, exactly or fast, is not known here.
+`compute_change` is the next release of a stream. It works in whole steps: a node's noise is an integer, added to its
+sum before anything else is computed, so that all floats below are made of noisy sums alone. `count_new_nodes` and
+`node_width` say how many noises to put into `fresh` before, and how wide; who draws them, exactly or fast, is not known
+here.
 """
 
 from typing import NamedTuple
@@ -10,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from maskedbandit.core import kernel
-from maskedbandit.law import HONAKER, HYBRID, KARY, Law, epoch, width
+from maskedbandit.law import HONAKER, HYBRID, KARY, Law, hybrid_epoch, widest_scale
 
 
-class Streams(NamedTuple):
+class CounterStreams(NamedTuple):
     """What is kept of k streams; sums and noises are in steps."""
 
     released: np.ndarray  # [k] releases so far
@@ -26,11 +27,11 @@ class Streams(NamedTuple):
 @kernel
 def leaf_of(law: Law, m: int) -> int:
     """The leaf of the m-th release in its tree; 0: a hybrid counter closes all that came before."""
-    return m - 2 ** epoch(m) if law.counter == HYBRID else m
+    return m - 2 ** hybrid_epoch(m) if law.counter == HYBRID else m
 
 
 @kernel
-def needed(law: Law, m: int) -> int:
+def count_new_nodes(law: Law, m: int) -> int:
     """Number of nodes that the m-th release is the first to need."""
     if law.counter == HONAKER:  # all that it completes
         count = 1
@@ -48,11 +49,11 @@ def needed(law: Law, m: int) -> int:
 @kernel
 def node_width(law: Law, m: int) -> float:
     """Scale of the nodes that the m-th release is the first to need."""
-    return law.scale if leaf_of(law, m) == 0 else width(law, m)
+    return law.scale if leaf_of(law, m) == 0 else widest_scale(law, m)
 
 
 @kernel
-def subtracting(s: Streams, law: Law, stream: int, total: int) -> float:
+def subtracting(s: CounterStreams, law: Law, stream: int, total: int) -> float:
     """The next release of a k-ary counter: of each level it keeps the noise of the |d| nodes in use."""
     half, m, level, release = law.arity // 2, s.released[stream], 0, total
     while (m + half) % law.arity == 0:  # from half nodes that are added to half nodes that are subtracted
@@ -71,7 +72,7 @@ def subtracting(s: Streams, law: Law, stream: int, total: int) -> float:
 
 
 @kernel
-def merging(s: Streams, law: Law, stream: int, total: int) -> float:
+def merging(s: CounterStreams, law: Law, stream: int, total: int) -> float:
     """The next release of the other counters: finished nodes become one that is twice as large."""
     leaf, level, levels, exact = leaf_of(law, s.released[stream]), 0, s.sums.shape[1], total
     estimate, past, size = float(exact + s.fresh[0]), 0.0, 1.0
@@ -94,7 +95,7 @@ def merging(s: Streams, law: Law, stream: int, total: int) -> float:
 
 
 @kernel
-def change(s: Streams, law: Law, stream: int, total: int) -> float:
+def compute_change(s: CounterStreams, law: Law, stream: int, total: int) -> float:
     """The next release of a stream, in steps, given the fresh noises that it needs; all counters are here."""
     s.released[stream] += 1
     if law.counter == KARY:

@@ -20,23 +20,23 @@ from maskedbandit.backends.ideal import Ideal
 from maskedbandit.channels.channel import check_answers, whole_steps
 from maskedbandit.channels.codec import (
     ModulusRule,
-    chance,
+    check_failure,
     check_modulus,
-    decoded,
-    encode,
-    fitted,
+    decode_sum,
+    encode_reward,
+    fit_margin,
     least_modulus,
-    modulus,
-    tail,
-    unwrap,
+    choose_modulus,
+    noise_margin,
+    unwrap_residue,
     worst_shift,
 )
 from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.channels.offers import NoiseShare, Offer
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import Law, steps
-from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.law import Law, count_steps
+from maskedbandit.privacy.exact import Number, to_fraction
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
 
@@ -68,10 +68,10 @@ class Distributed(NoisyChannel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "honest", exact("honest", self.honest))
+        object.__setattr__(self, "honest", to_fraction("honest", self.honest))
         if Fraction(self.honest) > 1:
             raise InvalidValue("honest", float(self.honest), "a fraction of the users, above 0 and at most 1")
-        object.__setattr__(self, "failure", chance(self.failure))
+        object.__setattr__(self, "failure", check_failure(self.failure))
         if self.tail not in ("chernoff", "paper"):
             raise InvalidValue("tail", self.tail, "'chernoff' or 'paper'")
         if self.modulus not in ("power of two", "tight") and not (
@@ -101,7 +101,7 @@ class Distributed(NoisyChannel):
 
     def residues(self, n: int) -> tuple[int, int]:
         """The modulus m of a cohort of n, and the margin tau that it leaves for noise."""
-        return fitted(self.parameters(), self.law(), n, self.steps(n), n / self.counted_on(n))
+        return fit_margin(self.parameters(), self.law(), n, self.steps(n), n / self.counted_on(n))
 
     def offer(self, n: int, modulus: int = 0) -> Offer:
         offer, m = super().offer(n), modulus or self.residues(n)[0]
@@ -112,7 +112,7 @@ class Distributed(NoisyChannel):
     def randomize(self, reward: float, offer: Offer, bits: Bits) -> int:
         n = offer.n
         noise = self.release_noise(n).noise_share(self.counted_on(n), bits)  # before the reward is looked at
-        return (encode(reward, self.steps(n), bits, self.statistics) + noise) % offer.modulus
+        return (encode_reward(reward, self.steps(n), bits, self.statistics) + noise) % offer.modulus
 
     def aggregate(self, sent: Sequence[int], offer: Offer, bits: Bits, cohort: bytes = b"") -> Aggregate:
         return self.backend.sum(sent, offer.modulus, self.counted_on(offer.n), offer.digest + cohort, bits)
@@ -123,7 +123,7 @@ class Distributed(NoisyChannel):
         n, least = offer.n, self.counted_on(offer.n)
         check_answers(answers, n, least)
         total = whole_steps(total)
-        return decoded(total, offer.modulus, self.parameters(), self.law(), n, self.steps(n), n / least)
+        return decode_sum(total, offer.modulus, self.parameters(), self.law(), n, self.steps(n), n / least)
 
     def poisoning(self, n: int) -> float:
         """How far a single device can move the sum of a cohort of n without being noticed.
@@ -151,8 +151,8 @@ class Distributed(NoisyChannel):
         noise: int,
         rng: np.random.Generator,
     ) -> float:
-        g, margin = steps(law, n), tail(parameters, law, n)
-        m = modulus(parameters, law, n, margin)
+        g, margin = count_steps(law, n), noise_margin(parameters, law, n)
+        m = choose_modulus(parameters, law, n, margin)
         if m < least_modulus(parameters, n, g, margin):
             return math.nan  # the cohort does not fit
-        return unwrap((int(total) + noise) % m, m, n * g + margin) / g
+        return unwrap_residue((int(total) + noise) % m, m, n * g + margin) / g

@@ -9,7 +9,7 @@ from typing import Any
 
 from maskedbandit.channels.central import Central
 from maskedbandit.channels.channel import check_answers, whole_steps
-from maskedbandit.channels.codec import encode
+from maskedbandit.channels.codec import encode_reward
 from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.channels.offers import Offer
 from maskedbandit.law import Law
@@ -40,7 +40,7 @@ class Local(NoisyChannel):
     def randomize(self, reward: float, offer: Offer, bits: Bits) -> int:
         # before the reward is looked at, so that its time tells nothing
         noise = self.release_noise(offer.n).noise_share(1, bits)
-        return encode(reward, self.steps(offer.n), bits, self.statistics) + noise
+        return encode_reward(reward, self.steps(offer.n), bits, self.statistics) + noise
 
     def analyze(
         self, total: float, offer: Offer, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int

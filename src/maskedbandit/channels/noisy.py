@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
-from maskedbandit.channels.channel import Carrier, check_cohort_size, usable
+from maskedbandit.channels.channel import Carrier, check_cohort_size, check_epsilon
 from maskedbandit.channels.codec import Grid
 from maskedbandit.channels.offers import NoiseShare, Offer
 from maskedbandit.errors import InvalidValue
@@ -33,7 +33,7 @@ class NoisyChannel(Carrier, ABC):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "epsilon", usable(self.epsilon))
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         if not isinstance(self.noise, Noise):
             raise InvalidValue("noise", self.noise, "a noise, such as DiscreteLaplace()")
         grid = self.grid

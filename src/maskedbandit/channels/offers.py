@@ -26,12 +26,12 @@ from typing import Any, NamedTuple
 
 from maskedbandit.errors import InvalidValue
 
-LONGEST = 2**16  # characters of a text
-DIGITS = 4000  # of a numerator or denominator: Python refuses to read a little more
-MOST = 2**64  # a modulus, and the number of users
+LONGEST_OFFER = 2**16  # characters of a text
+OFFER_DIGITS = 4000  # of a numerator or denominator: Python refuses to read a little more
+LARGEST_MODULUS = 2**64  # a modulus, and the number of users
 
 _WHOLE = r"[0-9]{1,20}"
-_NUMBER = rf"-?[0-9]{{1,{DIGITS}}}(?:/[0-9]{{1,{DIGITS}}})?"
+_NUMBER = rf"-?[0-9]{{1,{OFFER_DIGITS}}}(?:/[0-9]{{1,{OFFER_DIGITS}}})?"
 _NAME = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
 _TERM = rf"{_NAME}:{_NUMBER}"
 _METRIC = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
@@ -76,9 +76,9 @@ class Offer:
     def __post_init__(self) -> None:
         if type(self.channel) is not str or not re.fullmatch(_NAME, self.channel):
             raise InvalidValue("channel", self.channel, "the name of a class, of ASCII letters and digits")
-        self._check_whole("n", self.n, 1, MOST)
-        self._check_whole("steps", self.steps, 0, MOST)
-        self._check_whole("modulus", self.modulus, 0, MOST)
+        self._check_whole("n", self.n, 1, LARGEST_MODULUS)
+        self._check_whole("steps", self.steps, 0, LARGEST_MODULUS)
+        self._check_whole("modulus", self.modulus, 0, LARGEST_MODULUS)
         if self.position is not None:
             self._check_whole("position", self.position, 0, self.n - 1)
         if self.noise is not None:
@@ -127,8 +127,8 @@ class Offer:
             text += f" metric={self.metric}" if self.metric else ""
         except ValueError:  # more digits than Python writes
             text = head
-        if len(text) > LONGEST or not _TEXT.fullmatch(text):
-            allowed = f"of at most {LONGEST} characters, {DIGITS} digits in each number and ASCII names"
+        if len(text) > LONGEST_OFFER or not _TEXT.fullmatch(text):
+            allowed = f"of at most {LONGEST_OFFER} characters, {OFFER_DIGITS} digits in each number and ASCII names"
             raise InvalidValue("the text of an offer", text, allowed)
         return text
 
@@ -136,7 +136,7 @@ class Offer:
     def from_text(cls, text: str) -> Offer:
         """The offer that `to_text` wrote, or `InvalidValue`. Whoever sent it may have written anything: see `check`."""
         wrong = InvalidValue("the text of an offer", text, "what Offer.to_text of this version wrote")
-        match = _TEXT.fullmatch(text) if type(text) is str and len(text) <= LONGEST else None
+        match = _TEXT.fullmatch(text) if type(text) is str and len(text) <= LONGEST_OFFER else None
         if match is None:
             raise wrong
         try:
@@ -163,8 +163,8 @@ def to_lines(offers: Iterable[Offer]) -> str:
 
 def from_lines(text: str) -> list[Offer]:
     """The offers that `to_lines` wrote, or `InvalidValue`."""
-    if type(text) is not str or len(text) > LONGEST:
-        raise InvalidValue("the text of offers", text, f"of at most {LONGEST} characters")
+    if type(text) is not str or len(text) > LONGEST_OFFER:
+        raise InvalidValue("the text of offers", text, f"of at most {LONGEST_OFFER} characters")
     return [Offer.from_text(line) for line in text.split("\n")]
 
 

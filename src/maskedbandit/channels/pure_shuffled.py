@@ -21,7 +21,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
-from maskedbandit.channels.channel import Carrier, usable
+from maskedbandit.channels.channel import Carrier, check_epsilon
 from maskedbandit.channels.codec import Grid, ModulusRule
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.offers import Offer
@@ -57,7 +57,7 @@ class PureShuffled(Carrier):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "epsilon", usable(self.epsilon))
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         if not Fraction(2, 10**6) <= Fraction(self.epsilon) < 1:  # half of it is the noise's
             raise InvalidValue("epsilon", self.epsilon, "at least 0.000002 and below 1, as relaxed sums demand")
         object.__setattr__(self, "failure", self.summed.failure)

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from maskedbandit.channels.channel import Carrier, check_answers, check_cohort_size, silence
-from maskedbandit.channels.codec import number
+from maskedbandit.channels.channel import Carrier, check_answers, check_cohort_size, no_draw
+from maskedbandit.channels.codec import check_contribution
 from maskedbandit.channels.offers import Offer
 from maskedbandit.core import kernel
 from maskedbandit.law import NO_NOISE, Law
@@ -27,7 +27,7 @@ class Raw(Carrier):
     trust = "none"
     sees = "server and policy: every reward"
 
-    draws = silence
+    draws = no_draw
 
     def law(self) -> Law:
         return Law(NO_NOISE)
@@ -40,7 +40,7 @@ class Raw(Carrier):
         return Offer(type(self).__name__, int(n), steps=0).also(**self.terms_of_statistics())
 
     def randomize(self, reward: float, offer: Offer, bits: Bits) -> float:
-        return float(number(reward, self.statistics))
+        return float(check_contribution(reward, self.statistics))
 
     def analyze(
         self, total: float, offer: Offer, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int

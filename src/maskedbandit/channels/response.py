@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from maskedbandit.channels.channel import Carrier, check_answers, check_cohort_size, silence, usable, whole_steps
-from maskedbandit.channels.codec import encode
+from maskedbandit.channels.channel import Carrier, check_answers, check_cohort_size, no_draw, check_epsilon, whole_steps
+from maskedbandit.channels.codec import encode_reward
 from maskedbandit.channels.offers import Offer
 from maskedbandit.core import kernel
 from maskedbandit.law import RESPONSE, Law
@@ -39,9 +39,9 @@ class Response(Carrier):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.check_single()
-        object.__setattr__(self, "epsilon", usable(self.epsilon))
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
 
-    draws = silence  # `perturb` flips the bits
+    draws = no_draw  # `perturb` flips the bits
 
     def law(self) -> Law:
         return Law(RESPONSE, grid=1.0, flip=1 / (1 + math.exp(min(Fraction(self.epsilon), Fraction(700)))))
@@ -57,7 +57,7 @@ class Response(Carrier):
         flip, epsilon = 0, Fraction(self.epsilon)
         while not flip and bits.below(2):  # e^-epsilon / (1 + e^-epsilon): a fair coin, then one of e^-epsilon
             flip = int(bernoulli_exp(epsilon, bits))
-        return encode(reward, 1, bits) ^ flip
+        return encode_reward(reward, 1, bits) ^ flip
 
     def analyze(
         self, total: float, offer: Offer, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int

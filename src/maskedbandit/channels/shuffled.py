@@ -26,22 +26,22 @@ import numpy as np
 from maskedbandit.backends.backend import Aggregate, Mixer
 from maskedbandit.backends.ideal import Ideal
 from maskedbandit.channels.channel import Carrier, check_answers, check_cohort_size
-from maskedbandit.channels.codec import encode
+from maskedbandit.channels.codec import encode_reward
 from maskedbandit.channels.offers import Offer
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import COINS, Law
-from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.privacy.exact import Number, to_fraction
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import SPAN, Bits
 
-ONE = 1 << 192  # the number 1 in fixed point; every quotient below is rounded down
+FIXED_ONE = 1 << 192  # the number 1 in fixed point; every quotient below is rounded down
 
 
 def power_below(epsilon: Fraction) -> int:
     """At most e^epsilon, in fixed point: the series, cut off."""
     p, q = epsilon.as_integer_ratio()
-    total, term, i = ONE, ONE, 0
+    total, term, i = FIXED_ONE, FIXED_ONE, 0
     while term:
         i += 1
         term = term * p // (q * i)
@@ -55,18 +55,20 @@ def hide(coins: int, power: int, delta: Fraction) -> bool:
     With r(z) = P(z) / P(k), and w at most e^epsilon, delta(N) <= (1 - (w - 1) sum_{z<k} r(z)) / sum_z r(z): with w
     instead of e^epsilon, in k too, it can only be larger, and so it is if both sums are rounded down.
     """
-    last = ((coins + 1) * ONE - 1) // (power + ONE)
-    below, r, z = 0, ONE, last
+    last = ((coins + 1) * FIXED_ONE - 1) // (power + FIXED_ONE)
+    below, r, z = 0, FIXED_ONE, last
     while r and z:
         r = r * z // (coins + 1 - z)
         below += r
         z -= 1
-    total, r = below + ONE, ONE  # from the lower end to the middle, which counts once, all else twice
+    total, r = below + FIXED_ONE, FIXED_ONE  # from the lower end to the middle, which counts once, all else twice
     for z in range(last + 1, coins // 2 + 1):
         r = r * (coins + 1 - z) // z
         total += r
     total = 2 * total - (r if coins % 2 == 0 else 0)
-    return (ONE * ONE - (power - ONE) * below) * delta.denominator <= delta.numerator * total * ONE
+    return (
+        FIXED_ONE * FIXED_ONE - (power - FIXED_ONE) * below
+    ) * delta.denominator <= delta.numerator * total * FIXED_ONE
 
 
 @lru_cache(maxsize=256)
@@ -118,8 +120,8 @@ class Shuffled(Carrier):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.check_single()
-        epsilon, delta = exact("epsilon", self.epsilon), exact("delta", self.delta)
-        honest = exact("honest", self.honest)
+        epsilon, delta = to_fraction("epsilon", self.epsilon), to_fraction("delta", self.delta)
+        honest = to_fraction("honest", self.honest)
         if epsilon < Fraction(1, 1000):
             raise InvalidValue("epsilon", self.epsilon, "at least 0.001: it needs tens of millions of coins by then")
         if not Fraction(1, 10**100) <= delta < 1:
@@ -175,7 +177,7 @@ class Shuffled(Carrier):
         """The number of ones among the messages: the bit, and this user's coins."""
         tossed = self.tossed_by(offer)
         ones = sum(bits.below(SPAN).bit_count() for _ in range(tossed // 64)) + bits.below(1 << tossed % 64).bit_count()
-        return encode(reward, 1, bits) + ones
+        return encode_reward(reward, 1, bits) + ones
 
     def tossed_by(self, offer: Offer) -> int:
         """Coins that the user to whom this is offered tosses."""

@@ -26,19 +26,19 @@ import numpy as np
 
 from maskedbandit.backends.backend import Aggregate, Mixer
 from maskedbandit.backends.ideal import Ideal
-from maskedbandit.channels.channel import Carrier, check_cohort_size, usable
+from maskedbandit.channels.channel import Carrier, check_cohort_size, check_epsilon
 from maskedbandit.channels.codec import Grid, ModulusRule
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.offers import Offer
-from maskedbandit.channels.shuffled import ONE
+from maskedbandit.channels.shuffled import FIXED_ONE
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import Law, calibration
+from maskedbandit.law import Law, least_honest
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
-from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.privacy.exact import Number, to_fraction
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.shuffle.splitting import messages_needed, split
+from maskedbandit.shuffle.splitting import messages_needed, split_value
 
 
 def power_above(epsilon: Fraction) -> int:
@@ -47,7 +47,7 @@ def power_above(epsilon: Fraction) -> int:
     It ends where terms halve at least, so that those left out come to no more than the last one.
     """
     p, q = epsilon.as_integer_ratio()
-    total, term, i = ONE, ONE, 0
+    total, term, i = FIXED_ONE, FIXED_ONE, 0
     while term > 1 or i * q < 2 * p:
         i += 1
         term = -(-term * p // (q * i))
@@ -84,7 +84,7 @@ class SplitAndMix(Carrier):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        given, epsilon, eta = self.epsilon, usable(self.epsilon), exact("eta", self.eta)
+        given, epsilon, eta = self.epsilon, check_epsilon(self.epsilon), to_fraction("eta", self.eta)
         if not Fraction(1, 2**256) <= eta < 1:
             raise InvalidValue("eta", self.eta, "a probability of at least 2^-256 and below 1")
         for name, value in (("epsilon", epsilon), ("eta", eta)):
@@ -106,7 +106,7 @@ class SplitAndMix(Carrier):
     def delta(self) -> Fraction:
         """(1 + e^epsilon) eta, rounded upwards; for every number in which two users may differ."""
         power = power_above(min(Fraction(self.epsilon), Fraction(200)))  # by then delta is above 1
-        return (1 + Fraction(power, ONE)) * Fraction(self.eta) * self.statistics.moved
+        return (1 + Fraction(power, FIXED_ONE)) * Fraction(self.eta) * self.statistics.moved
 
     def counted_on(self, n: int) -> int:
         """Least number of honest survivors of a cohort of n; fewer must not be released."""
@@ -153,7 +153,7 @@ class SplitAndMix(Carrier):
 
     def bundle(self, sent: int, offer: Offer, bits: Bits) -> list[int]:
         """The messages in which a device sends its value: uniform except for their sum."""
-        return split(sent, int(dict(offer.terms)["messages"]), offer.modulus, bits)
+        return split_value(sent, int(dict(offer.terms)["messages"]), offer.modulus, bits)
 
     def check_size(self, n: int, memory: Any = None, stream: int | None = None) -> None:
         self.check_crowd(n)
@@ -178,7 +178,7 @@ class SplitAndMix(Carrier):
         noise: int,
         rng: np.random.Generator,
     ) -> float:
-        if calibration(law.honest, n) < 2:
+        if least_honest(law.honest, n) < 2:
             return math.nan
         return released_sum(parameters, memory, law, stream, total, n, noise, rng)
 

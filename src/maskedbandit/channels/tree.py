@@ -40,14 +40,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from maskedbandit.channels.channel import check_answers, check_cohort_size, silence, whole_steps
-from maskedbandit.channels.codec import Grid, encode
-from maskedbandit.channels.counters import Streams, change, leaf_of, needed, node_width
+from maskedbandit.channels.channel import check_answers, check_cohort_size, no_draw, whole_steps
+from maskedbandit.channels.codec import Grid, encode_reward
+from maskedbandit.channels.counters import CounterStreams, compute_change, leaf_of, count_new_nodes, node_width
 from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.channels.offers import NoiseShare, Offer
 from maskedbandit.core import Kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import BINARY, HONAKER, HYBRID, KARY, Law, epoch, steps
+from maskedbandit.law import BINARY, HONAKER, HYBRID, KARY, Law, hybrid_epoch, count_steps
 from maskedbandit.noises.noise import Noise
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
@@ -68,7 +68,7 @@ def perturbed_with(draws: Any) -> Kernel[Any, float]:
 
     def perturb(
         parameters: Length,
-        memory: Streams,
+        memory: CounterStreams,
         law: Law,
         stream: int,
         total: float,
@@ -79,10 +79,10 @@ def perturbed_with(draws: Any) -> Kernel[Any, float]:
         m = memory.released[stream] + 1
         if m > parameters.length:
             return math.nan
-        scale, g = node_width(law, m), steps(law, n)
-        for i in range(needed(law, m)):
+        scale, g = node_width(law, m), count_steps(law, n)
+        for i in range(count_new_nodes(law, m)):
             memory.fresh[i] = draws(scale * g, 1.0, rng)
-        return change(memory, law, stream, int(total)) / g
+        return compute_change(memory, law, stream, int(total)) / g
 
     return Kernel(perturb)
 
@@ -166,10 +166,10 @@ class Tree(NoisyChannel):
     def parameters(self) -> Length:
         return Length(2**HIGHEST if self.counter == "hybrid" else self.length)
 
-    def memory(self, k: int) -> Streams:
+    def memory(self, k: int) -> CounterStreams:
         h, half = self.levels, self.fan // 2
         merged = 0 if half else h
-        return Streams(
+        return CounterStreams(
             np.zeros(k, np.int64),
             np.zeros((k, merged), np.int64),
             np.zeros((k, merged)),
@@ -191,7 +191,7 @@ class Tree(NoisyChannel):
             tail=self.noise.tail,
         )
 
-    draws = silence  # `perturb` draws as many as it needs
+    draws = no_draw  # `perturb` draws as many as it needs
 
     @property
     def perturb(self) -> Any:
@@ -218,7 +218,7 @@ class Tree(NoisyChannel):
         return replace(super().offer(n), noise=noise).also(divide=self.divide, levels=self.levels)
 
     def randomize(self, reward: float, offer: Offer, bits: Bits) -> int:
-        return encode(reward, self.steps(offer.n), bits, self.statistics)
+        return encode_reward(reward, self.steps(offer.n), bits, self.statistics)
 
     def analyze(
         self, total: float, offer: Offer, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int
@@ -227,10 +227,10 @@ class Tree(NoisyChannel):
         self.check_size(offer.n, s, stream)
         check_answers(answers, offer.n)
         m, hybrid = int(s.released[stream]) + 1, self.counter == "hybrid"
-        node = self.node((2 if leaf_of(law, m) == 0 else 2 * epoch(m)) if hybrid else self.levels)
-        for i in range(needed(law, m)):
+        node = self.node((2 if leaf_of(law, m) == 0 else 2 * hybrid_epoch(m)) if hybrid else self.levels)
+        for i in range(count_new_nodes(law, m)):
             s.fresh[i] = node.noise_share(1, bits)
-        return float(change(s, law, stream, whole_steps(total)) / self.steps(offer.n))
+        return float(compute_change(s, law, stream, whole_steps(total)) / self.steps(offer.n))
 
     def check_size(self, n: int, memory: Any = None, stream: int | None = None) -> None:
         check_cohort_size(n)

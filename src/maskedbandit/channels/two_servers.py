@@ -16,7 +16,7 @@ from typing import Any
 from maskedbandit.backends.backend import Aggregate, NoisyAdder
 from maskedbandit.backends.ideal import Ideal
 from maskedbandit.channels.channel import check_answers, whole_steps
-from maskedbandit.channels.codec import ModulusRule, chance, check_modulus, decoded, encode, fitted
+from maskedbandit.channels.codec import ModulusRule, check_failure, check_modulus, decode_sum, encode_reward, fit_margin
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.channels.offers import Offer
@@ -48,7 +48,7 @@ class TwoServers(NoisyChannel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "failure", chance(self.failure))
+        object.__setattr__(self, "failure", check_failure(self.failure))
         if not isinstance(self.backend, NoisyAdder):
             raise InvalidValue("backend", self.backend, "a backend of two servers, such as Ideal()")
 
@@ -63,7 +63,7 @@ class TwoServers(NoisyChannel):
 
     def residues(self, n: int) -> tuple[int, int]:
         """The modulus m of a cohort of n, and the margin tau that it leaves for noise."""
-        return fitted(self.parameters(), self.law(), n, self.steps(n), 2.0)
+        return fit_margin(self.parameters(), self.law(), n, self.steps(n), 2.0)
 
     def offer(self, n: int, modulus: int = 0) -> Offer:
         offer, m = super().offer(n), modulus or self.residues(n)[0]
@@ -72,7 +72,7 @@ class TwoServers(NoisyChannel):
 
     def randomize(self, reward: float, offer: Offer, bits: Bits) -> int:
         # the value shares are made where they are sealed; a reward is below the modulus, a statistic may be negative
-        return encode(reward, self.steps(offer.n), bits, self.statistics) % offer.modulus
+        return encode_reward(reward, self.steps(offer.n), bits, self.statistics) % offer.modulus
 
     def aggregate(self, sent: Sequence[int], offer: Offer, bits: Bits, cohort: bytes = b"") -> Aggregate:
         noise = self.release_noise(offer.n)
@@ -84,7 +84,7 @@ class TwoServers(NoisyChannel):
         self, total: float, offer: Offer, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int
     ) -> float:
         check_answers(answers, n := offer.n)
-        return decoded(whole_steps(total), offer.modulus, self.parameters(), self.law(), n, self.steps(n), 2.0)
+        return decode_sum(whole_steps(total), offer.modulus, self.parameters(), self.law(), n, self.steps(n), 2.0)
 
     def check_size(self, n: int, memory: Any = None, stream: int | None = None) -> None:
         self.residues(n)

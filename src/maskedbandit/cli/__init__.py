@@ -14,7 +14,7 @@ from typing import Any
 
 from maskedbandit import __version__
 from maskedbandit.errors import MaskedBanditError
-from maskedbandit.extras import lacking
+from maskedbandit.extras import explain_missing
 
 DESCRIPTION = "Adaptive experiments on private outcomes: simulate bandits under every trust model."
 
@@ -24,9 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     top = parser()
     options = top.parse_args(arguments)
     if options.version:
-        from maskedbandit.cli.parts.versions import versions
+        from maskedbandit.cli.parts.versions import list_versions
 
-        print("\n".join(versions() if options.verbose else [f"maskedbandit {__version__}"]))
+        print("\n".join(list_versions() if options.verbose else [f"maskedbandit {__version__}"]))
         return 0
     if options.do is None:
         top.error("the following arguments are required: COMMAND")
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except MaskedBanditError as wrong:
         return refused(str(wrong))
     except ModuleNotFoundError as missing:
-        if not (said := lacking(missing)):
+        if not (said := explain_missing(missing)):
             raise
         return refused(str(said))
     except MemoryError:

@@ -47,7 +47,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def do(options: argparse.Namespace) -> int:
     """Print what was found: 0 if promises are kept, 2 if one is broken, 3 if that could not have been noticed."""
     from maskedbandit.cli.parts.progress import Progress
-    from maskedbandit.privacy.exact import whole
+    from maskedbandit.privacy.exact import to_whole
     from maskedbandit.reports.audit.audit import How
 
     targets = [name for name in ("target", "channel", "url") if getattr(options, name) is not None]
@@ -55,9 +55,9 @@ def do(options: argparse.Namespace) -> int:
         raise InvalidValue("what is audited", targets or None, "one of FILE, --channel and --url")
     if not 0 < options.error <= 0.1:
         raise InvalidValue("--error", options.error, "a probability above 0 and at most 0.1")
-    whole("--people", options.people, 1, 1000)
+    to_whole("--people", options.people, 1, 1000)
     if options.samples is not None:
-        whole("--samples", options.samples, 400, 10**7)
+        to_whole("--samples", options.samples, 400, 10**7)
     with Progress(0, "sample", quiet=options.quiet) as progress:
         progress.begin("audit")
         how = How(options.people, options.samples, options.error, options.seed, progress.advance)
@@ -76,10 +76,10 @@ def do(options: argparse.Namespace) -> int:
 
 def audited(options: argparse.Namespace, how: How) -> Audit:
     """The audit of what the options name."""
-    from maskedbandit.cli.parts.inline import table
-    from maskedbandit.lab.experiments.packaged import STUDIES, find, folder
+    from maskedbandit.cli.parts.inline import read_inline_table
+    from maskedbandit.lab.experiments.packaged import STUDIES, find_experiment, find_packaged_folder
     from maskedbandit.reports.audit import targets as targets
-    from maskedbandit.study.naming import TABLES
+    from maskedbandit.study.naming import STUDY_PARTS
     from maskedbandit.study.protocol import Protocol
 
     if options.url is not None:
@@ -88,15 +88,19 @@ def audited(options: argparse.Namespace, how: How) -> Audit:
             raise InvalidValue("--key", None, "given, or in MASKEDBANDIT_KEY")
         return targets.audit_service(options.url, key, options.study, how)
     if options.channel is not None:
-        policy = None if options.policy is None else TABLES.made("policy", table(options.policy))
-        return targets.audit_channel(TABLES.made("channel", table(options.channel)), policy, how)
-    names = {each.stem for each in (folder() / STUDIES).glob("*.toml")}
-    path = find(options.target, "study", STUDIES) if options.target in names else find(options.target)
+        policy = None if options.policy is None else STUDY_PARTS.made("policy", read_inline_table(options.policy))
+        return targets.audit_channel(STUDY_PARTS.made("channel", read_inline_table(options.channel)), policy, how)
+    names = {each.stem for each in (find_packaged_folder() / STUDIES).glob("*.toml")}
+    path = (
+        find_experiment(options.target, "study", STUDIES)
+        if options.target in names
+        else find_experiment(options.target)
+    )
     if is_study(path):
         return targets.audit_protocol(Protocol.from_file(path), how)
-    from maskedbandit.lab.experiments.experiment import read  # of what it needs, nothing above does
+    from maskedbandit.lab.experiments.experiment import read_experiment  # of what it needs, nothing above does
 
-    return targets.audit_experiment(read(path), how)
+    return targets.audit_experiment(read_experiment(path), how)
 
 
 def is_study(path: Path) -> bool:
@@ -110,11 +114,11 @@ def is_study(path: Path) -> bool:
 def write(found: Audit, folder: Path) -> None:
     """The audit as files."""
     from maskedbandit.lab.files import whole_file
-    from maskedbandit.reports.audit.figure import save
+    from maskedbandit.reports.audit.figure import save_audit_figure
 
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in (("audit.json", json.dumps(found.to_dict(), indent=2)), ("audit.txt", str(found))):
         with whole_file(folder / name) as file:
             file.write(f"{text}\n".encode())
-    save(found, folder / "audit.svg")
+    save_audit_figure(found, folder / "audit.svg")
     print("\n".join(str(folder / name) for name in ("audit.json", "audit.txt", "audit.svg")), file=sys.stderr)

@@ -24,13 +24,13 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def do(options: argparse.Namespace) -> None:
     """Convert, and say what was found."""
-    from maskedbandit.lab.logs.text_conversion import convert, report
+    from maskedbandit.lab.logs.text_conversion import convert_logs, describe_conversion
 
     files = options.files or sorted(FOLDER.glob("*.gz"))
     if not files:
         raise InvalidValue("FILE", f"{FOLDER}/*.gz", "at least one file (see docs/front_page.md for where to get them)")
     size = sum(path.stat().st_size for path in files if path.is_file())
     with Progress(size, "B", scaled=True) as progress:
-        about = convert(files, options.out, options.tolerate, progress.advance)
-    print(report(about))
+        about = convert_logs(files, options.out, options.tolerate, progress.advance)
+    print(describe_conversion(about))
     print(f"{'log':14}  {options.out}")

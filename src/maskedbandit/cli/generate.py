@@ -19,9 +19,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def do(options: argparse.Namespace) -> None:
     """Write the log."""
-    from maskedbandit.lab.logs.newsroom import Newsroom, write
+    from maskedbandit.lab.logs.newsroom import Newsroom, write_log
 
     log = Newsroom(options.events, options.seed)
     with Progress(log.events, "visit", scaled=True) as progress:
-        write(log, options.out, options.seed, progress.advance)
+        write_log(log, options.out, options.seed, progress.advance)
     print(options.out)

@@ -29,19 +29,19 @@ def do(options: argparse.Namespace) -> None:
         return signer()
 
     from maskedbandit.service import keys
-    from maskedbandit.store.databases.connection import connect
-    from maskedbandit.store.lease import wall_clock
+    from maskedbandit.store.databases.connection import open_database
+    from maskedbandit.store.lease import read_clock
 
-    database = connect(options.database, create=options.verb == "new")
+    database = open_database(options.database, create=options.verb == "new")
     try:
         if options.verb == "new":
-            say(key=keys.make(database, options.given[0], options.study, wall_clock()))
+            say(key=keys.write_key(database, options.given[0], options.study, read_clock()))
         elif options.verb == "rotate":
-            say(key=keys.rotate(database, options.given[0], wall_clock()))
+            say(key=keys.replace_key(database, options.given[0], read_clock()))
         elif options.verb == "revoke":
-            say(key=keys.end(database, options.given[0], wall_clock()).key, revoked=True)
+            say(key=keys.end_key(database, options.given[0], read_clock()).key, revoked=True)
         else:
-            for key in keys.listed(database):
+            for key in keys.read_keys(database):
                 say(key=key.key, role=key.role, study=key.study, made=key.made, ends=key.ends)
     finally:
         database.close()

@@ -30,30 +30,32 @@ def add(parser: argparse.ArgumentParser) -> None:
 def do(options: argparse.Namespace) -> None:
     """Do what the verb says."""
     check_words("ledger", VERBS, options)
-    from maskedbandit.store.databases.connection import connect
-    from maskedbandit.store.studies import only, witness_of
+    from maskedbandit.store.databases.connection import open_database
+    from maskedbandit.store.studies import choose_study, find_witness
     from maskedbandit.store.study_rows import read_studies
 
-    database = connect(options.database, create=False)
+    database = open_database(options.database, create=False)
     try:
-        witness = witness_of(database, options.witness)
+        witness = find_witness(database, options.witness)
         if options.verb == "verify":
-            from maskedbandit.store.book.verify import verify
+            from maskedbandit.store.book.verify import verify_study
 
             names = [options.study] if options.study else [each.name for each in read_studies(database)]
             for name in names:
-                found = verify(database, witness, only(database, name))
+                found = verify_study(database, witness, choose_study(database, name))
                 print(
                     f"{name}: {found.entries} entries, head {found.head[:16]}, {found.releases} releases, "
                     f"{found.people} people charged, of whom each has spent at most {found.worst}"
                 )
         elif options.verb == "show":
-            from maskedbandit.service.shown.status import shown
+            from maskedbandit.service.shown.status import write_ledger
 
-            print("\n".join(shown(database, witness, only(database, options.study))))
+            print("\n".join(write_ledger(database, witness, choose_study(database, options.study))))
         else:
-            from maskedbandit.store.reconcile import exported
+            from maskedbandit.store.reconcile import export_ledger
 
-            sys.stdout.writelines(f"{line}\n" for line in exported(database, witness, only(database, options.study)))
+            sys.stdout.writelines(
+                f"{line}\n" for line in export_ledger(database, witness, choose_study(database, options.study))
+            )
     finally:
         database.close()

@@ -19,7 +19,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def do(options: argparse.Namespace) -> None:
     """List what experiments can name, and what experiments there are."""
     from maskedbandit import backends, channels, noises, policies
-    from maskedbandit.lab.experiments.packaged import STUDIES, described, folder
+    from maskedbandit.lab.experiments.packaged import STUDIES, describe_file, find_packaged_folder
     from maskedbandit.policies.parts.purposes import find_purpose, list_purposes
 
     width = max(60, shutil.get_terminal_size((80, 24)).columns)
@@ -30,13 +30,13 @@ def do(options: argparse.Namespace) -> None:
             rows.setdefault(heading, []).append((name, about))
     for heading, each in rows.items():
         print(f"{heading}:", *(line(name, about, width) for name, about in each), sep="\n")
-    where = options.experiments or folder()
+    where = options.experiments or find_packaged_folder()
     print(f"experiment (in {where}):")
     for path in sorted(where.glob("*.toml")):
-        print(line(path.stem, described(path), width))
+        print(line(path.stem, describe_file(path), width))
     print(f"study (in {where / STUDIES}):")
     for path in sorted((where / STUDIES).glob("*.toml")):
-        print(line(path.stem, described(path), width))
+        print(line(path.stem, describe_file(path), width))
 
 
 def line(name: str, about: str, width: int) -> str:

@@ -17,7 +17,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def do(options: argparse.Namespace) -> None:
     """Merge the folders, and show the summary."""
-    from maskedbandit.lab.experiments.table import experiment_of, merge
+    from maskedbandit.lab.experiments.table import experiment_of, merge_results
 
     out = options.out or options.folders[0]
     experiment = experiment_of(options.folders[0])
@@ -25,4 +25,4 @@ def do(options: argparse.Namespace) -> None:
     def note(text: str) -> None:
         print(f"maskedbandit: {text}", file=sys.stderr)
 
-    show_results(experiment, merge(options.folders, out, note, draw_finished(experiment, out)), out)
+    show_results(experiment, merge_results(options.folders, out, note, draw_finished(experiment, out)), out)

@@ -46,28 +46,28 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def do(options: argparse.Namespace) -> None:
     """Print a row for each trust model."""
-    from maskedbandit.cli.parts.inline import numbers, table
+    from maskedbandit.cli.parts.inline import read_numbers, read_inline_table
     from maskedbandit.cli.parts.progress import Progress
-    from maskedbandit.reports.plan.plan import TRUST, Question, plan, shared
-    from maskedbandit.study.naming import TABLES
-    from maskedbandit.study.reward import UNITS, duration
+    from maskedbandit.reports.plan.plan import TRUST, Question, plan, share_budget
+    from maskedbandit.study.naming import STUDY_PARTS
+    from maskedbandit.study.reward import MILLISECONDS, parse_duration
 
     nothing = options.epsilon is None and options.budget is None
     if options.difference is None and options.means is None and nothing:
         raise InvalidValue("--difference and --epsilon", "left out", "given, or one of them and --people")
-    policy = None if options.policy is None else TABLES.made("policy", table(options.policy))
+    policy = None if options.policy is None else STUDY_PARTS.made("policy", read_inline_table(options.policy))
     question = Question(
         arms=options.arms,
         baseline=options.baseline,
         difference=options.difference,
-        epsilon=options.epsilon if options.budget is None else shared(options.budget, options.studies),
+        epsilon=options.epsilon if options.budget is None else share_budget(options.budget, options.studies),
         people=options.people,
         delta=options.delta,
         per_day=options.per_day,
-        window=duration("--window", options.window, 0) / UNITS["day"],
+        window=parse_duration("--window", options.window, 0) / MILLISECONDS["day"],
         privacy_delta=options.privacy_delta,
         goal=policy.goal if policy else "regret" if options.regret else "identify",
-        means=None if options.means is None else numbers("--means", options.means),
+        means=None if options.means is None else read_numbers("--means", options.means),
         policy=policy,
     )
     if policy and options.regret and policy.goal != "regret":
@@ -78,6 +78,6 @@ def do(options: argparse.Namespace) -> None:
         found = plan(question, trust=trust, runs=options.runs, advance=lambda: progress.advance(1))
     print(json.dumps(found.to_dict()) if options.json else found)
     if options.figure:
-        from maskedbandit.reports.plan.figure import save
+        from maskedbandit.reports.plan.figure import save_plan_figure
 
-        save(question, trust, options.runs, options.figure)
+        save_plan_figure(question, trust, options.runs, options.figure)

@@ -17,8 +17,8 @@ def do(options: argparse.Namespace) -> None:
     """Draw the figure."""
     import polars as pl
 
-    from maskedbandit.lab.experiments.experiment import read
-    from maskedbandit.lab.experiments.figure import save
+    from maskedbandit.lab.experiments.experiment import read_experiment
+    from maskedbandit.lab.experiments.figure import save_figure
 
     path = options.folder / "table.parquet"
     if not path.exists():
@@ -27,5 +27,5 @@ def do(options: argparse.Namespace) -> None:
         table = pl.read_parquet(path)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as wrong:
         raise InvalidValue("DIR", str(options.folder), f"a folder whose table can be read ({wrong})") from None
-    save(read(options.folder / "experiment.toml").draw(table), options.folder / "figure")
+    save_figure(read_experiment(options.folder / "experiment.toml").draw(table), options.folder / "figure")
     print(options.folder / "figure.png")

@@ -56,16 +56,16 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def do(options: argparse.Namespace) -> None:
     """Run all settings, or one, and show the summary."""
-    from maskedbandit.lab.experiments.experiment import read
-    from maskedbandit.lab.experiments.packaged import find
-    from maskedbandit.lab.experiments.protocol_option import over
-    from maskedbandit.lab.experiments.table import collect, these
+    from maskedbandit.lab.experiments.experiment import read_experiment
+    from maskedbandit.lab.experiments.packaged import find_experiment
+    from maskedbandit.lab.experiments.protocol_option import put_over_protocol
+    from maskedbandit.lab.experiments.table import collect_results, runs_of
 
-    path = find(options.experiment)
-    experiment, folder, left = read(path), path.stem, list[str]()
+    path = find_experiment(options.experiment)
+    experiment, folder, left = read_experiment(path), path.stem, list[str]()
     protocol = (options.protocol or "").partition(",")[0]
     if options.protocol is not None:
-        experiment, left = over(experiment, options.protocol)
+        experiment, left = put_over_protocol(experiment, options.protocol)
         folder += f"-{protocol}"
     settings = experiment.settings
     if options.jobs is not None and options.jobs < 1:
@@ -82,7 +82,7 @@ def do(options: argparse.Namespace) -> None:
             first, last = experiment.settings[0].id, experiment.settings[-1].id
             raise InvalidValue("--only", options.only, f"an id from {first} to {last}")
     out = options.out or Path("results") / folder
-    total = sum(len(these(each, runs)) for each in settings if each.runs)
+    total = sum(len(runs_of(each, runs)) for each in settings if each.runs)
     with Progress(total, "run", quiet=options.quiet) as progress, workers(options.jobs, options.cluster) as executor:
 
         def advance(setting: AnySetting, runs: int) -> None:
@@ -93,7 +93,7 @@ def do(options: argparse.Namespace) -> None:
         if left:
             progress.note(f"without {protocol}, as their channels take none: {', '.join(left)}")
         how = advance, progress.note, runs, draw_finished(experiment, out)
-        table = collect(experiment, settings, out, options.resume, executor, *how)
+        table = collect_results(experiment, settings, out, options.resume, executor, *how)
     show_results(experiment, table, out)
 
 
@@ -119,17 +119,17 @@ def workers(jobs: int | None, cluster: str | None) -> Iterator[Workers]:
 
 def draw_finished(experiment: Experiment, out: Path) -> Callable[[pl.DataFrame], None]:
     """What is done with a table as it is written: its figure is drawn."""
-    from maskedbandit.lab.experiments.figure import save
+    from maskedbandit.lab.experiments.figure import save_figure
 
-    return lambda table: save(experiment.draw(table), out / "figure")
+    return lambda table: save_figure(experiment.draw(table), out / "figure")
 
 
 def show_results(experiment: Experiment, table: pl.DataFrame, out: Path) -> None:
     """Print the summary of a table, and where everything is."""
-    from maskedbandit.lab.goals.cells import text
+    from maskedbandit.lab.goals.cells import format_summary
 
     if experiment.about:
         print(f"\n{experiment.about}\n")
     width = shutil.get_terminal_size((80, 24)).columns
-    print(text(experiment.shown.summary(table), experiment.shown.cells, width))
+    print(format_summary(experiment.shown.summary(table), experiment.shown.cells, width))
     print(f"\ntable   {out / 'table.parquet'}\nsummary {out / 'summary.csv'}\nfigure  {out / 'figure.png'}")

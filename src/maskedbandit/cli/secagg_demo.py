@@ -38,8 +38,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def do(options: argparse.Namespace) -> None:
     """Run a round, describe it and draw its graph."""
-    from maskedbandit.lab.experiments.figure import save
-    from maskedbandit.lab.rehearsal.demo import Demo, drawn, report
+    from maskedbandit.lab.experiments.figure import save_figure
+    from maskedbandit.lab.rehearsal.demo import Demo, draw_secagg_round, describe_round
 
     names = ("n", "dropout", "corrupted", "epsilon", "lost", "server", "graph", "seed")
     demo = Demo(**{name: getattr(options, name) for name in names})
@@ -49,6 +49,6 @@ def do(options: argparse.Namespace) -> None:
         raise InvalidValue("--out", str(options.out), f"a folder that can be written ({wrong.strerror})") from None
     with Progress(demo.messages, "message") as progress:
         round = demo.run(progress.advance)
-    print(report(round))
-    save(drawn(round), options.out / "graph")
+    print(describe_round(round))
+    save_figure(draw_secagg_round(round), options.out / "graph")
     print(f"{'picture':19}{options.out / 'graph.png'}")

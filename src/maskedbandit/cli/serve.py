@@ -60,7 +60,7 @@ def do(options: argparse.Namespace) -> None:
     from maskedbandit.cli.parts.forecast import forecast_in_words
     from maskedbandit.cli.parts.trust_plan import TrustPlan
     from maskedbandit.service.host.host import Host
-    from maskedbandit.service.server import bound, serve
+    from maskedbandit.service.server import bind_socket, serve_host
 
     if not 0 < options.rate < float("inf"):
         raise InvalidValue("--rate", options.rate, "a number of requests above 0")
@@ -71,7 +71,7 @@ def do(options: argparse.Namespace) -> None:
         studies.Data([], "data")(None, options, "demo")
     if getattr(options, "data", None):
         options.data.mkdir(parents=True, exist_ok=True)
-    with bound(options.host, options.port) as listener:
+    with bind_socket(options.host, options.port) as listener:
         companions = []
         if options.demo:
             from maskedbandit.cli.parts.demo import Demo
@@ -96,20 +96,20 @@ def do(options: argparse.Namespace) -> None:
             if options.metrics_port is not None:
                 print(f"metrics      http://{name}:{port}/metrics", flush=True)
 
-        serve(host, listener, listening, companions, proxies)
+        serve_host(host, listener, listening, companions, proxies)
 
 
 def welcome(host: Host, url: str) -> list[str]:
     """What is said once the server listens; keys are made, and shown, if there are none."""
     from maskedbandit.service import keys
-    from maskedbandit.store.databases.connection import connect
+    from maskedbandit.store.databases.connection import open_database
 
     lines = [f"page         {url}/"]
-    database = connect(host.address)
+    database = open_database(host.address)
     try:
-        if keys.listed(database):
+        if keys.read_keys(database):
             return [*lines, "keys         as before; `maskedbandit key new ROLE` makes another"]
-        made = {role: keys.make(database, role, None, host.clock()) for role in keys.ROLES}
+        made = {role: keys.write_key(database, role, None, host.clock()) for role in keys.ROLES}
         host.keys.read(database)
     finally:
         database.close()

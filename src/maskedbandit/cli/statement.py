@@ -60,13 +60,13 @@ def do(options: argparse.Namespace) -> None:
     """State it."""
     import json
 
-    from maskedbandit.statement.content import encoded, schema
+    from maskedbandit.statement.content import encode_statement, make_statement_schema
 
     check_options(options)
     if options.out is not None and options.out.name in ("", ".."):
         raise InvalidValue("--out", str(options.out), TWO_FILES)
     if options.what == ["schema"]:
-        print(json.dumps(schema(), indent=2))
+        print(json.dumps(make_statement_schema(), indent=2))
         return
     if options.what[:1] == ["check"]:
         print(checked(options))
@@ -80,7 +80,7 @@ def do(options: argparse.Namespace) -> None:
         said = of_service(options)
     else:
         said = of_study(options)
-    text = encoded(said)
+    text = encode_statement(said)
     if options.out is not None:
         write(options.out, said, text)
     elif options.json:
@@ -92,9 +92,9 @@ def do(options: argparse.Namespace) -> None:
 def write(out: Path, said: Statement, text: bytes) -> None:
     """Write both files."""
     from maskedbandit.lab.files import whole_file
-    from maskedbandit.statement.page import printed
+    from maskedbandit.statement.page import print_statement
 
-    for ending, content in ((".json", text), (".html", printed(said).encode())):
+    for ending, content in ((".json", text), (".html", print_statement(said).encode())):
         path = out.with_name(out.name + ending)
         try:
             with whole_file(path) as file:
@@ -134,32 +134,32 @@ def check_options(options: argparse.Namespace) -> None:
 
 def of_study(options: argparse.Namespace) -> Statement:
     """Of a study in a database, after all that is stored of it was recomputed."""
-    from maskedbandit.statement.check import made
-    from maskedbandit.store.databases.connection import connect
-    from maskedbandit.store.studies import only, witness_of
+    from maskedbandit.statement.check import make_statement
+    from maskedbandit.store.databases.connection import open_database
+    from maskedbandit.store.studies import choose_study, find_witness
 
-    database = connect(options.database, create=False)
+    database = open_database(options.database, create=False)
     try:
-        witness, study = witness_of(database, options.witness), only(database, options.study)
-        return made(database, witness, study, audits=options.audit)
+        witness, study = find_witness(database, options.witness), choose_study(database, options.study)
+        return make_statement(database, witness, study, audits=options.audit)
     finally:
         database.close()
 
 
 def of_experiment(options: argparse.Namespace) -> Statement:
     """Of an experiment."""
-    from maskedbandit.lab.experiments.experiment import read
-    from maskedbandit.lab.experiments.packaged import find
+    from maskedbandit.lab.experiments.experiment import read_experiment
+    from maskedbandit.lab.experiments.packaged import find_experiment
     from maskedbandit.reports.statement import statement_of_experiment
 
-    return statement_of_experiment(read(find(options.what[0])), options.audit)
+    return statement_of_experiment(read_experiment(find_experiment(options.what[0])), options.audit)
 
 
 def of_service(options: argparse.Namespace) -> Statement:
     """As a running service states it; the ledger that it shows has to agree."""
-    from maskedbandit.statement.service import fetched
+    from maskedbandit.statement.service import fetch_statement
 
-    return fetched(options.url, key_of_staff(), options.study)
+    return fetch_statement(options.url, key_of_staff(), options.study)
 
 
 def key_of_staff() -> str:
@@ -186,11 +186,11 @@ def write_signature(options: argparse.Namespace) -> Path:
     """Sign a file."""
     from maskedbandit.lab.files import whole_file
     from maskedbandit.statement.check import sign_statement
-    from maskedbandit.statement.content import decoded
+    from maskedbandit.statement.content import decode_statement
 
     file = named_file(options)
     text = file.read_bytes()
-    decoded(text)
+    decode_statement(text)
     content = sign_statement(text, os.environ.get("MASKEDBANDIT_SIGNER", ""))
     with whole_file(signature_of(file)) as out:
         out.write(content)
@@ -220,13 +220,13 @@ def compared(text: bytes, options: argparse.Namespace) -> Statement:
         from maskedbandit.statement.service import check_served
 
         return check_served(text, options.url, key_of_staff())
-    from maskedbandit.statement.check import check
-    from maskedbandit.store.databases.connection import connect
-    from maskedbandit.store.studies import witness_of
+    from maskedbandit.statement.check import check_statement
+    from maskedbandit.store.databases.connection import open_database
+    from maskedbandit.store.studies import find_witness
 
-    database = connect(options.database, create=False)
+    database = open_database(options.database, create=False)
     try:
-        return check(text, database, witness_of(database, options.witness))
+        return check_statement(text, database, find_witness(database, options.witness))
     finally:
         database.close()
 
@@ -235,7 +235,7 @@ def in_words(said: Statement) -> str:
     """The statement for a terminal."""
     from textwrap import fill
 
-    from maskedbandit.statement.page import NAMES
+    from maskedbandit.statement.page import POINT_NAMES
 
     state = f"as of {said.as_of}, {said.state}" if said.as_of else said.state
     lines = [f"Privacy statement of {said.kind} {said.name}, {state}", "", said.odds, ""]
@@ -245,7 +245,7 @@ def in_words(said: Statement) -> str:
         lines += [f"  {each.label:24} {each.policy:28} {each.trust:12} {each.loss.loss}" for each in said.promises]
     lines += ["", said.trust, "", "Not protected:", *(f"- {each}" for each in said.not_protected)]
     lines += ["", "What this rests on:", *(f"- {each}" for each in said.assumptions), ""]
-    lines += [f"{title}: {getattr(said.points, name)}" for name, title in NAMES.items()]
+    lines += [f"{title}: {getattr(said.points, name)}" for name, title in POINT_NAMES.items()]
     lines += ["", f"Evidence: {sum(len(each.tests) for each in said.evidence.tested)} tests (--json names them) and "]
     lines[-1] += f"{len(said.evidence.audits)} audits."
     return "\n".join(fill(each, 100, subsequent_indent="  " * each.startswith("- ")) for each in lines)

@@ -85,9 +85,9 @@ def do(options: argparse.Namespace) -> None:
 
 def opened(options: argparse.Namespace, **more: Any) -> Any:
     """The study that is meant, held by this process."""
-    from maskedbandit.store.studies import opened
+    from maskedbandit.store.studies import open_study
 
-    return opened(options.database, options.study, options.witness, **more)
+    return open_study(options.database, options.study, options.witness, **more)
 
 
 def say(**what: Any) -> None:
@@ -97,12 +97,12 @@ def say(**what: Any) -> None:
 
 def do_new(options: argparse.Namespace, file: str) -> None:
     """A draft."""
-    from maskedbandit.lab.experiments.packaged import STUDIES, find
-    from maskedbandit.store.studies import new
+    from maskedbandit.lab.experiments.packaged import STUDIES, find_experiment
+    from maskedbandit.store.studies import write_study
     from maskedbandit.study.protocol import Protocol
 
-    protocol = Protocol.from_file(find(file, "study", STUDIES))
-    new(protocol, options.database, options.witness)
+    protocol = Protocol.from_file(find_experiment(file, "study", STUDIES))
+    write_study(protocol, options.database, options.witness)
     say(study=protocol.name, state="draft", protocol=protocol.digest)
 
 
@@ -183,14 +183,14 @@ def do_erase(options: argparse.Namespace, unit: str) -> None:
 
 def do_status(options: argparse.Namespace) -> None:
     """How the study stands."""
-    from maskedbandit.service.shown.status import status
-    from maskedbandit.store.databases.connection import connect
-    from maskedbandit.store.studies import only, witness_of
+    from maskedbandit.service.shown.status import write_status
+    from maskedbandit.store.databases.connection import open_database
+    from maskedbandit.store.studies import choose_study, find_witness
 
-    database = connect(options.database, create=False)
+    database = open_database(options.database, create=False)
     try:
-        witness = witness_of(database, options.witness)
-        print(status(database, witness, only(database, options.study)))
+        witness = find_witness(database, options.witness)
+        print(write_status(database, witness, choose_study(database, options.study)))
     finally:
         database.close()
 
@@ -198,11 +198,11 @@ def do_status(options: argparse.Namespace) -> None:
 def do_simulate(options: argparse.Namespace) -> None:
     """To the end of the study."""
     from maskedbandit.cli.parts.progress import Progress
-    from maskedbandit.cli.parts.simulation import Clock, Simulated, people_to_come, simulate
+    from maskedbandit.cli.parts.simulation import Clock, Simulated, people_to_come, play_study
     from maskedbandit.errors import NotRunning
-    from maskedbandit.service.shown.describe import simulated
-    from maskedbandit.service.shown.status import status
-    from maskedbandit.store.studies import witness_of
+    from maskedbandit.service.shown.describe import read_simulated
+    from maskedbandit.service.shown.status import write_status
+    from maskedbandit.store.studies import find_witness
 
     clock = Clock()
     with opened(options, clock=clock) as study:
@@ -211,14 +211,14 @@ def do_simulate(options: argparse.Namespace) -> None:
             study.start(simulated=True)
         if study.state != "running":
             raise NotRunning(f"{study.name} is {study.state}: only a draft, or one that is running, can be simulated")
-        if not simulated(study.database, study.name):
+        if not read_simulated(study.database, study.name):
             raise NotRunning(f"{study.name} was started with real people: only a draft can be simulated")
         with Progress((people_to_come(study.protocol) or 0) - study.people, "person", quiet=options.quiet) as progress:
             progress.begin(f"{study.name}, simulated")
-            played = simulate(study, clock, progress.advance)
+            played = play_study(study, clock, progress.advance)
         study.stop()
-        witness = witness_of(study.database, options.witness)
-        print(status(study.database, witness, study.name))
+        witness = find_witness(study.database, options.witness)
+        print(write_status(study.database, witness, study.name))
         print(
             f"simulated {played.people} people, {study.people} with a place: regret {played.regret:.1f}, "
             f"{played.over} over their budgets"
@@ -227,15 +227,15 @@ def do_simulate(options: argparse.Namespace) -> None:
 
 def do_reconcile(options: argparse.Namespace, file: str | None = None) -> None:
     """A restored database."""
-    from maskedbandit.store.databases.connection import connect
-    from maskedbandit.store.reconcile import bring_back, burn
-    from maskedbandit.store.studies import only, witness_of
+    from maskedbandit.store.databases.connection import open_database
+    from maskedbandit.store.reconcile import bring_back, burn_missing
+    from maskedbandit.store.studies import choose_study, find_witness
 
-    database = connect(options.database, create=False)
+    database = open_database(options.database, create=False)
     try:
-        name, witness = only(database, options.study), witness_of(database, options.witness)
+        name, witness = choose_study(database, options.study), find_witness(database, options.witness)
         if file is None:
-            print(burn(database, witness, name))
+            print(burn_missing(database, witness, name))
         else:
             print(bring_back(database, witness, name, Path(file)))
     finally:

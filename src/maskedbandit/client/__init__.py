@@ -10,11 +10,11 @@ See docs/client.md.
 """
 
 from maskedbandit.client.answers import Assigned, Refusal
-from maskedbandit.extras import lacking
+from maskedbandit.extras import explain_missing
 
 try:
     from maskedbandit.client.clients import AsyncClient, Client
 except ModuleNotFoundError as missing:
-    raise lacking(missing) or missing from None
+    raise explain_missing(missing) or missing from None
 
 __all__ = ["Assigned", "AsyncClient", "Client", "Refusal"]

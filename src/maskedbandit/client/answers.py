@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
-TICKET = re.compile("[0-9a-z]{1,64}")
-STUDY = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+TICKET_PATTERN = re.compile("[0-9a-z]{1,64}")
+STUDY_PATTERN = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _CODE = re.compile("[a-z_]{1,64}")
 _PROPENSITY = re.compile(r"[0-9]{1,20}(/[0-9]{1,20})?")
 FINAL = frozenset({"conflict", "late", "unknown_ticket", "not_exposed"})  # verdicts that a retry cannot change
@@ -52,10 +52,10 @@ class Reply(NamedTuple):
     retry_after: float = 0.0  # seconds
 
 
-NOTHING = Reply(0)
+NO_REPLY = Reply(0)
 
 
-def parsed(content: bytes) -> Any:
+def parse_json(content: bytes) -> Any:
     """A body of JSON, or None."""
     try:
         return json.loads(content)
@@ -63,20 +63,20 @@ def parsed(content: bytes) -> Any:
         return None
 
 
-def seconds(header: str | None) -> float:
+def read_retry_after(header: str | None) -> float:
     """How long the service asks to be left alone, at most an hour; a date is not understood, and is a second."""
     if header is None:
         return 0.0
     return min(float(header), 3600.0) if re.fullmatch("[0-9]{1,9}", header) else 1.0
 
 
-def code_of(problem: Any) -> str:
+def read_problem_code(problem: Any) -> str:
     """The code of a problem body, or nothing if this is none."""
     code = problem.get("code") if isinstance(problem, dict) else None
     return code if isinstance(code, str) and _CODE.fullmatch(code) else ""
 
 
-def assigned(reply: Reply, study: str) -> Assigned | None:
+def read_assignment(reply: Reply, study: str) -> Assigned | None:
     """The arm that the service gives, or None if this is not an answer of its."""
     body = reply.body
     if reply.status != 200 or not isinstance(body, dict) or body.get("study") != study:
@@ -86,7 +86,7 @@ def assigned(reply: Reply, study: str) -> Assigned | None:
     right = (
         isinstance(arm, str)
         and arm != ""
-        and (ticket is None or (isinstance(ticket, str) and TICKET.fullmatch(ticket)))
+        and (ticket is None or (isinstance(ticket, str) and TICKET_PATTERN.fullmatch(ticket)))
         and (offer is None or isinstance(offer, str))
         and (why is None or (isinstance(why, str) and _CODE.fullmatch(why)))
         and isinstance(propensity, str)
@@ -104,22 +104,22 @@ def assigned(reply: Reply, study: str) -> Assigned | None:
     return Assigned(str(arm), body.get("payload"), ticket, chance, bool(body["again"]), why=why or "", offer=offer)
 
 
-def verdict(item: Any, good: frozenset[str]) -> str | None:
+def read_verdict(item: Any, good: frozenset[str]) -> str | None:
     """What became of a request of a batch: "" if it counts, the code of a final refusal, or None: nobody knows yet."""
     if not isinstance(item, dict):
         return None
     answer, problem = item.get("answer"), item.get("problem")
     if item.get("status") == 200 and isinstance(answer, dict) and answer.get("status") in good:
         return ""
-    code = code_of(problem)
+    code = read_problem_code(problem)
     if code in FINAL:
         return code
     return code or "invalid_value" if item.get("status") == 422 else None
 
 
-def verdicts(reply: Reply, count: int, good: frozenset[str]) -> list[str | None] | None:
+def read_verdicts(reply: Reply, count: int, good: frozenset[str]) -> list[str | None] | None:
     """What became of each request of a batch, or None if this does not answer so many."""
     items = reply.body.get("items") if reply.status == 200 and isinstance(reply.body, dict) else None
     if not isinstance(items, list) or len(items) != count:
         return None
-    return [verdict(item, good) for item in items]
+    return [read_verdict(item, good) for item in items]

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from maskedbandit.client.answers import NOTHING, Reply, parsed, seconds
+from maskedbandit.client.answers import NO_REPLY, Reply, parse_json, read_retry_after
 from maskedbandit.errors import InvalidValue
 
 LONGEST_ANSWER = 2**23  # bytes
@@ -16,7 +16,7 @@ Transport = Callable[[], httpx.AsyncBaseTransport]  # makes one, in each process
 _LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=30.0)
 
 
-def checked_url(url: str) -> str:
+def check_url(url: str) -> str:
     """The address of a service, without a slash at its end."""
     try:
         parts = httpx.URL(url)
@@ -65,12 +65,14 @@ class Calls:
                     async for chunk in response.aiter_bytes():
                         received += chunk
                         if len(received) > LONGEST_ANSWER:
-                            return NOTHING
+                            return NO_REPLY
                 finally:
                     await response.aclose()
         except (httpx.HTTPError, httpx.StreamError, TimeoutError, OSError):
-            return NOTHING
-        return Reply(response.status_code, parsed(bytes(received)), seconds(response.headers.get("Retry-After")))
+            return NO_REPLY
+        return Reply(
+            response.status_code, parse_json(bytes(received)), read_retry_after(response.headers.get("Retry-After"))
+        )
 
     async def ask(self, path: str, body: Any, deadline: float, answers: Callable[[Reply], bool]) -> Reply:
         """A request and, if it fails or takes half of the time, one more that says the same; the first answer.
@@ -84,7 +86,7 @@ class Calls:
             return answers(reply) or 400 <= reply.status < 500
 
         first = asyncio.create_task(self.post(path, body, deadline))
-        pending, best = {first}, NOTHING
+        pending, best = {first}, NO_REPLY
         try:
             await asyncio.wait(pending, timeout=deadline / 2)
             if first.done() and (settled(first.result()) or first.result().retry_after):

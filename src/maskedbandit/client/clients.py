@@ -16,7 +16,7 @@ from maskedbandit.client.engine import Engine
 if TYPE_CHECKING:
     from maskedbandit.channels.channel import Channel
 
-DEADLINE = 0.2  # seconds that a person waits for an arm
+ASSIGN_DEADLINE = 0.2  # seconds that a person waits for an arm
 LAST_TRY = 2.0  # seconds that an application which stops waits for its outcomes to be sent
 
 
@@ -39,7 +39,7 @@ class StudyClient(ABC):
         study: str,
         *,
         fallback: str,
-        deadline: float = DEADLINE,
+        deadline: float = ASSIGN_DEADLINE,
         folder: str | Path | None = None,
         channel: Channel | None = None,
         on_refused: Callable[[Refusal], None] | None = None,

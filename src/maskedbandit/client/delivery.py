@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 
-from maskedbandit.client.answers import Refusal, Reply, code_of, verdicts
+from maskedbandit.client.answers import Refusal, Reply, read_problem_code, read_verdicts
 from maskedbandit.client.calls import Calls
 from maskedbandit.client.outbox import Message, Outbox
 from maskedbandit.errors import StorageFailed
 
-TOGETHER = 200  # messages in a request
-PATIENCE = 30.0  # seconds for a request
+MESSAGES_TOGETHER = 200  # messages in a request
+REQUEST_PATIENCE = 30.0  # seconds for a request
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 60.0  # seconds
 OTHERS_TURN = 0.05  # seconds, while another process of the application is sending
 _GOOD = {"expose": frozenset({"exposed"}), "report": frozenset({"accepted", "duplicate"})}
@@ -21,7 +21,7 @@ _TOO_MUCH = (413, 422)  # of a batch: some of it may be accepted by itself
 log = logging.getLogger("maskedbandit.client")
 
 
-def pause(failures: int, asked: float = 0.0, share: Callable[[], float] = random.random) -> float:
+def choose_pause(failures: int, asked: float = 0.0, share: Callable[[], float] = random.random) -> float:
     """Seconds until the next attempt: twice as many each time, never fewer than the service asks for.
 
     The share is drawn anew, so that the applications that a service lost do not all come back at once.
@@ -73,7 +73,7 @@ class Delivery:
                     self._idle.set()
             else:
                 failures += 1
-                await self._rest(pause(failures, wait))
+                await self._rest(choose_pause(failures, wait))
 
     async def _rest(self, length: float) -> None:
         """Wait, unless somebody is in a hurry; new messages wait too."""
@@ -96,27 +96,29 @@ class Delivery:
 
     async def _empty(self, study: str) -> float | None:
         """The same of one study; one that is refused does not stop the others."""
-        together = TOGETHER
+        together = MESSAGES_TOGETHER
         while messages := await asyncio.to_thread(self._outbox.next, study, together):
             for kind in ("expose", "report"):
                 batch = [message for message in messages if message.kind == kind]
                 if not batch:
                     continue
                 path = f"/v1/studies/{study}/{kind}/batch"
-                reply = await self._calls.post(path, {"requests": [message.body for message in batch]}, PATIENCE)
+                reply = await self._calls.post(
+                    path, {"requests": [message.body for message in batch]}, REQUEST_PATIENCE
+                )
                 if reply.status in _TOO_MUCH and len(messages) > 1:
                     together = max(len(messages) // 2, 1)
                     break
                 if not await self._settle(batch, reply):
                     return reply.retry_after
-                together = min(2 * together, TOGETHER)
+                together = min(2 * together, MESSAGES_TOGETHER)
         return None
 
     async def _settle(self, batch: list[Message], reply: Reply) -> bool:
         """Forget what was answered; whether all was."""
-        found = verdicts(reply, len(batch), _GOOD[batch[0].kind])
-        if reply.status == 422 and code_of(reply.body):  # one alone
-            found = [code_of(reply.body)]
+        found = read_verdicts(reply, len(batch), _GOOD[batch[0].kind])
+        if reply.status == 422 and read_problem_code(reply.body):  # one alone
+            found = [read_problem_code(reply.body)]
         if found is None:
             if reply.status != self._said:
                 why = f"answers with status {reply.status}" if reply.status else "does not answer"

@@ -16,14 +16,16 @@ if TYPE_CHECKING:
     from maskedbandit.channels.channel import Channel
 
 
-class Noisy(NamedTuple):
+class NoisyReport(NamedTuple):
     """What is sent in place of an outcome, and the epsilon that it costs."""
 
     value: float
     epsilon: Fraction
 
 
-def noisy(channel: Channel, offers: str, value: float, metric: str = "", spent: Fraction = Fraction(0)) -> Noisy:
+def add_report_noise(
+    channel: Channel, offers: str, value: float, metric: str = "", spent: Fraction = Fraction(0)
+) -> NoisyReport:
     """What is sent in place of an outcome in [0, 1], with noise that is drawn now.
 
     The offers, one for each outcome, share the epsilon of the channel to which people agreed; `spent` is what this
@@ -36,7 +38,7 @@ def noisy(channel: Channel, offers: str, value: float, metric: str = "", spent: 
     from maskedbandit.channels.channel import epsilon_of, part_of
     from maskedbandit.channels.offers import from_lines
     from maskedbandit.privacy.sampling import Bits
-    from maskedbandit.privacy.statistics import REWARD
+    from maskedbandit.privacy.statistics import SINGLE_REWARD
     from maskedbandit.study.device import check_agreed
 
     offered, agreed = from_lines(offers), epsilon_of(channel)
@@ -50,12 +52,12 @@ def noisy(channel: Channel, offers: str, value: float, metric: str = "", spent: 
     ((offer, part),) = found
     if spent + part > agreed:
         raise AlreadySpent(f"this person's other outcomes in this study have cost {spent} of {agreed}")
-    own = part_of(channel.carrying(REWARD) if metric else channel, part)  # only rewards have a cap
+    own = part_of(channel.carrying(SINGLE_REWARD) if metric else channel, part)  # only rewards have a cap
     check_agreed(own, 1, offer)
-    return Noisy(float(own.randomize(value, offer, Bits())), part)
+    return NoisyReport(float(own.randomize(value, offer, Bits())), part)
 
 
-def added_up(channel: Channel, told: float | Sequence[float], metric: str = "") -> float:
+def add_up_rewards(channel: Channel, told: float | Sequence[float], metric: str = "") -> float:
     """The outcome of a person, from all that is told: where people agreed to a cap, the sum of their rewards, cut.
 
     With a cap a single number is refused: it may be the first of several rewards, and noise is drawn once.
@@ -65,9 +67,9 @@ def added_up(channel: Channel, told: float | Sequence[float], metric: str = "") 
     >>> [added_up(Response().carrying(capped(3)), rewards) for rewards in ([1, 0.5], [1] * 9, [])]
     [0.5, 1.0, 0.0]
     """
-    from maskedbandit.privacy.statistics import REWARD
+    from maskedbandit.privacy.statistics import SINGLE_REWARD
 
-    cap = 1 if metric else getattr(channel, "statistics", REWARD).cap
+    cap = 1 if metric else getattr(channel, "statistics", SINGLE_REWARD).cap
     if isinstance(told, float | int):
         if cap > 1:
             raise PersonalValue("value", f"a list of all rewards of the person: people agreed to a cap of {cap}")

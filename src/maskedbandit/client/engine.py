@@ -20,12 +20,20 @@ from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from maskedbandit.client.answers import STUDY, TICKET, Assigned, Refusal, Reply, assigned, code_of
-from maskedbandit.client.calls import Calls, Transport, check_key, checked_url
+from maskedbandit.client.answers import (
+    STUDY_PATTERN,
+    TICKET_PATTERN,
+    Assigned,
+    Refusal,
+    Reply,
+    read_assignment,
+    read_problem_code,
+)
+from maskedbandit.client.calls import Calls, Transport, check_key, check_url
 from maskedbandit.client.delivery import Delivery
-from maskedbandit.client.device import added_up, noisy
-from maskedbandit.client.files import of_service, prepared, usual_folder
-from maskedbandit.client.known import KnownArms, Place, hashed
+from maskedbandit.client.device import add_up_rewards, add_report_noise
+from maskedbandit.client.files import name_service_files, prepare_file, usual_folder
+from maskedbandit.client.known import KnownArms, KnownPlace, hash_unit
 from maskedbandit.client.outbox import Outbox
 from maskedbandit.errors import (
     Forbidden,
@@ -43,9 +51,9 @@ if TYPE_CHECKING:
 UNREACHABLE = "unreachable"
 ELSEWHERE = "given_elsewhere"  # of local trust: another folder, or another person, was given the place first
 LONGEST_EVENT = 128
-LARGEST = sys.float_info.max
+LARGEST_FLOAT = sys.float_info.max
 MISTAKES = {401: Unauthorized, 403: Forbidden, 404: UnknownStudy}  # others than of a moment, or of one person
-Result = TypeVar("Result")
+WorkResult = TypeVar("WorkResult")
 log = logging.getLogger("maskedbandit.client")
 
 
@@ -73,7 +81,7 @@ class _Running:
             self.loop.run_until_complete(self.loop.shutdown_default_executor())
             self.loop.close()
 
-    def submit(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
+    def submit(self, work: Coroutine[Any, Any, WorkResult]) -> Future[WorkResult]:
         return asyncio.run_coroutine_threadsafe(work, self.loop)
 
     def flush(self, timeout: float) -> bool:
@@ -111,11 +119,11 @@ class Engine:
         if not (isinstance(deadline, int | float) and 0 < deadline < math.inf):
             raise InvalidValue("deadline", deadline, "a positive number of seconds")
         if study is not None:
-            check_name("study", study, "the name of a study, of letters, digits, '_', '.' and '-'")
+            check_path_name("study", study, "the name of a study, of letters, digits, '_', '.' and '-'")
         check_key(key)
-        self.url, self.deadline, self._channels = checked_url(url), deadline, channels
-        files = Path(folder or usual_folder()) / of_service(self.url)
-        prepared(files.with_suffix(".outbox"))  # a folder that cannot be used is noticed now
+        self.url, self.deadline, self._channels = check_url(url), deadline, channels
+        files = Path(folder or usual_folder()) / name_service_files(self.url)
+        prepare_file(files.with_suffix(".outbox"))  # a folder that cannot be used is noticed now
         self._begin: Callable[[], _Running] = lambda: _Running(
             Calls(self.url, key, transport), files, study, self._refuse
         )
@@ -155,14 +163,14 @@ class Engine:
         running = self._running
 
         def right(reply: Reply) -> bool:
-            return assigned(reply, study) is not None
+            return read_assignment(reply, study) is not None
 
         return running.submit(running.calls.ask(f"/v1/studies/{study}/assign", body, self.deadline, right))
 
     def settle(self, study: str, unit: str, reply: Reply, fallback: str) -> Assigned:
         """What the unit gets by this reply, or by what is known from before, or else the fallback."""
-        given, known, outbox = assigned(reply, study), self._running.known, self._running.outbox
-        code = code_of(reply.body) if 400 <= reply.status < 500 else ""
+        given, known, outbox = read_assignment(reply, study), self._running.known, self._running.outbox
+        code = read_problem_code(reply.body) if 400 <= reply.status < 500 else ""
         if code and reply.status not in (409, 429):
             raise MISTAKES.get(reply.status, Refused)(f"the service refuses the request: {code}")
         try:
@@ -170,7 +178,7 @@ class Engine:
                 given is not None
                 and given.offer is not None
                 and given.ticket is not None
-                and not outbox.take_place(study, hashed(unit), given.ticket, given.again)
+                and not outbox.take_place(study, hash_unit(unit), given.ticket, given.again)
             ):
                 self._say(f"outcomes of people of {study} whose places were given elsewhere are not reported")
                 return replace(given, ticket=None, offer=None, why=ELSEWHERE)
@@ -212,13 +220,13 @@ class Engine:
         check_ticket(ticket)
         several = isinstance(value, list | tuple)
         values = cast("Sequence[float]", value if several else [value])
-        if not all(isinstance(each, Real) and -LARGEST <= each <= LARGEST for each in values):
+        if not all(isinstance(each, Real) and -LARGEST_FLOAT <= each <= LARGEST_FLOAT for each in values):
             raise PersonalValue("value", "a finite number")
         values = [float(each) for each in values]
         if not isinstance(event, str) or len(event) > LONGEST_EVENT or not event.isprintable():
             raise PersonalValue("event", f"a str of at most {LONGEST_EVENT} printable characters")
         if metric:
-            check_name("metric", metric, "the name of the guardrail of the study")
+            check_path_name("metric", metric, "the name of the guardrail of the study")
             event = f"{metric}\n{event}"
         running, channel = self._running, self._channels.get(study)
         offer = running.known.offer(study, ticket)
@@ -234,11 +242,13 @@ class Engine:
             told = values if several else values[0]
             running.outbox.put_device_report(
                 *(study, offer.person, ticket, metric),
-                lambda spent: noisy(channel, offer.offer, added_up(channel, told, metric), metric, spent),
+                lambda spent: add_report_noise(
+                    channel, offer.offer, add_up_rewards(channel, told, metric), metric, spent
+                ),
             )
         self._wake()
 
-    def places(self, unit: str) -> list[Place]:
+    def places(self, unit: str) -> list[KnownPlace]:
         """All places of a unit."""
         return self._running.known.places(unit)
 
@@ -260,13 +270,13 @@ class Engine:
             running.end()
 
 
-def check_name(what: str, name: str, allowed: str) -> None:
+def check_path_name(what: str, name: str, allowed: str) -> None:
     """Raise unless this can be the name of a study or of a guardrail, which becomes part of an address."""
-    if not isinstance(name, str) or not STUDY.fullmatch(name):
+    if not isinstance(name, str) or not STUDY_PATTERN.fullmatch(name):
         raise InvalidValue(what, name, allowed)
 
 
 def check_ticket(ticket: str) -> None:
     """Raise unless this can be a ticket of the service; it is secret, and not shown."""
-    if not isinstance(ticket, str) or not TICKET.fullmatch(ticket):
+    if not isinstance(ticket, str) or not TICKET_PATTERN.fullmatch(ticket):
         raise PersonalValue("ticket", "a ticket that `assign` gave")

@@ -18,7 +18,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-PATIENCE = 10.0  # seconds that a process waits for another one's transaction
+LOCK_PATIENCE = 10.0  # seconds that a process waits for another one's transaction
 
 
 def usual_folder() -> Path:
@@ -27,12 +27,12 @@ def usual_folder() -> Path:
     return Path(state).expanduser() / "maskedbandit"
 
 
-def of_service(url: str) -> str:
+def name_service_files(url: str) -> str:
     """A part of a file's name: what waits for one service is never sent to another."""
     return hashlib.sha256(url.encode()).hexdigest()[:16]
 
 
-def prepared(path: Path) -> Path:
+def prepare_file(path: Path) -> Path:
     """A file that this user alone may read; SQLite gives its journal the same mode.
 
     A file that is there is not opened: closing it would end all locks that SQLite has on it in this process.
@@ -62,7 +62,7 @@ class PrivateFile:
     """A database in a file that this user alone may read, and whose deleted rows are overwritten."""
 
     def __init__(self, path: Path, settings: str, tables: str) -> None:
-        self._lock, self.path = threading.Lock(), prepared(path)
+        self._lock, self.path = threading.Lock(), prepare_file(path)
         self._settings, self._connection = settings, self._connected(settings + tables)
         _files.add(self)
 
@@ -103,7 +103,7 @@ class PrivateFile:
 
     def _connected(self, script: str) -> sqlite3.Connection:
         try:
-            connection = sqlite3.connect(self.path, PATIENCE, isolation_level=None, check_same_thread=False)
+            connection = sqlite3.connect(self.path, LOCK_PATIENCE, isolation_level=None, check_same_thread=False)
             connection.executescript("PRAGMA secure_delete = ON;" + script)
         except sqlite3.Error as why:
             raise StorageFailed(f"{self.path}: {why}") from None
@@ -122,7 +122,7 @@ class Turn:
     """The right to send, which one process has at a time: the lock of a file, which ends with the process."""
 
     def __init__(self, path: Path) -> None:
-        self._file = os.open(prepared(path), os.O_RDWR)
+        self._file = os.open(prepare_file(path), os.O_RDWR)
         _turns.add(self)
 
     def take(self) -> bool:

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from maskedbandit.client.answers import Assigned
 from maskedbandit.client.files import PrivateFile
 
-KEPT = 90 * 24 * 3600.0  # seconds after which an arm that was not given again is forgotten
-FRESH = 24 * 3600.0  # what is written down again only if it changed, or after this time
+FORGET_AFTER = 90 * 24 * 3600.0  # seconds after which an arm that was not given again is forgotten
+REWRITE_AFTER = 24 * 3600.0  # what is written down again only if it changed, or after this time
 _EVERYBODY = ""  # whoever comes without being enrolled: no unit has this hash
 
 # what is lost with the machine's power can be asked for again
@@ -41,7 +41,7 @@ UNION ALL SELECT study, unit, ticket FROM holder
 _COLUMNS = "arm, payload, ticket, propensity, offer"
 
 
-class Place(NamedTuple):
+class KnownPlace(NamedTuple):
     """Where a unit has a ticket."""
 
     study: str
@@ -72,11 +72,11 @@ class KnownArms:
 
     def remember(self, study: str, unit: str, given: Assigned) -> None:
         """Write down what the service gave; without a ticket it is what everybody gets who is not enrolled."""
-        who = hashed(unit) if given.ticket else _EVERYBODY
+        who = hash_unit(unit) if given.ticket else _EVERYBODY
         columns = given.arm, json.dumps(given.payload), given.ticket, str(given.propensity), given.offer
-        until = self._clock() + KEPT
+        until = self._clock() + FORGET_AFTER
         if self._rows(
-            f"SELECT {_COLUMNS} FROM arm WHERE study = ? AND unit = ? AND until > ?", study, who, until - FRESH
+            f"SELECT {_COLUMNS} FROM arm WHERE study = ? AND unit = ? AND until > ?", study, who, until - REWRITE_AFTER
         ) == [columns]:
             return
         with self._file.transaction() as connection:
@@ -87,16 +87,16 @@ class KnownArms:
 
     def find(self, study: str, unit: str) -> Assigned | None:
         """The arm that the unit had."""
-        return self._find(study, hashed(unit))
+        return self._find(study, hash_unit(unit))
 
     def served(self, study: str) -> Assigned | None:
         """The arm that was given last to somebody who was not enrolled: the best one in what was released."""
         return self._find(study, _EVERYBODY)
 
-    def places(self, unit: str) -> list[Place]:
+    def places(self, unit: str) -> list[KnownPlace]:
         """All places of a unit, in the order of the studies' names."""
         find = "SELECT study, ticket FROM arm WHERE unit = ? AND until > ? ORDER BY study"
-        return [Place(*row) for row in self._rows(find, hashed(unit), self._clock())]
+        return [KnownPlace(*row) for row in self._rows(find, hash_unit(unit), self._clock())]
 
     def offer(self, study: str, ticket: str) -> Offered | None:
         """Of local trust: what the report of a ticket is made from, and whose it is."""
@@ -117,12 +117,12 @@ class KnownArms:
         self._file.close()
 
 
-def hashed(unit: str) -> str:
+def hash_unit(unit: str) -> str:
     """As what a unit is kept."""
     return hashlib.sha256(unit.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def held(path: Path) -> list[tuple[str, str, str]]:
+def read_held_places(path: Path) -> list[tuple[str, str, str]]:
     """The places of local trust in a file of the version before: study, hash of the unit, and ticket, newest first."""
     file = PrivateFile(path, _SETTINGS, _TABLES + _HOLDERS)
     try:

@@ -23,9 +23,9 @@ from openfeature.flag_evaluation import FlagResolutionDetails, FlagValueType, Re
 from openfeature.provider import AbstractProvider, Metadata
 from openfeature.track import TrackingEventDetails
 
-from maskedbandit.client.answers import STUDY, Assigned, Refusal, Reply
+from maskedbandit.client.answers import STUDY_PATTERN, Assigned, Refusal, Reply
 from maskedbandit.client.calls import Transport
-from maskedbandit.client.clients import DEADLINE, LAST_TRY
+from maskedbandit.client.clients import ASSIGN_DEADLINE, LAST_TRY
 from maskedbandit.client.engine import LONGEST_EVENT, Engine
 from maskedbandit.errors import Forbidden, MaskedBanditError, PersonalValue, Refused, UnknownStudy
 
@@ -61,7 +61,7 @@ class MaskedBanditProvider(AbstractProvider):
         expose_on_evaluation: bool = True,
         outcomes: Mapping[str, str] | None = None,
         guardrails: Mapping[str, str] | None = None,
-        deadline: float = DEADLINE,
+        deadline: float = ASSIGN_DEADLINE,
         folder: str | Path | None = None,
         channels: Mapping[str, Channel] | None = None,
         on_refused: Callable[[Refusal], None] | None = None,
@@ -135,7 +135,7 @@ class MaskedBanditProvider(AbstractProvider):
         unit = context.targeting_key if context else None
         if not unit:
             raise TargetingKeyMissingError("the targeting key is the person, and is needed")
-        if not STUDY.fullmatch(study):
+        if not STUDY_PATTERN.fullmatch(study):
             raise FlagNotFoundError("a flag has the name of a study, of letters, digits, '_', '.' and '-'")
         token = context.attributes.get("token") if context else None
         try:

@@ -12,9 +12,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
-from maskedbandit.client.device import Noisy
+from maskedbandit.client.device import NoisyReport
 from maskedbandit.client.files import PrivateFile, Turn
-from maskedbandit.client.known import held
+from maskedbandit.client.known import read_held_places
 from maskedbandit.errors import AlreadySpent
 
 # a journal that is emptied at each commit: a write-ahead log would keep values that were deleted
@@ -95,7 +95,7 @@ class Outbox:
     def __init__(self, path: Path) -> None:
         self._file = PrivateFile(path, _SETTINGS, _TABLES)
         if self._file.rows(_OF_BEFORE):
-            self._bring_up_to_date(held(path.with_suffix(".known")))
+            self._bring_up_to_date(read_held_places(path.with_suffix(".known")))
         with self._file.transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO secret (id, bytes) VALUES (0, ?)", (secrets.token_bytes(32),))
             ((self._secret,),) = connection.execute("SELECT bytes FROM secret")
@@ -132,7 +132,7 @@ class Outbox:
         return bool(self._file.rows(_PLACE, study, person, ticket))
 
     def put_device_report(
-        self, study: str, person: str, ticket: str, metric: str, draw: Callable[[Fraction], Noisy]
+        self, study: str, person: str, ticket: str, metric: str, draw: Callable[[Fraction], NoisyReport]
     ) -> None:
         """Write down what a person's device sends: drawn once, also if it is asked for again after it was sent.
 
@@ -147,7 +147,7 @@ class Outbox:
                 raise AlreadySpent("this folder was not the first to have this place: another may have reported for it")
             find = "SELECT metric, value, epsilon FROM device_report WHERE study = ? AND person = ?"
             had = {
-                name: Noisy(value, Fraction(epsilon))
+                name: NoisyReport(value, Fraction(epsilon))
                 for name, value, epsilon in connection.execute(find, (study, person))
             }
             if metric not in had:

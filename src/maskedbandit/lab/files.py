@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import BinaryIO, Self
 
 PAUSE = 0.2  # seconds until a process that waits for others looks again
-ONE = range(1)  # the numbers of a name that is locked as a whole
-HERE = 2**62  # the byte that everybody shares who has the file open
+FIRST_TRY = range(1)  # the numbers of a name that is locked as a whole
+LOCKED_BYTE = 2**62  # the byte that everybody shares who has the file open
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)  # how file systems say that they have none
 
 
@@ -58,7 +58,7 @@ class Locks:
     def __init__(self, path: Path) -> None:
         while True:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-            here = taken(self._file, "LOCK_SH", HERE, 1)
+            here = take_lock(self._file, "LOCK_SH", LOCKED_BYTE, 1)
             with suppress(FileNotFoundError):  # what was removed in between is locked for nobody
                 if here and os.path.samestat(os.fstat(self._file), path.stat()):
                     break
@@ -72,16 +72,16 @@ class Locks:
         os.close(self._file)
 
     @contextmanager
-    def held(self, name: str, numbers: range = ONE) -> Iterator[bool]:
+    def held(self, name: str, numbers: range = FIRST_TRY) -> Iterator[bool]:
         """Whether this process got the locks of these numbers of a name, which it then has to the end of the block."""
         # a lock is that of one byte, which need not be there; names meet with a chance of 2^-37
         start = (int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big") >> 27 << 24) + numbers.start
-        mine = taken(self._file, "LOCK_EX", start, len(numbers))
+        mine = take_lock(self._file, "LOCK_EX", start, len(numbers))
         try:
             yield mine
         finally:
             if mine:
-                taken(self._file, "LOCK_UN", start, len(numbers))
+                take_lock(self._file, "LOCK_UN", start, len(numbers))
 
     @contextmanager
     def waited(self, name: str) -> Iterator[None]:
@@ -95,7 +95,7 @@ class Locks:
 
     def alone(self) -> bool:
         """Whether no other process has the file open; if so, none has before this one closes it."""
-        return taken(self._file, "LOCK_EX", HERE, 1)
+        return take_lock(self._file, "LOCK_EX", LOCKED_BYTE, 1)
 
     def in_turn(self, tasks: Mapping[tuple[str, range], Callable[[], object]], waits: Callable[[str], object]) -> None:
         """Do every task under its locks: first those that no other process has, the rest as they get free.
@@ -119,7 +119,7 @@ class Locks:
             left = busy
 
 
-def taken(file: int, how: str, start: int, length: int) -> bool:
+def take_lock(file: int, how: str, start: int, length: int) -> bool:
     """Whether these bytes could be locked, or where no locks are."""
     try:
         import fcntl

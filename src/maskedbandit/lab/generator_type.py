@@ -27,7 +27,7 @@ class GeneratorType(types.NumPyRandomGeneratorType):
         self.name = "generator of the lab"
 
 
-def taken(kind: GeneratorType, generator: Any, c: Any) -> Any:
+def hold_generator(kind: GeneratorType, generator: Any, c: Any) -> Any:
     """What compiled code holds of a generator: its addresses, and a counted reference to it."""
     builder, number = c.builder, c.context.get_value_type(types.uintp)
     where = c.pyapi.object_getattr_string(generator, "addresses_at")
@@ -44,7 +44,7 @@ def taken(kind: GeneratorType, generator: Any, c: Any) -> Any:
 
 
 register_model(GeneratorType)(NumPyRandomGeneratorTypeModel)
-unboxed_by(GeneratorType)(taken)
+unboxed_by(GeneratorType)(hold_generator)
 
 
 def type_of(kind: type) -> GeneratorType:

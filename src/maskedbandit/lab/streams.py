@@ -16,7 +16,7 @@ import numpy.typing as npt
 from maskedbandit.core import kernel, large_kernel
 
 # the state of a Philox generator that has drawn nothing; tuples, because NumPy reads them faster than arrays
-FRESH: dict[str, Any] = {
+FRESH_GENERATORS: dict[str, Any] = {
     "bit_generator": "Philox",
     "buffer": (0, 0, 0, 0),
     "buffer_pos": 4,
@@ -41,14 +41,14 @@ def mixed(z: np.uint64) -> np.uint64:
 
 
 @kernel
-def uniform(stream: Rewards, t: int) -> float:
+def draw_uniform(stream: Rewards, t: int) -> float:
     """A uniform number in [0, 1) for user t."""
     z = mixed(np.uint64(t) * np.uint64(0x9E3779B97F4A7C15) + stream.keys[0])
     return (mixed(z ^ stream.keys[1]) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 @large_kernel
-def binomial(n: int, p: float, rng: np.random.Generator) -> int:
+def draw_binomial(n: int, p: float, rng: np.random.Generator) -> int:
     """A binomial variable. (Its compilation takes a second, so that it is compiled once.)"""
     return rng.binomial(n, p)
 
@@ -87,7 +87,7 @@ class Streams:
 
     def __init__(self, seed: int, study: str) -> None:
         key = np.frombuffer(hashlib.sha256(f"{seed}/{study}".encode()).digest()[:16], np.uint64)
-        self.state = FRESH | {"state": {"key": tuple(key.tolist())}}
+        self.state = FRESH_GENERATORS | {"state": {"key": tuple(key.tolist())}}
         self.generators = [Generator(np.random.Philox(key=key)) for _ in range(4)]
 
     def of(self, run: int) -> tuple[npt.NDArray[np.uint64], *tuple[np.random.Generator, ...]]:

@@ -16,34 +16,34 @@ from maskedbandit.core import Integers, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import GAUSSIAN
 from maskedbandit.noises.noise import Noise, Probabilities
-from maskedbandit.privacy.exact import exact
+from maskedbandit.privacy.exact import to_fraction
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.renyi_divergences import ORDERS
 from maskedbandit.privacy.sampling import Bits, discrete_gaussian
-from maskedbandit.privacy.statistics import REWARD, Statistics
+from maskedbandit.privacy.statistics import SINGLE_REWARD, Statistics
 
-LEAST_SHARE = 2  # variance of a noise share from which the sum of all has the distribution of a draw to within 1e-7
+SHARE_VARIANCE = 2  # variance of a noise share from which the sum of all has the distribution of a draw to within 1e-7
 
 
-FAR = 12  # a draw of variance below 2 is larger with probability 1e-16
+FARTHEST_DRAW = 12  # a draw of variance below 2 is larger with probability 1e-16
 
 
 @kernel
 def separate(scale: float, count: float) -> int:
     """The number of parts to draw `count` draws in: one draw of their joint variance, or all draws if narrow."""
-    return max(1, int(count)) if scale * scale < LEAST_SHARE else 1
+    return max(1, int(count)) if scale * scale < SHARE_VARIANCE else 1
 
 
 @kernel
 def sum_of_narrow(variance: float, parts: int, rng: np.random.Generator) -> int:
     """The sum of many independent draws of a variance below 2: how many of them are 0, 1, -1, 2, ... in turn."""
-    chance = np.zeros(2 * FAR + 1)
-    for i in range(2 * FAR + 1):
+    chance = np.zeros(2 * FARTHEST_DRAW + 1)
+    for i in range(2 * FARTHEST_DRAW + 1):
         z = (i + 1) // 2
         chance[i] = math.exp(-z * z / (2 * variance))
     rest = np.cumsum(chance[::-1])[::-1]  # of this value and all after it
     total, left = 0, parts
-    for i in range(2 * FAR + 1):
+    for i in range(2 * FARTHEST_DRAW + 1):
         here = rng.binomial(left, min(1.0, chance[i] / rest[i]))
         total += here * ((i + 1) // 2) * (1 if i % 2 == 1 else -1)
         left -= here
@@ -72,7 +72,7 @@ class DiscreteGaussian(Noise):
     kind = GAUSSIAN
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", exact("scale", self.scale))
+        object.__setattr__(self, "scale", to_fraction("scale", self.scale))
 
     def stretch(self, factor: Fraction) -> DiscreteGaussian:
         return DiscreteGaussian(self.scale * factor)
@@ -82,11 +82,11 @@ class DiscreteGaussian(Noise):
         return discrete_gaussian(self.scale**2 / n, bits)
 
     def check(self, n: int) -> None:
-        if n > 1 and self.scale**2 < LEAST_SHARE * n:
+        if n > 1 and self.scale**2 < SHARE_VARIANCE * n:
             raise InvalidValue(
                 f"the variance of a discrete Gaussian for {n} noise shares",
                 float(self.scale**2),
-                f"at least {LEAST_SHARE * n}, as narrower noise shares do not sum to it (a finer grid widens them)",
+                f"at least {SHARE_VARIANCE * n}, as narrower noise shares do not sum to it (a finer grid widens them)",
             )
 
     def pmf(self, z: Integers, count: float = 1.0) -> Probabilities:
@@ -104,7 +104,7 @@ class DiscreteGaussian(Noise):
         far = mass.size // 2
         return np.where(abs(z) <= far, mass[np.clip(z + far, 0, 2 * far)], 0.0)
 
-    def loss(self, sensitivity: int, noise_shares: int = 1, statistics: Statistics = REWARD) -> Loss:
+    def loss(self, sensitivity: int, noise_shares: int = 1, statistics: Statistics = SINGLE_REWARD) -> Loss:
         if noise_shares == 1 and statistics.is_single:
             return Loss.discrete_gaussian(self.scale**2, sensitivity)
         unit, s = sensitivity / self.scale, statistics.moved

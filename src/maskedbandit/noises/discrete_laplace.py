@@ -17,11 +17,11 @@ import numpy as np
 
 from maskedbandit.core import Integers, kernel
 from maskedbandit.law import LAPLACE
-from maskedbandit.noises.noise import Noise, Probabilities, poisson
-from maskedbandit.privacy.exact import exact
+from maskedbandit.noises.noise import Noise, Probabilities, draw_poisson
+from maskedbandit.privacy.exact import to_fraction
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits, discrete_laplace, polya
-from maskedbandit.privacy.statistics import REWARD, Statistics
+from maskedbandit.privacy.statistics import SINGLE_REWARD, Statistics
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class DiscreteLaplace(Noise):
     kind = LAPLACE
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", exact("scale", self.scale))
+        object.__setattr__(self, "scale", to_fraction("scale", self.scale))
 
     def stretch(self, factor: Fraction) -> DiscreteLaplace:
         return DiscreteLaplace(self.scale * factor)
@@ -69,7 +69,7 @@ class DiscreteLaplace(Noise):
         answer: Probabilities = np.array([p[:terms] @ p[each : each + terms] for each in far])[where]
         return answer
 
-    def loss(self, sensitivity: int, noise_shares: int = 1, statistics: Statistics = REWARD) -> Loss:
+    def loss(self, sensitivity: int, noise_shares: int = 1, statistics: Statistics = SINGLE_REWARD) -> Loss:
         if not statistics.is_single:
             return Loss.pure(statistics.l1 * sensitivity / self.scale)
         return Loss.discrete_laplace(self.scale, sensitivity)
@@ -86,4 +86,4 @@ class DiscreteLaplace(Noise):
         if count == 1.0:
             return rng.geometric(success) - rng.geometric(success)
         odds = math.exp(-1.0 / scale) / success  # b / (1 - b): the mean of a Pólya variable of shape 1
-        return poisson(odds * rng.standard_gamma(count), rng) - poisson(odds * rng.standard_gamma(count), rng)
+        return draw_poisson(odds * rng.standard_gamma(count), rng) - draw_poisson(odds * rng.standard_gamma(count), rng)

@@ -24,13 +24,13 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.law import SUB_GAMMA
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.privacy.statistics import REWARD, Statistics, root_above
+from maskedbandit.privacy.statistics import SINGLE_REWARD, Statistics, root_above
 
 Probabilities = Floats
 
 
 @kernel
-def poisson(mean: float, rng: np.random.Generator) -> int:
+def draw_poisson(mean: float, rng: np.random.Generator) -> int:
     """A Poisson variable, for the lab; from a mean of 2^40 on a rounded Gaussian, equal to within a millionth.
 
     The generator's own method loses its variance for means above 10^14.
@@ -73,7 +73,7 @@ class Noise(ABC):
         """P(Z = z), Z the sum of `count` independent draws: the reference that both samplers are tested against."""
 
     @abstractmethod
-    def loss(self, sensitivity: int, noise_shares: int = 1, statistics: Statistics = REWARD) -> Loss:
+    def loss(self, sensitivity: int, noise_shares: int = 1, statistics: Statistics = SINGLE_REWARD) -> Loss:
         """Loss of releasing an integer of this sensitivity under the sum of so many noise shares of one draw.
 
         For other statistics `sensitivity` is the number of steps in one unit, and the loss is that of the whole vector.

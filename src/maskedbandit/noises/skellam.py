@@ -13,11 +13,11 @@ import numpy as np
 
 from maskedbandit.core import Integers, kernel
 from maskedbandit.law import SKELLAM
-from maskedbandit.noises.noise import Noise, Probabilities, poisson
-from maskedbandit.privacy.exact import exact
+from maskedbandit.noises.noise import Noise, Probabilities, draw_poisson
+from maskedbandit.privacy.exact import to_fraction
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits, skellam
-from maskedbandit.privacy.statistics import REWARD, Statistics
+from maskedbandit.privacy.statistics import SINGLE_REWARD, Statistics
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Skellam(Noise):
     kind = SKELLAM
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", exact("scale", self.scale))
+        object.__setattr__(self, "scale", to_fraction("scale", self.scale))
 
     def stretch(self, factor: Fraction) -> Skellam:
         return Skellam(self.scale * factor)
@@ -49,7 +49,7 @@ class Skellam(Noise):
         answer: Probabilities = ive(abs(z), count * float(self.scale) ** 2)
         return answer
 
-    def loss(self, sensitivity: int, noise_shares: int = 1, statistics: Statistics = REWARD) -> Loss:
+    def loss(self, sensitivity: int, noise_shares: int = 1, statistics: Statistics = SINGLE_REWARD) -> Loss:
         if not statistics.is_single:
             return Loss.skellam_of_vector(
                 self.scale**2, statistics.l1 * sensitivity, statistics.square * sensitivity**2
@@ -60,4 +60,4 @@ class Skellam(Noise):
     @kernel
     def draws(scale: float, count: float, rng: np.random.Generator) -> int:
         mean = count * scale * scale / 2
-        return poisson(mean, rng) - poisson(mean, rng)
+        return draw_poisson(mean, rng) - draw_poisson(mean, rng)

@@ -23,7 +23,7 @@ from maskedbandit.core import kernel
 from maskedbandit.law import Law
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO, Loss
-from maskedbandit.privacy.statistics import Statistics, linear, rewards
+from maskedbandit.privacy.statistics import Statistics, linear_sums, reward_sums
 
 
 class Aim(NamedTuple):
@@ -49,7 +49,7 @@ class ContextualPolicy(Policy):
 
     def statistics(self, d: int, signed: bool) -> Statistics:
         """What a user adds to the sums: statistics of d numbers, which may be negative if `signed`."""
-        return linear(d, signed, Fraction(self.products)) if self.protects == "users" else rewards(d)
+        return linear_sums(d, signed, Fraction(self.products)) if self.protects == "users" else reward_sums(d)
 
     @abstractmethod
     def init(self, k: int, aim: Aim) -> Any: ...
@@ -102,7 +102,7 @@ class NoReleasePolicy(ContextualPolicy):
         return 1
 
     def statistics(self, d: int, signed: bool) -> Statistics:
-        return rewards(d)  # nothing is released, so the smallest statistics will do
+        return reward_sums(d)  # nothing is released, so the smallest statistics will do
 
     def loss(self, released: Loss, horizon: int) -> Loss:
         return ZERO

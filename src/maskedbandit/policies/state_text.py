@@ -23,8 +23,8 @@ import numpy as np
 from maskedbandit.errors import InvalidValue
 from maskedbandit.policies.policy import Policy
 
-HEAD = "maskedbandit-state 1"
-WORDS = {  # how a value of each type is written
+STATE_HEAD = "maskedbandit-state 1"
+TYPE_WORDS = {  # how a value of each type is written
     "float64": re.compile(r"-?0x[01]\.[0-9a-f]{1,13}p[+-][0-9]{1,4}|-?inf|nan"),
     "int64": re.compile(r"-?[0-9]{1,19}"),
     "bool": re.compile(r"[01]"),
@@ -40,20 +40,20 @@ def leaves(s: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         yield name, s
 
 
-def line(name: str, part: Any) -> str:
+def write_line(name: str, part: Any) -> str:
     """The line of an array or a number."""
     values = np.asarray(part)
     kind = str(values.dtype)
-    if kind not in WORDS:
+    if kind not in TYPE_WORDS:
         raise InvalidValue(f"state.{name}", part, "an array or a number of float64, int64 or bool")
     words = [value.hex() if kind == "float64" else str(int(value)) for value in values.ravel().tolist()]
     shape = "x".join(map(str, values.shape))
     return " ".join([name, kind, f"[{shape}]", *words])
 
 
-def head(policy: Policy) -> str:
+def write_head(policy: Policy) -> str:
     """The first line."""
-    return f"{HEAD} {type(policy).__name__}"
+    return f"{STATE_HEAD} {type(policy).__name__}"
 
 
 def state_to_text(policy: Policy, s: Any) -> str:
@@ -64,7 +64,7 @@ def state_to_text(policy: Policy, s: Any) -> str:
     maskedbandit-state 1 Uniform
     k int64 [] 3
     """
-    return "".join(each + "\n" for each in (head(policy), *(line(name, part) for name, part in leaves(s))))
+    return "".join(each + "\n" for each in (write_head(policy), *(write_line(name, part) for name, part in leaves(s))))
 
 
 def state_from_text(policy: Policy, k: int, aim: Any, text: str) -> Any:
@@ -81,14 +81,14 @@ def state_from_text(policy: Policy, k: int, aim: Any, text: str) -> Any:
         raise InvalidValue("the state", type(text).__name__, "text")
     fresh = policy.init(k, aim)
     lines = text.split("\n")
-    expected = [head(policy), *(line(name, part) for name, part in leaves(fresh)), ""]
+    expected = [write_head(policy), *(write_line(name, part) for name, part in leaves(fresh)), ""]
     if len(lines) != len(expected):
         raise InvalidValue("the number of lines of the state", len(lines), f"{len(expected)}")
     if lines[0] != expected[0]:
         raise InvalidValue("line 1 of the state", lines[0][:80], repr(expected[0]))
     for i, (_, part) in enumerate(leaves(fresh), 1):
         if isinstance(part, np.ndarray):
-            fill(part, lines[i], expected[i], i + 1)
+            fill_values(part, lines[i], expected[i], i + 1)
         elif lines[i] != expected[i]:
             raise InvalidValue(f"line {i + 1} of the state", lines[i][:80], repr(expected[i]))
     if state_to_text(policy, fresh) != text:
@@ -96,13 +96,13 @@ def state_from_text(policy: Policy, k: int, aim: Any, text: str) -> Any:
     return fresh
 
 
-def fill(array: np.ndarray, found: str, expected: str, number: int) -> None:
+def fill_values(array: np.ndarray, found: str, expected: str, number: int) -> None:
     """Write the values of a line to an array of the same name, type and shape."""
     words, model, kind = found.split(" "), expected.split(" "), str(array.dtype)
     if words[:3] != model[:3] or len(words) != len(model):
         raise InvalidValue(f"line {number} of the state", found[:80], f"{' '.join(model[:3])} and {array.size} values")
     for i, word in enumerate(words[3:]):
-        if not WORDS[kind].fullmatch(word):
+        if not TYPE_WORDS[kind].fullmatch(word):
             raise InvalidValue(f"line {number} of the state", word[:80], f"a {kind}")
         try:
             array.flat[i] = float.fromhex(word) if kind == "float64" else int(word)

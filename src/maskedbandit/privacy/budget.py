@@ -10,10 +10,10 @@ order α and the δ of charge t, which may depend on all that was released befor
 charges stop. So if Σ R_t <= B on every path, everything released has divergence at most B [FZ21]. If that holds at each
 order of a curve, the curve holds.
 
-**Either of the two.** Let c(δ) be the addition of order α in `additions`. It is such that (1 - e^(ε-L))^+ is at most
-δ e^((α-1) (L - ε + c(δ))) for every L [CKS20, proof of Prop. 12]. If every path ends with Σ ε_t <= ε or with
-Σ R_t <= ε - c(δ), then everything released is (ε, δ)-private: paths of the first kind have (1 - e^(ε-L))^+ = 0, and on
-the others it is at most δ exp((α-1) (L - Σ R_t)), of mean at most δ.
+**Either of the two.** Let c(δ) be the addition of order α in `epsilon_additions`. It is such that (1 - e^(ε-L))^+ is at
+most δ e^((α-1) (L - ε + c(δ))) for every L [CKS20, proof of Prop. 12]. If every path ends with Σ ε_t <= ε or with Σ R_t
+<= ε - c(δ), then everything released is (ε, δ)-private: paths of the first kind have (1 - e^(ε-L))^+ = 0, and on the
+others it is at most δ exp((α-1) (L - Σ R_t)), of mean at most δ.
 
 **Sums of δ.** Losses that hold outside events of probability δ_t hold together outside one of probability Σ δ_t
 [WRRW23]. The part of δ that is needed for the conversion must be set aside in advance: it cannot be used for charges on
@@ -33,11 +33,11 @@ from itertools import starmap
 from threading import Lock
 from typing import Any, NamedTuple
 
-from maskedbandit.checks import User, checked_user
+from maskedbandit.checks import User, check_user
 from maskedbandit.errors import BudgetExceeded, InvalidValue
-from maskedbandit.privacy.exact import exact
+from maskedbandit.privacy.exact import to_fraction
 from maskedbandit.privacy.loss import ZERO, Loss
-from maskedbandit.privacy.renyi_divergences import INF, ORDERS, Bound, above, additions
+from maskedbandit.privacy.renyi_divergences import INF, ORDERS, Exact, round_up, epsilon_additions
 
 
 class Filter(NamedTuple):
@@ -46,30 +46,30 @@ class Filter(NamedTuple):
     None for `pure` or `curve` leaves that alternative out.
     """
 
-    delta: Bound
-    pure: Bound | None = None
-    curve: tuple[Bound, ...] | None = None
+    delta: Exact
+    pure: Exact | None = None
+    curve: tuple[Exact, ...] | None = None
 
     def refusal(self, total: Loss) -> str | None:
         """Why charges may not add up to this total; None if they may."""
         if total.delta > self.delta:
-            return compared("δ", total.delta, self.delta)
+            return compare_bounds("δ", total.delta, self.delta)
         reasons = []
         if self.pure is not None:
             if total.pure_epsilon <= self.pure:
                 return None
-            reasons.append(compared("pure ε", total.pure_epsilon, self.pure))
+            reasons.append(compare_bounds("pure ε", total.pure_epsilon, self.pure))
         if self.curve is not None:
             over = [at for at in zip(ORDERS, total.curve, self.curve, strict=True) if at[1] > at[2]]
             if not over:
                 return None
             order, found, allowed = over[0]
-            reasons.append(compared(f"the Rényi divergence of order {float(order):g}", found, allowed))
+            reasons.append(compare_bounds(f"the Rényi divergence of order {float(order):g}", found, allowed))
         return ", and ".join(reasons)
 
-    def times(self, loss: Loss) -> Bound | int:
+    def times(self, loss: Loss) -> Exact | int:
         """How many charges of this loss fit, one after the other."""
-        alternatives: list[Bound | int] = []
+        alternatives: list[Exact | int] = []
         if self.pure is not None:
             alternatives.append(_times(self.pure, loss.pure_epsilon))
         if self.curve is not None:
@@ -96,7 +96,7 @@ def filters(budget: Loss) -> tuple[Filter, ...]:
         return (Filter(budget.delta, curve=budget.curve),)
     basic = Filter(budget.delta, pure=budget.pure_epsilon)
     half = budget.delta / 2
-    left = [budget.pure_epsilon - Fraction(more) if more < INF else -1 for more in additions(half)]
+    left = [budget.pure_epsilon - Fraction(more) if more < INF else -1 for more in epsilon_additions(half)]
     chosen = max(range(len(ORDERS)), key=lambda i: left[i] / ORDERS[i])
     if left[chosen] <= 0:
         return (basic,)
@@ -104,15 +104,15 @@ def filters(budget: Loss) -> tuple[Filter, ...]:
     return Filter(half, budget.pure_epsilon, curve), basic
 
 
-def _times(limit: Bound, part: Bound) -> Bound | int:
+def _times(limit: Exact, part: Exact) -> Exact | int:
     if part == 0 or limit == INF:
         return INF
     return 0 if part == INF else limit // part
 
 
-def compared(what: str, found: Bound, allowed: Bound) -> str:
+def compare_bounds(what: str, found: Exact, allowed: Exact) -> str:
     """Both numbers, with as many digits as needed to see that one is larger."""
-    x, y = above(found), above(allowed)
+    x, y = round_up(found), round_up(allowed)
     pairs = [(f"{x:.{digits}g}", f"{y:.{digits}g}") for digits in (4, 8, 17)]
     shown = next((f"{large} where {small}" for large, small in pairs if large != small), f"a little above {y:g}, which")
     return f"{what} would be {shown} is allowed"
@@ -181,13 +181,13 @@ class Budget:
         epsilon, delta = self.loss.pure_epsilon, self.loss.delta
         if epsilon < INF and delta > 0:
             found = replace(first, pure_epsilon=INF).epsilon(delta)
-            if found < INF and exact("epsilon", found, strict=False) <= epsilon:
+            if found < INF and to_fraction("epsilon", found, strict=False) <= epsilon:
                 return None
             at = f"ε at δ = {float(delta):.4g}"
             if found == INF:
                 reason = self._filters[-1].refusal(first)
             else:
-                reason = compared(at, first.epsilon(delta), epsilon)
+                reason = compare_bounds(at, first.epsilon(delta), epsilon)
         raise self._exceeded(reason)
 
     def _exceeded(self, reason: str | None) -> BudgetExceeded:
@@ -222,7 +222,7 @@ class Ledger:
         if not isinstance(loss, Loss):
             raise InvalidValue("loss", loss, "a Loss, such as Loss.pure(0.1)")
         with self._lock:
-            before = self._accounts.get(checked_user(user))
+            before = self._accounts.get(check_user(user))
             if loss == ZERO:
                 return
             after = self._rules.after(before, loss)
@@ -231,7 +231,7 @@ class Ledger:
 
     def spent(self, user: User) -> Loss:
         """The sum of the user's charges; `ZERO` for a user never charged."""
-        account = self._accounts.get(checked_user(user))
+        account = self._accounts.get(check_user(user))
         return account.spent if account else ZERO
 
     def worst(self) -> Loss:

@@ -27,12 +27,12 @@ from fractions import Fraction
 from typing import Generic, NamedTuple, TypeVar
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.privacy.exact import Number, to_fraction
 from maskedbandit.privacy.sampling import Bits, discrete_laplace
 
 Element = TypeVar("Element")
 
-MARGIN = 1e-12  # relative; far more than the rounding errors of a logarithm and three products
+COUNTING_MARGIN = 1e-12  # relative; far more than the rounding errors of a logarithm and three products
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class LaplaceMechanism:
     sigma: Fraction
 
     def __init__(self, sigma: Number) -> None:
-        object.__setattr__(self, "sigma", exact("sigma", sigma))
+        object.__setattr__(self, "sigma", to_fraction("sigma", sigma))
 
     @classmethod
     def for_accuracy(cls, alpha: Number, beta: Number, n: int, queries: int = 1) -> LaplaceMechanism:
@@ -81,9 +81,9 @@ class LaplaceMechanism:
         >>> float(round(LaplaceMechanism.for_accuracy("0.1", "0.05", n=1000).sigma, 6))
         0.033214
         """
-        steps = math.ceil(exact("alpha", alpha) * _whole("n", n))
+        steps = math.ceil(to_fraction("alpha", alpha) * _whole("n", n))
         chance = _chance("beta", beta) / _whole("queries", queries)
-        scale = Fraction((steps - 0.5) / -_log(chance) * (1 - 3 * MARGIN))
+        scale = Fraction((steps - 0.5) / -_log(chance) * (1 - 3 * COUNTING_MARGIN))
         return cls(scale / n)
 
     def epsilon(self, n: int, queries: int = 1) -> Fraction:
@@ -117,7 +117,7 @@ class LaplaceMechanism:
         (0.072795, 0.049787)
         """
         scale = _whole("n", n) * self.sigma
-        steps = math.ceil(exact("alpha", alpha) * n)
+        steps = math.ceil(to_fraction("alpha", alpha) * n)
         once = 2 * math.exp(-steps / scale) / (1 + math.exp(-1 / scale))
         return min(1.0, _whole("queries", queries) * once)
 
@@ -147,8 +147,8 @@ def users_needed(epsilon: Number, alpha: Number, beta: Number, queries: int = 1)
     1061
     """
     k = _whole("queries", queries)
-    steps = _steps(k / exact("epsilon", epsilon), _chance("beta", beta) / k)
-    return math.floor((steps - 1) / exact("alpha", alpha)) + 1  # the first n with ceil(n alpha) >= steps
+    steps = _steps(k / to_fraction("epsilon", epsilon), _chance("beta", beta) / k)
+    return math.floor((steps - 1) / to_fraction("alpha", alpha)) + 1  # the first n with ceil(n alpha) >= steps
 
 
 def queries_affordable(n: int, epsilon: Number, alpha: Number, beta: Number) -> int:
@@ -159,8 +159,8 @@ def queries_affordable(n: int, epsilon: Number, alpha: Number, beta: Number) -> 
     >>> queries_affordable(n=1061, epsilon=1, alpha="0.05", beta="0.05")
     10
     """
-    budget, chance = exact("epsilon", epsilon), _chance("beta", beta)
-    steps = math.ceil(exact("alpha", alpha) * _whole("n", n))
+    budget, chance = to_fraction("epsilon", epsilon), _chance("beta", beta)
+    steps = math.ceil(to_fraction("alpha", alpha) * _whole("n", n))
     too_many = 1
     while _steps(too_many / budget, chance / too_many) <= steps:
         too_many *= 2
@@ -205,7 +205,7 @@ def queries_limit(ns: Iterable[int], epsilon: Number, alpha: Callable[[int], Num
 def _steps(scale: Fraction, chance: Fraction) -> int:
     """The least a >= 1 with P(|Z| >= a) <= chance, for discrete Laplace noise of this scale."""
     excess = -math.log1p(math.expm1(-1 / scale) / 2)  # ln(2 / (1+B)), also when B is nearly 1
-    return max(1, math.ceil(float(scale) * (excess - _log(chance)) * (1 + MARGIN)))
+    return max(1, math.ceil(float(scale) * (excess - _log(chance)) * (1 + COUNTING_MARGIN)))
 
 
 def _log(ratio: Fraction) -> float:
@@ -221,7 +221,7 @@ def _whole(name: str, value: int) -> int:
 
 
 def _chance(name: str, value: Number) -> Fraction:
-    chance = exact(name, value)
+    chance = to_fraction(name, value)
     if chance >= 1:
         raise InvalidValue(name, value, "a number above 0 and below 1")
     return chance

@@ -10,10 +10,10 @@ import numpy as np
 from maskedbandit.errors import InvalidValue
 
 Number = int | float | str | Decimal | Fraction
-LONGEST = 5000  # digits of a number that is written out
+LONGEST_NUMBER = 5000  # digits of a number that is written out
 
 
-def exact(name: str, value: Number, least: int = 0, strict: bool = True) -> Fraction:
+def to_fraction(name: str, value: Number, least: int = 0, strict: bool = True) -> Fraction:
     """The fraction that a user meant, above `least` (or equal to it, if not `strict`).
 
     A float stands for the shortest decimal that prints as it does, so ten times 0.1 is one.
@@ -29,7 +29,7 @@ def exact(name: str, value: Number, least: int = 0, strict: bool = True) -> Frac
         if isinstance(value, bool):
             raise TypeError
         written = Decimal(value) if isinstance(value, str) and "/" not in value else value
-        if isinstance(written, Decimal) and written.is_finite() and abs(written.adjusted()) > LONGEST:
+        if isinstance(written, Decimal) and written.is_finite() and abs(written.adjusted()) > LONGEST_NUMBER:
             raise ValueError  # it would take too long to write out
         if isinstance(value, Rational):
             number = Fraction(int(value.numerator), int(value.denominator))  # those of NumPy would overflow
@@ -53,7 +53,7 @@ def is_exact(value: object) -> TypeGuard[Fraction]:
     return type(value) is Fraction and type(value.numerator) is int is type(value.denominator)
 
 
-def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
+def to_whole(name: str, value: Any, least: int, most: int | None = None) -> int:
     """The value as an integer of at least `least` and at most `most`; 1e6 is allowed."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)

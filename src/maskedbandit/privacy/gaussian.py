@@ -11,9 +11,9 @@ curve (see `Loss`) also adds up adaptive losses and other distributions, and is 
 import math
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.privacy.exact import Number, to_fraction
 
-SLACK = 1e-12  # relative, above the error of Φ and of e^ε Φ in floating point
+GAUSSIAN_SLACK = 1e-12  # relative, above the error of Φ and of e^ε Φ in floating point
 
 
 def gaussian_epsilon(mu: float, delta: Number) -> float:
@@ -30,7 +30,7 @@ def gaussian_epsilon(mu: float, delta: Number) -> float:
 
     if not mu >= 0.0:
         raise InvalidValue("mu", mu, "a number of at least 0")
-    left = float(exact("delta", delta, strict=False))
+    left = float(to_fraction("delta", delta, strict=False))
     if mu == 0.0:
         return 0.0
     if left < 1e-300:  # a smaller one is not a precise float: it counts as 0
@@ -38,11 +38,11 @@ def gaussian_epsilon(mu: float, delta: Number) -> float:
 
     def private(x: float) -> bool:
         hidden = math.exp(-x * x / 2) * float(erfcx((x + mu) / math.sqrt(2))) / 2
-        return float(ndtr(-x)) * (1 + SLACK) - hidden * (1 - SLACK) <= left
+        return float(ndtr(-x)) * (1 + GAUSSIAN_SLACK) - hidden * (1 - GAUSSIAN_SLACK) <= left
 
     low, high = -mu / 2, 38.0  # Φ(-38) < 1e-300
     if private(low):
         return 0.0
     while low < (middle := (low + high) / 2) < high:
         low, high = (low, middle) if private(middle) else (middle, high)
-    return mu * (high + mu / 2) * (1 + SLACK)
+    return mu * (high + mu / 2) * (1 + GAUSSIAN_SLACK)

@@ -23,14 +23,14 @@ from fractions import Fraction
 from operator import index
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.privacy.exact import Number, exact, is_exact, whole
-from maskedbandit.privacy.loss_text import parsed, written
+from maskedbandit.privacy.exact import Number, to_fraction, is_exact, to_whole
+from maskedbandit.privacy.loss_text import parse_loss, write_loss
 from maskedbandit.privacy.renyi_divergences import (
     INF,
     ORDERS,
-    Bound,
-    above,
-    additions,
+    Exact,
+    round_up,
+    epsilon_additions,
     discrete_laplace_curve,
     skellam_bound,
     skellam_curve,
@@ -54,9 +54,9 @@ class Loss:
     (Loss(ε = 1), Loss(ε = 0.3333))
     """
 
-    curve: tuple[Bound, ...]
-    pure_epsilon: Bound
-    delta: Bound
+    curve: tuple[Exact, ...]
+    pure_epsilon: Exact
+    delta: Exact
     single: frozenset[SingleRelease] = frozenset()
 
     def __post_init__(self) -> None:
@@ -90,7 +90,7 @@ class Loss:
         >>> Loss.pure("1/2").pure_epsilon
         Fraction(1, 2)
         """
-        return cls.discrete_laplace(1 / exact("epsilon", epsilon))
+        return cls.discrete_laplace(1 / to_fraction("epsilon", epsilon))
 
     @classmethod
     def approximate(cls, epsilon: Number, delta: Number) -> Loss:
@@ -112,7 +112,7 @@ class Loss:
         >>> Loss.zcdp(0.005)
         Loss(ε = 0.4301 at δ = 1e-06)
         """
-        rate = exact("rho", rho)
+        rate = to_fraction("rho", rho)
         return cls(tuple(rate * order for order in ORDERS), INF, Fraction(0))
 
     @classmethod
@@ -124,7 +124,7 @@ class Loss:
         >>> Loss.gaussian(100) == Loss.zcdp("1/200")
         True
         """
-        return cls.zcdp(exact("sensitivity", sensitivity) ** 2 / (2 * exact("variance", variance)))
+        return cls.zcdp(to_fraction("sensitivity", sensitivity) ** 2 / (2 * to_fraction("variance", variance)))
 
     @classmethod
     def discrete_gaussian(cls, variance: Number, sensitivity: int = 1) -> Loss:
@@ -135,7 +135,7 @@ class Loss:
         >>> Loss.discrete_gaussian(100), Loss.gaussian(100)
         (Loss(ε = 0.3968 at δ = 1e-06), Loss(ε = 0.4301 at δ = 1e-06))
         """
-        spread, shift = exact("variance", variance), whole("sensitivity", sensitivity, 1)
+        spread, shift = to_fraction("variance", variance), to_whole("sensitivity", sensitivity, 1)
         release = SingleRelease("discrete_gaussian", spread, shift)
         return replace(cls.gaussian(spread, shift), single=frozenset({release}))
 
@@ -151,7 +151,7 @@ class Loss:
         >>> Loss.discrete_laplace(scale=20, sensitivity=10)
         Loss(ε = 0.5)
         """
-        width, shift = exact("scale", scale), whole("sensitivity", sensitivity, 1)
+        width, shift = to_fraction("scale", scale), to_whole("sensitivity", sensitivity, 1)
         return cls(discrete_laplace_curve(width, shift), shift / width, Fraction(0))
 
     @classmethod
@@ -170,7 +170,7 @@ class Loss:
         >>> Loss.skellam(variance=100), 2 * Loss.skellam(variance=200)
         (Loss(ε = 0.3895 at δ = 1e-06), Loss(ε = 0.4271 at δ = 1e-06))
         """
-        spread, shift = exact("variance", variance), whole("sensitivity", sensitivity, 1)
+        spread, shift = to_fraction("variance", variance), to_whole("sensitivity", sensitivity, 1)
         summable = shift < 2**8 and Fraction(1, 2**64) < spread < 2**28
         found = skellam_curve(spread, shift) if summable else skellam_bound(spread, shift, shift**2)
         return cls(found, INF, Fraction(0), frozenset({SingleRelease("skellam", spread, shift)}))
@@ -186,7 +186,7 @@ class Loss:
         >>> Loss.skellam_of_vector(100, l1=1, square=1)
         Loss(ε = 0.4326 at δ = 1e-06)
         """
-        spread, norms = exact("variance", variance), (exact("l1", l1), exact("square", square))
+        spread, norms = to_fraction("variance", variance), (to_fraction("l1", l1), to_fraction("square", square))
         return cls(skellam_bound(spread, *norms), INF, Fraction(0))
 
     @classmethod
@@ -221,7 +221,7 @@ class Loss:
 
     __rmul__ = __mul__
 
-    def _with(self, other: Loss, rule: Callable[[Bound, Bound], Bound]) -> Loss:
+    def _with(self, other: Loss, rule: Callable[[Exact, Exact], Exact]) -> Loss:
         delta = rule(self.delta, other.delta)
         if delta >= 1:
             return Loss.unbounded()
@@ -242,12 +242,12 @@ class Loss:
         >>> Loss.from_text(Loss.skellam(100).to_text()) == Loss.skellam(100)
         True
         """
-        return written(self.curve, self.pure_epsilon, self.delta, self.single)
+        return write_loss(self.curve, self.pure_epsilon, self.delta, self.single)
 
     @classmethod
     def from_text(cls, text: str) -> Loss:
         """The loss that `to_text` wrote, or `InvalidValue`. Whoever can change a stored text changes the loss."""
-        return cls(*parsed(text))
+        return cls(*parse_loss(text))
 
     def epsilon(self, delta: Number = 0) -> float:
         """The smallest ε for which the curve proves (ε, δ)-privacy; ∞ if it proves none.
@@ -264,15 +264,15 @@ class Loss:
         left = _probability(delta) - self.delta
         if left < 0:
             return INF
-        sums = (above(bound) + more for bound, more in zip(self.curve, additions(left), strict=True))
-        best = min(above(self.pure_epsilon), math.nextafter(min(sums), INF))
+        sums = (round_up(bound) + more for bound, more in zip(self.curve, epsilon_additions(left), strict=True))
+        best = min(round_up(self.pure_epsilon), math.nextafter(min(sums), INF))
         if self.single and left > 1e-300:
             chance = math.nextafter(float(left), 0.0)
             best = min(best, max(each.epsilon(chance) for each in self.single))
         return max(best, 0.0)
 
     def __str__(self) -> str:
-        epsilon, delta = above(self.pure_epsilon), self.delta
+        epsilon, delta = round_up(self.pure_epsilon), self.delta
         if self.pure_epsilon == INF and delta < 1:  # so state ε at a δ that is larger by 1e-6
             delta += Fraction(1, 10**6)
             epsilon = self.epsilon(Fraction(delta)) if delta < 1 else INF
@@ -285,12 +285,12 @@ class Loss:
 ZERO = Loss((Fraction(0),) * len(ORDERS), Fraction(0), Fraction(0))
 
 
-def _plus(x: Bound, y: Bound) -> Bound:
+def _plus(x: Exact, y: Exact) -> Exact:
     return x + y if type(x) is type(y) else INF  # a large Fraction plus ∞ would overflow
 
 
 def _probability(value: Number) -> Fraction:
-    number = exact("delta", value, strict=False)
+    number = to_fraction("delta", value, strict=False)
     if number >= 1:
         raise InvalidValue("delta", value, "a probability in [0, 1)")
     return number

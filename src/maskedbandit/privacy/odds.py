@@ -15,7 +15,7 @@ from functools import lru_cache
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.renyi_divergences import INF
 
-DELTAS = [Fraction(1, 10**k) for k in (9, 6, 4, 3)] + [Fraction(k, 50) for k in range(1, 50)]
+GUESS_DELTAS = [Fraction(1, 10**k) for k in (9, 6, 4, 3)] + [Fraction(k, 50) for k in range(1, 50)]
 
 
 def right(epsilon: float, delta: float = 0.0) -> float:
@@ -40,7 +40,7 @@ def best_guess(loss: Loss) -> float:
     pure, delta = loss.pure_epsilon, loss.delta
     found = right(float(pure), float(delta)) if pure < INF and delta < 1 else 1.0
     if pure == INF and delta < 1:
-        for more in DELTAS:
+        for more in GUESS_DELTAS:
             if (at := delta + more) < 1:
                 found = min(found, right(loss.epsilon(at), float(at)))
     return found

@@ -11,9 +11,9 @@ import weakref
 from pathlib import Path
 from threading import Lock
 
-from maskedbandit.checks import User, checked_user
+from maskedbandit.checks import User, check_user
 from maskedbandit.errors import AlreadySpent, InvalidValue, PersonalValue
-from maskedbandit.privacy.process import process
+from maskedbandit.privacy.process import identify_process
 
 _LINE = re.compile(rb"([!-~]{1,128}) ((?:[0-9a-f]{2})*) ([1-9][0-9]{0,8})")
 
@@ -41,7 +41,7 @@ class Journal:
         except ImportError:
             raise InvalidValue("path", str(path), "left out: this operating system cannot lock files") from None
         self._path = path.resolve()  # the folder that a relative path starts from may change
-        self._process = process()
+        self._process = identify_process()
         file = self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
         self.close = weakref.finalize(self, _release, file, self._process)
         try:
@@ -68,7 +68,7 @@ class Journal:
         """Add a line and wait for the disk; refuse if the file is not as this journal left it."""
         if not self.close.alive:
             raise InvalidValue("path", str(self._path), "open: this journal was closed")
-        if process() != self._process:  # the lock is shared with a forked child, what is in memory is not
+        if identify_process() != self._process:  # the lock is shared with a forked child, what is in memory is not
             raise InvalidValue("path", str(self._path), "used by the process that opened it alone, not by a fork of it")
         if not self._untouched():
             allowed = "unchanged since it was opened here: it was changed or replaced, or a write failed. Open it again"
@@ -92,7 +92,7 @@ def _release(file: int, owner: tuple[int, int]) -> None:
     """Close the file; its lock is given up by the process that opened it, or a forked child would hold it as well."""
     import fcntl
 
-    if process() == owner:
+    if identify_process() == owner:
         fcntl.flock(file, fcntl.LOCK_UN)
     os.close(file)
 
@@ -140,7 +140,7 @@ class Participation:
 
     def join(self, user: User, cohort: bytes, attempt: int = 1) -> None:
         """Record that the user takes part, or raise `AlreadySpent`."""
-        checked_user(user)
+        check_user(user)
         if type(cohort) is not bytes:
             raise InvalidValue("cohort", type(cohort).__name__, "bytes")
         if type(attempt) is not int or attempt < 1:

@@ -25,7 +25,7 @@ _known = _page()  # begins with 1 once `_this` is this process
 _this = (0, 0)
 
 
-def process() -> tuple[int, int]:
+def identify_process() -> tuple[int, int]:
     """The number of this process, and of the forks behind it. Each alone can miss a fork.
 
     A fork that is made in C calls no hook of Python, so nobody counts it where no page tells. A child whose numbers are

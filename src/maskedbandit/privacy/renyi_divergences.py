@@ -10,47 +10,47 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-Bound = Fraction | float  # a Fraction, or the float ∞
+Exact = Fraction | float  # a Fraction, or the float ∞
 INF = math.inf
 
 # Four to the octave of α - 1, whole from 17 on. For zCDP losses from 1e-4 to 10 and δ from 1e-12 to 1e-3 the best of
 # them costs at most 1 % more than the best of all; a smaller loss is stated too large, never too small.
 ORDERS = tuple(1 + Fraction(m, 16) * Fraction(2) ** k for k in range(-3, 10) for m in (16, 19, 23, 27))
 
-SLACK = Decimal("1.00000001")  # above the error of any divergence computed below
+DIVERGENCE_SLACK = Decimal("1.00000001")  # above the error of any divergence computed below
 _CONSTANTS = tuple((float(a - 1), math.log1p(-1 / a) - math.log(a) / float(a - 1)) for a in ORDERS)
 _MARGIN = 1e-14  # relative, above the error of the dozen float operations of one conversion
 
 
 def outward(divergence: Decimal | float) -> Fraction:
     """A computed divergence, rounded upwards to twelve digits: short Fractions are fast to add."""
-    return Fraction(Context(prec=12, rounding=ROUND_CEILING).multiply(Decimal(divergence), SLACK))
+    return Fraction(Context(prec=12, rounding=ROUND_CEILING).multiply(Decimal(divergence), DIVERGENCE_SLACK))
 
 
-def decimal(fraction: Fraction) -> Decimal:
+def to_decimal(fraction: Fraction) -> Decimal:
     """A fraction with the digits of the context."""
     return Decimal(fraction.numerator) / fraction.denominator
 
 
 @lru_cache(maxsize=1024)  # a device computes what a release costs for every report
-def discrete_laplace_curve(scale: Fraction, shift: int) -> tuple[Bound, ...]:
+def discrete_laplace_curve(scale: Fraction, shift: int) -> tuple[Exact, ...]:
     """Divergences of discrete Laplace noise from its copy, in closed form."""
     epsilon = shift / scale
     # R is near α ε²/2 and 1 - r near 1/scale: digits are lost, three times as many as the scale has.
     with localcontext(Context(prec=40 + int(scale).bit_length())):
-        rate = decimal(1 / scale)
+        rate = to_decimal(1 / scale)
         b = (-rate).exp()
         curve = []
         for order in ORDERS:
-            odd = decimal(2 * order - 1)
+            odd = to_decimal(2 * order - 1)
             r, r_shift = (-odd * rate).exp(), (-odd * rate * shift).exp()
             inner = (1 + r_shift + (1 - b) * (r - r_shift) / (1 - r)) / (1 + b)
-            curve.append(min(epsilon, outward(decimal(epsilon) + inner.ln() / decimal(order - 1))))
+            curve.append(min(epsilon, outward(to_decimal(epsilon) + inner.ln() / to_decimal(order - 1))))
     return tuple(curve)
 
 
 @lru_cache(maxsize=1024)
-def skellam_curve(variance: Fraction, shift: int) -> tuple[Bound, ...]:
+def skellam_curve(variance: Fraction, shift: int) -> tuple[Exact, ...]:
     """R(α) = ln(1 + S) / (α - 1), with every term of S positive, so that nothing cancels:
 
         S = sum over z < Δ/2 of  4 sqrt(P Q) sinh(α x/2) sinh((α-1) x/2),      x = ln P(z)/Q(z)
@@ -69,7 +69,7 @@ def skellam_curve(variance: Fraction, shift: int) -> tuple[Bound, ...]:
     ends = [math.ceil(center + 10 * math.sqrt(math.hypot(v, center)) + 40) for center in centers]
     log_law = skellam_log_pmf(v, ends[-1] + shift)
 
-    curve: list[Bound] = []
+    curve: list[Exact] = []
     for order, center, end in zip(ORDERS, centers, ends, strict=True):
         a = float(order)
         z = np.arange(-end, (shift + 1) // 2)
@@ -96,7 +96,7 @@ def skellam_log_pmf(v: float, size: int) -> Any:
     return log_law - np.log1p(2 * np.exp(log_law[1:]).sum())
 
 
-def skellam_bound(variance: Fraction, l1: Fraction | int, square: Fraction | int) -> tuple[Bound, ...]:
+def skellam_bound(variance: Fraction, l1: Fraction | int, square: Fraction | int) -> tuple[Exact, ...]:
     """Bounds for an integer vector whose entries are shifted by at most `l1` in sum and `square` in squares."""
 
     def rise(n: int) -> Fraction:  # (α - 1) R(α) at α = n
@@ -107,7 +107,7 @@ def skellam_bound(variance: Fraction, l1: Fraction | int, square: Fraction | int
     return tuple(((n + 1 - a) * rise(n) + (a - n) * rise(n + 1)) / (a - 1) for a, n in floors)
 
 
-def above(bound: Bound) -> float:
+def round_up(bound: Exact) -> float:
     """The least float that is not below.
 
     >>> from fractions import Fraction
@@ -121,7 +121,7 @@ def above(bound: Bound) -> float:
     return near if near >= bound else math.nextafter(near, INF)
 
 
-def additions(delta: Bound) -> tuple[float, ...]:
+def epsilon_additions(delta: Exact) -> tuple[float, ...]:
     """The difference between ε and R(α), for every order α: ln(1 - 1/α) - ln(δ α) / (α - 1)  [CKS20, Prop. 12].
 
     A float cannot represent a δ below 1e-300 precisely: it counts as 0, for which every addition is infinite.

@@ -19,11 +19,11 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.privacy.exact import Number, to_fraction
 from maskedbandit.privacy.gaussian import gaussian_epsilon
 from maskedbandit.privacy.loss import Loss
 
-MARGIN = 1e-12  # relative, above the error of the few float operations of a formula
+BATCHES_MARGIN = 1e-12  # relative, above the error of the few float operations of a formula
 
 
 class Returning(NamedTuple):
@@ -48,7 +48,7 @@ def returning_users(batches: int, epsilon: Number, delta: Number) -> Returning:
     10 27.4 263.1 28.3
     100 86.8 885.0 282.8
     """
-    budget, chance = exact("epsilon", epsilon), exact("delta", delta)
+    budget, chance = to_fraction("epsilon", epsilon), to_fraction("delta", delta)
     if type(batches) is not int or not 1 <= batches <= 10**9:
         raise InvalidValue("batches", batches, "a whole number from 1 to 1000000000")
     if budget > 1:
@@ -64,12 +64,14 @@ def returning_users(batches: int, epsilon: Number, delta: Number) -> Returning:
     def composed(deviation: float) -> bool:
         return (batches * Loss.gaussian(Fraction(deviation) ** 2)).epsilon(chance) <= budget
 
-    epsilon_of_one = float(budget) / (2 * math.sqrt(2 * batches * math.log(2 / chance))) * (1 - MARGIN)
+    epsilon_of_one = float(budget) / (2 * math.sqrt(2 * batches * math.log(2 / chance))) * (1 - BATCHES_MARGIN)
     return Returning(
         batches,
-        concentrated=least(composed),
-        advanced=least(lambda deviation: gaussian_epsilon(1 / deviation, chance / (2 * batches)) <= epsilon_of_one),
-        basic=math.sqrt(2) * float(batches / budget) * (1 + MARGIN),
+        concentrated=least_deviation(composed),
+        advanced=least_deviation(
+            lambda deviation: gaussian_epsilon(1 / deviation, chance / (2 * batches)) <= epsilon_of_one
+        ),
+        basic=math.sqrt(2) * float(batches / budget) * (1 + BATCHES_MARGIN),
     )
 
 
@@ -82,7 +84,7 @@ def by_batches(counts: Iterable[int], epsilon: Number, delta: Number) -> list[Re
     return [returning_users(count, epsilon, delta) for count in counts]
 
 
-def least(private: Callable[[float], bool]) -> float:
+def least_deviation(private: Callable[[float], bool]) -> float:
     """The least standard deviation that is private, to one part in a million, from above."""
     low = high = 1.0
     while private(low):

@@ -16,10 +16,10 @@ from os import urandom
 from struct import Struct
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.privacy.process import process
+from maskedbandit.privacy.process import identify_process
 
 SPAN = 1 << 64  # a word of the pool is uniform on 0..SPAN-1
-WORDS = Struct("<512Q")  # one page: the call to the system is then cheaper than the arithmetic
+RANDOM_WORDS = Struct("<512Q")  # one page: the call to the system is then cheaper than the arithmetic
 
 Below = Callable[[int], int]
 
@@ -40,7 +40,7 @@ class Bits:
     def __init__(self, source: Callable[[int], bytes] = urandom) -> None:
         self._source = source
         self._words: list[int] = []
-        self._process = process()  # whose words they are
+        self._process = identify_process()  # whose words they are
 
     def __reduce__(self) -> tuple[type[Bits], tuple[Callable[[int], bytes]]]:
         return Bits, (self._source,)
@@ -55,13 +55,13 @@ class Bits:
         if n > SPAN:
             return self._below_wide(n)
         while True:
-            if process() != self._process:
+            if identify_process() != self._process:
                 self._words.clear()  # they are also the words of the process that forked
-                self._process = process()  # last: a thread that finds it so takes none of them
+                self._process = identify_process()  # last: a thread that finds it so takes none of them
             try:
                 word = self._words.pop()
             except IndexError:
-                self._words.extend(WORDS.unpack(self._source(WORDS.size)))
+                self._words.extend(RANDOM_WORDS.unpack(self._source(RANDOM_WORDS.size)))
                 continue
             rest = word % n
             if word - rest <= SPAN - n:
@@ -183,7 +183,7 @@ def polya(shape: Fraction | int, rate: Fraction | int, bits: Bits) -> int:
     return whole + _polya(a, b, s, t, bits.below) if a else whole
 
 
-def poisson(mean: Fraction | int, bits: Bits) -> int:
+def exact_poisson(mean: Fraction | int, bits: Bits) -> int:
     """A Poisson count: the sum of ceil(2 mean) pieces, so that the mean p of a piece is at most 1/2.
 
     A piece is the number x of p-coins before a failure, kept with probability 1/x!: its distribution is then

@@ -9,9 +9,9 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.exact import is_exact
 from maskedbandit.privacy.renyi_divergences import INF, skellam_log_pmf
 
-LARGEST = 2**18  # values on either side of 0 that are summed
-MARGIN = 1e-9  # absolute and relative, above the error of the logarithms
-CLOSE = 1e-10  # above the error of 1 - delta / S(k), which matters where the two are close
+LARGEST_SUPPORT = 2**18  # values on either side of 0 that are summed
+EPSILON_MARGIN = 1e-9  # absolute and relative, above the error of the logarithms
+TAIL_SLACK = 1e-10  # above the error of 1 - delta / S(k), which matters where the two are close
 
 
 class SingleRelease(NamedTuple):
@@ -51,11 +51,11 @@ def _epsilon(release: SingleRelease, delta: float) -> float:
     import numpy as np
 
     variance, shift, x = release.variance, release.sensitivity, -math.log(delta)
-    if not Fraction(1, 1000) <= variance <= LARGEST**2 or shift > LARGEST or x > 500:
+    if not Fraction(1, 1000) <= variance <= LARGEST_SUPPORT**2 or shift > LARGEST_SUPPORT or x > 500:
         return INF
     v = float(variance)
     size = math.ceil(4 * math.sqrt(2 * v * x) + 4 * x) + 2 * shift + 100
-    if size > LARGEST:
+    if size > LARGEST_SUPPORT:
         return INF
     if release.noise == "skellam":
         half = skellam_log_pmf(v, size)
@@ -64,8 +64,8 @@ def _epsilon(release: SingleRelease, delta: float) -> float:
         half -= np.log1p(2 * np.exp(half[1:]).sum())
     law = np.concatenate((half[:0:-1], half))
     tail = np.logaddexp.accumulate(law[::-1])[::-1]  # ln S(k) for k = -size, ..., size
-    seen = tail[:-shift] > -x - CLOSE / 2  # elsewhere nothing is left of S(k) - delta
+    seen = tail[:-shift] > -x - TAIL_SLACK / 2  # elsewhere nothing is left of S(k) - delta
     near, far = tail[:-shift][seen], tail[shift:][seen]
-    left = -np.expm1(-x - near) + CLOSE  # 1 - delta / S(k)
+    left = -np.expm1(-x - near) + TAIL_SLACK  # 1 - delta / S(k)
     largest = float((np.log(left) + near - far).max())
-    return max(0.0, largest + MARGIN * (1 + abs(largest)))
+    return max(0.0, largest + EPSILON_MARGIN * (1 + abs(largest)))

@@ -39,7 +39,7 @@ import numpy.typing as npt
 
 from maskedbandit.core import Floats, kernel
 from maskedbandit.errors import InvalidValue, PersonalValue
-from maskedbandit.privacy.exact import whole
+from maskedbandit.privacy.exact import to_whole
 
 CONTEXT_STEPS = 2**8
 MOST_REWARDS = 10**4
@@ -86,7 +86,7 @@ class Statistics:
             object.__setattr__(self, name, Fraction(norm))
         if type(self.low) is not int or self.low not in (0, -1):
             raise InvalidValue("low", self.low, "0 or -1")
-        whole("cap", self.cap, 1, MOST_REWARDS if self.is_single else 1)
+        to_whole("cap", self.cap, 1, MOST_REWARDS if self.is_single else 1)
 
     @property
     def is_single(self) -> bool:
@@ -94,10 +94,10 @@ class Statistics:
         return self.size == self.l1 == self.square == self.steps == self.moved == 1 and self.low == 0
 
 
-REWARD = Statistics(size=1, l1=Fraction(1), square=Fraction(1), low=0, steps=1, moved=1)
+SINGLE_REWARD = Statistics(size=1, l1=Fraction(1), square=Fraction(1), low=0, steps=1, moved=1)
 
 
-def capped(cap: int) -> Statistics:
+def capped_sum(cap: int) -> Statistics:
     """The sum of a person's rewards, of which at most `cap` count, in units of `cap`.
 
     **Guarantee**: noise that hides a reward hides every person whose number is such a sum.
@@ -105,7 +105,7 @@ def capped(cap: int) -> Statistics:
     >>> capped(3).cap, capped(3).l1, capped(1) == REWARD
     (3, Fraction(1, 1), True)
     """
-    return replace(REWARD, cap=whole("cap", cap, 1, MOST_REWARDS))
+    return replace(SINGLE_REWARD, cap=to_whole("cap", cap, 1, MOST_REWARDS))
 
 
 def check_dimension(d: int) -> None:
@@ -114,7 +114,7 @@ def check_dimension(d: int) -> None:
         raise InvalidValue("d", d, "a whole number from 1 to 1000")
 
 
-def linear(d: int, signed: bool = True, products: Fraction = Fraction(1)) -> Statistics:
+def linear_sums(d: int, signed: bool = True, products: Fraction = Fraction(1)) -> Statistics:
     """z_i z_j for i <= j, row by row, times `products`; then r z_1, ..., r z_d: contexts and rewards are both secret.
 
     >>> linear(2).size, linear(4).l1
@@ -134,7 +134,7 @@ def linear(d: int, signed: bool = True, products: Fraction = Fraction(1)) -> Sta
     return Statistics(size, l1, square, low, steps, moved=2 * size)  # of two models
 
 
-def rewards(d: int) -> Statistics:
+def reward_sums(d: int) -> Statistics:
     """r z alone: z and its model are public, so a user adds z or nothing.
 
     >>> rewards(4)
@@ -145,7 +145,7 @@ def rewards(d: int) -> Statistics:
 
 
 @kernel
-def clip(z: np.ndarray, signed: bool) -> None:
+def clip_vector(z: np.ndarray, signed: bool) -> None:
     """Shrink a vector into the unit ball, then cut its entries to multiples of 1/256.
 
     Entries that are not finite become 0, and so do negative ones unless entries may be `signed`. With q the entries in
@@ -165,8 +165,8 @@ def clip(z: np.ndarray, signed: bool) -> None:
         z[i] = int(z[i] / largest / rest * CONTEXT_STEPS) / CONTEXT_STEPS
 
 
-def clipped(z: npt.ArrayLike, signed: bool = True) -> Floats:
-    """A context as it enters statistics: see `clip`.
+def clip_context(z: npt.ArrayLike, signed: bool = True) -> Floats:
+    """A context as it enters statistics: see `clip_vector`.
 
     >>> clipped([3.0, -4.0]) * 256
     array([ 153., -204.])
@@ -174,5 +174,5 @@ def clipped(z: npt.ArrayLike, signed: bool = True) -> Floats:
     found = np.array(z, np.float64)
     if found.ndim != 1 or not np.all(np.isfinite(found)):
         raise PersonalValue("context", "a vector of finite numbers")
-    clip(found, signed)
+    clip_vector(found, signed)
     return found

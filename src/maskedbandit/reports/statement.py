@@ -14,11 +14,11 @@ from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.privacy.odds import in_hundred
-from maskedbandit.statement.content import FORMAT, Points, Promise, Statement
-from maskedbandit.statement.evidence import audited, evidence
-from maskedbandit.statement.promises import promise
+from maskedbandit.statement.content import STATEMENT_FORMAT, Points, Promise, Statement
+from maskedbandit.statement.evidence import read_audit, gather_evidence
+from maskedbandit.statement.promises import state_promise
 from maskedbandit.statement.sentences import one_line
-from maskedbandit.words import count
+from maskedbandit.words import say_count
 
 PEOPLE = 10**6  # of a search, which ends by itself
 
@@ -46,7 +46,7 @@ def statement_of_experiment(experiment: Experiment, audits: Sequence[Path] = ())
     chances = [each.loss.right for each in promises.values()]
     least, most = in_hundred(min(chances)), in_hundred(max(chances))
     return Statement(
-        format=FORMAT,
+        format=STATEMENT_FORMAT,
         kind="experiment",
         name=experiment.name,
         about=one_line(experiment.about),
@@ -77,8 +77,10 @@ def statement_of_experiment(experiment: Experiment, audits: Sequence[Path] = ())
             "What each channel needs, as below.",
             "On people, the exact samplers of devices and servers are used, and not those of the lab.",
         ],
-        points=points(settings),
-        evidence=evidence([each.channel for each in settings], [audited(path, None, most_lost) for path in audits]),
+        points=answer_experiment_points(settings),
+        evidence=gather_evidence(
+            [each.channel for each in settings], [read_audit(path, None, most_lost) for path in audits]
+        ),
         ledger=None,
         registry=None,
     )
@@ -91,7 +93,7 @@ def people(setting: Setting) -> int:
 
 def stated(setting: Setting) -> Promise:
     """The promise of a curve."""
-    return promise(setting.label, setting.policy, setting.channel, lost(setting))
+    return state_promise(setting.label, setting.policy, setting.channel, lost(setting))
 
 
 def lost(setting: Setting) -> Loss:
@@ -137,7 +139,7 @@ def unit(settings: list[Setting]) -> str:
     return text
 
 
-def points(settings: list[Setting]) -> Points:
+def answer_experiment_points(settings: list[Setting]) -> Points:
     """The points of NIST SP 800-226, for what is simulated alone."""
     most = max(map(people, settings))
     none = "There are no people and no outcomes of theirs, so nothing is collected or kept."
@@ -162,7 +164,7 @@ def points(settings: list[Setting]) -> Points:
         bias="Accuracy is not broken down by groups of people.",
         choices=(
             "Everything was chosen in the file. Losses that depend on the size of a cohort were computed for cohorts "
-            f"of 1, 10, 100 and so on, up to {count(most)} people."
+            f"of 1, 10, 100 and so on, up to {say_count(most)} people."
         ),
         testing="See the evidence.",
     )

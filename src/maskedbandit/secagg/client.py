@@ -40,30 +40,30 @@ from maskedbandit.secagg.messages import (
     ROSTER,
     SIGNATURE,
     SURVIVORS,
-    VALUE,
+    VALUE_SIZE,
     VOTE,
     VOTES,
     Reader,
-    packed,
+    pack_message,
 )
-from maskedbandit.secagg.plan import Plan
-from maskedbandit.secagg.shamir import KEY_SHARE, split
+from maskedbandit.secagg.plan import RoundPlan
+from maskedbandit.secagg.shamir import KEY_SHARE, split_secret
 
 INVALID = b"\xff" * (2 * KEY_SHARE)  # two numbers above all key shares
 Identities = Mapping[int, bytes]  # the public signing key of every enrolled user, from a party that is not the server
 
 
-def advertised(plan: Plan, user: int, keys: bytes) -> bytes:
+def write_key_text(plan: RoundPlan, user: int, keys: bytes) -> bytes:
     """The text that a user signs to vouch for its public keys."""
-    return b"maskedbandit keys" + plan.round + masks.name(user) + keys
+    return b"maskedbandit keys" + plan.round + masks.user_bytes(user) + keys
 
 
-def survived(session: bytes, survivors: bytes) -> bytes:
+def write_vote_text(session: bytes, survivors: bytes) -> bytes:
     """The text that a user signs to vote for a list of survivors."""
     return b"maskedbandit survivors" + session + survivors
 
 
-def verify(identities: Identities, user: int, signature: bytes, text: bytes) -> None:
+def verify_signature(identities: Identities, user: int, signature: bytes, text: bytes) -> None:
     """Raise unless this enrolled user signed this text."""
     if user not in identities:
         raise Forged(f"user {user} is not enrolled")
@@ -86,7 +86,7 @@ class Neighbour:
         self.present, self.key_shares = False, b""
 
 
-class Client:
+class RoundClient:
     """One device in one round. `value` is below the modulus and already includes the device's noise.
 
     Signed rounds need the device's signing key and the `identities` of all who may take part. `spend` is called before
@@ -95,7 +95,7 @@ class Client:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: RoundPlan,
         user: int,
         value: int,
         bits: Bits,
@@ -142,14 +142,14 @@ class Client:
         if message:
             raise OutOfTurn(f"a message for user {self.user} came before its keys were sent")
         self._seeds = masks.random_bytes(SEED, self._bits), masks.random_bytes(SEED, self._bits)
-        self._seal, seal_key = masks.key_pair(masks.random_bytes(KEY, self._bits), self.plan.round, b"seal")
-        self._mask, mask_key = masks.key_pair(self._seeds[1], self.plan.round, b"mask")
+        self._seal, seal_key = masks.seed_key_pair(masks.random_bytes(KEY, self._bits), self.plan.round, b"seal")
+        self._mask, mask_key = masks.seed_key_pair(self._seeds[1], self.plan.round, b"mask")
         self._keys = seal_key + mask_key
         if self.plan.signed:
             assert self._signer is not None
-            self._keys += self._signer.sign(advertised(self.plan, self.user, self._keys))
+            self._keys += self._signer.sign(write_key_text(self.plan, self.user, self._keys))
         self._next = self._share
-        return packed(ADVERT, self.plan.round, self._keys)
+        return pack_message(ADVERT, self.plan.round, self._keys)
 
     def _share(self, message: bytes) -> bytes:
         """Check the keys of the neighbours, and share both seeds among them."""
@@ -160,17 +160,17 @@ class Client:
         around = plan.drawn(seed, root).around(self.user)
         came = reader.flags(len(around))
         here = [other for i, other in enumerate(around) if came >> i & 1]
-        entries = {plan.index(other): masks.name(other) for other in around}
+        entries = {plan.index(other): masks.user_bytes(other) for other in around}
         keys = {other: reader.take(len(self._keys)) for other in here}
         for other in here:
             entries[plan.index(other)] += keys[other]
-        entries[plan.index(self.user)] = masks.name(self.user) + self._keys
+        entries[plan.index(self.user)] = masks.user_bytes(self.user) + self._keys
         if root_from(plan.n, entries, reader.pieces(KEY)) != root:
             raise Disagreement("the keys do not fit their root: the server changed some, or this device's own")
         if len(here) < plan.threshold:
             raise TooFew(f"{len(here)} neighbours came: {plan.threshold} are needed")
         public = [each for text in (self._keys, *keys.values()) for each in parted(text)[:2]]
-        secrets = {each: masks.agreed(self._seal, each) for each in public}
+        secrets = {each: masks.agree_secret(self._seal, each) for each in public}
         if len(set(secrets.values())) < len(public):
             raise Disagreement("two public keys are equal")
         self._session, self._neighbours = plan.session(root), around
@@ -178,16 +178,18 @@ class Client:
         for other in here:
             seal_key, mask_key, signature = parted(keys[other])
             if plan.signed:
-                verify(self._identities, other, signature, advertised(plan, other, seal_key + mask_key))
-            channel = masks.derived(secrets[seal_key], self._session, masks.between(b"seal", self.user, other))
+                verify_signature(self._identities, other, signature, write_key_text(plan, other, seal_key + mask_key))
+            channel = masks.derive_key(secrets[seal_key], self._session, masks.pair_purpose(b"seal", self.user, other))
             self._around[other] = Neighbour(other, mask_key, channel)
         parcels, xs = [], [1 + i for i in range(len(around)) if came >> i & 1]
-        key_shares = [split(int.from_bytes(each), plan.threshold, xs, self._bits) for each in self._seeds]
+        key_shares = [split_secret(int.from_bytes(each), plan.threshold, xs, self._bits) for each in self._seeds]
         for of_own, of_key, neighbour in zip(*key_shares, self._around.values(), strict=True):
             text = of_own.to_bytes(KEY_SHARE) + of_key.to_bytes(KEY_SHARE)
-            parcels.append(masks.seal(neighbour.channel, self.user, neighbour.user, self._session, text))
+            parcels.append(masks.seal_text(neighbour.channel, self.user, neighbour.user, self._session, text))
         self._next = self._hide
-        return packed(PARCELS, self._session, masks.commitment(self._seeds[0], self._session, self.user), *parcels)
+        return pack_message(
+            PARCELS, self._session, masks.commit_seed(self._seeds[0], self._session, self.user), *parcels
+        )
 
     def _hide(self, message: bytes) -> bytes:
         """Open the neighbours' key shares, before anything is spent; then mask the value."""
@@ -201,23 +203,23 @@ class Client:
             if flags >> i & 1:
                 other.present = True
                 try:
-                    other.key_shares = masks.opened(other.channel, other.user, self.user, session, next(sealed))
+                    other.key_shares = masks.open_text(other.channel, other.user, self.user, session, next(sealed))
                     opened += 1
                 except Forged:
                     if self.plan.signed:  # the server may have altered it
                         raise
                     # The neighbour sent nonsense. If this device left, corrupted ones could choose who drops out.
                     other.key_shares = INVALID
-                secret = masks.agreed(self._mask, other.mask_key)
+                secret = masks.agree_secret(self._mask, other.mask_key)
                 pairs.append(masks.pair_mask(secret, session, self.user, other.user, m))
         if opened < self.plan.threshold:
             raise TooFew(f"{opened} neighbours sealed their key shares well: {self.plan.threshold} are needed")
         own = masks.own_mask(self._seeds[0], session, self.user, m)
         self._spend(self.user)
-        hidden = masks.masked(self._value, own, pairs, m)
+        hidden = masks.mask_value(self._value, own, pairs, m)
         del self._value, self._mask, self._seeds  # the neighbours have what is still needed of them
         self._next = self._agree
-        return packed(MASKED, session, hidden.to_bytes(VALUE))
+        return pack_message(MASKED, session, hidden.to_bytes(VALUE_SIZE))
 
     def _agree(self, message: bytes) -> bytes:
         """Check the list of survivors, as far as this device can, and sign it."""
@@ -238,7 +240,7 @@ class Client:
         if not self.plan.signed:
             return self._key_shares(flags)
         assert self._signer is not None
-        return packed(VOTE, self._session, self._signer.sign(survived(self._session, self._survivors)))
+        return pack_message(VOTE, self._session, self._signer.sign(write_vote_text(self._session, self._survivors)))
 
     def _reveal(self, message: bytes) -> bytes:
         """Check that enough neighbours signed the same list of survivors."""
@@ -249,7 +251,9 @@ class Client:
             raise TooFew(f"{flags.bit_count()} neighbours signed the survivors: {self.plan.threshold} must")
         for i, other in enumerate(self._around.values()):
             if flags >> i & 1:
-                verify(self._identities, other.user, next(votes), survived(self._session, self._survivors))
+                verify_signature(
+                    self._identities, other.user, next(votes), write_vote_text(self._session, self._survivors)
+                )
         return self._key_shares(int.from_bytes(self._survivors, "little"))
 
     def _key_shares(self, survivors: int) -> bytes:
@@ -259,7 +263,7 @@ class Client:
             if other.present:
                 alive = survivors >> self.plan.index(user) & 1
                 key_shares.append(other.key_shares[:KEY_SHARE] if alive else other.key_shares[KEY_SHARE:])
-        sent = packed(KEY_SHARES, self._session, *key_shares)
+        sent = pack_message(KEY_SHARES, self._session, *key_shares)
         self.leave()
         return sent
 

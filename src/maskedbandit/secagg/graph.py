@@ -17,13 +17,13 @@ from hashlib import sha256
 
 from maskedbandit.errors import InvalidValue, Malformed
 
-HASH = 32  # bytes of a hash
-USERS = 2**64  # users are numbers below
+HASH_SIZE = 32  # bytes of a hash
+MOST_USERS = 2**64  # users are numbers below
 LEAVES = 2**32  # at most, in one tree
 _RANK, _LEAF, _NODE, _ROOT = (b"maskedbandit secagg " + part for part in (b"rank ", b"leaf ", b"node ", b"root "))
 
 
-def rank(seed: bytes, user: int) -> bytes:
+def rank_user(seed: bytes, user: int) -> bytes:
     """What users are sorted by: the one with the lower rank is earlier on the ring.
 
     >>> rank(b"seed", 7).hex()[:16]
@@ -39,12 +39,12 @@ def order(seed: bytes, users: Iterable[int]) -> list[int]:
     [7, 0, 4, 6, 2, 3, 1, 5]
     """
     users = list(users)
-    if users and (min(users) < 0 or max(users) >= USERS or len(set(users)) < len(users)):
+    if users and (min(users) < 0 or max(users) >= MOST_USERS or len(set(users)) < len(users)):
         raise InvalidValue("users", "hidden", "different whole numbers from 0 to 2^64 - 1")
-    return sorted(users, key=lambda user: rank(seed, user))
+    return sorted(users, key=lambda user: rank_user(seed, user))
 
 
-def window(position: int, n: int, k: int) -> list[int]:
+def ring_window(position: int, n: int, k: int) -> list[int]:
     """The positions of the k neighbours of a position on a ring of n; all other positions if k is n - 1 or more.
 
     >>> window(0, n=8, k=4), window(0, n=4, k=3)
@@ -75,7 +75,7 @@ class Ring:
     def _window(self, position: int) -> list[int]:
         found = self._windows.get(position)
         if found is None:
-            found = self._windows[position] = window(position, len(self.order), self._k)
+            found = self._windows[position] = ring_window(position, len(self.order), self._k)
         return found
 
     def around(self, user: int) -> list[int]:
@@ -87,7 +87,7 @@ class Ring:
         return bisect_left(self._window(self._position[of]), self._position[user])
 
 
-class Tree:
+class MerkleTree:
     """The Merkle tree of a list of leaves.
 
     >>> tree = Tree([b"a", b"b", b"c"])
@@ -128,7 +128,7 @@ def root_from(n: int, leaves: Mapping[int, bytes], proof: Sequence[bytes]) -> by
     if not 1 <= n <= LEAVES:
         raise Malformed(f"a tree of {n} leaves")
     _check(n, leaves, Malformed("positions that are not in the tree, or none"))
-    if any(len(each) != HASH for each in proof):
+    if any(len(each) != HASH_SIZE for each in proof):
         raise Malformed("a hash in a proof has another length")
     positions = sorted(leaves)
     level = [(i, _leaf(leaves[i])) for i in positions]

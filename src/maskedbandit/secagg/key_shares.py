@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from maskedbandit.errors import Disagreement, TooFew
 from maskedbandit.secagg.masks import SEED
-from maskedbandit.secagg.shamir import PRIME, combine, weights
+from maskedbandit.secagg.shamir import PRIME, combine_shares, lagrange_weights
 
 
 class KeyShares:
@@ -48,7 +48,7 @@ class KeyShares:
             return secret < 1 << 8 * SEED and publish(secret.to_bytes(SEED)) == published
 
         some = list(key_shares)[:t]
-        secret = combine([key_shares[x] for x in some], weights(some))
+        secret = combine_shares([key_shares[x] for x in some], lagrange_weights(some))
         if not right(secret):
             found = corrected(key_shares, t)
             if found is None or not right(found.secret):
@@ -90,11 +90,14 @@ def corrected(key_shares: Mapping[int, int], threshold: int, prime: int = PRIME)
     while 2 * (len(rest) - 1) >= len(key_shares) + threshold:
         quotient, remainder = divided(last, rest, prime)
         last, rest = rest, remainder
-        before, factor = factor, difference(before, product(quotient, factor, prime), prime)
+        before, factor = factor, subtract_polynomials(before, product(quotient, factor, prime), prime)
     found, remainder = divided(rest, factor, prime)
     if remainder or len(found) > threshold:
         return None
-    return Correction(value(found, 0, prime), [x for x, y in key_shares.items() if value(found, x, prime) != y % prime])
+    return Correction(
+        evaluate_polynomial(found, 0, prime),
+        [x for x, y in key_shares.items() if evaluate_polynomial(found, x, prime) != y % prime],
+    )
 
 
 def through(key_shares: Mapping[int, int], whole: Polynomial, prime: int) -> Polynomial:
@@ -102,12 +105,12 @@ def through(key_shares: Mapping[int, int], whole: Polynomial, prime: int) -> Pol
     total = [0] * len(key_shares)
     for x, y in key_shares.items():
         others, _ = divided(whole, [-x % prime, 1], prime)
-        scale = y * pow(value(others, x, prime), -1, prime) % prime
+        scale = y * pow(evaluate_polynomial(others, x, prime), -1, prime) % prime
         total = [(a + scale * b) % prime for a, b in zip(total, others, strict=True)]
     return trimmed(total)
 
 
-def value(a: Polynomial, x: int, prime: int) -> int:
+def evaluate_polynomial(a: Polynomial, x: int, prime: int) -> int:
     """a(x)."""
     total = 0
     for coefficient in reversed(a):
@@ -124,7 +127,7 @@ def product(a: Polynomial, b: Polynomial, prime: int) -> Polynomial:
     return trimmed([each % prime for each in total])
 
 
-def difference(a: Polynomial, b: Polynomial, prime: int) -> Polynomial:
+def subtract_polynomials(a: Polynomial, b: Polynomial, prime: int) -> Polynomial:
     """a - b."""
     size = max(len(a), len(b))
     padded = [each + [0] * (size - len(each)) for each in (a, b)]

@@ -19,7 +19,7 @@ from maskedbandit.privacy.sampling import Bits
 
 SEED = 16  # bytes of a seed; as a number it is below the prime of the key shares
 KEY = 32  # bytes of a public key, of a session and of a hash
-SEAL = 16  # bytes that encryption adds
+SEAL_SIZE = 16  # bytes that encryption adds
 
 
 def random_bytes(n: int, bits: Bits) -> bytes:
@@ -27,23 +27,23 @@ def random_bytes(n: int, bits: Bits) -> bytes:
     return bits.below(1 << 8 * n).to_bytes(n)
 
 
-def name(user: int) -> bytes:
+def user_bytes(user: int) -> bytes:
     """A user's number as bytes of a fixed length."""
     return user.to_bytes(8)
 
 
-def derived(secret: bytes, session: bytes, purpose: bytes) -> bytes:
+def derive_key(secret: bytes, session: bytes, purpose: bytes) -> bytes:
     """32 bytes for one purpose in one session."""
     return HKDF(SHA256(), 32, salt=session, info=purpose).derive(secret)
 
 
-def key_pair(seed: bytes, session: bytes, purpose: bytes) -> tuple[X25519PrivateKey, bytes]:
+def seed_key_pair(seed: bytes, session: bytes, purpose: bytes) -> tuple[X25519PrivateKey, bytes]:
     """The private and public key that a seed gives."""
-    private = X25519PrivateKey.from_private_bytes(derived(seed, session, purpose))
+    private = X25519PrivateKey.from_private_bytes(derive_key(seed, session, purpose))
     return private, private.public_key().public_bytes_raw()
 
 
-def agreed(private: X25519PrivateKey, public: bytes) -> bytes:
+def agree_secret(private: X25519PrivateKey, public: bytes) -> bytes:
     """The secret that two key pairs agree on; public keys that would make it a constant are refused.
 
     A public key has several encodings (RFC 7748, section 5), and adding a point of low order gives further keys that
@@ -55,44 +55,46 @@ def agreed(private: X25519PrivateKey, public: bytes) -> bytes:
         raise Forged("another user's public key is not a valid X25519 key") from None
 
 
-def between(purpose: bytes, user: int, other: int) -> bytes:
+def pair_purpose(purpose: bytes, user: int, other: int) -> bytes:
     """A purpose in which two users are named, the same for both."""
-    return purpose + name(min(user, other)) + name(max(user, other))
+    return purpose + user_bytes(min(user, other)) + user_bytes(max(user, other))
 
 
 def pair_mask(secret: bytes, session: bytes, user: int, other: int, modulus: int) -> int:
     """What `user` adds to its value: the mask if it has the smaller number, else minus the mask. The pair cancels."""
-    mask = int.from_bytes(derived(secret, session, between(b"pair", user, other))) % modulus
+    mask = int.from_bytes(derive_key(secret, session, pair_purpose(b"pair", user, other))) % modulus
     return mask if user < other else -mask
 
 
 def own_mask(seed: bytes, session: bytes, user: int, modulus: int) -> int:
     """The mask that hides a user even if all its pair masks are known."""
-    return int.from_bytes(derived(seed, session, b"own" + name(user))) % modulus
+    return int.from_bytes(derive_key(seed, session, b"own" + user_bytes(user))) % modulus
 
 
-def masked(value: int, own: int, pairs: list[int], modulus: int) -> int:
+def mask_value(value: int, own: int, pairs: list[int], modulus: int) -> int:
     """What the server receives: the value plus the user's own mask and all its pair masks."""
     return (value + own + sum(pairs)) % modulus
 
 
-def commitment(seed: bytes, session: bytes, user: int) -> bytes:
+def commit_seed(seed: bytes, session: bytes, user: int) -> bytes:
     """A hash by which a seed that was rebuilt from key shares is checked."""
-    return sha256(b"maskedbandit own mask" + session + name(user) + seed).digest()
+    return sha256(b"maskedbandit own mask" + session + user_bytes(user) + seed).digest()
 
 
 def envelope(sender: int, receiver: int, session: bytes) -> tuple[bytes, bytes]:
     """Nonce and associated data of the one message that a user seals for another in a session."""
-    return name(sender) + bytes(4), b"maskedbandit key shares" + session + name(sender) + name(receiver)
+    return user_bytes(sender) + bytes(4), b"maskedbandit key shares" + session + user_bytes(sender) + user_bytes(
+        receiver
+    )
 
 
-def seal(key: bytes, sender: int, receiver: int, session: bytes, text: bytes) -> bytes:
+def seal_text(key: bytes, sender: int, receiver: int, session: bytes, text: bytes) -> bytes:
     """Encrypt a text for one receiver."""
     nonce, context = envelope(sender, receiver, session)
     return ChaCha20Poly1305(key).encrypt(nonce, text, context)
 
 
-def opened(key: bytes, sender: int, receiver: int, session: bytes, sealed: bytes) -> bytes:
+def open_text(key: bytes, sender: int, receiver: int, session: bytes, sealed: bytes) -> bytes:
     """Decrypt what a sender sealed for this receiver in this session."""
     nonce, context = envelope(sender, receiver, session)
     try:

@@ -20,41 +20,41 @@ the same kind is refused.
 from collections.abc import Sequence
 
 from maskedbandit.errors import Malformed, OutOfTurn
-from maskedbandit.secagg.masks import KEY, SEAL
-from maskedbandit.secagg.plan import VERSION
+from maskedbandit.secagg.masks import KEY, SEAL_SIZE
+from maskedbandit.secagg.plan import PLAN_VERSION
 from maskedbandit.secagg.shamir import KEY_SHARE
 
 ADVERT, ROSTER, PARCELS, POST, MASKED, SURVIVORS, VOTE, VOTES, KEY_SHARES = range(1, 10)
-KINDS = "", "keys", "roster", "sealed key shares", "post", "masked value", "survivors", "vote", "votes", "key shares"
+HEADINGS = "", "keys", "roster", "sealed key shares", "post", "masked value", "survivors", "vote", "votes", "key shares"
 SIGNATURE = 64
-PARCEL = 2 * KEY_SHARE + SEAL
-VALUE = 8
+PARCEL = 2 * KEY_SHARE + SEAL_SIZE
+VALUE_SIZE = 8
 
 
-def packed(kind: int, session: bytes, *parts: bytes) -> bytes:
+def pack_message(kind: int, session: bytes, *parts: bytes) -> bytes:
     """A message."""
-    return b"".join((bytes((VERSION, kind)), session, *parts))
+    return b"".join((bytes((PLAN_VERSION, kind)), session, *parts))
 
 
 class Reader:
     """A message of the kind that is due and of this session, read from the start."""
 
     def __init__(self, message: bytes, kind: int, session: bytes) -> None:
-        if not isinstance(message, bytes) or len(message) < 2 + KEY or not 0 < message[1] < len(KINDS):
+        if not isinstance(message, bytes) or len(message) < 2 + KEY or not 0 < message[1] < len(HEADINGS):
             raise Malformed("a message has no kind or no session")
-        if message[0] != VERSION:
-            raise Malformed(f"a message is of version {message[0]}: it must be {VERSION}")
+        if message[0] != PLAN_VERSION:
+            raise Malformed(f"a message is of version {message[0]}: it must be {PLAN_VERSION}")
         if message[1] != kind:
-            raise OutOfTurn(f"a message of {KINDS[message[1]]} came where {KINDS[kind]} is due")
+            raise OutOfTurn(f"a message of {HEADINGS[message[1]]} came where {HEADINGS[kind]} is due")
         if message[2 : 2 + KEY] != session:
-            raise OutOfTurn(f"a message of {KINDS[kind]} belongs to another session")
+            raise OutOfTurn(f"a message of {HEADINGS[kind]} belongs to another session")
         self.kind, self.message, self.at = kind, message, 2 + KEY
 
     def take(self, n: int) -> bytes:
         """The next n bytes."""
         self.at += n
         if self.at > len(self.message):
-            raise Malformed(f"a message of {KINDS[self.kind]} is too short")
+            raise Malformed(f"a message of {HEADINGS[self.kind]} is too short")
         return self.message[self.at - n : self.at]
 
     def number(self, width: int) -> int:
@@ -65,28 +65,28 @@ class Reader:
         """The next n bits; the first one is the lowest bit."""
         flags = int.from_bytes(self.take(-(-n // 8)), "little")
         if flags >> n:
-            raise Malformed(f"a message of {KINDS[self.kind]} has bits for users that do not exist")
+            raise Malformed(f"a message of {HEADINGS[self.kind]} has bits for users that do not exist")
         return flags
 
     def end(self) -> None:
         """Raise unless the whole message was read."""
         if self.at < len(self.message):
-            raise Malformed(f"a message of {KINDS[self.kind]} is too long")
+            raise Malformed(f"a message of {HEADINGS[self.kind]} is too long")
 
     def pieces(self, width: int, n: int | None = None) -> list[bytes]:
         """The rest of the message, in pieces of one width: n of them, or as many as there are."""
         count, over = divmod(len(self.message) - self.at, width)
         if over or (n is not None and n != count):
-            raise Malformed(f"a message of {KINDS[self.kind]} is too short or too long")
+            raise Malformed(f"a message of {HEADINGS[self.kind]} is too short or too long")
         return [self.take(width) for _ in range(count)]
 
 
-def flagged(flags: int, n: int) -> bytes:
+def pack_flags(flags: int, n: int) -> bytes:
     """n bits as bytes."""
     return flags.to_bytes(-(-n // 8), "little")
 
 
-def chosen(pieces: Sequence[bytes | None]) -> bytes:
+def pack_present(pieces: Sequence[bytes | None]) -> bytes:
     """A bit for each piece that says whether it is there, and those that are."""
     flags = sum(1 << i for i, piece in enumerate(pieces) if piece is not None)
-    return flagged(flags, len(pieces)) + b"".join(piece for piece in pieces if piece is not None)
+    return pack_flags(flags, len(pieces)) + b"".join(piece for piece in pieces if piece is not None)

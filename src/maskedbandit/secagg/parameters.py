@@ -39,7 +39,7 @@ class Neighbourhood(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def neighbourhood(
+def choose_neighbours(
     n: int, corrupted: int, lost: int, malicious: bool = False, secrecy: int = 40, correctness: int = 20
 ) -> Neighbourhood:
     """The least even k below n - 1 that a threshold fits, or else the complete graph.
@@ -56,7 +56,7 @@ def neighbourhood(
     for name, value in (("secrecy", secrecy), ("correctness", correctness)):
         if value < 2:
             raise InvalidValue(name, value, "at least 2: a failure in 4 rounds")
-    safe = complete(n, corrupted, lost, malicious)
+    safe = complete_graph(n, corrupted, lost, malicious)
     k = 2
     while k < n - 1:
         a = _most(n, corrupted, k, secrecy + 1)
@@ -70,7 +70,7 @@ def neighbourhood(
     return safe
 
 
-def complete(n: int, corrupted: int, lost: int, malicious: bool = False) -> Neighbourhood:
+def complete_graph(n: int, corrupted: int, lost: int, malicious: bool = False) -> Neighbourhood:
     """The complete graph, on which all conditions hold with certainty.
 
     >>> complete(10, corrupted=3, lost=2, malicious=True)

@@ -19,13 +19,13 @@ from hashlib import sha256
 from itertools import pairwise
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.secagg.graph import LEAVES, USERS, Ring
+from maskedbandit.secagg.graph import LEAVES, MOST_USERS, Ring
 
-VERSION = 1
+PLAN_VERSION = 1
 
 
 @dataclass(frozen=True)
-class Plan:
+class RoundPlan:
     """The parameters of one round.
 
     `cohort` names the study, the cohort, the attempt and the noise that the devices add; `users` are all who are
@@ -52,7 +52,7 @@ class Plan:
         if not 3 <= self.n < LEAVES:
             raise InvalidValue("the number of users", self.n, "at least 3, and below 2^32")
         rising = all(user < after for user, after in pairwise(self.users))
-        if not rising or self.users[0] < 0 or self.users[-1] >= USERS:
+        if not rising or self.users[0] < 0 or self.users[-1] >= MOST_USERS:
             raise InvalidValue("users", "hidden", "different whole numbers from 0 to 2^64 - 1, in order")
         if self.neighbours != self.n - 1 and (self.neighbours % 2 or not 2 <= self.neighbours < self.n):
             raise InvalidValue("neighbours", self.neighbours, f"{self.n - 1}, or an even number below that")
@@ -71,7 +71,7 @@ class Plan:
     @cached_property
     def round(self) -> bytes:
         """The name of the round: a hash of the plan."""
-        numbers = VERSION, self.n, self.neighbours, self.threshold, self.least, self.modulus, int(self.signed)
+        numbers = PLAN_VERSION, self.n, self.neighbours, self.threshold, self.least, self.modulus, int(self.signed)
         text = b"".join(number.to_bytes(9) for number in (*numbers, *self.users))
         return sha256(b"maskedbandit round" + text + self.ring + self.cohort).digest()
 

@@ -21,8 +21,8 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from maskedbandit.errors import Disagreement, InvalidValue, Malformed, OutOfTurn, ProtocolError, TooFew
 from maskedbandit.secagg import masks
-from maskedbandit.secagg.client import Identities, advertised, survived, verify
-from maskedbandit.secagg.graph import Tree
+from maskedbandit.secagg.client import Identities, write_key_text, write_vote_text, verify_signature
+from maskedbandit.secagg.graph import MerkleTree
 from maskedbandit.secagg.key_shares import KeyShares
 from maskedbandit.secagg.masks import KEY, SEED
 from maskedbandit.secagg.messages import (
@@ -35,15 +35,15 @@ from maskedbandit.secagg.messages import (
     ROSTER,
     SIGNATURE,
     SURVIVORS,
-    VALUE,
+    VALUE_SIZE,
     VOTE,
     VOTES,
     Reader,
-    chosen,
-    flagged,
-    packed,
+    pack_present,
+    pack_flags,
+    pack_message,
 )
-from maskedbandit.secagg.plan import Plan
+from maskedbandit.secagg.plan import RoundPlan
 from maskedbandit.secagg.shamir import KEY_SHARE
 
 
@@ -56,7 +56,7 @@ class Step(NamedTuple):
     end: Callable[[], Collection[int]]  # returns the users whose answers are due next
 
 
-class Server:
+class RoundServer:
     """The server in one round. `seed` determines the order of the ring; the plan commits to it.
 
     `spend` is called for each user whose masked value comes: it records that the user took part, or raises.
@@ -79,7 +79,7 @@ class Server:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: RoundPlan,
         seed: bytes,
         identities: Identities | None = None,
         spend: Callable[[int], None] = lambda user: None,
@@ -93,7 +93,9 @@ class Server:
         self.survivors: frozenset[int] = frozenset()
         self.total: int | None = None
         self._identities, self._spend = identities or {}, spend
-        self._probe, _ = masks.key_pair(bytes(SEED), plan.round, b"probe")  # to compare public keys; it is not secret
+        self._probe, _ = masks.seed_key_pair(
+            bytes(SEED), plan.round, b"probe"
+        )  # to compare public keys; it is not secret
         self._known: set[bytes] = set()  # what the public keys that came agree on with the probe
         self._keys: dict[int, bytes] = {}
         self._commitments: dict[int, bytes] = {}
@@ -157,8 +159,10 @@ class Server:
         keys, signature = reader.take(2 * KEY), reader.take(SIGNATURE if self.plan.signed else 0)
         reader.end()
         if self.plan.signed:
-            verify(self._identities, user, signature, advertised(self.plan, user, keys))
-        pair = {masks.agreed(self._probe, key) for key in (keys[:KEY], keys[KEY:])}  # raises if a key is not valid
+            verify_signature(self._identities, user, signature, write_key_text(self.plan, user, keys))
+        pair = {
+            masks.agree_secret(self._probe, key) for key in (keys[:KEY], keys[KEY:])
+        }  # raises if a key is not valid
         if len(pair) < 2 or self._known & pair:
             raise Disagreement(f"user {user} sent a public key that came before")
         self._known |= pair
@@ -166,7 +170,7 @@ class Server:
 
     def _end_keys(self) -> Collection[int]:
         self._enough(self._keys, self.plan.least)
-        self._tree = Tree([masks.name(user) + self._keys.get(user, b"") for user in self.plan.users])
+        self._tree = MerkleTree([masks.user_bytes(user) + self._keys.get(user, b"") for user in self.plan.users])
         self._session = self.plan.session(self._tree.root)
         self.ring = self.plan.drawn(self.seed, self._tree.root)
         return self._keys
@@ -174,8 +178,8 @@ class Server:
     def _roster(self, user: int) -> bytes:
         around = self.ring.around(user)
         proof = self._tree.proof([self.plan.index(other) for other in (user, *around)])
-        keys = chosen([self._keys.get(other) for other in around])
-        return packed(ROSTER, self.plan.round, self.seed, self._tree.root, keys, *proof)
+        keys = pack_present([self._keys.get(other) for other in around])
+        return pack_message(ROSTER, self.plan.round, self.seed, self._tree.root, keys, *proof)
 
     def _around(self, user: int) -> list[int]:
         """The neighbours of a user that sent their keys."""
@@ -195,13 +199,13 @@ class Server:
     def _post(self, user: int) -> bytes:
         nothing: dict[int, bytes] = {}
         pieces = [self._parcels.get(other, nothing).get(user) for other in self._around(user)]
-        return packed(POST, self._session, chosen(pieces))
+        return pack_message(POST, self._session, pack_present(pieces))
 
     # --- masked values
 
     def _take_masked(self, user: int, message: bytes) -> None:
         reader = Reader(message, MASKED, self._session)
-        value = reader.number(VALUE)
+        value = reader.number(VALUE_SIZE)
         reader.end()
         if value >= self.plan.modulus:
             raise Malformed(f"user {user} sent a masked value that is not below the modulus")
@@ -212,7 +216,7 @@ class Server:
         self._enough(self._masked, self.plan.least)
         self.survivors = frozenset(self._masked)
         flags = sum(1 << self.plan.index(user) for user in self.survivors)
-        self._announced = packed(SURVIVORS, self._session, flagged(flags, self.plan.n))
+        self._announced = pack_message(SURVIVORS, self._session, pack_flags(flags, self.plan.n))
         return self.survivors
 
     # --- votes
@@ -221,7 +225,7 @@ class Server:
         reader = Reader(message, VOTE, self._session)
         vote = reader.take(SIGNATURE)
         reader.end()
-        verify(self._identities, user, vote, survived(self._session, self._announced[2 + KEY :]))
+        verify_signature(self._identities, user, vote, write_vote_text(self._session, self._announced[2 + KEY :]))
         self._votes[user] = vote
 
     def _end_votes(self) -> Collection[int]:
@@ -234,7 +238,7 @@ class Server:
             vote = self._votes.get(other) if left else None
             left -= vote is not None
             votes.append(vote)
-        return packed(VOTES, self._session, chosen(votes))
+        return pack_message(VOTES, self._session, pack_present(votes))
 
     # --- key shares
 
@@ -249,7 +253,7 @@ class Server:
         m, session = self.plan.modulus, self._session
         total = sum(self._masked.values())
         for user in self.survivors:
-            publish = partial(masks.commitment, session=session, user=user)
+            publish = partial(masks.commit_seed, session=session, user=user)
             total -= masks.own_mask(self._rebuilt(user, publish, self._commitments[user]), session, user, m)
         public = {user: keys[KEY : 2 * KEY] for user, keys in self._keys.items()}
         for user in self._parcels.keys() - self.survivors:
@@ -259,7 +263,7 @@ class Server:
                     self.plan, self._rebuilt(user, lambda seed: mask_keys(self.plan, seed)[1], public[user])
                 )
                 for other in others:
-                    secret = masks.agreed(private, public[other])
+                    secret = masks.agree_secret(private, public[other])
                     total -= masks.pair_mask(secret, session, other, user, m)
         self.total = total % m
         self._forget()
@@ -274,6 +278,6 @@ class Server:
             kept.clear()
 
 
-def mask_keys(plan: Plan, seed: bytes) -> tuple[X25519PrivateKey, bytes]:
+def mask_keys(plan: RoundPlan, seed: bytes) -> tuple[X25519PrivateKey, bytes]:
     """The mask keys that a seed gives."""
-    return masks.key_pair(seed, plan.round, b"mask")
+    return masks.seed_key_pair(seed, plan.round, b"mask")

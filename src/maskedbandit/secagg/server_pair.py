@@ -32,19 +32,19 @@ from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
 from maskedbandit.errors import AlreadySpent, Disagreement, Forged, InvalidValue, Malformed, OutOfTurn, TooFew
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.secagg.masks import agreed
+from maskedbandit.secagg.masks import agree_secret
 
-SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.CHACHA20_POLY1305)
-VERSION = 1
+PAIR_SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.CHACHA20_POLY1305)
+PAIR_VERSION = 1
 VALUE_SHARE, PRESENT, TOTAL = 0x21, 0x22, 0x23
-NUMBER = 8  # bytes of a residue, of a user and of a count
-HASH = 32  # bytes of a hash and of a key
-SEALED = HASH + NUMBER + 16  # bytes of a sealed value share
-PROBE = X25519PrivateKey.from_private_bytes(bytes(HASH))  # to compare public keys; it keeps nothing secret
+NUMBER_SIZE = 8  # bytes of a residue, of a user and of a count
+HASH_BYTES = 32  # bytes of a hash and of a key
+SEALED = HASH_BYTES + NUMBER_SIZE + 16  # bytes of a sealed value share
+PROBE = X25519PrivateKey.from_private_bytes(bytes(HASH_BYTES))  # to compare public keys; it keeps nothing secret
 
 
 @dataclass(frozen=True)
-class Terms:
+class PairTerms:
     """What all parties of a cohort agree on before it begins, so that no server can change it.
 
     `cohort` names the study, the cohort and the noise, `least` is the least number of users in a sum that is revealed,
@@ -62,7 +62,7 @@ class Terms:
         if type(self.least) is not int or not 1 <= self.least < 1 << 63:
             raise InvalidValue("least", self.least, "a whole number of at least 1")
         try:
-            different = len({agreed(PROBE, key) for key in self.keys}) == 2 == len(self.keys)
+            different = len({agree_secret(PROBE, key) for key in self.keys}) == 2 == len(self.keys)
         except Forged:
             different = False
         if not different:
@@ -71,51 +71,51 @@ class Terms:
     @cached_property
     def session(self) -> bytes:
         """The name of the cohort's session, which every message contains."""
-        numbers = b"".join(number.to_bytes(NUMBER) for number in (len(self.cohort), self.modulus, self.least))
+        numbers = b"".join(number.to_bytes(NUMBER_SIZE) for number in (len(self.cohort), self.modulus, self.least))
         return sha256(
-            b"maskedbandit two servers" + bytes((VERSION,)) + numbers + self.cohort + b"".join(self.keys)
+            b"maskedbandit two servers" + bytes((PAIR_VERSION,)) + numbers + self.cohort + b"".join(self.keys)
         ).digest()
 
     def packed(self, kind: int, role: int, *parts: bytes) -> bytes:
         """A message to or from the server of this role."""
-        return b"".join((bytes((VERSION, kind, role)), self.session, *parts))
+        return b"".join((bytes((PAIR_VERSION, kind, role)), self.session, *parts))
 
     def unpacked(self, message: bytes, kind: int, role: int) -> bytes:
         """The content of a message, if it is of the kind that is due."""
-        if not isinstance(message, bytes) or len(message) < 3 + HASH or message[0] != VERSION:
+        if not isinstance(message, bytes) or len(message) < 3 + HASH_BYTES or message[0] != PAIR_VERSION:
             raise Malformed("these bytes are not a message of this version")
         if message[1:3] != bytes((kind, role)):
             raise OutOfTurn("the message is not of the kind, or not of the server, that is due")
-        if message[3 : 3 + HASH] != self.session:
+        if message[3 : 3 + HASH_BYTES] != self.session:
             raise OutOfTurn("a message belongs to another cohort")
-        return message[3 + HASH :]
+        return message[3 + HASH_BYTES :]
 
     def context(self, role: int, user: int) -> bytes:
         """What a sealed value share is bound to, besides the key of its server."""
-        return b"maskedbandit value share" + self.session + bytes((role,)) + user.to_bytes(NUMBER)
+        return b"maskedbandit value share" + self.session + bytes((role,)) + user.to_bytes(NUMBER_SIZE)
 
 
-def key_pair(bits: Bits) -> tuple[X25519PrivateKey, bytes]:
+def server_keys(bits: Bits) -> tuple[X25519PrivateKey, bytes]:
     """A server's keys for one cohort; devices must have the public one from a party that they trust."""
-    private = X25519PrivateKey.from_private_bytes(bits.below(1 << 8 * HASH).to_bytes(HASH))
+    private = X25519PrivateKey.from_private_bytes(bits.below(1 << 8 * HASH_BYTES).to_bytes(HASH_BYTES))
     return private, private.public_key().public_bytes_raw()
 
 
-def sealed(terms: Terms, role: int, user: int, value_share: int) -> bytes:
+def seal_value_share(terms: PairTerms, role: int, user: int, value_share: int) -> bytes:
     """The message with the value share of a user for the server of this role."""
-    key, text = X25519PublicKey.from_public_bytes(terms.keys[role]), value_share.to_bytes(NUMBER)
-    return terms.packed(VALUE_SHARE, role, SUITE.encrypt(text, key, terms.context(role, user)))
+    key, text = X25519PublicKey.from_public_bytes(terms.keys[role]), value_share.to_bytes(NUMBER_SIZE)
+    return terms.packed(VALUE_SHARE, role, PAIR_SUITE.encrypt(text, key, terms.context(role, user)))
 
 
-def shared(terms: Terms, user: int, value: int, bits: Bits) -> tuple[bytes, bytes]:
+def share_value(terms: PairTerms, user: int, value: int, bits: Bits) -> tuple[bytes, bytes]:
     """The two messages of a user's device, one for each server."""
     if type(value) is not int or not 0 <= value < terms.modulus:
         raise InvalidValue("value", "hidden", f"a whole number of at least 0, below the modulus {terms.modulus}")
     first = bits.below(terms.modulus)
-    return sealed(terms, 0, user, first), sealed(terms, 1, user, (value - first) % terms.modulus)
+    return seal_value_share(terms, 0, user, first), seal_value_share(terms, 1, user, (value - first) % terms.modulus)
 
 
-class Server:
+class PairServer:
     """The server of one role, 0 or 1, in one cohort.
 
     `noise` draws the noise of one release. It is called once, before any value share comes, because the time that it
@@ -135,7 +135,7 @@ class Server:
 
     def __init__(
         self,
-        terms: Terms,
+        terms: PairTerms,
         role: int,
         private: X25519PrivateKey,
         noise: Callable[[], int],
@@ -172,7 +172,7 @@ class Server:
         if len(body) != SEALED:
             raise Malformed(f"a sealed value share has {len(body)} bytes instead of {SEALED}")
         try:
-            value_share = int.from_bytes(SUITE.decrypt(body, self._private, self.terms.context(self.role, user)))
+            value_share = int.from_bytes(PAIR_SUITE.decrypt(body, self._private, self.terms.context(self.role, user)))
         except (InvalidTag, ValueError):
             raise Forged(f"what user {user} sealed is not for this server and cohort, or was altered") from None
         if value_share >= self.terms.modulus:
@@ -184,7 +184,9 @@ class Server:
         """Take no more value shares; the message that tells the other server whose there are."""
         self._due(VALUE_SHARE)
         self._phase = PRESENT
-        return self.terms.packed(PRESENT, self.role, *(user.to_bytes(NUMBER) for user in sorted(self._value_shares)))
+        return self.terms.packed(
+            PRESENT, self.role, *(user.to_bytes(NUMBER_SIZE) for user in sorted(self._value_shares))
+        )
 
     def publish(self, present: bytes) -> bytes:
         """The noisy total over the users whom the other server has too. It is computed once, whatever happens."""
@@ -192,9 +194,9 @@ class Server:
         value_shares, noise = self._value_shares, self._noise
         self._forget()
         listed = self.terms.unpacked(present, PRESENT, 1 - self.role)
-        if len(listed) % NUMBER:
+        if len(listed) % NUMBER_SIZE:
             raise Malformed("a list of users ends in the middle of a user")
-        users = [int.from_bytes(listed[i : i + NUMBER]) for i in range(0, len(listed), NUMBER)]
+        users = [int.from_bytes(listed[i : i + NUMBER_SIZE]) for i in range(0, len(listed), NUMBER_SIZE)]
         if any(user >= after for user, after in pairwise(users)):
             raise Malformed("a list of users is not in order, or names a user twice")
         both = [user for user in users if user in value_shares]
@@ -202,22 +204,22 @@ class Server:
             raise TooFew(f"both servers have value shares of {len(both)} users: {self.terms.least} are needed")
         self.survivors = tuple(both)
         total = (sum(value_shares[user] for user in both) + noise) % self.terms.modulus
-        names = sha256(b"".join(user.to_bytes(NUMBER) for user in both)).digest()
-        return self.terms.packed(TOTAL, self.role, len(both).to_bytes(NUMBER), names, total.to_bytes(NUMBER))
+        names = sha256(b"".join(user.to_bytes(NUMBER_SIZE) for user in both)).digest()
+        return self.terms.packed(TOTAL, self.role, len(both).to_bytes(NUMBER_SIZE), names, total.to_bytes(NUMBER_SIZE))
 
 
-def collected(terms: Terms, first: bytes, second: bytes) -> tuple[int, int]:
+def collect_sum(terms: PairTerms, first: bytes, second: bytes) -> tuple[int, int]:
     """The sum modulo m with the noise of both servers, and how many users are in it."""
     total, heads = 0, []
     for role, message in enumerate((first, second)):
         body = terms.unpacked(message, TOTAL, role)
-        if len(body) != NUMBER + HASH + NUMBER:
+        if len(body) != NUMBER_SIZE + HASH_BYTES + NUMBER_SIZE:
             raise Malformed("a total is too short or too long")
-        heads.append(body[:-NUMBER])
-        part = int.from_bytes(body[-NUMBER:])
+        heads.append(body[:-NUMBER_SIZE])
+        part = int.from_bytes(body[-NUMBER_SIZE:])
         if part >= terms.modulus:
             raise Malformed("a total is not below the modulus")
         total += part
     if heads[0] != heads[1]:
         raise Disagreement("the servers added value shares of different users")
-    return total % terms.modulus, int.from_bytes(heads[0][:NUMBER])
+    return total % terms.modulus, int.from_bytes(heads[0][:NUMBER_SIZE])

@@ -22,7 +22,7 @@ PRIME = 2**130 - 5
 KEY_SHARE = 17  # bytes of a key share, big-endian
 
 
-def split(secret: int, threshold: int, xs: Sequence[int], bits: Bits, prime: int = PRIME) -> list[int]:
+def split_secret(secret: int, threshold: int, xs: Sequence[int], bits: Bits, prime: int = PRIME) -> list[int]:
     """The key share at each of the points `xs`; any `threshold` of them give the secret back.
 
     >>> key_shares = split(7, 2, [1, 2, 3], Bits())
@@ -44,7 +44,7 @@ def split(secret: int, threshold: int, xs: Sequence[int], bits: Bits, prime: int
     return key_shares
 
 
-def weights(xs: Sequence[int], prime: int = PRIME) -> list[int]:
+def lagrange_weights(xs: Sequence[int], prime: int = PRIME) -> list[int]:
     """Lagrange's weights at 0: w_i = Π_{j≠i} x_j / (x_j - x_i), with one inversion for all of them.
 
     >>> weights([1, 2, 3], prime=11)
@@ -62,7 +62,7 @@ def weights(xs: Sequence[int], prime: int = PRIME) -> list[int]:
     return found[::-1]
 
 
-def combine(ys: Sequence[int], weights: Sequence[int], prime: int = PRIME) -> int:
+def combine_shares(ys: Sequence[int], weights: Sequence[int], prime: int = PRIME) -> int:
     """The secret of the key shares `ys`, given the weights of their points: a wrong key share gives a wrong secret.
 
     >>> combine([5, 3], weights([1, 2], prime=11), prime=11)

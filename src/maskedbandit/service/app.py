@@ -13,15 +13,15 @@ from starlette.routing import Match
 from starlette.routing import Route as Path
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from maskedbandit.service.api import routes
+from maskedbandit.service.api import list_routes
 from maskedbandit.service.host.host import Host
-from maskedbandit.service.page.site import routes as pages
-from maskedbandit.service.page.visit import HEADERS
-from maskedbandit.service.request.problems import of_status
-from maskedbandit.service.request.route import PROBLEM, Route, encode
+from maskedbandit.service.page.site import list_pages as pages
+from maskedbandit.service.page.visit import PAGE_HEADERS
+from maskedbandit.service.request.problems import make_problem
+from maskedbandit.service.request.route import PROBLEM, Route, encode_answer
 
-STUDIES = "/v1/studies/"
-CODES = {404: "not_found", 405: "method_not_allowed"}
+STUDIES_PATH = "/v1/studies/"
+CODES_BY_STATUS = {404: "not_found", 405: "method_not_allowed"}
 
 
 class Application(Starlette):
@@ -38,12 +38,12 @@ class Application(Starlette):
         self.router.redirect_slashes = False  # to where the `Host` of the request says
         all_routes: Any = super().__call__
         self.proxied = ProxyHeadersMiddleware(all_routes, list(proxies))
-        self.told = ProxyHeadersMiddleware(nothing, list(proxies))
+        self.told = ProxyHeadersMiddleware(answer_nothing, list(proxies))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request."""
-        if scope["type"] == "http" and scope["path"].startswith(STUDIES):
-            name, _, rest = scope["path"][len(STUDIES) :].partition("/")
+        if scope["type"] == "http" and scope["path"].startswith(STUDIES_PATH):
+            name, _, rest = scope["path"][len(STUDIES_PATH) :].partition("/")
             if (route := self.straight.get((scope["method"], rest))) is not None:
                 scope["app"], scope["path_params"] = self, {"study": name}
                 await route(scope, receive, send)
@@ -56,11 +56,11 @@ class Application(Starlette):
         return str((scope.get("client") or ("",))[0])
 
 
-async def nothing(*request: Any) -> None:
+async def answer_nothing(*request: Any) -> None:
     """Answer nothing, where only the address of whoever asks is wanted."""
 
 
-def application(
+def make_application(
     host: Host, companions: Sequence[Callable[[Host], Awaitable[None]]] = (), proxies: Sequence[str] = ()
 ) -> Starlette:
     """The application of a host; companions run as long as it does. What proxies at these addresses say is believed."""
@@ -75,22 +75,22 @@ def application(
         await asyncio.gather(*tasks, return_exceptions=True)
         await host.stop()
 
-    found = [Path(route.path, route, methods=[route.method]) for route in routes()]
+    found = [Path(route.path, route, methods=[route.method]) for route in list_routes()]
     app = Application(
-        proxies, routes=[*found, *pages()], lifespan=lifespan, exception_handlers={HTTPException: unknown}
+        proxies, routes=[*found, *pages()], lifespan=lifespan, exception_handlers={HTTPException: answer_unknown}
     )
     app.service_host = host
-    one = STUDIES + "{study}/"
-    app.straight = {(each.method, each.path[len(one) :]): each for each in routes() if each.path.startswith(one)}
+    one = STUDIES_PATH + "{study}/"
+    app.straight = {(each.method, each.path[len(one) :]): each for each in list_routes() if each.path.startswith(one)}
     return app
 
 
-async def unknown(request: Request, why: Any) -> Response:
+async def answer_unknown(request: Request, why: Any) -> Response:
     """There is no such path, or it has no such method."""
-    said = of_status(why.status_code, CODES.get(why.status_code, "bad_request"), str(why.detail))
-    headers = {**HEADERS, **(why.headers or {})}
+    said = make_problem(why.status_code, CODES_BY_STATUS.get(why.status_code, "bad_request"), str(why.detail))
+    headers = {**PAGE_HEADERS, **(why.headers or {})}
     if why.status_code == 405:  # several routes may have this path
         here = [each for each in request.app.routes if each.matches(request.scope)[0] is not Match.NONE]
         here = [each for each in here if getattr(each, "path", "") == request.url.path] or here
         headers |= {"Allow": ", ".join(sorted({method for each in here for method in getattr(each, "methods", ())}))}
-    return Response(encode(said), why.status_code, headers, PROBLEM.decode())
+    return Response(encode_answer(said), why.status_code, headers, PROBLEM.decode())

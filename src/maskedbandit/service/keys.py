@@ -16,14 +16,14 @@ from itertools import count
 from threading import Lock
 from typing import Any, NamedTuple
 
-from maskedbandit.errors import InvalidValue, Unauthorized, UnknownKey, shown
-from maskedbandit.store.databases.database import Database, again
+from maskedbandit.errors import InvalidValue, Unauthorized, UnknownKey, shorten_value
+from maskedbandit.store.databases.database import Database, do_again
 from maskedbandit.store.study_rows import read_study
 
 OWNER, OFFICER, CLIENT = "owner", "officer", "client"
 ROLES = (OWNER, OFFICER, CLIENT)
 STAFF = (OWNER, OFFICER)
-OVERLAP = 86_400_000  # milliseconds for which a rotated key still holds
+ROTATION_OVERLAP = 86_400_000  # milliseconds for which a rotated key still holds
 
 
 class Key(NamedTuple):
@@ -41,22 +41,22 @@ class Key(NamedTuple):
         return self.ends is None or now < self.ends
 
 
-def write(database: Database, statement: str, *values: Any) -> None:
+def write_change(database: Database, statement: str, *values: Any) -> None:
     """One change, done again while transactions of studies are in its way."""
 
     def once() -> None:
         with database.transaction():
             database.change(statement, *values)
 
-    again(once)
+    do_again(once)
 
 
-def hashed(secret: str) -> str:
+def hash_secret(secret: str) -> str:
     """What is stored of the secret of a key, or of a session: it has at least 128 random bits, so a plain hash does."""
     return sha256(secret.encode()).hexdigest()
 
 
-def make(database: Database, role: str, study: str | None, now: int) -> str:
+def write_key(database: Database, role: str, study: str | None, now: int) -> str:
     """A new key, as it is shown once."""
     if role not in ROLES:
         raise InvalidValue("role", role, f"one of {', '.join(ROLES)}")
@@ -64,38 +64,40 @@ def make(database: Database, role: str, study: str | None, now: int) -> str:
         read_study(database, study)  # is there one?
     public, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
     new = "INSERT INTO api_key (key, role, study, hash, made) VALUES (?, ?, ?, ?, ?)"
-    write(database, new, public, role, study, hashed(secret), now)
+    write_change(database, new, public, role, study, hash_secret(secret), now)
     return f"mb_{role}_{public}_{secret}"
 
 
-def listed(database: Database) -> list[Key]:
+def read_keys(database: Database) -> list[Key]:
     """All keys, oldest first."""
     return [Key(*row) for row in database.rows("SELECT key, role, study, hash, made, ends FROM api_key ORDER BY made")]
 
 
-def end(database: Database, public: str, when: int) -> Key:
+def end_key(database: Database, public: str, when: int) -> Key:
     """Revoke a key, at this time at the latest."""
-    found(database, public)  # is there such a key?
-    write(database, "UPDATE api_key SET ends = ? WHERE key = ? AND (ends IS NULL OR ends > ?)", when, public, when)
-    return found(database, public)
+    read_key(database, public)  # is there such a key?
+    write_change(
+        database, "UPDATE api_key SET ends = ? WHERE key = ? AND (ends IS NULL OR ends > ?)", when, public, when
+    )
+    return read_key(database, public)
 
 
-def rotate(database: Database, public: str, now: int) -> str:
+def replace_key(database: Database, public: str, now: int) -> str:
     """A new key in place of an old one, which still holds for a day."""
-    old = found(database, public)
+    old = read_key(database, public)
     if not old.holds(now):
         raise InvalidValue("key", public, "one that was not revoked")
-    fresh = make(database, old.role, old.study, now)
-    end(database, public, now + OVERLAP)
+    fresh = write_key(database, old.role, old.study, now)
+    end_key(database, public, now + ROTATION_OVERLAP)
     return fresh
 
 
-def found(database: Database, public: str) -> Key:
+def read_key(database: Database, public: str) -> Key:
     """The key with this public part."""
-    for key in listed(database):
+    for key in read_keys(database):
         if key.key == public:
             return key
-    raise UnknownKey(f"no key has the public part {shown(public)}")
+    raise UnknownKey(f"no key has the public part {shorten_value(public)}")
 
 
 class Keys:
@@ -117,7 +119,7 @@ class Keys:
     def read(self, database: Database) -> None:
         """Read all keys. Of threads that read at the same time, whoever began last saw the most."""
         turn = next(self._turns)
-        found = {key.key: key for key in listed(database)}
+        found = {key.key: key for key in read_keys(database)}
         with self._lock:
             if turn > self._last:
                 self._last, self._known = turn, found
@@ -147,7 +149,7 @@ class Keys:
             parts = text.split("_", 3)
             if len(parts) == 4 and parts[0] == "mb":
                 key = self._known.get(parts[2])
-                if key and hmac.compare_digest(key.hash, hashed(parts[3])) and key.role == parts[1]:
+                if key and hmac.compare_digest(key.hash, hash_secret(parts[3])) and key.role == parts[1]:
                     return key.key
         raise Unauthorized("a key is needed, as `Authorization: Bearer mb_...`")
 
@@ -171,10 +173,10 @@ class SignedOut:
 
     def add(self, database: Database, session: str, ends: int, now: int) -> None:
         """Write down that a session is over, and forget those that would be over anyway."""
-        write(database, "DELETE FROM signed_out WHERE ends <= ?", now)
+        write_change(database, "DELETE FROM signed_out WHERE ends <= ?", now)
         new = "INSERT INTO signed_out (session, ends) VALUES (?, ?) ON CONFLICT DO NOTHING"
-        write(database, new, hashed(session), ends)
+        write_change(database, new, hash_secret(session), ends)
         self.read(database)
 
     def __contains__(self, session: str) -> bool:
-        return hashed(session) in self._known
+        return hash_secret(session) in self._known

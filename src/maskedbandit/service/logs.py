@@ -8,19 +8,19 @@ import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-FIELDS = ("study", "why", "route", "code")
-QUIET = 60  # seconds in which the same line is written once
-KINDS = 1000  # of lines, which are told apart
+LOG_FIELDS = ("study", "why", "route", "code")
+QUIET_SECONDS = 60  # seconds in which the same line is written once
+MOST_LINE_KINDS = 1000  # of lines, which are told apart
 
 
-class Lines(logging.Formatter):
+class JsonLines(logging.Formatter):
     """A record as a line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The line. Of an exception there are the class and the places in the code, as its text may be personal."""
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         said = {"time": time, "level": record.levelname.lower(), "logger": record.name, "what": record.getMessage()}
-        said |= {name: getattr(record, name) for name in (*FIELDS, "left_out") if hasattr(record, name)}
+        said |= {name: getattr(record, name) for name in (*LOG_FIELDS, "left_out") if hasattr(record, name)}
         if record.exc_info and record.exc_info[0] is not None:
             said["error"] = record.exc_info[0].__name__
             places = traceback.extract_tb(record.exc_info[2])
@@ -43,12 +43,12 @@ class Once(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether to write a record: it is the same as another of its logger with its text, fields and error."""
         error = record.exc_info[0] if record.exc_info else None
-        fields = (getattr(record, name, None) for name in FIELDS)
+        fields = (getattr(record, name, None) for name in LOG_FIELDS)
         what: tuple[object, ...] = record.name, record.getMessage(), error, *fields
-        if what not in self._said and len(self._said) >= KINDS:
+        if what not in self._said and len(self._said) >= MOST_LINE_KINDS:
             what = ("others",)
-        now, (since, many) = self._clock(), self._said.get(what, (-QUIET, 0))
-        if now < since + QUIET:
+        now, (since, many) = self._clock(), self._said.get(what, (-QUIET_SECONDS, 0))
+        if now < since + QUIET_SECONDS:
             self._said[what] = since, many + 1
             return False
         self._said[what] = now, 0
@@ -58,10 +58,10 @@ class Once(logging.Filter):
         return True
 
 
-def to_standard_error() -> None:
+def log_to_standard_error() -> None:
     """Write the logs of this process."""
     handler = logging.StreamHandler()
-    handler.setFormatter(Lines())
+    handler.setFormatter(JsonLines())
     handler.addFilter(Once())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("maskedbandit").setLevel(logging.INFO)

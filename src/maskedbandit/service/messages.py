@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from maskedbandit.store.requests import PROOF
 
-Answer = TypeVar("Answer")
+ItemAnswer = TypeVar("ItemAnswer")
 
 Unit = Annotated[str, Meta(min_length=1, max_length=256, description="the application's name of a person")]
 Token = Annotated[str, Meta(max_length=256, description="a signature of the unit")]
@@ -15,8 +15,8 @@ Proof = Annotated[
     str,
     Meta(pattern=f"^({PROOF})?$", description="a secret of whoever reports: only with it is told what came before"),
 ]
-NAME = "[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
-Name = Annotated[str, Meta(pattern=f"^{NAME}$")]
+NAME_PATTERN = "[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
+ShortName = Annotated[str, Meta(pattern=f"^{NAME_PATTERN}$")]
 MOST_TOGETHER = 1000  # requests in a batch
 
 
@@ -113,18 +113,18 @@ class Problem(Struct, omit_defaults=True):
     detail: str
 
 
-class Item(Struct, Generic[Answer], omit_defaults=True):
+class Item(Struct, Generic[ItemAnswer], omit_defaults=True):
     """What came of one request of a batch: an answer or a problem."""
 
     status: int
-    answer: Answer | None = None
+    answer: ItemAnswer | None = None
     problem: Problem | None = None
 
 
-class Items(Struct, Generic[Answer]):
+class Items(Struct, Generic[ItemAnswer]):
     """What came of a batch, in the order of its requests."""
 
-    items: list[Item[Answer]]
+    items: list[Item[ItemAnswer]]
 
 
 class StudyState(Struct):
@@ -179,7 +179,7 @@ class NewKey(Body):
     """A key to be made."""
 
     role: Literal["owner", "officer", "client"]
-    study: Name | None = None
+    study: ShortName | None = None
 
 
 class KeyMade(Struct):

@@ -12,18 +12,18 @@ from typing import Any
 import uvicorn
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.service.app import application
+from maskedbandit.service.app import make_application
 from maskedbandit.service.host.host import Host
-from maskedbandit.service.logs import to_standard_error
+from maskedbandit.service.logs import log_to_standard_error
 from maskedbandit.service.request.connection import IDLE_TIME, Connection
 
 log = logging.getLogger("maskedbandit")
-GRACE = 20  # seconds for requests that are under way
+GRACE_SECONDS = 20  # seconds for requests that are under way
 MOST_CONNECTIONS = 10_000
 RESERVE = 512  # file descriptors for databases, witnesses and other servers, so that these never lack one
 
 
-class Server(uvicorn.Server):
+class StudyServer(uvicorn.Server):
     """A server that tells the host when it is to end, so that streams of events end too."""
 
     def __init__(self, config: uvicorn.Config, host: Host, listening: Callable[[], None]) -> None:
@@ -69,7 +69,7 @@ def count_connections(limit: int) -> int:
     return min(max(limit - RESERVE, limit // 2), MOST_CONNECTIONS)
 
 
-def bound(address: str, port: int) -> socket.socket:
+def bind_socket(address: str, port: int) -> socket.socket:
     """A socket that listens; port 0 is any that is free."""
     found = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -84,7 +84,7 @@ def bound(address: str, port: int) -> socket.socket:
     return found
 
 
-def serve(
+def serve_host(
     host: Host,
     listener: socket.socket,
     listening: Callable[[], None],
@@ -94,7 +94,7 @@ def serve(
     """Serve until the process is told to end. What proxies at these addresses say is believed."""
     http: Any = partial(Connection, raise_connection_limit())
     config = uvicorn.Config(
-        lambda: application(host, companions, proxies),
+        lambda: make_application(host, companions, proxies),
         factory=True,
         proxy_headers=False,  # the application reads them itself, and not of every request
         http=http,
@@ -104,12 +104,12 @@ def serve(
         log_config=None,
         server_header=False,
         date_header=False,
-        timeout_graceful_shutdown=GRACE,
+        timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    to_standard_error()
+    log_to_standard_error()
     gc.freeze()  # what is there now stays; and what requests leave behind is hardly ever a circle, so look for it less
     gc.set_threshold(20_000, 20, 20)
     for each in (signal.SIGTERM, signal.SIGINT):  # the server takes them while it runs, and gives them back at its end
         signal.signal(each, lambda *_: None)
-    Server(config, host, listening).run([listener])
+    StudyServer(config, host, listening).run([listener])
     log.info("the server has ended")

@@ -31,8 +31,10 @@ from math import comb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.sampling import Bits
 
-FINE = 1 << 20  # alpha is a multiple of 1 / FINE
-EXACT = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[Inexact])  # a rounded product would be an error
+ALPHA_STEPS = 1 << 20  # alpha is a multiple of 1 / FINE
+EXACT_CONTEXT = Context(
+    prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[Inexact]
+)  # a rounded product would be an error
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,7 @@ class BitCounting:
             t = (min(middle, d - middle) - 2 * m**2) * Fraction(5, 2 * d - 10 * m**2)
             if t > 0:
                 t = min(t, Fraction(1))
-                found[first] = round(FINE * t**4 * (35 - 84 * t + 70 * t**2 - 20 * t**3))
+                found[first] = round(ALPHA_STEPS * t**4 * (35 - 84 * t + 70 * t**2 - 20 * t**3))
         return found
 
     def randomize(self, value: int, bits: Bits) -> int:
@@ -77,7 +79,7 @@ class BitCounting:
             raise InvalidValue("value", "outside", f"a whole number from 0 to {self.modulus - 1}")
         count = bits.below(1 << self.messages).bit_count()
         first = count - (count - bits.below(self.modulus)) % self.modulus
-        if bits.below(FINE) < self.chances.get(first, 0):
+        if bits.below(ALPHA_STEPS) < self.chances.get(first, 0):
             return first + (value - first) % self.modulus
         return count
 
@@ -89,7 +91,7 @@ class BitCounting:
             ways = comb(d, count)
             for first in range(count - m + 1, count + 1):  # one for each offset
                 moved = self.chances.get(first, 0)
-                found[count] += ways * (FINE - moved)
+                found[count] += ways * (ALPHA_STEPS - moved)
                 if moved:
                     found[first + (value - first) % m] += ways * moved
         return found
@@ -97,7 +99,7 @@ class BitCounting:
     @property
     def total(self) -> int:
         """The sum of `weights`."""
-        return FINE * self.modulus << self.messages
+        return ALPHA_STEPS * self.modulus << self.messages
 
     def missed(self) -> Fraction:
         """The probability that a device does not change its count."""
@@ -150,6 +152,6 @@ class BitCounting:
                 yield total, [int(Decimal(digits[slot * i : slot * (i + 1)])) for i in range(size)]
             else:
                 for x in range(most + 1):
-                    yield from extended(left - 1, x, total + x, EXACT.multiply(distribution, each[x]))
+                    yield from extended(left - 1, x, total + x, EXACT_CONTEXT.multiply(distribution, each[x]))
 
         return extended(n, self.modulus - 1, 0, Decimal(1))

@@ -25,21 +25,21 @@ from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 from maskedbandit.errors import Forged, InvalidValue, Malformed, OutOfTurn, ProtocolError, TooFew
 from maskedbandit.privacy.sampling import Bits
 
-SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_128_GCM)
-SEAL = 48  # bytes that encryption adds: a key of 32, a tag of 16
+MESSAGE_SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.AES_128_GCM)
+MESSAGE_SEAL_SIZE = 48  # bytes that encryption adds: a key of 32, a tag of 16
 
 
-def width(below: int) -> int:
+def message_width(below: int) -> int:
     """Bytes of a message before it is encrypted."""
     return max(1, -(-(below - 1).bit_length() // 8))
 
 
-def named(below: int, cohort: bytes) -> bytes:
+def bind_message(below: int, cohort: bytes) -> bytes:
     """What an encrypted message is bound to."""
     return b"maskedbandit shuffled message 1, below %d, " % below + cohort
 
 
-def seal(messages: Sequence[int], below: int, key: bytes, cohort: bytes) -> bytes:
+def seal_bundle(messages: Sequence[int], below: int, key: bytes, cohort: bytes) -> bytes:
     """What a device sends: its messages, each of them encrypted for the analyzer with this public key.
 
     >>> analyzer = Analyzer(below=300, cohort=b"arm 2, batch 5")
@@ -49,10 +49,10 @@ def seal(messages: Sequence[int], below: int, key: bytes, cohort: bytes) -> byte
     """
     if not all(0 <= message < below for message in messages):
         raise InvalidValue("a message", "outside", f"a whole number from 0 to {below - 1}")
-    info, wide = named(below, cohort), width(below)
+    info, wide = bind_message(below, cohort), message_width(below)
     try:
         public = X25519PublicKey.from_public_bytes(key)
-        return b"".join(SUITE.encrypt(message.to_bytes(wide, "big"), public, info=info) for message in messages)
+        return b"".join(MESSAGE_SUITE.encrypt(message.to_bytes(wide, "big"), public, info=info) for message in messages)
     except ValueError:  # it has another length, or agrees with everybody on the same secret
         raise Malformed("the analyzer's public key is not a valid X25519 key") from None
 
@@ -64,7 +64,7 @@ def shuffle(items: list[bytes], bits: Bits) -> None:
         items[last], items[other] = items[other], items[last]
 
 
-class Shuffler:
+class BundleShuffler:
     """Takes one bundle from each enrolled device, and delivers all of them mixed, if enough devices sent one.
 
     Device number i sends `counts[i]` messages below a bound. Enough are `least` devices, or, if devices have weights,
@@ -79,7 +79,7 @@ class Shuffler:
         self._counts, self._weights = tuple(counts), tuple(weights or [1] * len(counts))
         if not 1 <= least <= sum(self._weights):
             raise InvalidValue("least", least, f"a whole number from 1 to {sum(self._weights)}")
-        self._length, self._least, self._bits = width(below) + SEAL, least, bits
+        self._length, self._least, self._bits = message_width(below) + MESSAGE_SEAL_SIZE, least, bits
         self._sealed: set[bytes] = set()  # without their senders
         self._came: set[int] = set()
         self._ended = False
@@ -126,7 +126,7 @@ class Analyzer:
     """Decrypts the messages of one cohort, which are below a bound, with a key of its own that it uses once."""
 
     def __init__(self, below: int, cohort: bytes) -> None:
-        self._below, self._info = below, named(below, cohort)
+        self._below, self._info = below, bind_message(below, cohort)
         self._private: X25519PrivateKey | None = X25519PrivateKey.generate()
         self.key = self._private.public_key().public_bytes_raw()
 
@@ -139,11 +139,13 @@ class Analyzer:
             raise Malformed(f"a batch has {len(batch)} messages: it must have {expected}")
         if len(set(batch)) < len(batch):
             raise OutOfTurn("a batch has a message twice")
-        wide = width(self._below)
-        if any(len(sealed) != wide + SEAL for sealed in batch):
+        wide = message_width(self._below)
+        if any(len(sealed) != wide + MESSAGE_SEAL_SIZE for sealed in batch):
             raise Malformed("an encrypted message has another length")
         try:
-            opened = [int.from_bytes(SUITE.decrypt(sealed, private, info=self._info), "big") for sealed in batch]
+            opened = [
+                int.from_bytes(MESSAGE_SUITE.decrypt(sealed, private, info=self._info), "big") for sealed in batch
+            ]
         except InvalidTag:
             raise Forged("an encrypted message is not of this cohort, or was altered") from None
         if max(opened, default=0) >= self._below:

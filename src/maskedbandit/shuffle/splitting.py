@@ -44,10 +44,13 @@ from math import factorial, perm
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.sampling import Bits
 
-SHORTEST, LONGEST = 64, 512  # of the computed part of the bound; with too few messages it would have to be longer
+LEAST_COMPUTED, MOST_COMPUTED = (
+    64,
+    512,
+)  # of the computed part of the bound; with too few messages it would have to be longer
 
 
-def split(value: int, k: int, modulus: int, bits: Bits) -> list[int]:
+def split_value(value: int, k: int, modulus: int, bits: Bits) -> list[int]:
     """k messages that add up to the value; any k - 1 of them are uniform and independent.
 
     >>> sum(split(5, k=9, modulus=16, bits=Bits())) % 16
@@ -90,18 +93,18 @@ def first_term(n: int, q: int, k: int) -> Fraction:
 
 def proves(n: int, q: int, k: int, most: Fraction, digits: int) -> bool:
     """Whether this bound proves that e(n) <= `most`."""
-    if first_term(n, q, k) > most or (n >= LONGEST and (k < 3 or first_term(LONGEST // 2, q, k) > 1)):
+    if first_term(n, q, k) > most or (n >= MOST_COMPUTED and (k < 3 or first_term(MOST_COMPUTED // 2, q, k) > 1)):
         return False  # no need to compute further
     unit = 1 << digits
     rows = excesses(q, k, unit)
-    e, half = [0], SHORTEST // 2
+    e, half = [0], LEAST_COMPUTED // 2
     while True:
         e += islice(rows, min(2 * half, n + 1) - len(e))
         if n < len(e):
             return e[n] <= most * unit
         if k >= 3 and max(e[half:]) <= unit and rest(2 * half, q, k, e[:half], unit) <= unit:
             return rest(n, q, k, e[:half], unit) <= most * unit
-        if 2 * half == LONGEST:
+        if 2 * half == MOST_COMPUTED:
             return False
         half *= 2
 

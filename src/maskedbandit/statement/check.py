@@ -16,46 +16,46 @@ from msgspec import Struct
 
 from maskedbandit import __version__
 from maskedbandit.errors import Contradicted, InvalidValue
-from maskedbandit.statement.content import Statement, decoded, encoded
-from maskedbandit.statement.evidence import audited
+from maskedbandit.statement.content import Statement, decode_statement, encode_statement
+from maskedbandit.statement.evidence import read_audit
 from maskedbandit.statement.facts import read_facts
 from maskedbandit.statement.study import study_statement
-from maskedbandit.store.book.chain import Head, holds
-from maskedbandit.store.book.verify import verify
+from maskedbandit.store.book.chain import Head, is_on_chain
+from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 
-ROUNDING = 1e-9
-OURS = ("evidence.versions", "evidence.audits")  # of whoever made the statement, and not of the ledger
+CHECK_ROUNDING = 1e-9
+OWN_PARTS = ("evidence.versions", "evidence.audits")  # of whoever made the statement, and not of the ledger
 
 
-def made(
+def make_statement(
     database: Database, witness: Witness, study: str, upto: int | None = None, audits: Sequence[Path] = ()
 ) -> Statement:
     """The statement that the ledger gives, up to an entry, after all that is stored was recomputed; with audits."""
-    verified = verify(database, witness, study)
+    verified = verify_study(database, witness, study)
     protocol, facts = read_facts(database, witness, study, verified.entries if upto is None else upto)
     key = witness.signing_key().public_key().public_bytes_raw().hex()
-    shown = [audited(path, protocol.digest, facts.at_most) for path in audits]
+    shown = [read_audit(path, protocol.digest, facts.at_most) for path in audits]
     return study_statement(protocol, facts, key, database.named(), shown)
 
 
-def check(text: bytes, database: Database, witness: Witness) -> Statement:
+def check_statement(text: bytes, database: Database, witness: Witness) -> Statement:
     """The statement in a file, or raise: `Contradicted` if the ledger says otherwise, `Corrupted` if that is no ledger.
 
     All of it is compared, so it is for the version of this package that made it; and the file has to be as that version
     writes it, as other programs may read another one otherwise, such as one in which a name is there twice.
     """
-    said = decoded(text)
+    said = decode_statement(text)
     refuse_experiment(said)
     entries = 0 if said.ledger is None else said.ledger.entries
-    if said.ledger is not None and not holds(database, said.name, Head(entries, said.ledger.head)):
+    if said.ledger is not None and not is_on_chain(database, said.name, Head(entries, said.ledger.head)):
         raise Contradicted(
             f"the ledger of {said.name} has no entry {entries - 1} with the hash {said.ledger.head[:16]}: the "
             "statement is of another ledger, or was changed"
         )
-    agree(said, made(database, witness, said.name, entries))
-    as_written(text, said)
+    check_agreement(said, make_statement(database, witness, said.name, entries))
+    check_bytes(text, said)
     return said
 
 
@@ -65,24 +65,24 @@ def refuse_experiment(said: Statement) -> None:
         raise Contradicted(f"the statement of {said.name} is of an experiment, which has no ledger")
 
 
-def as_written(text: bytes, said: Statement) -> None:
+def check_bytes(text: bytes, said: Statement) -> None:
     """Raise `Contradicted` unless a file is byte for byte what is written of the statement that was read from it."""
-    if text != encoded(said):
+    if text != encode_statement(said):
         raise Contradicted(
             f"the file is not byte for byte the statement of {said.name} that was read from it: a name is there twice, "
             "or the file was written anew; allowed is a file as `maskedbandit statement` writes it"
         )
 
 
-def agree(said: Statement, true: Statement, unknown: tuple[str, ...] = ()) -> None:
+def check_agreement(said: Statement, true: Statement, unknown: tuple[str, ...] = ()) -> None:
     """Raise `Contradicted` at the first difference between what is said and what the ledger gives."""
     if said.version != true.version:
         raise Contradicted(
             f"the statement of {said.name} was made by version {said.version} of Masked Bandit, and this is version "
             f"{__version__}, which may word it otherwise: check it with version {said.version}"
         )
-    for where, here, there in differences(msgspec.to_builtins(said), msgspec.to_builtins(true)):
-        if not where.startswith(OURS + unknown):
+    for where, here, there in list_differences(msgspec.to_builtins(said), msgspec.to_builtins(true)):
+        if not where.startswith(OWN_PARTS + unknown):
             raise Contradicted(
                 f"{where} of the statement is {shortened(here)}, and the ledger of {true.name} gives {shortened(there)}"
             )
@@ -91,7 +91,7 @@ def agree(said: Statement, true: Statement, unknown: tuple[str, ...] = ()) -> No
             raise Contradicted(f"the audit of {audit.target} is of another protocol than {true.name} has")
 
 
-def differences(here: Any, there: Any, where: str = "") -> Iterator[tuple[str, Any, Any]]:
+def list_differences(here: Any, there: Any, where: str = "") -> Iterator[tuple[str, Any, Any]]:
     """Where two values of JSON differ, and how; machines may round the last digits of a logarithm differently.
 
     >>> list(differences({"a": [1, {"b": 2}]}, {"a": [1, {"b": 3}]}))
@@ -104,12 +104,12 @@ def differences(here: Any, there: Any, where: str = "") -> Iterator[tuple[str, A
     else:
         same = here == there and type(here) is type(there)
         if isinstance(here, float) and isinstance(there, float):
-            same = math.isclose(here, there, rel_tol=ROUNDING)
+            same = math.isclose(here, there, rel_tol=CHECK_ROUNDING)
         if not same:
             yield where, here, there
         return
     for key, one, other in pairs:
-        yield from differences(one, other, f"{where}.{key}".lstrip("."))
+        yield from list_differences(one, other, f"{where}.{key}".lstrip("."))
 
 
 def shortened(value: Any) -> str:

@@ -11,10 +11,10 @@ from msgspec import Meta, Struct
 
 from maskedbandit.errors import InvalidValue
 
-FORMAT: Literal["maskedbandit statement 1"] = "maskedbandit statement 1"
+STATEMENT_FORMAT: Literal["maskedbandit statement 1"] = "maskedbandit statement 1"
 Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", description="SHA-256 in hexadecimal")]
 Chance = Annotated[float, Meta(ge=0, le=1)]
-Bound = Annotated[float, Meta(ge=0)]
+LossBound = Annotated[float, Meta(ge=0)]
 Text = Annotated[str, Meta(min_length=1)]
 Count = Annotated[int, Meta(ge=0)]
 Variant = Literal["Pure DP", "Approximate DP", "Zero-concentrated DP", "Renyi DP"]
@@ -27,21 +27,21 @@ LEFT_OUT = [
 ]
 
 
-class Part(Struct, frozen=True, forbid_unknown_fields=True):
+class StatementPart(Struct, frozen=True, forbid_unknown_fields=True):
     """A part of a statement."""
 
 
-class Amount(Part, frozen=True):
+class Amount(StatementPart, frozen=True):
     """What is lost, or may be lost, by one person."""
 
     what: Text
     loss: Text
-    epsilon: Bound | None  # none: no bound
+    epsilon: LossBound | None  # none: no bound
     delta: Chance  # at which ε is stated
     right: Chance  # the probability with which a guess between two equally likely outcomes is right at most
 
 
-class Promise(Part, frozen=True):
+class Promise(StatementPart, frozen=True):
     """What one channel promises each person, with one policy."""
 
     label: Text
@@ -54,7 +54,7 @@ class Promise(Part, frozen=True):
     needs: Text  # the guarantee, with what it needs
 
 
-class Points(Part, frozen=True):
+class Points(StatementPart, frozen=True):
     """The points by which NIST SP 800-226 asks to judge a guarantee, each in a sentence or a few."""
 
     definition: Text
@@ -79,14 +79,14 @@ class Points(Part, frozen=True):
     testing: Text
 
 
-class Tested(Part, frozen=True):
+class Tested(StatementPart, frozen=True):
     """A claim, and the tests of this version that would fail if it were not so."""
 
     claim: Text
     tests: list[Text]
 
 
-class Audited(Part, frozen=True):
+class Audited(StatementPart, frozen=True):
     """What an audit found: a lower bound on what one person loses."""
 
     target: Text
@@ -103,14 +103,14 @@ class Audited(Part, frozen=True):
     digest: Digest  # of the report
 
 
-class Version(Part, frozen=True):
+class Version(StatementPart, frozen=True):
     """What was used."""
 
     name: Text
     version: Text
 
 
-class Evidence(Part, frozen=True):
+class Evidence(StatementPart, frozen=True):
     """What stands behind the statement."""
 
     tested: list[Tested]
@@ -118,7 +118,7 @@ class Evidence(Part, frozen=True):
     versions: list[Version]
 
 
-class Chain(Part, frozen=True):
+class Chain(StatementPart, frozen=True):
     """The ledger that the statement was made from."""
 
     entries: Count
@@ -127,7 +127,7 @@ class Chain(Part, frozen=True):
     key: Digest  # the public key of Ed25519 that signs the ledger
 
 
-class Group(Part, frozen=True, omit_defaults=True):
+class Group(StatementPart, frozen=True, omit_defaults=True):
     """Fields of a record for the registry of deployments of differential privacy.
 
     Their names are those of `schemas/deployments-schema.yaml` in opendp/deployments-registry-data, at commit 057e5d81.
@@ -229,7 +229,7 @@ class Registry(Group, frozen=True):
     left_out: list[Text]
 
 
-class Statement(Part, frozen=True):
+class Statement(StatementPart, frozen=True):
     """A privacy statement."""
 
     format: Literal["maskedbandit statement 1"]
@@ -254,27 +254,27 @@ class Statement(Part, frozen=True):
     registry: Registry | None
 
 
-def encoded(statement: Statement) -> bytes:
+def encode_statement(statement: Statement) -> bytes:
     """The statement as a file of JSON, after it was checked against its schema."""
     text = msgspec.json.format(msgspec.json.encode(statement), indent=2) + b"\n"
-    decoded(text)
+    decode_statement(text)
     return text
 
 
-def decoded(text: bytes) -> Statement:
+def decode_statement(text: bytes) -> Statement:
     """The statement that a file holds, or raise `InvalidValue`."""
     try:
         return msgspec.json.decode(text, type=Statement)
     except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
-        raise InvalidValue("statement", "a file", f"one of the format {FORMAT!r} ({wrong})") from None
+        raise InvalidValue("statement", "a file", f"one of the format {STATEMENT_FORMAT!r} ({wrong})") from None
 
 
-def digest(statement: Statement) -> str:
+def digest_statement(statement: Statement) -> str:
     """The hash by which paper names the statement."""
-    return sha256(encoded(statement)).hexdigest()
+    return sha256(encode_statement(statement)).hexdigest()
 
 
-def schema() -> dict[str, Any]:
+def make_statement_schema() -> dict[str, Any]:
     """The JSON schema of statements."""
     found = msgspec.json.schema(Statement)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": FORMAT, **found}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": STATEMENT_FORMAT, **found}

@@ -18,8 +18,8 @@ from maskedbandit.privacy.loss import Loss
 from maskedbandit.statement.content import Audited, Evidence, Tested, Version
 from maskedbandit.statement.sentences import one_line
 
-ROUNDING = 1e-6  # by which what was enumerated may be above what is promised
-CHANNELS = {  # what is claimed of some channels alone, by the name of the class
+EVIDENCE_ROUNDING = 1e-6  # by which what was enumerated may be above what is promised
+TESTS_OF_CHANNELS = {  # what is claimed of some channels alone, by the name of the class
     "Response": ["tests/channels/test_response.py::test_the_log_ratio_of_a_bit_is_the_loss"],
     "Shuffled": ["tests/channels/test_shuffled.py::TestAudit::test_a_release_costs_no_more_than_is_said"],
     "SplitAndMix": ["tests/channels/test_split_and_mix.py::TestLoss::test_what_is_seen_of_neighbours"],
@@ -27,7 +27,7 @@ CHANNELS = {  # what is claimed of some channels alone, by the name of the class
     "TwoServers": ["tests/channels/test_two_servers.py::TestLoss::test_one_draw_costs_epsilon"],
     "Tree": ["tests/audit/test_trees.py::test_no_view_tells_more_than_epsilon"],
 }
-RELEASES = (
+TESTS_OF_RELEASES = (
     Tested(
         "The noise hides one outcome as well as is stated.",
         [
@@ -63,7 +63,7 @@ RELEASES = (
         ],
     ),
 )
-STORED = (
+TESTS_OF_STORAGE = (
     Tested(
         "Nobody exceeds the budget, in whatever order charges come.",
         [
@@ -96,7 +96,7 @@ STORED = (
 )
 
 
-class Control(Struct, frozen=True):
+class AuditControl(Struct, frozen=True):
     """The broken twin of an audit."""
 
     twin: str
@@ -104,21 +104,21 @@ class Control(Struct, frozen=True):
     caught: bool
 
 
-class Promised(Struct, frozen=True):
+class AuditedPromise(Struct, frozen=True):
     """What an audit put to the test."""
 
     epsilon: float | None
     delta: float
 
 
-class Part(Struct, frozen=True):
+class AuditedPart(Struct, frozen=True):
     """A part of an audit, which has a promise of its own."""
 
-    promised: Promised
+    promised: AuditedPromise
     lower_bound: float | None
 
 
-class Report(Struct, frozen=True):
+class AuditReport(Struct, frozen=True):
     """The report of `maskedbandit audit`, as far as a statement needs it."""
 
     format: Literal["maskedbandit audit 1"]
@@ -126,21 +126,25 @@ class Report(Struct, frozen=True):
     target: str
     protocol: str | None
     date: str
-    promised: Promised
+    promised: AuditedPromise
     method: str
     samples: int
     confidence: float
     lower_bound: float | None
     violation: bool
-    control: Control
+    control: AuditControl
     left_out: list[str] = []
-    parts: list[Part] = []
+    parts: list[AuditedPart] = []
 
 
-def evidence(channels: Sequence[Channel], audits: Sequence[Audited] = (), kept_in: str | None = None) -> Evidence:
+def gather_evidence(
+    channels: Sequence[Channel], audits: Sequence[Audited] = (), kept_in: str | None = None
+) -> Evidence:
     """The evidence for these channels; the database is named if a study is kept in one."""
     names = dict.fromkeys(type(channel).__name__ for channel in channels)
-    own = [Tested(f"{name} costs what is stated.", CHANNELS[name]) for name in names if name in CHANNELS]
+    own = [
+        Tested(f"{name} costs what is stated.", TESTS_OF_CHANNELS[name]) for name in names if name in TESTS_OF_CHANNELS
+    ]
     versions = [
         Version("Masked Bandit", __version__),
         Version("Python", platform.python_version()),
@@ -148,17 +152,17 @@ def evidence(channels: Sequence[Channel], audits: Sequence[Audited] = (), kept_i
     ]
     if kept_in is not None:
         versions.append(Version(*kept_in.split(" ", 1)))
-    return Evidence([*own, *RELEASES, *(STORED if kept_in else ())], list(audits), versions)
+    return Evidence([*own, *TESTS_OF_RELEASES, *(TESTS_OF_STORAGE if kept_in else ())], list(audits), versions)
 
 
-def audited(path: Path, protocol: str | None, lost: Loss) -> Audited:
+def read_audit(path: Path, protocol: str | None, lost: Loss) -> Audited:
     """What the report of an audit says, or raise `InvalidValue` if it is no evidence for this protocol.
 
     A person loses at most `lost`, as the statement says, so an audit that shows more contradicts it.
     """
     text = path.read_bytes()
     try:
-        found = msgspec.json.decode(text, type=Report)
+        found = msgspec.json.decode(text, type=AuditReport)
     except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
         raise InvalidValue("audit", str(path), f"the report of an audit ({wrong})") from None
     if found.protocol != protocol:
@@ -168,7 +172,7 @@ def audited(path: Path, protocol: str | None, lost: Loss) -> Audited:
     require("date of the audit", found.date, is_date(found.date), "a date such as 2026-11-22")
     require("samples of the audit", found.samples, found.samples >= 0, "0 or more")
     require("confidence of the audit", found.confidence, 0 <= found.confidence <= 1, "from 0 to 1")
-    for each in (Part(found.promised, found.lower_bound), *found.parts):
+    for each in (AuditedPart(found.promised, found.lower_bound), *found.parts):
         check_part(each, lost)
     control = found.control
     if not control.caught:
@@ -186,29 +190,29 @@ def audited(path: Path, protocol: str | None, lost: Loss) -> Audited:
         one_line(found.method),
         found.samples,
         found.confidence,
-        said(found.promised.epsilon, found.promised.delta),
-        said(found.lower_bound, found.promised.delta),
-        f"{one_line(control.twin)}: at least {said(control.lower_bound, found.promised.delta)}, so it was caught",
+        state_epsilon(found.promised.epsilon, found.promised.delta),
+        state_epsilon(found.lower_bound, found.promised.delta),
+        f"{one_line(control.twin)}: at least {state_epsilon(control.lower_bound, found.promised.delta)}, so it was caught",
         [one_line(each) for each in found.left_out],
         sha256(text).hexdigest(),
     )
 
 
-def check_part(part: Part, lost: Loss) -> None:
+def check_part(part: AuditedPart, lost: Loss) -> None:
     """Raise `InvalidValue` unless what was shown is no more than this promise, and than what a person loses at most."""
     epsilon, delta, shown = part.promised.epsilon, part.promised.delta, part.lower_bound
     require("delta of the audit", delta, 0 <= delta < 1, "0 or more, and less than 1")
     require("epsilon of the audit", epsilon, epsilon is not None, "one of a promise: this one promises nothing")
     assert epsilon is not None
     require("epsilon of the audit", epsilon, epsilon >= 0, "0 or more")
-    within = shown is not None and shown <= epsilon * (1 + ROUNDING)
+    within = shown is not None and shown <= epsilon * (1 + EVIDENCE_ROUNDING)
     allowed = "one without a violation: what it has shown is above what was promised"
     require("lower_bound of the audit", shown, within, allowed)
     assert shown is not None
     require("lower_bound of the audit", shown, shown >= 0, "0 or more")
     most = lost.epsilon(delta)
-    allowed = f"at most {said(most, delta)}, which the statement promises each person"
-    require("lower_bound of the audit", shown, shown <= most * (1 + ROUNDING), allowed)
+    allowed = f"at most {state_epsilon(most, delta)}, which the statement promises each person"
+    require("lower_bound of the audit", shown, shown <= most * (1 + EVIDENCE_ROUNDING), allowed)
 
 
 def require(name: str, value: object, right: bool, allowed: str) -> None:
@@ -225,7 +229,7 @@ def is_date(text: str) -> bool:
         return False
 
 
-def said(epsilon: float | None, delta: float) -> str:
+def state_epsilon(epsilon: float | None, delta: float) -> str:
     """An ε and its δ.
 
     >>> said(1.0, 0.0), said(None, 1e-6)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from maskedbandit.privacy.loss import ZERO, Loss
-from maskedbandit.store.book.book import Book, largest
-from maskedbandit.store.book.checks import read_book, readable
+from maskedbandit.store.book.book import Book, find_largest_loss
+from maskedbandit.store.book.checks import read_book, as_corrupted
 from maskedbandit.store.book.entries import ArmHarmful, Burned
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
@@ -68,7 +68,7 @@ class Facts(Struct, frozen=True):
 def price(book: Book) -> Loss:
     """What a place costs at most, in a study that has asked for cohorts of some sizes, and may ask for more."""
     protocol = book.protocol
-    found = largest(protocol.price(size) for size in book.sizes or {protocol.people or 1000})
+    found = find_largest_loss(protocol.price(size) for size in book.sizes or {protocol.people or 1000})
     ended = book.state in ("stopped", "archived")
     return found if ended or protocol.price(1) == protocol.price(1_000_000) else protocol.budget
 
@@ -80,7 +80,7 @@ def read_facts(database: Database, witness: Witness, study: str, upto: int | Non
     that takes no time, and all that the facts rest on.
     """
     witness = witness.as_now()
-    with readable(study), database.still():
+    with as_corrupted(study), database.still():
         book = read_book(database, witness, study)
         seen = book.seen.entries
         return book.draft, Facts.of(book.until(seen if upto is None else min(upto, seen)))

@@ -9,12 +9,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from maskedbandit.privacy.odds import in_hundred
-from maskedbandit.statement.content import Points, Statement, digest
+from maskedbandit.statement.content import Points, Statement, digest_statement
 from maskedbandit.statement.trust_picture import STATIONS, trust_picture
 
-FOLDER = Path(__file__).parent / "templates"
-STYLE = "statement.css"
-NAMES = {  # of the points, as the page calls them; what is said elsewhere on it is not said twice
+TEMPLATE_FOLDER = Path(__file__).parent / "templates"
+STATEMENT_STYLE = "statement.css"
+POINT_NAMES = {  # of the points, as the page calls them; what is said elsewhere on it is not said twice
     "definition": "Kind of privacy",
     "parameters": "ε and δ",
     "unit": "Unit of privacy",
@@ -37,17 +37,17 @@ NAMES = {  # of the points, as the page calls them; what is said elsewhere on it
 }
 
 
-def shown(said: Statement) -> dict[str, Any]:
+def fill_statement(said: Statement) -> dict[str, Any]:
     """What the templates need."""
     values = {name: str(getattr(said.points, name)) for name in Points.__struct_fields__}
     channels = {each.channel: each for each in said.promises}
     return {
         "said": said,
-        "points": [(NAMES[name], values[name]) for name in NAMES],
+        "points": [(POINT_NAMES[name], values[name]) for name in POINT_NAMES],
         "pictures": [trust_picture(each) for each in trusts(said)],
         "needs": list(channels.values()),
         "tested": [(each.claim, by_file(each.tests)) for each in said.evidence.tested],
-        "digest": digest(said),
+        "digest": digest_statement(said),
         "in_hundred": in_hundred,
     }
 
@@ -71,22 +71,22 @@ def trusts(said: Statement) -> list[str]:
     return [each for each in found if each in STATIONS]
 
 
-def printed(said: Statement) -> str:
+def print_statement(said: Statement) -> str:
     """A page that needs no other file."""
-    style = Markup((FOLDER / STYLE).read_text())
-    return pages().get_template("statement_printed.html").render(style=style, **shown(said))
+    style = Markup((TEMPLATE_FOLDER / STATEMENT_STYLE).read_text())
+    return pages().get_template("statement_printed.html").render(style=style, **fill_statement(said))
 
 
 @cache
 def pages() -> Environment:
     """The templates."""
-    return environment(FOLDER, {})
+    return make_environment(TEMPLATE_FOLDER, {})
 
 
-def environment(folder: Path, given: Mapping[str, Any]) -> Environment:
+def make_environment(folder: Path, given: Mapping[str, Any]) -> Environment:
     """Templates of a folder, which may include the statement."""
     found = Environment(
-        loader=FileSystemLoader([folder, FOLDER]),
+        loader=FileSystemLoader([folder, TEMPLATE_FOLDER]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

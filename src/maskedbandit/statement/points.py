@@ -6,27 +6,27 @@ from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.renyi_divergences import INF
 from maskedbandit.statement.content import Points
 from maskedbandit.statement.facts import Facts
-from maskedbandit.statement.promises import does, variant
-from maskedbandit.statement.sentences import composition, so_far, trust, unit, where
+from maskedbandit.statement.promises import describe_channel, name_variant
+from maskedbandit.statement.sentences import say_composition, say_so_far, say_trust, say_unit, say_where
 from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import Reward
-from maskedbandit.words import count, counted, decimal, duration
+from maskedbandit.words import say_count, say_things, say_decimal, say_duration
 
-WIDE = 1.96  # standard deviations on either side: 95 in 100
+WIDE_DEVIATIONS = 1.96  # standard deviations on either side: 95 in 100
 
 
-def points(protocol: Protocol, facts: Facts) -> Points:
+def answer_points(protocol: Protocol, facts: Facts) -> Points:
     """All points."""
     return Points(
         definition=definition(protocol, facts.at_most),
-        parameters=parameters(protocol, facts),
-        unit=unit(protocol),
-        neighbours=neighbours(protocol),
-        contribution=contribution(protocol),
-        mechanism=mechanism(protocol),
-        composition=composition(protocol, facts),
-        budget=budget(protocol),
+        parameters=say_parameters(protocol, facts),
+        unit=say_unit(protocol),
+        neighbours=say_neighbours(protocol),
+        contribution=say_contribution(protocol),
+        mechanism=say_mechanism(protocol),
+        composition=say_composition(protocol, facts),
+        budget=say_budget_rules(protocol),
         post_processing=(
             "The policy sees released sums alone, so its decisions, the estimates and the page cost nothing more. "
             "Released numbers are shown as they are, also where noise made them negative."
@@ -35,7 +35,7 @@ def points(protocol: Protocol, facts: Facts) -> Points:
             "Nobody asks questions of the outcomes: a cohort's sum is released once, when the window of its last "
             f"person is over, and never because reports came. Which cohorts there are follows from {sources(facts)}."
         ),
-        trust_model=trust(protocol, facts.state),
+        trust_model=say_trust(protocol, facts.state),
         data_collection=data_collection(protocol, facts.state),
         access=(
             "Applications, owners and officers have keys, stored as hashes. Neither the page nor logs nor metrics say "
@@ -54,9 +54,9 @@ def points(protocol: Protocol, facts: Facts) -> Points:
             "Not protected: Python does not compute in constant time. When a release is made depends on who came and "
             "when, and on no outcome that was not released."
         ),
-        utility=utility(protocol, facts),
-        bias=bias(protocol),
-        choices=choices(protocol, facts),
+        utility=say_utility(protocol, facts),
+        bias=say_bias(protocol),
+        choices=say_choices(protocol, facts),
         testing=(
             "Exact comparison of neighbouring inputs where it can be computed, else samples with a stated probability "
             "of a false alarm; every check rejects a broken twin. See the evidence."
@@ -64,7 +64,7 @@ def points(protocol: Protocol, facts: Facts) -> Points:
     )
 
 
-def neighbours(protocol: Protocol) -> str:
+def say_neighbours(protocol: Protocol) -> str:
     """What is compared."""
     guardrail, replaced = protocol.guardrail, "the outcome is"
     if guardrail:
@@ -85,11 +85,11 @@ def sources(facts: Facts) -> str:
     if facts.harmful:
         found.append(f"from the arms that the rule found harmful by them ({', '.join(facts.harmful)})")
     if facts.changes:
-        found.append(f"from {counted(facts.changes, 'change')} of arms, by people who may have seen releases")
+        found.append(f"from {say_things(facts.changes, 'change')} of arms, by people who may have seen releases")
     return " and ".join(found) if len(found) < 3 else f"{found[0]}, {found[1]}, and {found[2]}"
 
 
-def choices(protocol: Protocol, facts: Facts) -> str:
+def say_choices(protocol: Protocol, facts: Facts) -> str:
     """When all was chosen, and by whom."""
     if not facts.entries:
         return "The protocol is a draft; its hash will be the first entry of the ledger, before anybody comes."
@@ -105,7 +105,7 @@ def choices(protocol: Protocol, facts: Facts) -> str:
     )
     if facts.changes:
         text += (
-            f" There {'was' if facts.changes == 1 else 'were'} {counted(facts.changes, 'change')} of arms since "
+            f" There {'was' if facts.changes == 1 else 'were'} {say_things(facts.changes, 'change')} of arms since "
             "(paused, resumed or added), by people who may have seen releases."
         )
     if facts.harmful:
@@ -124,20 +124,20 @@ def definition(protocol: Protocol, loss: Loss) -> str:
     }
     but = f", but for a probability of {float(loss.delta):.4g}" if loss.delta else ""
     return (
-        f"{kinds[variant(loss)]}: whatever is published is nearly as likely with {one} of a person as with "
+        f"{kinds[name_variant(loss)]}: whatever is published is nearly as likely with {one} of a person as with "
         f"{other}{but}, whatever else the observer knows."
     )
 
 
-def parameters(protocol: Protocol, facts: Facts) -> str:
+def say_parameters(protocol: Protocol, facts: Facts) -> str:
     """ε and δ."""
-    text = f"At most {facts.at_most} for each person by this study, {facts.so_far} {so_far(protocol)}."
+    text = f"At most {facts.at_most} for each person by this study, {facts.so_far} {say_so_far(protocol)}."
     if facts.at_most.pure_epsilon == INF:
         text += " There is no pure ε; at another δ there is another ε, by the same Rényi curve."
     return text if facts.at_most.delta or facts.at_most.pure_epsilon == INF else f"{text} δ is 0."
 
 
-def contribution(protocol: Protocol) -> str:
+def say_contribution(protocol: Protocol) -> str:
     """How much one person can change."""
     reward = protocol.reward
     seen = (
@@ -145,34 +145,34 @@ def contribution(protocol: Protocol) -> str:
         if protocol.on_devices
         else "so whether a report came is protected too"
     )
-    text = f"A person has one place in the study, in one cohort. An outcome is {bounds(reward)}"
-    default = decimal(reward.default)
+    text = f"A person has one place in the study, in one cohort. An outcome is {say_bounds(reward)}"
+    default = say_decimal(reward.default)
     if protocol.guardrail:
         other = protocol.guardrail
-        text += f"; the other one, {other.name}, is {bounds(other.outcome)}"
-        default += f", and {decimal(other.outcome.default)} for {other.name}"
-    return f"{text}; others are refused. Who reports nothing within {duration(reward.window)} counts {default}, {seen}."
+        text += f"; the other one, {other.name}, is {say_bounds(other.outcome)}"
+        default += f", and {say_decimal(other.outcome.default)} for {other.name}"
+    return f"{text}; others are refused. Who reports nothing within {say_duration(reward.window)} counts {default}, {seen}."
 
 
-def bounds(outcome: Reward) -> str:
+def say_bounds(outcome: Reward) -> str:
     """From where to where an outcome is, and which report it is."""
     rules = {"first": "the first report counts", "last": "the last report counts", "sum": "reports are added and cut"}
     rule = (
         rules[outcome.rule] if outcome.cap == 1 else f"all of a person are added, and cut at {outcome.cap} times that"
     )
-    return f"a number from {decimal(outcome.least)} to {decimal(outcome.most)} ({rule})"
+    return f"a number from {say_decimal(outcome.least)} to {say_decimal(outcome.most)} ({rule})"
 
 
-def mechanism(protocol: Protocol) -> str:
+def say_mechanism(protocol: Protocol) -> str:
     """The noise."""
     per, reward = "each report" if protocol.on_devices else "the sum of a cohort", protocol.reward
     text = (
-        f"{does(protocol.channel)}. The noise in {per} has a standard deviation of {decimal(one(protocol.channel))} "
+        f"{describe_channel(protocol.channel)}. The noise in {per} has a standard deviation of {say_decimal(compute_deviation(protocol.channel))} "
         "outcomes (scaled to 0 to 1), and mean 0; it is drawn once."
     )
     if reward.cap > 1:
         text += (
-            f" An outcome of 1 on that scale is a sum of {decimal(reward.highest)}, the most that counts of a person: "
+            f" An outcome of 1 on that scale is a sum of {say_decimal(reward.highest)}, the most that counts of a person: "
             "so the noise hides all rewards of a person together."
         )
     if protocol.guardrail:
@@ -180,7 +180,7 @@ def mechanism(protocol: Protocol) -> str:
     return text
 
 
-def one(channel: Channel) -> float:
+def compute_deviation(channel: Channel) -> float:
     """The standard deviation of the noise that is added at once."""
     return deviation(channel.law(), 1, 1 if channel.trust == "local" else 1000)
 
@@ -190,23 +190,23 @@ def second(protocol: Protocol, guardrail: Guardrail) -> str:
     channel, share = protocol.guardrail_channel, guardrail.share
     whole = float(epsilon_of(channel) / share)
     per = "Each report of" if protocol.on_devices else "The sum of"
-    reward, other = (decimal(whole * float(part)) for part in (1 - share, share))
+    reward, other = (say_decimal(whole * float(part)) for part in (1 - share, share))
     return (
         f" {per} {guardrail.name} has noise of its own, independent of that, with a standard deviation of "
-        f"{decimal(one(channel))} of its outcomes (scaled likewise). Of the ε = {decimal(whole)} of the channel the "
+        f"{say_decimal(compute_deviation(channel))} of its outcomes (scaled likewise). Of the ε = {say_decimal(whole)} of the channel the "
         f"reward has {reward}, and {guardrail.name} {other}."
     )
 
 
-def budget(protocol: Protocol) -> str:
+def say_budget_rules(protocol: Protocol) -> str:
     """Who keeps count, and when it begins anew."""
     text = (
-        f"{protocol.budget} for each person {where(protocol)}. A person is charged before an arm is shown; a place "
+        f"{protocol.budget} for each person {say_where(protocol)}. A person is charged before an arm is shown; a place "
         "that the budget does not allow is not given, and no charge is ever given back."
     )
     if protocol.period is not None:
         text += (
-            f" After {duration(protocol.period)} the budget begins anew, so what a person loses over several periods "
+            f" After {say_duration(protocol.period)} the budget begins anew, so what a person loses over several periods "
             "adds up."
         )
     return text
@@ -233,27 +233,27 @@ def data_collection(protocol: Protocol, state: str) -> str:
     )
 
 
-def utility(protocol: Protocol, facts: Facts) -> str:
+def say_utility(protocol: Protocol, facts: Facts) -> str:
     """How much the noise costs."""
     cohorts, people = facts.noisiest
     if not people:
         return "Nothing was released yet. Every release has noise of a known law, so estimates say how wide they are."
     scale = protocol.reward.width
-    half = scale * WIDE * deviation(protocol.channel.law(), cohorts, people) / people
+    half = scale * WIDE_DEVIATIONS * deviation(protocol.channel.law(), cohorts, people) / people
     return (
-        f"Of the arm with most people, {count(people)} in {counted(cohorts, 'release')}, the noise moves the mean by "
-        f"at most ±{decimal(half, 2)} in 95 of 100 studies. Estimates say how much of their width is noise."
+        f"Of the arm with most people, {say_count(people)} in {say_things(cohorts, 'release')}, the noise moves the mean by "
+        f"at most ±{say_decimal(half, 2)} in 95 of 100 studies. Estimates say how much of their width is noise."
     )
 
 
-def bias(protocol: Protocol) -> str:
+def say_bias(protocol: Protocol) -> str:
     """What is wrong on average, and for whom."""
-    default, other = decimal(protocol.reward.default), protocol.guardrail
+    default, other = say_decimal(protocol.reward.default), protocol.guardrail
     if other:
-        default += f", and {decimal(other.outcome.default)} for {other.name}"
+        default += f", and {say_decimal(other.outcome.default)} for {other.name}"
     reward, cut = protocol.reward, ""
     if reward.cap > 1:
-        cut = f" Sums above {decimal(reward.highest)} are cut, so an arm whose people have more looks worse than it is."
+        cut = f" Sums above {say_decimal(reward.highest)} are cut, so an arm whose people have more looks worse than it is."
     return (
         f"The noise is 0 on average{', of both outcomes' * bool(other)}. People who do not report count as {default}, "
         f"so an arm whose people report less often looks different.{cut} Who is given which arm depends on earlier "

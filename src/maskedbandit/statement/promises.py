@@ -15,7 +15,7 @@ from maskedbandit.statement.content import Amount, Parameters, Promise, Variant
 EXTRA = 1e-6  # the δ that is added where there is no pure ε, as where a loss is printed
 
 
-def amount(what: str, loss: Loss) -> Amount:
+def state_amount(what: str, loss: Loss) -> Amount:
     """A loss, for people and for programs."""
     pure = loss.pure_epsilon < INF
     delta = float(loss.delta) if loss.delta < 1 else 1.0
@@ -26,7 +26,7 @@ def amount(what: str, loss: Loss) -> Amount:
     return Amount(what, said, epsilon if epsilon < INF else None, delta, best_guess(loss))
 
 
-def variant(loss: Loss) -> Variant:
+def name_variant(loss: Loss) -> Variant:
     """The kind of privacy, as the registry of deployments names it.
 
     >>> [variant(each) for each in (Loss.pure(1), Loss.approximate(1, 0.1), Loss.gaussian(9), Loss.skellam(9))]
@@ -34,10 +34,10 @@ def variant(loss: Loss) -> Variant:
     """
     if loss.pure_epsilon < INF:
         return "Approximate DP" if loss.delta else "Pure DP"
-    return "Renyi DP" if rho(loss) is None else "Zero-concentrated DP"
+    return "Renyi DP" if find_rho(loss) is None else "Zero-concentrated DP"
 
 
-def rho(loss: Loss) -> float | None:
+def find_rho(loss: Loss) -> float | None:
     """The ρ of a loss that is zero-concentrated, and nothing else."""
     if loss.delta or INF in loss.curve:
         return None
@@ -45,15 +45,15 @@ def rho(loss: Loss) -> float | None:
     return float(rates.pop()) if len(rates) == 1 else None
 
 
-def parameters(loss: Loss) -> Parameters:
+def list_loss_parameters(loss: Loss) -> Parameters:
     """Its numbers."""
-    if (rate := rho(loss)) is not None and loss.pure_epsilon == INF:
+    if (rate := find_rho(loss)) is not None and loss.pure_epsilon == INF:
         return Parameters(rho=rate)
-    found = amount("it", loss)
+    found = state_amount("it", loss)
     return Parameters(epsilon=found.epsilon, delta=found.delta or None)
 
 
-def needs(channel: Channel) -> str:
+def quote_guarantee(channel: Channel) -> str:
     """The guarantee of a channel, as its documentation states it."""
     text = getdoc(type(channel)) or ""
     found = re.search(r"\*\*Guarantee\*\*: (.+?)(?:\n\n|\Z)", text, re.DOTALL)
@@ -65,13 +65,13 @@ def needs(channel: Channel) -> str:
     return f"{said[0].upper()}{said[1:]}"
 
 
-def does(channel: Channel) -> str:
+def describe_channel(channel: Channel) -> str:
     """What a channel does, as its documentation states it, with what noise."""
     first = (getdoc(type(channel)) or type(channel).__name__).partition("\n")[0].rstrip(".")
-    return f"{type(channel).__name__}: {first[0].lower()}{first[1:]}{noise(channel)}"
+    return f"{type(channel).__name__}: {first[0].lower()}{first[1:]}{describe_noise(channel)}"
 
 
-def noise(channel: Channel) -> str:
+def describe_noise(channel: Channel) -> str:
     """The noise of a channel that names one, as in discrete Laplace."""
     if not isinstance(channel, NoisyChannel):
         return ""
@@ -79,16 +79,16 @@ def noise(channel: Channel) -> str:
     return f" (noise: {name[0].lower()}{name[1:]})"
 
 
-def promise(label: str, policy: Policy | ContextualPolicy, channel: Channel, loss: Loss) -> Promise:
+def state_promise(label: str, policy: Policy | ContextualPolicy, channel: Channel, loss: Loss) -> Promise:
     """What a channel promises with a policy, by all of which a person loses so much."""
     trusts = {"none": "no privacy"}
     return Promise(
         label,
         type(policy).__name__,
-        does(channel),
+        describe_channel(channel),
         trusts.get(channel.trust, channel.trust),
         channel.sees,
-        variant(loss) if loss.delta < 1 and amount("", loss).epsilon is not None else "none",
-        amount("by one place", loss),
-        needs(channel),
+        name_variant(loss) if loss.delta < 1 and state_amount("", loss).epsilon is not None else "none",
+        state_amount("by one place", loss),
+        quote_guarantee(channel),
     )

@@ -17,8 +17,8 @@ from maskedbandit.statement.content import (
     Registry,
 )
 from maskedbandit.statement.facts import Facts
-from maskedbandit.statement.promises import parameters, variant
-from maskedbandit.statement.sentences import not_protected, one_line, where
+from maskedbandit.statement.promises import list_loss_parameters, name_variant
+from maskedbandit.statement.sentences import list_unprotected, one_line, say_where
 from maskedbandit.statement.trust_picture import STATIONS
 from maskedbandit.study.protocol import Protocol
 
@@ -32,7 +32,7 @@ def privacy_unit(protocol: Protocol) -> str:
     return "One person's outcome in the study"
 
 
-def registry(protocol: Protocol, facts: Facts, points: Points) -> Registry:
+def make_registry(protocol: Protocol, facts: Facts, points: Points) -> Registry:
     """The record, as far as a protocol and a ledger can tell."""
     lost = facts.at_most
     first, guardrail = facts.first_release, protocol.guardrail
@@ -45,14 +45,14 @@ def registry(protocol: Protocol, facts: Facts, points: Points) -> Registry:
             data_product_type="Summary statistics",
             publication_date=None if first is None else datetime.fromtimestamp(first / 1000, UTC).date().isoformat(),
         ),
-        DPVariant(variant(lost), points.contribution, not_protected(protocol)[0]),
+        DPVariant(name_variant(lost), points.contribution, list_unprotected(protocol)[0]),
         PrivacyLoss(
             privacy_unit=privacy_unit(protocol),
             privacy_unit_details=points.neighbours,
             number_of_privacy_units=facts.people,
-            privacy_parameters=parameters(lost),
+            privacy_parameters=list_loss_parameters(lost),
             privacy_parameters_details=f"{points.parameters} The budget of a person is {protocol.budget} "
-            f"{where(protocol)}.",
+            f"{say_where(protocol)}.",
         ),
         DeploymentModel(
             model_name="Local" if protocol.on_devices else "Central",

@@ -4,7 +4,7 @@ from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.odds import best_guess, in_hundred
 from maskedbandit.statement.facts import Facts
 from maskedbandit.study.protocol import Protocol
-from maskedbandit.words import count, counted, decimal, duration
+from maskedbandit.words import say_count, say_things, say_decimal, say_duration
 
 
 def one_line(text: str) -> str:
@@ -17,7 +17,7 @@ def one_line(text: str) -> str:
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in line)
 
 
-def odds(loss: Loss) -> str:
+def say_odds(loss: Loss) -> str:
     """How well somebody can guess."""
     return (
         "If someone tried to guess from everything that this study publishes which of two outcomes one participant "
@@ -25,7 +25,7 @@ def odds(loss: Loss) -> str:
     )
 
 
-def unit(protocol: Protocol) -> str:
+def say_unit(protocol: Protocol) -> str:
     """What is protected."""
     if protocol.guardrail:
         both = f"are both outcomes of one person together, the reward and {protocol.guardrail.name}"
@@ -47,38 +47,38 @@ def of_each(protocol: Protocol) -> str:
         return ""
     return (
         f" A person can have several outcomes, which are added up. Of each person at most {reward.cap} rewards of "
-        f"{decimal(reward.most)} count: a sum above {decimal(reward.highest)} counts as {decimal(reward.highest)}."
+        f"{say_decimal(reward.most)} count: a sum above {say_decimal(reward.highest)} counts as {say_decimal(reward.highest)}."
     )
 
 
-def where(protocol: Protocol) -> str:
+def say_where(protocol: Protocol) -> str:
     """For how long, and in which studies, a budget is."""
-    period = "for ever" if protocol.period is None else f"in {duration(protocol.period)}"
+    period = "for ever" if protocol.period is None else f"in {say_duration(protocol.period)}"
     own = protocol.project == protocol.name
     return f"{period}, {'in this study' if own else f'in all studies of project {protocol.project}'}"
 
 
-def so_far(protocol: Protocol) -> str:
+def say_so_far(protocol: Protocol) -> str:
     """What has been seen of a person until now, and by whom."""
     return "by what was reported or published so far" if protocol.on_devices else "by what was published so far"
 
 
-def budget(protocol: Protocol, facts: Facts) -> str:
+def say_budget(protocol: Protocol, facts: Facts) -> str:
     """What a person may lose at most, anywhere."""
     times = in_hundred(best_guess(protocol.budget))
     return (
-        f"The budget of each person is {protocol.budget} {where(protocol)}, which allows a guess to be right {times} "
+        f"The budget of each person is {protocol.budget} {say_where(protocol)}, which allows a guess to be right {times} "
         f"times in 100. A place in this study costs at most {facts.at_most}. Whoever has too little left is given "
         "no place."
     )
 
 
-def composition(protocol: Protocol, facts: Facts) -> str:
+def say_composition(protocol: Protocol, facts: Facts) -> str:
     """What several releases cost together."""
     if not facts.releases:
         text = "Nothing was released so far. A person's outcome will be in one release at most."
     else:
-        releases = "one release" if facts.releases == 1 else f"{count(facts.releases)} releases"
+        releases = "one release" if facts.releases == 1 else f"{say_count(facts.releases)} releases"
         text = (
             f"There {'was' if facts.releases == 1 else 'were'} {releases} so far. A person's outcome is in one of "
             "them at most, so all of them together cost nobody more than one."
@@ -89,13 +89,13 @@ def composition(protocol: Protocol, facts: Facts) -> str:
         )
     if facts.gaps:
         text += (
-            f" Besides, {counted(facts.gaps, 'time')} an old copy of the database was restored. Whoever was in a "
+            f" Besides, {say_things(facts.gaps, 'time')} an old copy of the database was restored. Whoever was in a "
             "release that is missing from it may have taken part again, so one more is counted for each time."
         )
     return text
 
 
-def trust(protocol: Protocol, state: str = "") -> str:
+def say_trust(protocol: Protocol, state: str = "") -> str:
     """Who sees what; and who saw it, once a study is archived."""
     if protocol.on_devices:
         return (
@@ -114,7 +114,7 @@ def trust(protocol: Protocol, state: str = "") -> str:
     )
 
 
-def not_protected(protocol: Protocol) -> list[str]:
+def list_unprotected(protocol: Protocol) -> list[str]:
     """What nobody should expect."""
     found = [
         "That a person took part, when, and which arm it was. The application that uses the study knows it anyway.",
@@ -131,7 +131,7 @@ def not_protected(protocol: Protocol) -> list[str]:
     return found
 
 
-def assumptions(protocol: Protocol) -> list[str]:
+def list_assumptions(protocol: Protocol) -> list[str]:
     """On what the statement rests."""
     found = [
         "The application names each person by one name, and nobody has two.",

@@ -8,8 +8,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from maskedbandit.errors import Contradicted, InvalidValue, StorageFailed
 from maskedbandit.privacy.odds import best_guess
-from maskedbandit.statement.check import agree, as_written, refuse_experiment
-from maskedbandit.statement.content import Statement, decoded
+from maskedbandit.statement.check import check_agreement, check_bytes, refuse_experiment
+from maskedbandit.statement.content import Statement, decode_statement
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.study import study_statement
 from maskedbandit.store.book.book import Book
@@ -26,26 +26,26 @@ OF_SIZES = (
 )
 
 
-def fetched(url: str, key: str, study: str | None) -> Statement:
+def fetch_statement(url: str, key: str, study: str | None) -> Statement:
     """The statement of a study that is served, or `Contradicted` if the ledger that is served says otherwise."""
-    with connected(url, key) as client:
-        name = study if study is not None else only(client)
-        said = decoded(asked(client, f"/v1/studies/{name}/statement"))
-        check_ledger(said, name, ledger(client, name), protocol(client, name))
+    with connect_client(url, key) as client:
+        name = study if study is not None else find_only_study(client)
+        said = decode_statement(ask_service(client, f"/v1/studies/{name}/statement"))
+        check_ledger(said, name, fetch_ledger(client, name), fetch_protocol(client, name))
     return said
 
 
 def check_served(text: bytes, url: str, key: str) -> Statement:
     """The statement in a file, or `Contradicted` if the ledger that is served says otherwise."""
-    said = decoded(text)
+    said = decode_statement(text)
     refuse_experiment(said)
-    with connected(url, key) as client:
-        check_ledger(said, said.name, ledger(client, said.name), protocol(client, said.name))
-    as_written(text, said)
+    with connect_client(url, key) as client:
+        check_ledger(said, said.name, fetch_ledger(client, said.name), fetch_protocol(client, said.name))
+    check_bytes(text, said)
     return said
 
 
-def connected(url: str, key: str) -> httpx.Client:
+def connect_client(url: str, key: str) -> httpx.Client:
     """A client of the service."""
     try:
         return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=600, trust_env=False)
@@ -53,7 +53,7 @@ def connected(url: str, key: str) -> httpx.Client:
         raise InvalidValue("--url", url, f"the address of a service, such as http://127.0.0.1:8000 ({wrong})") from None
 
 
-def asked(client: httpx.Client, path: str) -> bytes:
+def ask_service(client: httpx.Client, path: str) -> bytes:
     """What the service answers, or its refusal."""
     try:
         found = client.get(path)
@@ -66,25 +66,25 @@ def asked(client: httpx.Client, path: str) -> bytes:
     return found.content
 
 
-def only(client: httpx.Client) -> str:
+def find_only_study(client: httpx.Client) -> str:
     """The only study that is served."""
-    names = [each["study"] for each in json.loads(asked(client, "/v1/studies"))["studies"]]
+    names = [each["study"] for each in json.loads(ask_service(client, "/v1/studies"))["studies"]]
     if len(names) != 1:
         raise InvalidValue("--study", None, f"one of {', '.join(names) or 'none: no study is served'}")
     return str(names[0])
 
 
-def protocol(client: httpx.Client, name: str) -> Protocol:
+def fetch_protocol(client: httpx.Client, name: str) -> Protocol:
     """The protocol that the service shows."""
-    return Protocol.from_table(json.loads(asked(client, f"/v1/studies/{name}/protocol")))
+    return Protocol.from_table(json.loads(ask_service(client, f"/v1/studies/{name}/protocol")))
 
 
-def ledger(client: httpx.Client, name: str) -> list[Link]:
+def fetch_ledger(client: httpx.Client, name: str) -> list[Link]:
     """All entries that the service shows."""
     found: list[Link] = []
     while True:
         after = f"?after={found[-1].number}" if found else ""
-        page: dict[str, Any] = json.loads(asked(client, f"/v1/studies/{name}/ledger{after}"))
+        page: dict[str, Any] = json.loads(ask_service(client, f"/v1/studies/{name}/ledger{after}"))
         found += [Link(*(each[key] for key in ("number", "body", "hash", "signature"))) for each in page["entries"]]
         if len(page["entries"]) < PAGE:
             return found
@@ -112,4 +112,4 @@ def check_ledger(said: Statement, name: str, found: list[Link], protocol: Protoc
             raise Contradicted(
                 f"person.1.right of the statement is {said.person[1].right}, less than its releases cost"
             )
-    agree(said, study_statement(protocol, facts, key, "a database"), unknown)
+    check_agreement(said, study_statement(protocol, facts, key, "a database"), unknown)

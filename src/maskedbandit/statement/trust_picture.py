@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from maskedbandit.drawing import Drawing, picture
+from maskedbandit.drawing import Drawing, draw_picture
 
 
 class Station(NamedTuple):
@@ -49,7 +49,7 @@ STATIONS: dict[str, tuple[Station, ...]] = {
 }
 
 
-def about(trust: str) -> str:
+def describe_picture(trust: str) -> str:
     """The picture in words."""
     stations = STATIONS[trust]
     way = "; ".join(f"{each.name.lower()} {each.does}" for each in stations)
@@ -76,7 +76,7 @@ def trust_picture(trust: str) -> Markup:
                 sends(on, each, stations[i + 1], x, top, wide, high, gap)
         on.height = y + (len(stations) * (high + gap) - gap if on.narrow else high) + 10
 
-    return picture(f"trust-{trust}", f"Trust model: {trust}", about(trust), draw)
+    return draw_picture(f"trust-{trust}", f"Trust model: {trust}", describe_picture(trust), draw)
 
 
 def sends(

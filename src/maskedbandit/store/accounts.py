@@ -21,7 +21,7 @@ FOREVER = 0  # the number of the only period
 COLUMNS, ONE = "project, person, period, first, spent, tickets", "project = ? AND person = ? AND period = ?"
 
 
-def number_of(text: str) -> int:
+def number_loss(text: str) -> int:
     """The number of the loss with this text: the first 63 bits of its hash."""
     return int.from_bytes(sha256(text.encode()).digest()[:8], "big") >> 1
 
@@ -38,7 +38,7 @@ class Losses:
         """The number of a loss, which is written down if it is new."""
         text = loss.to_text()
         if text not in self._numbers:
-            number = number_of(text)
+            number = number_loss(text)
             new = "INSERT INTO loss (loss, text) VALUES (?, ?) ON CONFLICT DO NOTHING"
             self._database.change(new, number, text)
             if self[number] != loss:
@@ -49,7 +49,7 @@ class Losses:
     def __getitem__(self, number: int) -> Loss:
         if number not in self._known:
             found = self._database.one("SELECT text FROM loss WHERE loss = ?", number)
-            if found is None or number_of(found[0]) != number:
+            if found is None or number_loss(found[0]) != number:
                 raise Corrupted(f"the text of loss {number} was changed or removed")
             self._known[number] = Loss.from_text(found[0])
         return self._known[number]
@@ -60,7 +60,7 @@ class Losses:
         self._known.clear()
 
 
-def places_of(database: Database, study: str, person: str, columns: str) -> list[Row]:
+def find_places(database: Database, study: str, person: str, columns: str) -> list[Row]:
     """These columns of all places that a person was ever given in a study, as the person's accounts name them."""
     named = "SELECT tickets FROM account WHERE person = ? AND project = (SELECT project FROM study WHERE study = ?)"
     tickets = [ticket for (tickets,) in database.rows(named, person, study) for ticket in tickets.split()]

@@ -9,9 +9,9 @@ from typing import Any
 
 from maskedbandit.errors import Conflict, InvalidValue, NotRunning, UnknownArm
 from maskedbandit.store.session import Session
-from maskedbandit.store.states import move
+from maskedbandit.store.states import move_study
 from maskedbandit.study.protocol import Protocol
-from maskedbandit.study.watch import Found
+from maskedbandit.study.watch import HarmFound
 
 
 def change_arms(session: Session, what: str, name: str, payload: Any = None) -> None:
@@ -23,20 +23,20 @@ def change_arms(session: Session, what: str, name: str, payload: Any = None) -> 
         raise InvalidValue("a change of arms", what, f"left to {allowed}")
     if what == "add":
         protocol = session.protocol.also([*session.protocol.added, (name, payload)])
-        enter(session, "arm_added", protocol.k - 1, name, payload=payload)
+        enter_change(session, "arm_added", protocol.k - 1, name, payload=payload)
         session.protocol = protocol
         return
-    arm, now = number_of_arm(session.protocol, name), session.arms
+    arm, now = find_arm(session.protocol, name), session.arms
     if arm in now.harmful:
         raise Conflict(f"arm {name} was found harmful, and stays out of play: add what was mended under another name")
     if (what == "pause") == (arm in now.paused):
         raise Conflict(f"arm {name} is {now.is_said(arm)} already")
     if what == "pause" and now.in_play == (arm,):
         raise Conflict(f"arm {name} is the only one in play: pause or stop the study instead")
-    enter(session, "arm_paused" if what == "pause" else "arm_resumed", arm, name)
+    enter_change(session, "arm_paused" if what == "pause" else "arm_resumed", arm, name)
 
 
-def number_of_arm(protocol: Protocol, name: str) -> int:
+def find_arm(protocol: Protocol, name: str) -> int:
     """The number of an arm."""
     names = [each for each, _ in protocol.arms]
     if name not in names:
@@ -44,7 +44,7 @@ def number_of_arm(protocol: Protocol, name: str) -> int:
     return names.index(name)
 
 
-def enter(session: Session, kind: str, arm: int, name: str, **says: Any) -> None:
+def enter_change(session: Session, kind: str, arm: int, name: str, **says: Any) -> None:
     """Write a change into the ledger, and begin a stage if other arms are in play after it."""
     after = session.arms.after(kind, arm)
     says |= {"arm": arm, "name": name}
@@ -56,11 +56,11 @@ def enter(session: Session, kind: str, arm: int, name: str, **says: Any) -> None
     session.arms = after
 
 
-def put_out_of_play(session: Session, found: Sequence[Found]) -> None:
+def put_out_of_play(session: Session, found: Sequence[HarmFound]) -> None:
     """These arms were found harmful by what was released; a study that has no other arm is paused."""
     for arm, evidence in found:
         assert session.watch is not None
         session.watch.declare(arm)
-        enter(session, "arm_harmful", arm, session.protocol.arms[arm][0], evidence=evidence.hex())
+        enter_change(session, "arm_harmful", arm, session.protocol.arms[arm][0], evidence=evidence.hex())
     if found and session.state == "running" and session.arms.harmful.issuperset(session.arms.in_play):
-        move(session, "paused")
+        move_study(session, "paused")

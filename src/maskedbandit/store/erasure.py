@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
 
-from maskedbandit.store.accounts import forget_ticket, places_of
+from maskedbandit.store.accounts import forget_ticket, find_places
 from maskedbandit.store.databases.database import Database, Row
-from maskedbandit.store.members import members
-from maskedbandit.store.requests import checked_unit
+from maskedbandit.store.members import read_members
+from maskedbandit.store.requests import check_unit
 from maskedbandit.store.session import Session
 
 COLUMNS = "cohort, ticket, person, period, loss"
@@ -23,9 +23,9 @@ def erase_places(session: Session, found: Sequence[Row]) -> int:
     database, name, now = session.database, session.name, session.now
     for cohort, rows in groupby(sorted(found, key=itemgetter(0)), key=itemgetter(0)):
         released = session.driver.cohorts[cohort].release is not None
-        leaves = {each.ticket: each.leaf for each in members(database, name, cohort)} if released else {}
+        leaves = {each.ticket: each.leaf for each in read_members(database, name, cohort)} if released else {}
         for _, ticket, person, period, loss in rows:
-            remove_person(database, name, ticket, person, leaves.get(ticket), now)
+            remove_place(database, name, ticket, person, leaves.get(ticket), now)
             if person is not None:
                 database.insert("erased", "study, person, period, loss", [(name, person, period, loss)])
     session.rows.clear()
@@ -34,7 +34,7 @@ def erase_places(session: Session, found: Sequence[Row]) -> int:
     return len(found)
 
 
-def remove_person(
+def remove_place(
     database: Database, study: str, ticket: str, person: str | None, leaf: str | None = None, now: int | None = None
 ) -> None:
     """Remove whose a place was, its ticket, its salt and its rewards; with no time, as if that was at once."""
@@ -51,12 +51,12 @@ def remove_person(
 
 def erase(session: Session, unit: str) -> int:
     """Erase a person's data: of how many places."""
-    person = session.pseudonym(checked_unit(unit))
+    person = session.pseudonym(check_unit(unit))
     session.write()
-    return erase_places(session, places_of(session.database, session.name, person, COLUMNS))
+    return erase_places(session, find_places(session.database, session.name, person, COLUMNS))
 
 
-def erase_all(session: Session) -> None:
+def erase_everybody(session: Session) -> None:
     """Erase the data of all people."""
     session.write()
     find = f"SELECT {COLUMNS} FROM place WHERE study = ? AND erased IS NULL"

@@ -15,10 +15,10 @@ from maskedbandit.errors import FencedOff, StoreError, UnknownStudy
 from maskedbandit.store.databases.database import Again, Database
 from maskedbandit.store.study_rows import StudyRow, read_study
 
-LENGTH = 15_000  # milliseconds
+LEASE_LENGTH = 15_000  # milliseconds
 
 
-def own_name() -> str:
+def name_holder() -> str:
     """The name of a new holder in this process."""
     return f"{socket.gethostname()} {os.getpid()} {secrets.token_hex(4)}"
 
@@ -41,14 +41,14 @@ def may_be_alive(holder: str) -> bool:
     return True
 
 
-def wall_clock() -> int:
+def read_clock() -> int:
     """Milliseconds since 1970."""
     return time.time_ns() // 1_000_000
 
 
-def end_of_lease() -> int:
+def end_lease() -> int:
     """Until when a lease holds that is given now."""
-    return wall_clock() + LENGTH
+    return read_clock() + LEASE_LENGTH
 
 
 class Holder(NamedTuple):
@@ -75,14 +75,14 @@ class Lease:
 
     def take(self) -> StudyRow:
         """Take the study over: as it is now, or raise `FencedOff` if somebody holds it who may be alive."""
-        before, now = read_holder(self._database, self._study), wall_clock()
+        before, now = read_holder(self._database, self._study), read_clock()
         if before.holder != self._holder and before.lease > now and may_be_alive(before.holder):
             raise FencedOff(
                 f"another process holds {self._study} ({before.holder}): stop it, or wait until its lease ends "
                 f"in {(before.lease - now) / 1000:.0f} seconds"
             )
         take = "UPDATE study SET fence = fence + 1, holder = ?, lease = ? WHERE study = ? AND fence = ?"
-        if not self._database.change(take, self._holder, now + LENGTH, self._study, before.fence):
+        if not self._database.change(take, self._holder, now + LEASE_LENGTH, self._study, before.fence):
             raise Again("another process has just taken it")
         self._fence = before.fence + 1
         return read_study(self._database, self._study)

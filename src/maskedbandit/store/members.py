@@ -55,7 +55,7 @@ class Member(NamedTuple):
         return sha256(json.dumps(row).encode()).hexdigest()
 
 
-def members(database: Database, study: str, cohort: int) -> list[Member]:
+def read_members(database: Database, study: str, cohort: int) -> list[Member]:
     """The people of a cohort, by place."""
     rows = database.rows(
         "SELECT place.place, place.ticket, place.person, place.salt, place.leaf, "
@@ -72,6 +72,6 @@ def members(database: Database, study: str, cohort: int) -> list[Member]:
     return found
 
 
-def sealed(found: Sequence[Member]) -> str:
+def seal_members(found: Sequence[Member]) -> str:
     """The digest of a cohort's membership."""
     return sha256("".join(member.leaf for member in found).encode()).hexdigest()

@@ -8,7 +8,7 @@ import numpy as np
 from maskedbandit.errors import Corrupted
 
 
-def memory_text(memory: Any) -> str:
+def write_memory(memory: Any) -> str:
     """The arrays of a channel's memory; a float is written so that it is read as the same number.
 
     >>> from maskedbandit.channels.tree import Tree
@@ -19,7 +19,7 @@ def memory_text(memory: Any) -> str:
     return json.dumps([each.tolist() for each in memory if isinstance(each, np.ndarray)])
 
 
-def memory_of(text: str, empty: Any) -> Any:
+def read_memory(text: str, empty: Any) -> Any:
     """The memory that was written, in the form of an empty one."""
     found = iter(json.loads(text))
     filled = []

@@ -17,7 +17,7 @@ from maskedbandit.errors import (
     UnknownTicket,
 )
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.store.requests import Assigned, Reported, check_report, checked_unit, name_report
+from maskedbandit.store.requests import Assigned, Reported, check_report, check_unit, name_report
 from maskedbandit.store.rows import Place
 from maskedbandit.store.session import Session
 
@@ -28,7 +28,7 @@ def assign(session: Session, unit: str, evaluated: bool = False) -> Assigned:
     With `evaluated` the person is shown the arm as the value of a flag, which counts as exposure unless the protocol
     says otherwise. Whoever is over budget is served as those for whom there is no place.
     """
-    protocol, person = session.protocol, session.pseudonym(checked_unit(unit))
+    protocol, person = session.protocol, session.pseudonym(check_unit(unit))
     exposes = evaluated and protocol.reward.evaluating == "exposes"
     if (had := session.rows.place_of(person)) is not None:
         if exposes and had.exposed is None and may_be_exposed(session, had):

@@ -25,20 +25,20 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from maskedbandit.errors import BehindWitness, InvalidValue
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.store.accounts import Accounts, Losses, add_charge, places_of
-from maskedbandit.store.book.chain import ENTRY, Head, Link, check_chain, holds, next_link, read_links
+from maskedbandit.store.accounts import Accounts, Losses, add_charge, find_places
+from maskedbandit.store.book.chain import ENTRY, Head, Link, check_chain, is_on_chain, next_link, read_links
 from maskedbandit.store.book.entries import parse_entries, state_after
 from maskedbandit.store.book.witness import Seen, Witness
 from maskedbandit.store.databases.database import Database, Row
-from maskedbandit.store.erasure import remove_person
-from maskedbandit.store.lease import wall_clock
-from maskedbandit.store.members import members
+from maskedbandit.store.erasure import remove_place
+from maskedbandit.store.lease import read_clock
+from maskedbandit.store.members import read_members
 from maskedbandit.store.study_rows import read_studies, read_study
 from maskedbandit.store.traces import Scrubber
 from maskedbandit.study.protocol import Protocol
-from maskedbandit.words import duration
+from maskedbandit.words import say_duration
 
-TABLES = {
+EXPORTED_TABLES = {
     "loss": "loss, text",
     "entry": "number, body, hash, signature",
     "decision": "number, step, arm, n, close",
@@ -50,65 +50,65 @@ TABLES = {
 NONCE, LEAF = 12, 64  # bytes; digits of a leaf, and fewer than of any text that is concealed
 
 
-def hashed(ticket: str) -> str:
+def hash_ticket(ticket: str) -> str:
     """What an export says of a ticket."""
     return sha256(ticket.encode()).hexdigest()
 
 
-def cipher(witness: Witness) -> AESGCM:
+def make_cipher(witness: Witness) -> AESGCM:
     """What conceals noise and leaves in an export."""
     return AESGCM(hmac.digest(witness.signing_key().private_bytes_raw(), b"maskedbandit export", sha256))
 
 
-def exported(database: Database, witness: Witness, study: str) -> Iterator[str]:
+def export_ledger(database: Database, witness: Witness, study: str) -> Iterator[str]:
     """What another copy needs to catch up, a row in each line; all of it is at the witness."""
     with database.still():
-        yield from telling(database, witness, study)
+        yield from tell_rows(database, witness, study)
 
 
-def telling(database: Database, witness: Witness, study: str) -> Iterator[str]:
+def tell_rows(database: Database, witness: Witness, study: str) -> Iterator[str]:
     """See `exported`."""
     if (seen := witness.seen(study)) is None or len(read_links(database, study)) != seen.head.entries:
         raise BehindWitness(f"the ledger of {study} is not where its witness is: open the study once, or reconcile it")
     here = read_study(database, study)
     yield json.dumps(["study", here.people, here.reached])
-    for table, columns in TABLES.items():
+    for table, columns in EXPORTED_TABLES.items():
         where, values = ("", ()) if table == "loss" else ("WHERE study = ?", (study,))
         for row in database.rows(f"SELECT {columns} FROM {table} {where}", *values):
             *rest, memory = row
-            yield json.dumps([table, *rest, concealed(memory, witness) if table == "release" else memory])
+            yield json.dumps([table, *rest, conceal_text(memory, witness) if table == "release" else memory])
     columns = "ticket, place, arm, person, propensity, loss, period, assigned, exposed"
     for (cohort,) in database.rows("SELECT cohort FROM release WHERE study = ? ORDER BY cohort", study):
-        leaves = [member.leaf for member in members(database, study, cohort)]
+        leaves = [member.leaf for member in read_members(database, study, cohort)]
         rows = database.rows(
             f"SELECT {columns} FROM place WHERE study = ? AND cohort = ? AND returned IS NULL ORDER BY place",
             *(study, cohort),
         )
         for (ticket, *rest), leaf in zip(rows, leaves, strict=True):
-            yield json.dumps(["place", cohort, concealed(leaf, witness), hashed(ticket), *rest])
+            yield json.dumps(["place", cohort, conceal_text(leaf, witness), hash_ticket(ticket), *rest])
 
 
 def bring_back(database: Database, witness: Witness, study: str, file: Path) -> str:
     """Fill the gap with what was exported, or raise and change nothing."""
     try:
         lines = [json.loads(line) for line in file.read_text().splitlines()]
-        found = {table: [row[1:] for row in lines if row[0] == table] for table in ("study", *TABLES, "place")}
+        found = {table: [row[1:] for row in lines if row[0] == table] for table in ("study", *EXPORTED_TABLES, "place")}
         ((people, clock),) = found["study"]
         theirs = sorted(Link(*row) for row in found["entry"])
     except (OSError, ValueError, TypeError, IndexError, KeyError) as why:
         raise InvalidValue("FILE", str(file), f"what `ledger export` wrote ({why})") from None
-    seen = gap(database, witness, study)
+    seen = find_gap(database, witness, study)
     head, ours = check_chain(study, theirs, witness.signing_key().public_key()), read_links(database, study)
     if head.entries < seen.head.entries or theirs[seen.head.entries - 1].hash != seen.head.hash:
         allowed = f"an export with the {seen.head.entries} entries that the witness has seen; it has {head.entries}"
         raise InvalidValue("FILE", str(file), allowed)
     if theirs[: len(ours)] != ours:
         raise BehindWitness(f"{file} is of another history of {study} than this database: use the other copy")
-    releases = [[*row[:-1], plain(row[-1], witness, file)] for row in found["release"]]
-    dealt = [[cohort, plain(leaf, witness, file), *row] for cohort, leaf, *row in found["place"]]
+    releases = [[*row[:-1], reveal_text(row[-1], witness, file)] for row in found["release"]]
+    dealt = [[cohort, reveal_text(leaf, witness, file), *row] for cohort, leaf, *row in found["place"]]
     with database.transaction():
-        hold(database, study)
-        add_missing(database, "loss", TABLES["loss"], found["loss"])
+        fence_off(database, study)
+        add_missing(database, "loss", EXPORTED_TABLES["loss"], found["loss"])
         known = {row[0] for row in database.rows("SELECT cohort FROM release WHERE study = ?", study)}
         new = {release[0] for release in releases} - known
         for table, rows in (
@@ -116,17 +116,17 @@ def bring_back(database: Database, witness: Witness, study: str, file: Path) -> 
             ("decision", found["decision"]),
             ("release", [each for each in releases if each[0] in new]),
         ):
-            add_missing(database, table, f"study, {TABLES[table]}", [(study, *row) for row in rows])
-        before = charges(database, study)
+            add_missing(database, table, f"study, {EXPORTED_TABLES[table]}", [(study, *row) for row in rows])
+        before = count_charges(database, study)
         changed = new | {row[0] for row in dealt if row[5] is None}  # in which somebody was erased
-        places(database, study, [row for row in dealt if row[0] in changed])
-        erasures(database, study, Counter(map(tuple, found["erased"])), before)
+        take_places(database, study, [row for row in dealt if row[0] in changed])
+        take_erasures(database, study, Counter(map(tuple, found["erased"])), before)
         state = state_after(parse_entries(study, theirs))
         if state == "archived":
-            empty(database, study, {person for person, *_ in charges(database, study)})
+            empty_places(database, study, {person for person, *_ in count_charges(database, study)})
         keep = "UPDATE study SET people = ?, reached = ?, state = ?, traces = traces + 1 WHERE study = ?"
         database.change(keep, people, clock, state, study)
-    witness.saw(study, head, worst(database, study, seen).to_text())
+    witness.saw(study, head, find_worst(database, study, seen).to_text())
     Scrubber().scrub(database)
     return f"{study}: {head.entries - len(ours)} entries and {len(new)} releases were brought back from {file}"
 
@@ -137,26 +137,26 @@ def add_missing(database: Database, table: str, columns: str, rows: Sequence[Seq
         database.insert_missing(table, columns, rows)
 
 
-def concealed(text: str, witness: Witness) -> str:
+def conceal_text(text: str, witness: Witness) -> str:
     """A text that only the keys of the witness can read."""
     nonce = secrets.token_bytes(NONCE)
-    return (nonce + cipher(witness).encrypt(nonce, text.encode(), None)).hex()
+    return (nonce + make_cipher(witness).encrypt(nonce, text.encode(), None)).hex()
 
 
-def plain(hidden: str, witness: Witness, file: Path) -> str:
+def reveal_text(hidden: str, witness: Witness, file: Path) -> str:
     """The text that an export conceals; older ones did not conceal leaves."""
     if isinstance(hidden, str) and len(hidden) == LEAF:
         return hidden
     try:
         found = bytes.fromhex(hidden)
-        return cipher(witness).decrypt(found[:NONCE], found[NONCE:], None).decode()
+        return make_cipher(witness).decrypt(found[:NONCE], found[NONCE:], None).decode()
     except (InvalidTag, TypeError, ValueError):
         raise InvalidValue("FILE", str(file), "what `ledger export` wrote with the keys of this witness") from None
 
 
-def burn(database: Database, witness: Witness, study: str) -> str:
+def burn_missing(database: Database, witness: Witness, study: str) -> str:
     """Charge everybody for what is missing, and go on."""
-    seen, ours = gap(database, witness, study), read_links(database, study)
+    seen, ours = find_gap(database, witness, study), read_links(database, study)
     key, loss = witness.signing_key(), Loss.from_text(seen.worst)
     head = check_chain(study, ours, key.public_key())
     missing = max(seen.head.entries - head.entries, 1)
@@ -164,7 +164,7 @@ def burn(database: Database, witness: Witness, study: str) -> str:
         project, protocol = (row := read_study(database, study)).project, Protocol.from_text(row.protocol)
         for each in read_studies(database):
             if each.project == project:
-                hold(database, each.name)  # whoever has it open knows what was burned before
+                fence_off(database, each.name)  # whoever has it open knows what was burned before
         Accounts(database, Losses(database), project).burn(loss)
         database.change(
             "UPDATE place SET returned = assigned WHERE study = ? AND returned IS NULL "
@@ -172,38 +172,38 @@ def burn(database: Database, witness: Witness, study: str) -> str:
             *(study, study),
         )
         says = {"kind": "burned", "missing": missing, "witness": seen.head.hash, "loss": seen.worst}
-        entry = next_link(study, head, {**says, "at": wall_clock()}, key)
+        entry = next_link(study, head, {**says, "at": read_clock()}, key)
         database.insert("entry", ENTRY, [(study, *entry)])
     witness.saw(study, Head(entry.number + 1, entry.hash), seen.worst)
     budget, period = protocol.budget, protocol.period
-    until = "for ever" if period is None else f"in the {duration(period)} that are running"
+    until = "for ever" if period is None else f"in the {say_duration(period)} that are running"
     return (
         f"{study}: everybody in project {project}, whoever is yet to come as well, was charged {loss} for {missing} "
         f"missing entries, of a budget of {budget} {until}: nobody gets a place who has too little left"
     )
 
 
-def gap(database: Database, witness: Witness, study: str) -> Seen:
+def find_gap(database: Database, witness: Witness, study: str) -> Seen:
     """What the witness has seen, if this database is behind it."""
     seen, ours = witness.seen(study), read_links(database, study)
     if seen is None:
         raise BehindWitness(f"the witness in {witness.folder} has never seen {study}")
-    if holds(database, study, seen.head):
+    if is_on_chain(database, study, seen.head):
         raise InvalidValue("the ledger", f"{len(ours)} entries", "behind its witness: nothing is missing here")
     return seen
 
 
-def hold(database: Database, study: str) -> None:
+def fence_off(database: Database, study: str) -> None:
     """Fence off whoever has the study open."""
     database.change("UPDATE study SET fence = fence + 1, holder = '', lease = 0 WHERE study = ?", study)
 
 
-def places(database: Database, study: str, found: list[list[Any]]) -> None:
+def take_places(database: Database, study: str, found: list[list[Any]]) -> None:
     """Take these places as those of their cohorts, and charge those people for them who were not."""
     losses = Losses(database)
     project = read_study(database, study).project
     ours = database.rows("SELECT ticket FROM place WHERE study = ?", study)
-    charged = {hashed(ticket): ticket for (ticket,) in ours}
+    charged = {hash_ticket(ticket): ticket for (ticket,) in ours}
     for cohort in {row[0] for row in found}:
         database.change("UPDATE place SET returned = assigned WHERE study = ? AND cohort = ?", study, cohort)
     find = "SELECT person, ticket FROM place WHERE study = ? AND returned IS NULL AND person IS NOT NULL"
@@ -225,7 +225,7 @@ def places(database: Database, study: str, found: list[list[Any]]) -> None:
             add_charge(database, losses, (project, person, period), loss, f"{ticket} ")
 
 
-def charges(database: Database, study: str) -> Counter[Row]:
+def count_charges(database: Database, study: str) -> Counter[Row]:
     """What people were charged for places of this study: how often a person, a period and a loss go together."""
     own = "SELECT person, period, loss FROM place WHERE study = ? AND person IS NOT NULL"
     return Counter(
@@ -233,26 +233,26 @@ def charges(database: Database, study: str) -> Counter[Row]:
     )
 
 
-def erasures(database: Database, study: str, theirs: Counter[Row], before: Counter[Row]) -> None:
+def take_erasures(database: Database, study: str, theirs: Counter[Row], before: Counter[Row]) -> None:
     """Erase those who were erased after the copy was made, and charge them for what they were not charged before."""
     losses = Losses(database)
     project = read_study(database, study).project
-    empty(database, study, {person for person, *_ in theirs})
+    empty_places(database, study, {person for person, *_ in theirs})
     database.change("DELETE FROM erased WHERE study = ?", study)
     for person, period, loss in theirs.elements():
-        database.insert("erased", f"study, {TABLES['erased']}", [(study, person, period, loss)])
+        database.insert("erased", f"study, {EXPORTED_TABLES['erased']}", [(study, person, period, loss)])
     for person, period, loss in (theirs - before).elements():
         add_charge(database, losses, (project, person, period), loss)
 
 
-def empty(database: Database, study: str, people: set[str]) -> None:
+def empty_places(database: Database, study: str, people: set[str]) -> None:
     """Remove the data of these people from the copy."""
     for person in people:
-        for (ticket,) in places_of(database, study, person, "ticket"):
-            remove_person(database, study, ticket, person)
+        for (ticket,) in find_places(database, study, person, "ticket"):
+            remove_place(database, study, ticket, person)
 
 
-def worst(database: Database, study: str, seen: Seen) -> Loss:
+def find_worst(database: Database, study: str, seen: Seen) -> Loss:
     """The largest loss of a release."""
     losses, found = Losses(database), Loss.from_text(seen.worst)
     for (loss,) in database.rows("SELECT DISTINCT loss FROM release WHERE study = ?", study):

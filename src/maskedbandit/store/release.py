@@ -7,8 +7,8 @@ from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.arms import put_out_of_play
 from maskedbandit.store.book.checks import check_head
 from maskedbandit.store.book.entries import Release
-from maskedbandit.store.members import members, sealed
-from maskedbandit.store.memory import memory_text
+from maskedbandit.store.members import read_members, seal_members
+from maskedbandit.store.memory import write_memory
 from maskedbandit.store.session import Session
 from maskedbandit.study.deck import Places
 
@@ -35,10 +35,10 @@ def do_what_is_due(session: Session) -> list[Release]:
     for places in session.driver.deck.unreleased():
         if places.given_up or (over and not places.full):
             continue  # it will never be full, and holds up no other
-        if places.arm in waiting or not due(session, places):
+        if places.arm in waiting or not is_due(session, places):
             waiting.add(places.arm)  # the cohorts of an arm are released in their order
         else:
-            released.append(release(session, places))
+            released.append(release_cohort(session, places))
     if released and may_answer(session):
         session.driver.ask()
     return released
@@ -54,20 +54,20 @@ def may_answer(session: Session) -> bool:
     return not session.protocol.policy.purpose.serves and not session.driver.deck.unreleased()
 
 
-def due(session: Session, places: Places) -> bool:
+def is_due(session: Session, places: Places) -> bool:
     """Whether all places of a cohort were dealt and seen, and the last one's window is over."""
     count, latest = session.exposed.get(places.cohort, (0, 0))
     window = session.protocol.reward.window
     return places.full and count == places.size and session.now > latest + window
 
 
-def release(session: Session, places: Places) -> Release:
+def release_cohort(session: Session, places: Places) -> Release:
     """Close a cohort, seal who is in it, draw the noise, write the release, and tell the policy."""
     name, database, protocol = session.name, session.database, session.protocol
     cohort, n = places.cohort, places.size
     protocol.channel.check_size(n, session.memory, places.arm)
     session.driver.close(cohort)
-    found = members(database, name, cohort)
+    found = read_members(database, name, cohort)
     if [member.place for member in found] != list(range(n)):
         raise Corrupted(f"cohort {cohort} of {name} has {len(found)} people in {n} places")
     bits, offers = Bits(), session.offers(n)  # fresh bits: none from before a fork or a snapshot
@@ -77,9 +77,9 @@ def release(session: Session, places: Places) -> Release:
         for outcome, reports, offer in zip(protocol.outcomes, told, offers, strict=False)
     ]
     second = {"guardrail": more[0].hex(), "guardrail_offer": offers[1].digest.hex()} if more else {}
-    price, digest, step = session.price(n), sealed(found), len(session.driver.log)
+    price, digest, step = session.price(n), seal_members(found), len(session.driver.log)
     loss = session.losses[price]
-    memory = memory_text(session.memory)
+    memory = write_memory(session.memory)
     columns = "study, cohort, step, arm, n, total, loss, members, memory"
     database.insert("release", columns, [(name, cohort, step, places.arm, n, total, price, digest, memory)])
     says: dict[str, Any] = {"cohort": cohort, "step": step, "arm": places.arm, "n": n, "total": total.hex()}

@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from maskedbandit.channels.offers import Offer
-from maskedbandit.checks import number
+from maskedbandit.checks import is_number
 from maskedbandit.errors import MaskedBanditError, PersonalValue, RewardOutOfRange
 from maskedbandit.study.protocol import Protocol
 
@@ -44,7 +44,7 @@ class Reported(NamedTuple):
     again: bool
 
 
-def checked_unit(unit: Any) -> str:
+def check_unit(unit: Any) -> str:
     """The name by which the application knows a person."""
     if type(unit) is not str or not 1 <= len(unit) <= 256 or not unit.isprintable():
         raise PersonalValue("unit", "a str of 1 to 256 printable characters")
@@ -93,7 +93,7 @@ def check_report(protocol: Protocol, value: Any, event: Any, metric: Any, proof:
     if outcome.on_devices:
         if event:
             raise PersonalValue("event", "left out: each device reports once, as its noise is in its report")
-        if not number(value) or int(value) != value or abs(value) > 2**53:
+        if not is_number(value) or int(value) != value or abs(value) > 2**53:
             raise PersonalValue("a report", "the whole number that the device's channel made of the outcome")
         if channel.law().flip > 0 and value not in (0, 1):
             raise PersonalValue("a report", "the bit that the device's channel made of the outcome")

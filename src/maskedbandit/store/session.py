@@ -23,14 +23,14 @@ from maskedbandit.privacy.loss import ZERO
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.book.chain import ENTRY, Head, next_link
-from maskedbandit.store.book.checks import check_log, memory_digest, read_book, readable
+from maskedbandit.store.book.checks import check_log, memory_digest, read_book, as_corrupted
 from maskedbandit.store.book.demand import arms_of_answer
 from maskedbandit.store.book.entries import Entry, parse_entry
 from maskedbandit.store.book.standing import Standing
 from maskedbandit.store.book.witness import Witness
-from maskedbandit.store.databases.database import Again, Database, again
-from maskedbandit.store.lease import Lease, end_of_lease, own_name
-from maskedbandit.store.memory import memory_of
+from maskedbandit.store.databases.database import Again, Database, do_again
+from maskedbandit.store.lease import Lease, end_lease, name_holder
+from maskedbandit.store.memory import read_memory
 from maskedbandit.store.requests import Done, ReportName
 from maskedbandit.store.rows import Rows
 from maskedbandit.store.study_rows import read_seed, read_study
@@ -84,12 +84,12 @@ class Session:
     ) -> None:
         self.database, self.witness, self.name = database, witness, name
         row = read_study(database, name)
-        with readable(name):
+        with as_corrupted(name):
             self.project, self.protocol = row.project, Protocol.from_text(row.protocol)
             self.seed = bytes.fromhex(seed := read_seed(database, name))
         self._written_down = row.project, row.protocol, seed
         self.losses, self.worst = Losses(database), ZERO
-        self._key, self._lease = witness.signing_key(), Lease(database, name, holder or own_name())
+        self._key, self._lease = witness.signing_key(), Lease(database, name, holder or name_holder())
         self.bits = Bits()
         self._clock, self.lock = clock, RLock()
         self._stale = True
@@ -110,7 +110,7 @@ class Session:
         """
         self.database.check_own()  # first: in a fork the lock may be held by a thread that is not there
         with self.lock:
-            return again(partial(self._apply, operations, tickets, people, reports))
+            return do_again(partial(self._apply, operations, tickets, people, reports))
 
     @property
     def shown(self) -> Shown:
@@ -209,7 +209,7 @@ class Session:
         self._written = len(self.driver.log)
         if self._moved:  # when somebody reports is an outcome, and leaves no trace here
             keep = "UPDATE study SET people = ?, state = ?, reached = ?, lease = ? WHERE study = ?"
-            now = self.people, self.state, self.now, end_of_lease()
+            now = self.people, self.state, self.now, end_lease()
             self.database.change(keep, *now, self.name)
 
     def _take(self) -> None:
@@ -222,7 +222,7 @@ class Session:
             if (row.project, row.protocol, read_seed(database, name)) != self._written_down:
                 raise FencedOff(f"another process has written {name} down anew: open it again")
         try:
-            with database.transaction(), readable(name):  # apart: it may take long, and keeps no row from others
+            with database.transaction(), as_corrupted(name):  # apart: it may take long, and keeps no row from others
                 database.take_time()  # as long as all that was decided takes to be decided again
                 self._load()
         except BaseException:
@@ -246,7 +246,7 @@ class Session:
         if book.releases:
             find = "SELECT memory FROM release WHERE study = ? AND cohort = ?"
             ((text,),) = database.rows(find, name, book.releases[-1].cohort)
-            self.memory = memory_of(text, self.memory)
+            self.memory = read_memory(text, self.memory)
         told = book.released
         since = next(cohort for cohort in range(len(told) + 1) if cohort not in told)  # all before it were released
         live = "FROM place WHERE study = ? AND returned IS NULL AND cohort >= ?"

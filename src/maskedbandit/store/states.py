@@ -10,7 +10,7 @@ from typing import Any
 from maskedbandit.errors import NotRunning
 from maskedbandit.store.book.checks import seed_digest
 from maskedbandit.store.book.harm import rule_of_harm
-from maskedbandit.store.erasure import erase_all
+from maskedbandit.store.erasure import erase_everybody
 from maskedbandit.store.session import Session
 
 BEFORE = {
@@ -22,7 +22,7 @@ BEFORE = {
 }
 
 
-def move(session: Session, kind: str, **says: Any) -> None:
+def move_study(session: Session, kind: str, **says: Any) -> None:
     """From one state to another, which the ledger will say; `NotRunning` if that cannot be."""
     if session.state not in BEFORE[kind]:
         allowed = " or ".join(BEFORE[kind])
@@ -36,12 +36,12 @@ def move(session: Session, kind: str, **says: Any) -> None:
 def start(session: Session, simulated: bool = False) -> None:
     """Freeze the protocol and begin; the ledger says for ever if all people of the study are `simulated`."""
     says = {"protocol": session.protocol.digest, "seed": seed_digest(session.seed), "simulated": simulated}
-    move(session, "started", **says, **rule_of_harm(session.protocol))
+    move_study(session, "started", **says, **rule_of_harm(session.protocol))
 
 
 def archive(session: Session) -> None:
     """Erase the data of all people, once nothing waits to be released."""
     if any(places.full for places in session.driver.deck.unreleased()):
         raise NotRunning(f"{session.name} waits for rewards of a full cohort: archive it after its last release")
-    move(session, "archived")
-    erase_all(session)
+    move_study(session, "archived")
+    erase_everybody(session)

@@ -10,28 +10,28 @@ from tempfile import TemporaryDirectory
 from maskedbandit.errors import BehindWitness, FrozenProtocol, UnknownStudy
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.book.witness import Witness, standard_folder
-from maskedbandit.store.databases.connection import connect
-from maskedbandit.store.databases.database import Database, again
-from maskedbandit.store.lease import wall_clock
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.databases.database import Database, do_again
+from maskedbandit.store.lease import read_clock
 from maskedbandit.store.study import Study
 from maskedbandit.store.study_rows import read_studies
 from maskedbandit.study.protocol import Protocol
 
 
-def identity(database: Database) -> str:
+def read_identity(database: Database) -> str:
     """The name of a database, which a copy of it has as well."""
     (found,) = database.rows("SELECT name FROM identity")[0]
     return str(found)
 
 
-def witness_of(database: Database, folder: Path | None) -> Witness:
+def find_witness(database: Database, folder: Path | None) -> Witness:
     """The witness of a database, below this folder or the standard one."""
-    return Witness((folder or standard_folder()) / identity(database))
+    return Witness((folder or standard_folder()) / read_identity(database))
 
 
-def prepared_witness(database: Database, folder: Path | None) -> Witness:
+def prepare_witness(database: Database, folder: Path | None) -> Witness:
     """The witness of a database, with keys; they are made if the database has no studies yet."""
-    witness = witness_of(database, folder)
+    witness = find_witness(database, folder)
     if not witness.exists():
         if read_studies(database):
             raise BehindWitness(
@@ -41,12 +41,12 @@ def prepared_witness(database: Database, folder: Path | None) -> Witness:
     return witness
 
 
-def new(protocol: Protocol, address: str, folder: Path | None = None) -> None:
+def write_study(protocol: Protocol, address: str, folder: Path | None = None) -> None:
     """Write a study down as a draft, in place of a draft of the same name."""
-    with closing(connect(address)) as database:
-        witness = prepared_witness(database, folder)
+    with closing(open_database(address)) as database:
+        witness = prepare_witness(database, folder)
         witness.add_project(protocol.project)
-        again(partial(write_draft, database, witness, protocol))
+        do_again(partial(write_draft, database, witness, protocol))
 
 
 def write_draft(database: Database, witness: Witness, protocol: Protocol) -> None:
@@ -66,7 +66,7 @@ def write_draft(database: Database, witness: Witness, protocol: Protocol) -> Non
         )
 
 
-def only(database: Database, name: str | None) -> str:
+def choose_study(database: Database, name: str | None) -> str:
     """The name of the study that is meant: the only one, if none is named."""
     known = [each.name for each in read_studies(database)]
     if name is None and len(known) == 1:
@@ -77,20 +77,20 @@ def only(database: Database, name: str | None) -> str:
     return str(name)
 
 
-def opened(
-    address: str, name: str | None = None, folder: Path | None = None, clock: Callable[[], int] = wall_clock
+def open_study(
+    address: str, name: str | None = None, folder: Path | None = None, clock: Callable[[], int] = read_clock
 ) -> Study:
     """The study of this name, or the only one, held by this process."""
-    database = connect(address, create=False)
+    database = open_database(address, create=False)
     try:
-        return Study(database, witness_of(database, folder), only(database, name), clock)
+        return Study(database, find_witness(database, folder), choose_study(database, name), clock)
     except BaseException:
         database.close()
         raise
 
 
 @contextmanager
-def example() -> Iterator[Study]:
+def open_example() -> Iterator[Study]:
     """A running study in a folder that is removed at the end, for the examples of the documents."""
     protocol = Protocol.from_table(
         {
@@ -104,7 +104,7 @@ def example() -> Iterator[Study]:
     )
     with TemporaryDirectory() as folder:
         address = f"sqlite:///{folder}/example.db"
-        new(protocol, address, Path(folder) / "witness")
-        with opened(address, folder=Path(folder) / "witness") as study:
+        write_study(protocol, address, Path(folder) / "witness")
+        with open_study(address, folder=Path(folder) / "witness") as study:
             study.start()
             yield study

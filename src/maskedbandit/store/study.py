@@ -22,11 +22,11 @@ from maskedbandit.store.book.entries import Release, read_entries
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.erasure import erase
-from maskedbandit.store.lease import wall_clock
+from maskedbandit.store.lease import read_clock
 from maskedbandit.store.release import do_what_is_due
 from maskedbandit.store.requests import Assigned, Done, Operation, Reported, ReportName, is_text, name_report
 from maskedbandit.store.session import Session
-from maskedbandit.store.states import archive, move, start
+from maskedbandit.store.states import archive, move_study, start
 from maskedbandit.store.traces import Scrubber
 from maskedbandit.study.protocol import Protocol
 
@@ -55,9 +55,9 @@ class Study:
         "erase": erase,
         "tick": do_what_is_due,
         "start": start,
-        "pause": partial(move, kind="paused"),
-        "resume": partial(move, kind="resumed"),
-        "stop": partial(move, kind="stopped"),
+        "pause": partial(move_study, kind="paused"),
+        "resume": partial(move_study, kind="resumed"),
+        "stop": partial(move_study, kind="stopped"),
         "archive": archive,
         "change_arms": change_arms,
     }
@@ -67,7 +67,7 @@ class Study:
         database: Database,
         witness: Witness,
         name: str,
-        clock: Callable[[], int] = wall_clock,
+        clock: Callable[[], int] = read_clock,
         holder: str | None = None,
     ) -> None:
         self._session = Session(database, witness, name, clock, holder)

@@ -6,10 +6,10 @@ and then sets those numbers back that were not raised meanwhile; so whatever fai
 
 from functools import partial
 
-from maskedbandit.store.databases.database import Database, again
+from maskedbandit.store.databases.database import Database, do_again
 
 
-def are_left(database: Database) -> bool:
+def has_traces(database: Database) -> bool:
     """Whether erased data may still be in the files."""
     return bool(database.rows("SELECT study FROM study WHERE traces > 0 LIMIT 1"))
 
@@ -29,11 +29,11 @@ class Scrubber:
         if traces and not database.empty_log():
             return False
         if traces:
-            again(partial(set_back, database, traces))
+            do_again(partial(clear_traces, database, traces))
         return True
 
 
-def set_back(database: Database, traces: dict[str, int]) -> None:
+def clear_traces(database: Database, traces: dict[str, int]) -> None:
     """Nothing is left of what was erased before these numbers were read."""
     with database.transaction():
         database.each("UPDATE study SET traces = 0 WHERE study = ? AND traces = ?", list(traces.items()))

@@ -20,7 +20,7 @@ from maskedbandit.errors import StorageFailed
 from maskedbandit.store.requests import Done, Operation
 from maskedbandit.store.study import Study
 
-MOST = 512  # operations in a transaction
+MOST_OPERATIONS = 512  # operations in a transaction
 ROUNDS = 2  # of the loop without anything new: it reads a request in one, and acts on it in the next
 LONGEST = 0.003  # seconds: a loop that has much else to do goes round seldom, and each time somebody may have come
 Waiting = tuple[Operation, Any]  # an operation and its future
@@ -88,7 +88,7 @@ class Writer:
         """Let the thread write once the loop has gone round without anything new, or has taken too long."""
         now = len(self._waiting)
         quiet = quiet + 1 if now == before else 0
-        if quiet == ROUNDS or now >= MOST or loop.time() - start > LONGEST:
+        if quiet == ROUNDS or now >= MOST_OPERATIONS or loop.time() - start > LONGEST:
             self._turns.put(True)
         else:
             loop.call_soon(self._when_all_came, loop, start, now, quiet)
@@ -106,7 +106,7 @@ class Writer:
         return batch
 
     def _do_next(self) -> None:
-        if not (batch := self._next(MOST)):
+        if not (batch := self._next(MOST_OPERATIONS)):
             return
         operations, futures = [each for each, _ in batch], [future for _, future in batch]
         try:
@@ -120,12 +120,12 @@ class Writer:
                 self._end_turn, self._loop, futures, done
             )  # once for all: it wakes the loop up
         else:
-            settle(futures, done)
+            settle_futures(futures, done)
 
     def _end_turn(self, loop: AbstractEventLoop, futures: Sequence[Any], done: list[Done] | BaseException) -> None:
         """Tell those who wait, and go on with those who came meanwhile."""
         try:
-            settle(futures, done)
+            settle_futures(futures, done)
         finally:
             if self._waiting:
                 self._when_all_came(loop, loop.time())
@@ -133,7 +133,7 @@ class Writer:
                 self._idle = True
 
 
-def settle(futures: Sequence[Any], done: list[Done] | BaseException) -> None:
+def settle_futures(futures: Sequence[Any], done: list[Done] | BaseException) -> None:
     """Tell those who wait what came of it; whoever does not wait any more is not told."""
     failed = isinstance(done, BaseException)
     results: Any = [(None, done)] * len(futures) if failed else done

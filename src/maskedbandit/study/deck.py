@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from maskedbandit.core import TOGETHER, Decision
-from maskedbandit.errors import OutOfTurn, shown
+from maskedbandit.errors import OutOfTurn, shorten_value
 from maskedbandit.privacy.sampling import Bits
 
 
@@ -53,7 +53,9 @@ class Places:
     def check_dealt(self, place: int, dealt: bool) -> None:
         """Raise `OutOfTurn` unless it is a place of the cohort, and is dealt or is left."""
         if type(place) is not int or not 0 <= place < self.size:
-            raise OutOfTurn(f"cohort {self.cohort} has no place {shown(place)}: its places are 0 to {self.size - 1}")
+            raise OutOfTurn(
+                f"cohort {self.cohort} has no place {shorten_value(place)}: its places are 0 to {self.size - 1}"
+            )
         if dealt != (place < self._next and place not in self._returned):
             raise OutOfTurn(f"place {place} of cohort {self.cohort} is {'not' if dealt else 'already'} dealt")
 
@@ -88,7 +90,7 @@ class Places:
         self._returned.clear()
 
 
-class Deck:
+class CohortDeck:
     """All cohorts of a study, by number, and those of them that have places left.
 
     >>> deck, bits = Deck(), Bits()
@@ -128,7 +130,9 @@ class Deck:
     def cohort(self, number: int) -> Places:
         """The places of a cohort, or raise `OutOfTurn`."""
         if type(number) is not int or not 0 <= number < len(self.cohorts):
-            raise OutOfTurn(f"cohort {shown(number)} is unknown: there are {len(self.cohorts)} so far, numbered from 0")
+            raise OutOfTurn(
+                f"cohort {shorten_value(number)} is unknown: there are {len(self.cohorts)} so far, numbered from 0"
+            )
         return self.cohorts[number]
 
     def growing(self, arm: int) -> bool:

@@ -1,8 +1,8 @@
 """The device of one user: it checks what it is offered, keeps a book of its own, and draws its noise anew each time."""
 
-from maskedbandit.channels.channel import Channel, real
+from maskedbandit.channels.channel import Channel, find_backend
 from maskedbandit.channels.offers import Offer
-from maskedbandit.checks import User, checked_user
+from maskedbandit.checks import User, check_user
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.participation import Participation
 from maskedbandit.privacy.sampling import Bits
@@ -27,8 +27,8 @@ class Device:
     """
 
     def __init__(self, user: User, reward: float, channel: Channel, n: int) -> None:
-        backend = real(channel)
-        self.user, self.channel, self.n = checked_user(user), channel, n
+        backend = find_backend(channel)
+        self.user, self.channel, self.n = check_user(user), channel, n
         self._reward, self._book = reward, Participation(attempts=backend.attempts if backend else 1)
 
     def send(self, cohort: bytes, attempt: int, offer: Offer, bits: Bits) -> float:

@@ -33,17 +33,17 @@ from fractions import Fraction
 from operator import index
 from typing import Any, NamedTuple
 
-from maskedbandit.checks import number
+from maskedbandit.checks import is_number
 from maskedbandit.core import TOGETHER, Decision, Release
-from maskedbandit.errors import Disagreement, IllegalDecision, InvalidValue, OutOfTurn, ProtocolError, shown
+from maskedbandit.errors import Disagreement, IllegalDecision, InvalidValue, OutOfTurn, ProtocolError, shorten_value
 from maskedbandit.law import Law
 from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.policies.policy import Policy
-from maskedbandit.privacy.exact import whole
+from maskedbandit.privacy.exact import to_whole
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.study import illegal
 from maskedbandit.study.decisions import check_seed, decision_generator
-from maskedbandit.study.deck import Deck, Places
+from maskedbandit.study.deck import CohortDeck, Places
 
 
 class Assignment(NamedTuple):
@@ -73,11 +73,11 @@ class Driver:
         check_seed(seed)
         if not isinstance(policy, Policy) or isinstance(policy, ContextualPolicy):
             raise InvalidValue("policy", policy, "one of arms without contexts, such as UCB1()")
-        self.policy, self.law, self.k, self.seed = policy, law, whole("k", k, 1), seed
+        self.policy, self.law, self.k, self.seed = policy, law, to_whole("k", k, 1), seed
         self.arms = tuple(range(self.k))  # in play
         self.state, self._serves = policy.init(self.k, aim), policy.purpose.serves
         self.log: list[tuple[Any, ...]] = []
-        self.deck = Deck()
+        self.deck = CohortDeck()
         self._asked, self._in_flight = 0, 0  # decisions so far; cohorts that are complete and not told
         self._idle: Decision | None = None  # the last answer, if it was for nobody and nothing was told since
         self._released = [(0, Fraction(0))] * self.k  # n and total of all releases
@@ -154,8 +154,8 @@ class Driver:
     def tell(self, cohort: int, n: int, total: float) -> None:
         """Tell the policy the release of a closed cohort, the noisy sum of n rewards; a second time has no effect."""
         places = self.deck.cohort(cohort)
-        n = whole(f"n of the release of cohort {cohort}", n, 1, places.size)
-        if not number(total) or not abs(total) <= sys.float_info.max:
+        n = to_whole(f"n of the release of cohort {cohort}", n, 1, places.size)
+        if not is_number(total) or not abs(total) <= sys.float_info.max:
             raise InvalidValue(f"the total of cohort {cohort}", total, "a finite number")
         release = n, float(total)
         if places.release and places.release != release:
@@ -180,7 +180,7 @@ class Driver:
 
         No place of the cohorts so far is dealt any more. An arm that is alone in play is the answer.
         """
-        arms = tuple(whole("an arm in play", arm, 0, self.k) for arm in arms)
+        arms = tuple(to_whole("an arm in play", arm, 0, self.k) for arm in arms)
         if not arms or list(arms) != sorted(set(arms)):
             raise InvalidValue("arms", arms, "at least one, each once, in the order of their numbers")
         try:
@@ -272,7 +272,9 @@ class Driver:
         try:
             arm, n, close = map(index, decision)
         except (TypeError, ValueError):
-            raise IllegalDecision(f"{name} answered {shown(decision)}: a decision is three whole numbers") from None
+            raise IllegalDecision(
+                f"{name} answered {shorten_value(decision)}: a decision is three whole numbers"
+            ) from None
         if arm == -1 and n == 0 and not self._in_flight:
             raise illegal.nothing_to_wait_for(name)
         if not 0 <= arm < len(self.arms) and (arm, n) != (-1, 0):

@@ -25,16 +25,16 @@ from typing import Any, NamedTuple
 
 from maskedbandit.channels.channel import Channel, at_epsilon, epsilon_of, part_of
 from maskedbandit.channels.offers import Offer
-from maskedbandit.checks import number
+from maskedbandit.checks import is_number
 from maskedbandit.core import TOGETHER
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
 from maskedbandit.policies.policy import Policy
-from maskedbandit.privacy.exact import exact
+from maskedbandit.privacy.exact import to_fraction
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.privacy.statistics import capped
+from maskedbandit.privacy.statistics import capped_sum
 from maskedbandit.study.decisions import decision_generator
-from maskedbandit.study.naming import checked_name, refuse_unknown
+from maskedbandit.study.naming import check_study_name, refuse_unknown
 from maskedbandit.study.reward import Reward
 
 OUTCOME = ("least", "most", "rule", "default")
@@ -65,12 +65,12 @@ class Guardrail:
         refuse_unknown("key of [guardrail]", given, ("name", "harm", "share", "alpha", *OUTCOME))
         outcome = Reward.from_table({key: given[key] for key in OUTCOME if key in given})
         outcome = replace(outcome, window=reward.window, exposure=reward.exposure)
-        share = exact("share of the guardrail", given.get("share", "1/2"))
+        share = to_fraction("share of the guardrail", given.get("share", "1/2"))
         if share >= 1:
             raise InvalidValue("share of the guardrail", given["share"], "above 0 and below 1")
-        if not number(alpha := given.get("alpha", 0.05)) or not 0 < alpha < 1:
+        if not is_number(alpha := given.get("alpha", 0.05)) or not 0 < alpha < 1:
             raise InvalidValue("alpha of the guardrail", alpha, "a probability between 0 and 1")
-        name = checked_name("name of the guardrail", given.get("name"))
+        name = check_study_name("name of the guardrail", given.get("name"))
         return cls(name, outcome, *harm(given.get("harm"), outcome, arms), share, float(alpha))
 
     def channels(self, channel: Channel) -> tuple[Channel, Channel]:
@@ -101,14 +101,14 @@ def harm(given: Any, outcome: Reward, arms: tuple[str, ...]) -> tuple[float, boo
     if name is not None and name not in arms:
         raise InvalidValue("against", name, f"an arm of the study: {', '.join(arms)}")
     least = outcome.least if name is None else 0.0
-    limit = (float(value) - least) / (outcome.most - outcome.least) if number(value) else math.nan
+    limit = (float(value) - least) / (outcome.most - outcome.least) if is_number(value) else math.nan
     if not (0 if name is None else -1) < limit < 1:
         where = "between the least and the most of the outcome" if name is None else "that a difference can be"
         raise InvalidValue("harm", given, f"a number {where}, {allowed}")
     return limit, "below" in given, None if name is None else arms.index(name)
 
 
-class Outcome(NamedTuple):
+class MeasuredOutcome(NamedTuple):
     """An outcome, its reports, and the noise in its sum; by the name of the reports, which is empty for the reward.
 
     >>> from maskedbandit.channels.central import Central
@@ -148,14 +148,14 @@ class Outcome(NamedTuple):
         return float(self.channel.analyze(sum(sent), offer, bits, memory, stream, answers=len(sent))) + 0.0
 
 
-def list_outcomes(channel: Channel, reward: Reward, guardrail: Guardrail | None) -> tuple[Outcome, ...]:
+def list_outcomes(channel: Channel, reward: Reward, guardrail: Guardrail | None) -> tuple[MeasuredOutcome, ...]:
     """The reward, and the guardrail if there is one; their channels share the epsilon of this one."""
-    found = [Outcome("", reward, channel)]
+    found = [MeasuredOutcome("", reward, channel)]
     if guardrail is not None:
         first, second = guardrail.channels(channel)
-        found = [Outcome("", reward, first), Outcome(guardrail.name, guardrail.outcome, second)]
+        found = [MeasuredOutcome("", reward, first), MeasuredOutcome(guardrail.name, guardrail.outcome, second)]
     for each in found:
         if each.on_devices and each.reward.rule != "first" and each.reward.cap == 1:
             allowed = "first: each device reports once, as its noise is in its report"
             raise InvalidValue(f"rule of [{'guardrail' if each.metric else 'reward'}]", each.reward.rule, allowed)
-    return tuple(each._replace(channel=each.channel.carrying(capped(each.reward.cap))) for each in found)
+    return tuple(each._replace(channel=each.channel.carrying(capped_sum(each.reward.cap))) for each in found)

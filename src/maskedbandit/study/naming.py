@@ -23,7 +23,7 @@ from maskedbandit.rooms import Room
 
 
 @dataclass(frozen=True)
-class Part:
+class TablePart:
     """What a table may describe: a class of these rooms, or one of the user's own below one of `classes`."""
 
     rooms: tuple[Room, ...]
@@ -61,7 +61,7 @@ def refuse_number_texts(given: Any) -> None:
             raise InvalidValue(key, value, 'a number, or a fraction as a text, such as "1/3"')
 
 
-def checked_name(what: str, value: Any) -> str:
+def check_study_name(what: str, value: Any) -> str:
     """The name of a study, a project or an arm, which can be part of an address."""
     if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", value):
         raise InvalidValue(
@@ -70,7 +70,7 @@ def checked_name(what: str, value: Any) -> str:
     return value
 
 
-def table(part: str, value: Any) -> dict[str, Any]:
+def expand_table(part: str, value: Any) -> dict[str, Any]:
     """`"central"` is short for `{ name = "central" }`."""
     found: Any = {"name": value} if isinstance(value, str) else value
     if not isinstance(found, dict) or not isinstance(found.get("name"), str):
@@ -85,12 +85,12 @@ class Tables:
     Fraction(1, 2)
     """
 
-    def __init__(self, parts: dict[str, Part]) -> None:
+    def __init__(self, parts: dict[str, TablePart]) -> None:
         self.parts = parts
 
     def kind(self, part: str, value: Any) -> Any:
         """The class that a table names: that of a file in its room, or `package.module:Class` from elsewhere."""
-        name, rooms = table(part, value)["name"], self.parts[part].rooms
+        name, rooms = expand_table(part, value)["name"], self.parts[part].rooms
         if ":" in name:
             return self.own(part, name)
         for room in rooms:
@@ -134,7 +134,7 @@ class Tables:
         short = self.parts[part].short
         if short and not isinstance(value, str | dict):
             return short(value)
-        given, make = dict(table(part, value)), self.maker(part, value)
+        given, make = dict(expand_table(part, value)), self.maker(part, value)
         name = given.pop("name")
         refuse_unknown(f"parameter of {name}", given, self.parameters(part, value))
         for inner, own in given.items():  # a noise, a backend, an instance that drifts
@@ -154,11 +154,11 @@ class Tables:
             raise InvalidValue(f"a parameter of {name}", given, f"of another type ({wrong})") from None
 
 
-TABLES = Tables(
+STUDY_PARTS = Tables(
     {
-        "policy": Part((policies.room,), (Policy,)),
-        "channel": Part((channels.room,), (Channel,)),
-        "noise": Part((noises.room,), (Noise,)),
-        "backend": Part((backends.room,), (Backend,)),
+        "policy": TablePart((policies.room,), (Policy,)),
+        "channel": TablePart((channels.room,), (Channel,)),
+        "noise": TablePart((noises.room,), (Noise,)),
+        "backend": TablePart((backends.room,), (Backend,)),
     }
 )

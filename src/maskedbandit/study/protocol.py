@@ -44,7 +44,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from maskedbandit.channels.channel import Channel, real
+from maskedbandit.channels.channel import Channel, find_backend
 from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import BudgetExceeded, InvalidValue
 from maskedbandit.policies.contextual_policy import ContextualPolicy
@@ -54,12 +54,12 @@ from maskedbandit.privacy.budget import Budget
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.study import tables
 from maskedbandit.study.driver import Driver
-from maskedbandit.study.guardrail import Guardrail, Outcome, list_outcomes
-from maskedbandit.study.naming import TABLES, checked_name, refuse_number_texts, refuse_unknown
+from maskedbandit.study.guardrail import Guardrail, MeasuredOutcome, list_outcomes
+from maskedbandit.study.naming import STUDY_PARTS, check_study_name, refuse_number_texts, refuse_unknown
 from maskedbandit.study.reward import Reward
-from maskedbandit.study.signatures import public_key
+from maskedbandit.study.signatures import check_public_key
 
-KEYS = (
+PROTOCOL_KEYS = (
     *("name", "about", "project", "people", "delta", "policy", "channel", "arms", "reward", "budget", "signed_by"),
     *("guardrail", "simulation"),
 )
@@ -126,7 +126,7 @@ class Protocol:
     @property
     def name(self) -> str:
         """The study's name, one in a database."""
-        return checked_name("name", self.table.get("name"))
+        return check_study_name("name", self.table.get("name"))
 
     @property
     def about(self) -> str:
@@ -139,7 +139,7 @@ class Protocol:
     @property
     def project(self) -> str:
         """The project, whose studies share a person's budget."""
-        return checked_name("project", self.table.get("project", self.name))
+        return check_study_name("project", self.table.get("project", self.name))
 
     @cached_property
     def arms(self) -> tuple[tuple[str, Any], ...]:
@@ -170,7 +170,7 @@ class Protocol:
     @cached_property
     def policy(self) -> Policy:
         """The policy, as the experiments of the lab name it."""
-        found: Policy = TABLES.made("policy", self.table.get("policy", "contemporaneous_klucb"))
+        found: Policy = STUDY_PARTS.made("policy", self.table.get("policy", "contemporaneous_klucb"))
         if isinstance(found, ContextualPolicy):
             raise InvalidValue("policy", found, "one of arms without contexts, such as contemporaneous_klucb")
         return found
@@ -186,10 +186,10 @@ class Protocol:
         return self.outcomes[-1].channel
 
     @cached_property
-    def outcomes(self) -> tuple[Outcome, ...]:
+    def outcomes(self) -> tuple[MeasuredOutcome, ...]:
         """The reward, and the guardrail if there is one; their channels share epsilon."""
-        found: Channel = TABLES.made("channel", self.table.get("channel"))
-        if real(found) is not None or found.trust not in ("central", "local"):
+        found: Channel = STUDY_PARTS.made("channel", self.table.get("channel"))
+        if find_backend(found) is not None or found.trust not in ("central", "local"):
             allowed = "one of central or of local trust: a database alone cannot carry the sum of other channels"
             raise InvalidValue("channel", found, allowed)
         if lacks := self.policy.needs(found.law()):
@@ -224,7 +224,7 @@ class Protocol:
     @cached_property
     def signed_by(self) -> str | None:
         """The public key of whoever signs the units; None if the service believes its clients."""
-        return public_key(self.table.get("signed_by"))
+        return check_public_key(self.table.get("signed_by"))
 
     @cached_property
     def reward(self) -> Reward:
@@ -264,7 +264,7 @@ class Protocol:
 
     def check(self) -> None:
         """Raise `InvalidValue` unless everything is allowed."""
-        refuse_unknown("key", self.table, KEYS)
+        refuse_unknown("key", self.table, PROTOCOL_KEYS)
         for each in (
             *("name", "about", "project", "arms", "policy", "channel", "aim"),
             *("reward", "guardrail", "budget", "period", "signed_by"),

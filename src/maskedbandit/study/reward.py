@@ -11,17 +11,23 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from maskedbandit.checks import number
+from maskedbandit.checks import is_number
 from maskedbandit.errors import InvalidValue
-from maskedbandit.privacy.statistics import capped
+from maskedbandit.privacy.statistics import capped_sum
 from maskedbandit.study.naming import refuse_unknown
 
-UNITS = {"second": 1000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000, "week": 604_800_000}  # milliseconds
-LONGEST = 10 * 366 * UNITS["day"]
-MOST = 1e15  # of an outcome: sums of those of many people are finite, and have a page
+MILLISECONDS = {
+    "second": 1000,
+    "minute": 60_000,
+    "hour": 3_600_000,
+    "day": 86_400_000,
+    "week": 604_800_000,
+}  # milliseconds
+LONGEST_TIME = 10 * 366 * MILLISECONDS["day"]
+MOST_OUTCOME = 1e15  # of an outcome: sums of those of many people are finite, and have a page
 RULES = ("first", "last", "sum")
 EVALUATING = ("exposes", "enrols")
-KEYS = ("least", "most", "rule", "cap", "default", "window", "exposure", "evaluating")
+REWARD_KEYS = ("least", "most", "rule", "cap", "default", "window", "exposure", "evaluating")
 
 
 @dataclass(frozen=True)
@@ -42,8 +48,8 @@ class Reward:
     most: float = 1.0
     rule: Literal["first", "last", "sum"] = "last"
     default: float = 0.0
-    window: int = UNITS["day"]
-    exposure: int = 10 * UNITS["minute"]
+    window: int = MILLISECONDS["day"]
+    exposure: int = 10 * MILLISECONDS["minute"]
     cap: int = 1
     evaluating: Literal["exposes", "enrols"] = "exposes"
 
@@ -52,33 +58,35 @@ class Reward:
         """The [reward] table of a protocol."""
         if not isinstance(given, dict):
             raise InvalidValue("reward", given, "a [reward] table")
-        refuse_unknown("key of [reward]", given, KEYS)
+        refuse_unknown("key of [reward]", given, REWARD_KEYS)
         bounds = {key: given.get(key, standard) for key, standard in (("least", 0), ("most", 1))}
         for key, value in bounds.items():
-            if not number(value) or abs(value) > MOST:
-                raise InvalidValue(f"{key} of the reward", value, f"a number from {-MOST:g} to {MOST:g}")
+            if not is_number(value) or abs(value) > MOST_OUTCOME:
+                raise InvalidValue(
+                    f"{key} of the reward", value, f"a number from {-MOST_OUTCOME:g} to {MOST_OUTCOME:g}"
+                )
         least, most = float(bounds["least"]), float(bounds["most"])
         default = given.get("default", least)
         if not least < most:
             raise InvalidValue("most of the reward", most, f"above its least, {least:g}")
-        if not number(default) or not least <= default <= most:
+        if not is_number(default) or not least <= default <= most:
             raise InvalidValue("default of the reward", default, f"a number from {least:g} to {most:g}")
         if (rule := given.get("rule", "sum" if "cap" in given else "last")) not in RULES:
             raise InvalidValue("rule", rule, f"one of {', '.join(RULES)}")
-        cap = capped(given.get("cap", 1)).cap
+        cap = capped_sum(given.get("cap", 1)).cap
         if "cap" in given and rule != "sum":
             raise InvalidValue("rule", rule, "sum, or left out: a cap is of the sum of a person's rewards")
         if cap > 1 and least != 0:
             raise InvalidValue("least of the reward", least, "0, if there is a cap: the sum of no rewards is 0")
-        window = duration("window", given.get("window", "1 day"), 0)
-        exposure = duration("exposure", given.get("exposure", "10 minutes"), 0)
+        window = parse_duration("window", given.get("window", "1 day"), 0)
+        exposure = parse_duration("exposure", given.get("exposure", "10 minutes"), 0)
         if (evaluating := given.get("evaluating", "exposes")) not in EVALUATING:
             raise InvalidValue("evaluating", evaluating, f"one of {', '.join(EVALUATING)}")
         return cls(least, most, rule, float(default), window, exposure, cap, evaluating)
 
     def allows(self, value: Any) -> bool:
         """Whether a report may say this."""
-        return number(value) and self.least <= value <= self.most
+        return is_number(value) and self.least <= value <= self.most
 
     @property
     def highest(self) -> float:
@@ -117,16 +125,16 @@ class Reward:
         return min(max((value - self.least) / self.width, 0.0), 1.0)
 
 
-def duration(name: str, value: Any, least: int) -> int:
+def parse_duration(name: str, value: Any, least: int) -> int:
     """A time such as "90 days" or "1.5 hours", in milliseconds.
 
     >>> duration("window", "6 hours", 0)
     21600000
     """
     match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) *([a-z]+?)s?", value) if isinstance(value, str) else None
-    unit = UNITS.get(match[2]) if match else None
+    unit = MILLISECONDS.get(match[2]) if match else None
     found = round(float(match[1]) * unit) if match and unit else -1
-    if not least <= found <= LONGEST:
+    if not least <= found <= LONGEST_TIME:
         more = f", of at least {least // 1000} seconds" if least else ""
         raise InvalidValue(name, value, f'a time such as "90 minutes" or "2 days"{more} and of at most ten years')
     return found

@@ -13,12 +13,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from maskedbandit.errors import InvalidValue
 
 
-def said(study: str, unit: str) -> bytes:
+def write_unit_text(study: str, unit: str) -> bytes:
     """What is signed."""
     return f"maskedbandit-unit-1 {study} {unit}".encode()
 
 
-def sign(private: str, study: str, unit: str) -> str:
+def sign_unit(private: str, study: str, unit: str) -> str:
     """The token of a unit.
 
     >>> private = "11" * 32
@@ -27,19 +27,21 @@ def sign(private: str, study: str, unit: str) -> str:
     >>> is_signed(public, "newsletter", "ann", token), is_signed(public, "newsletter", "bob", token)
     (True, False)
     """
-    return Ed25519PrivateKey.from_private_bytes(bytes.fromhex(private)).sign(said(study, unit)).hex()
+    return Ed25519PrivateKey.from_private_bytes(bytes.fromhex(private)).sign(write_unit_text(study, unit)).hex()
 
 
 def is_signed(public: str, study: str, unit: str, token: Any) -> bool:
     """Whether a token is the signature of this unit."""
     try:
-        Ed25519PublicKey.from_public_bytes(bytes.fromhex(public)).verify(bytes.fromhex(token), said(study, unit))
+        Ed25519PublicKey.from_public_bytes(bytes.fromhex(public)).verify(
+            bytes.fromhex(token), write_unit_text(study, unit)
+        )
     except (InvalidSignature, ValueError, TypeError):
         return False
     return True
 
 
-def public_key(value: Any) -> str | None:
+def check_public_key(value: Any) -> str | None:
     """The `signed_by` of a protocol: a public key of Ed25519 in hexadecimal, or nothing."""
     if value is None:
         return None

@@ -4,16 +4,16 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from maskedbandit.checks import number
+from maskedbandit.checks import is_number
 from maskedbandit.errors import InvalidValue
 from maskedbandit.policies.parts.purposes import find_purpose
-from maskedbandit.privacy.exact import exact, whole
+from maskedbandit.privacy.exact import to_fraction, to_whole
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.study.naming import checked_name, refuse_number_texts, refuse_unknown
-from maskedbandit.study.reward import UNITS, duration
+from maskedbandit.study.naming import check_study_name, refuse_number_texts, refuse_unknown
+from maskedbandit.study.reward import MILLISECONDS, parse_duration
 
-MOST_PEOPLE = 10**12
-MOST_ARMS = 1000
+MOST_PEOPLE_OF_STUDY = 10**12
+MOST_ARMS_OF_STUDY = 1000
 MOST_LOSS = 10**6  # of ε or rho: a person who loses 1 each hour takes a century for it, so more is a mistake
 
 
@@ -23,8 +23,8 @@ def read_arms(given: Any) -> tuple[tuple[str, Any], ...]:
     >>> read_arms([{"name": "short", "payload": 7}, {"name": "long"}])
     (('short', 7), ('long', None))
     """
-    if not isinstance(given, list) or not 2 <= len(given) <= MOST_ARMS:
-        raise InvalidValue("arms", given, f"2 to {MOST_ARMS} [[arms]] tables")
+    if not isinstance(given, list) or not 2 <= len(given) <= MOST_ARMS_OF_STUDY:
+        raise InvalidValue("arms", given, f"2 to {MOST_ARMS_OF_STUDY} [[arms]] tables")
     found: list[tuple[Any, Any]] = []
     for arm in given:
         if not isinstance(arm, dict):
@@ -37,11 +37,11 @@ def read_arms(given: Any) -> tuple[tuple[str, Any], ...]:
 
 def check_arms(arms: Sequence[tuple[Any, Any]]) -> None:
     """Raise `InvalidValue` unless a study can have these arms."""
-    names = [checked_name("name of an arm", name) for name, _ in arms]
+    names = [check_study_name("name of an arm", name) for name, _ in arms]
     if len(set(names)) < len(names):
         raise InvalidValue("names of the arms", names, "different from one another")
-    if len(arms) > MOST_ARMS:
-        raise InvalidValue("the number of arms", len(arms), f"at most {MOST_ARMS}")
+    if len(arms) > MOST_ARMS_OF_STUDY:
+        raise InvalidValue("the number of arms", len(arms), f"at most {MOST_ARMS_OF_STUDY}")
     for _, payload in arms:
         try:
             json.dumps(payload, allow_nan=False)
@@ -61,7 +61,7 @@ def read_people(table: Mapping[str, Any], goal: str) -> int | None:
         return None
     if "delta" in table:
         raise InvalidValue("delta", table["delta"], "left out: this policy has a number of people instead")
-    return whole("people", table.get("people"), 2, MOST_PEOPLE)
+    return to_whole("people", table.get("people"), 2, MOST_PEOPLE_OF_STUDY)
 
 
 def read_aim(table: Mapping[str, Any], goal: str) -> int | float:
@@ -69,7 +69,7 @@ def read_aim(table: Mapping[str, Any], goal: str) -> int | float:
     if (people := read_people(table, goal)) is not None:
         return people
     delta = table.get("delta", 0.05)
-    if not number(delta) or not 0 < delta < 1:
+    if not is_number(delta) or not 0 < delta < 1:
         raise InvalidValue("delta", delta, "a probability between 0 and 1")
     return float(delta)
 
@@ -95,7 +95,7 @@ def check_new_budget(given: dict[str, Any]) -> None:
     numbers = {key: value for key, value in given.items() if key != "period"}
     refuse_number_texts(numbers)
     for key in numbers.keys() & {"epsilon", "rho"}:
-        if exact(key, numbers[key]) > MOST_LOSS:
+        if to_fraction(key, numbers[key]) > MOST_LOSS:
             allowed = f"at most {MOST_LOSS}: whoever loses 1 each hour takes a century for it"
             raise InvalidValue(f"{key} of the budget", numbers[key], allowed)
 
@@ -103,7 +103,7 @@ def check_new_budget(given: dict[str, Any]) -> None:
 def read_period(given: Any) -> int | None:
     """After how many milliseconds a person has a new budget; None: never."""
     period = check_budget_table(given).get("period")
-    return None if period is None else duration("period", period, UNITS["hour"])
+    return None if period is None else parse_duration("period", period, MILLISECONDS["hour"])
 
 
 def check_budget_table(given: Any) -> dict[str, Any]:

@@ -21,11 +21,11 @@ from typing import NamedTuple
 from maskedbandit.core import Floats, Release
 from maskedbandit.law import Law
 from maskedbandit.study.guardrail import Guardrail
-from maskedbandit.theory.differences import Pair, pair_sums, worth_of_bets_on_pair
-from maskedbandit.theory.sequences import Restarts, Sums, failures, of_sums, sums, worth_of_bets
+from maskedbandit.theory.differences import PairSums, pair_sums, worth_of_bets_on_pair
+from maskedbandit.theory.sequences import Restarts, Sums, sum_failures, of_sums, sum_releases, worth_of_bets
 
 
-class Found(NamedTuple):
+class HarmFound(NamedTuple):
     """An arm that was found harmful, and the evidence, in nats."""
 
     arm: int
@@ -62,10 +62,10 @@ class Watch:
         """In nats, by what was released so far."""
         return self._known[arm].evidence if arm in self._known else 0.0
 
-    def saw(self, release: Release) -> list[Found]:
+    def saw(self, release: Release) -> list[HarmFound]:
         """Take a release of the guardrail in: the arms that are now found harmful, and were not before."""
         changed = self._alone(release) if self.guardrail.against is None else self._compared(release)
-        now = [Found(arm, self.evidence(arm)) for arm in changed if arm not in self.declared]
+        now = [HarmFound(arm, self.evidence(arm)) for arm in changed if arm not in self.declared]
         return [each for each in now if each.evidence >= self.enough(each.arm)]
 
     def declare(self, arm: int) -> None:
@@ -73,7 +73,7 @@ class Watch:
         self.declared.add(arm)
 
     def _alone(self, release: Release) -> list[int]:
-        self._add(release.arm, self._worth(sums(self.law, [release])))
+        self._add(release.arm, self._worth(sum_releases(self.law, [release])))
         return [release.arm]
 
     def _compared(self, release: Release) -> list[int]:
@@ -94,10 +94,10 @@ class Watch:
     def _worth(self, known: Sums) -> Floats:
         """What a release is worth to each bet against a mean at the limit."""
         if self.guardrail.below:
-            return worth_of_bets(self.law, failures(known), of_sums(self.law, 1 - self.guardrail.limit))
+            return worth_of_bets(self.law, sum_failures(known), of_sums(self.law, 1 - self.guardrail.limit))
         return worth_of_bets(self.law, known, of_sums(self.law, self.guardrail.limit))
 
-    def _worth_of_pair(self, known: Pair) -> Floats:
+    def _worth_of_pair(self, known: PairSums) -> Floats:
         """What an epoch is worth to each bet against a difference at the limit."""
         difference = self.guardrail.limit * (1 - 2 * self.law.flip)  # of bits under randomized response
         return worth_of_bets_on_pair(self.law, known, -difference if self.guardrail.below else difference)

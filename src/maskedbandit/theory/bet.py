@@ -29,21 +29,21 @@ import math
 from maskedbandit.core import large_kernel, lean_kernel
 from maskedbandit.law import Law, largest_tilt
 from maskedbandit.noise_bounds import log_mgf_of_sum
-from maskedbandit.theory.likelihood import Releases, allowance, of_release
+from maskedbandit.theory.likelihood import ArmReleases, log_allowance, of_release
 
 SPARED = 2.0  # nats, in f'
 TOLERANCE = 0.007  # the bound that is returned is refuted with at most this part more than the level, unless by a jump
-NARROW = 1e-3  # of w: an interval that is not divided further
-LARGEST = 40.0  # lam, where the noise has moments of any: from there on e^-lam is nothing beside 1
-STEPS, FIRST, FACTOR = 60, 1 / 256, 1.5  # lam = top / (1 + FIRST * FACTOR^i)
+NARROW_BET = 1e-3  # of w: an interval that is not divided further
+LARGEST_BET = 40.0  # lam, where the noise has moments of any: from there on e^-lam is nothing beside 1
+BET_STEPS, FIRST_BET, FACTOR = 60, 1 / 256, 1.5  # lam = top / (1 + FIRST * FACTOR^i)
 
 
 @large_kernel
 @lean_kernel
-def shift(law: Law, m: int, n: int, level: float, q: float) -> float:
+def bet_shift(law: Law, m: int, n: int, level: float, q: float) -> float:
     """w(q), for m releases of n rewards in all."""
-    top, odds, least = min(LARGEST, largest_tilt(law)), FIRST, math.inf
-    for _ in range(STEPS):
+    top, odds, least = min(LARGEST_BET, largest_tilt(law)), FIRST_BET, math.inf
+    for _ in range(BET_STEPS):
         lam = top / (1 + odds)
         price = (level * level / (level + SPARED) + log_mgf_of_sum(law, m, n, lam)) / n
         w = q - 1 + (math.log1p((1 - q) * math.expm1(lam)) + price) / lam
@@ -55,7 +55,7 @@ def shift(law: Law, m: int, n: int, level: float, q: float) -> float:
 
 @large_kernel
 @lean_kernel
-def evidence(law: Law, known: Releases, q: float, w: float) -> tuple[float, float]:
+def bet_evidence(law: Law, known: ArmReleases, q: float, w: float) -> tuple[float, float]:
     """Lambda(q), of the bet on q - w, and its slope where w stays."""
     found, slope = 0.0, 0.0
     for j in range(known.m):
@@ -69,7 +69,7 @@ def evidence(law: Law, known: Releases, q: float, w: float) -> tuple[float, floa
 
 @large_kernel
 @lean_kernel
-def bet_bound(law: Law, known: Releases, n: int, level: float, most: float) -> float:
+def bet_bound(law: Law, known: ArmReleases, n: int, level: float, most: float) -> float:
     """U, or a little more, from releases of n rewards in all; or `most`, if that is not refuted.
 
     All from `high` to `most` is refuted, and what is not lies below it. In a normal model Lambda is linear but for what
@@ -81,19 +81,19 @@ def bet_bound(law: Law, known: Releases, n: int, level: float, most: float) -> f
     >>> round(float(bet_bound(law, known, 250, 5.0, 1.0)), 2)
     0.75
     """
-    level += allowance(law, known)
+    level += log_allowance(law, known)
     x = 0.0
     for j in range(known.m):
         x += known.total[j]
-    bottom, low, high, narrowest, tried = 0.0, 0.0, most, shift(law, known.m, n, level, most), False
+    bottom, low, high, narrowest, tried = 0.0, 0.0, most, bet_shift(law, known.m, n, level, most), False
     q = max(x / n, 0.0) + narrowest  # its bet is near the mean of all releases
-    for step in range(STEPS):
+    for step in range(BET_STEPS):
         if q >= most == high and not tried:
             q, tried = most, True
         elif not low < q < high or step % 8 == 7:
             q = (low + high) / 2
-        w = shift(law, known.m, n, level, q)
-        found, slope = evidence(law, known, q, w)
+        w = bet_shift(law, known.m, n, level, q)
+        found, slope = bet_evidence(law, known, q, w)
         if found > level * max(1.0, w / narrowest):  # so all from q to `high` is refuted
             low, high, narrowest = bottom, q, w
             if found <= level * (1 + TOLERANCE):
@@ -102,7 +102,7 @@ def bet_bound(law: Law, known: Releases, n: int, level: float, most: float) -> f
             low = q
             if found <= level:
                 bottom = q
-        if high - low < NARROW * w:
+        if high - low < NARROW_BET * w:
             return high
         if slope > 0.0:
             q += (level * max(1.0, w / narrowest) * (1 + TOLERANCE / 2) - found) / slope

@@ -63,10 +63,10 @@ def lower_bound(name: str, means: Sequence[float], t: Any, epsilon: float = math
     if name not in INFORMATION:
         raise UnknownName("lower bound", name, INFORMATION)
     if name != "no_privacy":
-        positive("epsilon", epsilon)
+        to_positive("epsilon", epsilon)
     best = max(means)
-    rate = sum((best - mean) / INFORMATION[name](mean, best, epsilon) for mean in gapped(means))
-    answer: Floats = np.minimum(rate * np.log(times(t)), (best - min(means)) * times(t))
+    rate = sum((best - mean) / INFORMATION[name](mean, best, epsilon) for mean in rival_means(means))
+    answer: Floats = np.minimum(rate * np.log(to_times(t)), (best - min(means)) * to_times(t))
     return answer
 
 
@@ -78,22 +78,22 @@ def minimax(k: int, t: Any, epsilon: float = math.inf) -> Floats:
     """
     if k < 2:
         raise InvalidValue("k", k, "a whole number of at least 2")
-    positive("epsilon", epsilon)
+    to_positive("epsilon", epsilon)
     gaps = np.geomspace(1e-9, 0.25, 2000)
     cost = np.array([private_divergence(0.5, 0.5 + 2 * gap, epsilon) for gap in gaps.tolist()])
-    t = times(t)[..., None]
+    t = to_times(t)[..., None]
     answer: Floats = (t * gaps / 8 * np.exp(-t / (k - 1) * cost)).max(axis=-1)
     return answer
 
 
-def gapped(means: Sequence[float]) -> list[float]:
+def rival_means(means: Sequence[float]) -> list[float]:
     """The means of the arms that are not the best, after a check of all means."""
     if len(means) < 2 or not all(0 <= mean <= 1 for mean in means):
         raise InvalidValue("means", means, "two numbers in [0, 1] or more")
     return [float(mean) for mean in means if mean < max(means)]
 
 
-def times(t: Any) -> Floats:
+def to_times(t: Any) -> Floats:
     """Numbers of users, as an array."""
     found = np.asarray(t, dtype=float)
     if not np.all(found >= 1):
@@ -101,7 +101,7 @@ def times(t: Any) -> Floats:
     return found
 
 
-def positive(name: str, value: float) -> float:
+def to_positive(name: str, value: float) -> float:
     """A parameter that must be above 0."""
     if not isinstance(value, Real) or not value > 0:
         raise InvalidValue(name, value, "a number above 0")

@@ -35,13 +35,13 @@ from maskedbandit.checks import check_fraction
 from maskedbandit.core import Floats
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.theory import transport
-from maskedbandit.theory.bounds import positive
-from maskedbandit.theory.transport import SAME
+from maskedbandit.theory.bounds import to_positive
+from maskedbandit.theory.transport import SAME_MEAN
 
 KINDS = ("KL", "TV", "TV2", "gaussian")
-Arms = slice | npt.NDArray[np.intp]
-ALL = slice(None)
-CLOSE = 1e-12  # tolerance: costs are equal, and logarithms of sums 0, up to this
+ArmIndex = slice | npt.NDArray[np.intp]
+ALL_RIVALS = slice(None)
+TIME_TOLERANCE = 1e-12  # tolerance: costs are equal, and logarithms of sums 0, up to this
 
 
 class Optimum(NamedTuple):
@@ -94,15 +94,15 @@ def optimum(means: Sequence[float], kind: str, beta: float | None, epsilon: floa
         raise InvalidValue("means", means, "two numbers in [0, 1] or more") from None
     if arms.ndim != 1 or arms.size < 2 or not ((arms >= 0) & (arms <= 1)).all():
         raise InvalidValue("means", means, "two numbers in [0, 1] or more")
-    if (arms >= arms.max() - SAME).sum() > 1:
+    if (arms >= arms.max() - SAME_MEAN).sum() > 1:
         raise InvalidValue("means", means, "numbers of which one is the largest")
     if beta is not None:
         check_fraction("beta", beta)
     if epsilon is not None:
         if kind not in ("KL", "gaussian"):
             raise InvalidValue("epsilon", epsilon, f'None for kind "{kind}"')
-        epsilon = min(positive("epsilon", epsilon), 200.0)  # e^-200 is negligible beside a mean
-    if positive("variance", variance) != 1.0 and kind != "gaussian":
+        epsilon = min(to_positive("epsilon", epsilon), 200.0)  # e^-200 is negligible beside a mean
+    if to_positive("variance", variance) != 1.0 and kind != "gaussian":
         raise InvalidValue("variance", variance, f'1 for kind "{kind}"')
     best = int(arms.argmax())
     rivals, where, count = np.unique(-np.delete(arms, best), return_inverse=True, return_counts=True)
@@ -112,27 +112,27 @@ def optimum(means: Sequence[float], kind: str, beta: float | None, epsilon: floa
         return Optimum(total / y, np.insert(v[where], best, 1.0) / total)
 
 
-class Parts(Protocol):
+class CostParts(Protocol):
     """Of all rivals of the best arm at once; see the top of the file."""
 
-    def __call__(self, v: Floats, at: Arms = ALL) -> tuple[Floats, Floats]: ...
+    def __call__(self, v: Floats, at: ArmIndex = ALL_RIVALS) -> tuple[Floats, Floats]: ...
 
 
-def parts_of_squares(cost: Floats) -> Parts:
+def parts_of_squares(cost: Floats) -> CostParts:
     """d(m, x) = cost ((m - x) / gap)^2."""
-    return lambda v, at=ALL: (cost[at] * np.square(v / (1 + v)), cost[at] / np.square(1 + v))
+    return lambda v, at=ALL_RIVALS: (cost[at] * np.square(v / (1 + v)), cost[at] / np.square(1 + v))
 
 
-def parts_under_kl(top: float, rivals: Floats) -> Parts:
+def parts_under_kl(top: float, rivals: Floats) -> CostParts:
     """d = kl: arms meet at the pooled mean."""
     each = np.vectorize(transport.kl_parts, otypes=[float, float])
-    return lambda v, at=ALL: each(top, rivals[at], v)
+    return lambda v, at=ALL_RIVALS: each(top, rivals[at], v)
 
 
-def parts_under_privacy(top: float, rivals: Floats, epsilon: float) -> Parts:
+def parts_under_privacy(top: float, rivals: Floats, epsilon: float) -> CostParts:
     """d = d_eps: transport.py says where arms meet."""
     each = np.vectorize(transport.private_parts, otypes=[float, float])
-    return lambda v, at=ALL: each(top, rivals[at], v, epsilon)
+    return lambda v, at=ALL_RIVALS: each(top, rivals[at], v, epsilon)
 
 
 def solve(
@@ -166,13 +166,13 @@ def solve(
         off = count @ (lost / kept) if beta is None else count @ v * beta / (1 - beta)
         return float(np.clip(np.log(off), -700, 700))
 
-    log_v = root(miss, -math.log(count.sum()) / 2 if beta is None else math.log((1 / beta - 1) / count.sum()))
+    log_v = find_root(miss, -math.log(count.sum()) / 2 if beta is None else math.log((1 / beta - 1) / count.sum()))
     v = common(parts, math.exp(log_v), v)
     lost, kept = parts(v)
     return float(lost[0] + v[0] * kept[0]), v
 
 
-def root(f: Callable[[float], float], start: float) -> float:
+def find_root(f: Callable[[float], float], start: float) -> float:
     """The root of an increasing function, by Chandrupatla's method: quadratic steps where they fit, else halves."""
     low = high = start
     at_low = at_high = f(start)
@@ -194,8 +194,8 @@ def root(f: Callable[[float], float], start: float) -> float:
         else:
             c, at_c, b, at_b = b, at_b, a, at_a
         a, at_a = x, y
-        least = CLOSE * max(1.0, abs(a)) / abs(b - a) if b != a else 1.0
-        if abs(y) <= CLOSE or least >= 0.5:
+        least = TIME_TOLERANCE * max(1.0, abs(a)) / abs(b - a) if b != a else 1.0
+        if abs(y) <= TIME_TOLERANCE or least >= 0.5:
             break
         part, along, rise = 0.5, (a - b) / (c - b), (at_a - at_b) / (at_c - at_b)
         if rise * rise < along and (1 - rise) ** 2 < 1 - along:
@@ -205,7 +205,7 @@ def root(f: Callable[[float], float], start: float) -> float:
     return a
 
 
-def common(parts: Parts, second: float, v: Floats) -> Floats:
+def common(parts: CostParts, second: float, v: Floats) -> Floats:
     """The v of all rivals at which C_a(v) is the cost of the best rival, whose v is `second`; from the guess `v`.
 
     Each step goes to the root of the curve c v / (1 + b v) with the value and the slope found at v: the costs of a
@@ -221,7 +221,7 @@ def common(parts: Parts, second: float, v: Floats) -> Floats:
         cost = lost + old * kept
         y = y if turn else cost[0]
         off = cost - y
-        wrong = ~(np.abs(off) <= CLOSE * y)
+        wrong = ~(np.abs(off) <= TIME_TOLERANCE * y)
         if not wrong.any():
             break
         left = left[wrong]

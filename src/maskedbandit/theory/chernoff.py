@@ -33,17 +33,17 @@ import math
 from typing import NamedTuple
 
 from maskedbandit.core import kernel, large_kernel, lean_kernel
-from maskedbandit.golden_section import bracket, narrowed
+from maskedbandit.golden_section import open_bracket, narrow_down
 from maskedbandit.law import Law, is_response, largest_tilt
 from maskedbandit.noise_bounds import log_mgf_of_sum
 
-LARGEST = 40.0  # lam: from there on e^-lam is nothing beside 1
-SMALLEST = 1e-9
+LARGEST_TILT = 40.0  # lam: from there on e^-lam is nothing beside 1
+SMALLEST_TILT = 1e-9
 
 
 @large_kernel
 @lean_kernel
-def exponent(law: Law, x: float, m: int, n: int, q: float) -> float:
+def chernoff_exponent(law: Law, x: float, m: int, n: int, q: float) -> float:
     """I(q), or a little less: a released sum of at most x has probability <= exp(-I(q)), if q is the mean.
 
     Under randomized response x and q are those of the bits.
@@ -52,16 +52,16 @@ def exponent(law: Law, x: float, m: int, n: int, q: float) -> float:
     >>> round(exponent(Law(NO_NOISE), 8.0, 1, 16, 0.6231), 3)  # 16 kl(0.5, q)
     0.5
     """
-    section = bracket(math.log(SMALLEST / (1 + law.scale)), math.log(min(LARGEST, largest_tilt(law))))
+    section = open_bracket(math.log(SMALLEST_TILT / (1 + law.scale)), math.log(min(LARGEST_TILT, largest_tilt(law))))
     for _ in range(26):
         lam = math.exp(section.x)
         noise = 0.0 if is_response(law) else log_mgf_of_sum(law, m, n, lam)
-        section = narrowed(section, lam * x + n * math.log1p(q * math.expm1(-lam)) + noise)
+        section = narrow_down(section, lam * x + n * math.log1p(q * math.expm1(-lam)) + noise)
     return max(0.0, -section.least)
 
 
 @kernel
-def root(law: Law, x: float, m: int, n: int, f: float, lam: float) -> float:
+def mean_at_exponent(law: Law, x: float, m: int, n: int, f: float, lam: float) -> float:
     """The mean at which the exponent is f, for one lam: above the index, whatever lam is.
 
     Where it is above 1, it is replaced by 1 + e - lam, which is convex, so that the search finds the minimum.
@@ -87,10 +87,10 @@ def chernoff_bound(law: Law, x: float, m: int, n: int, f: float) -> float:
     if is_response(law):  # from rewards to bits
         x = x * (1 - 2 * law.flip) + n * law.flip
     # golden section in ln lam; for an index in (0, 1) 26 values leave an excess below a millionth
-    top = min(LARGEST, largest_tilt(law))
-    section = bracket(math.log(SMALLEST / (1 + law.scale)), math.log(top))
+    top = min(LARGEST_TILT, largest_tilt(law))
+    section = open_bracket(math.log(SMALLEST_TILT / (1 + law.scale)), math.log(top))
     for _ in range(26):
-        section = narrowed(section, root(law, x, m, n, f, math.exp(section.x)))
+        section = narrow_down(section, mean_at_exponent(law, x, m, n, f, math.exp(section.x)))
     q = section.least
     if is_response(law):
         q = (q - law.flip) / (1 - 2 * law.flip)
@@ -133,11 +133,13 @@ def has_changed(law: Law, one: Sum, other: Sum, level: float) -> bool:
     pooled = (one.n * low + other.n * high) / (one.n + other.n)
     if not low < pooled < high or one.n * divergence(low, pooled) + other.n * divergence(high, pooled) <= level:
         return False  # not even without noise
-    section = bracket(-NEAREST, NEAREST)
+    section = open_bracket(-NEAREST, NEAREST)
     for _ in range(24):
         q = low + (high - low) / (1 + math.exp(-section.x))
-        found = exponent(law, x, one.m, one.n, q) + exponent(law, other.n - y, other.m, other.n, 1 - q)
+        found = chernoff_exponent(law, x, one.m, one.n, q) + chernoff_exponent(
+            law, other.n - y, other.m, other.n, 1 - q
+        )
         if found <= level:
             return False
-        section = narrowed(section, found)
+        section = narrow_down(section, found)
     return True

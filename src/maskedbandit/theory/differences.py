@@ -43,24 +43,24 @@ from maskedbandit.law import Law, is_noiseless, is_response
 from maskedbandit.theory.sequences import (
     BETS,
     Interval,
-    Known,
+    KnownTotal,
     Sums,
-    bets,
-    evidence,
-    failures,
-    least,
+    mean_bets,
+    mean_evidence,
+    sum_failures,
+    least_allowed,
     log_mean_exp,
     log_moments,
-    sums,
+    sum_releases,
 )
 
 LEVELS = np.array([0.03, 0.15, 0.5, 0.85, 0.97])[:, None]
-LARGEST = 0.8  # lam; tanh(lam)^2 must be below 1/2
-POINTS, ZOOMS = 33, 7  # of the search for the least product
-SLACK = 1e-4  # nats: what it may miss
+LARGEST_PAIR_BET = 0.8  # lam; tanh(lam)^2 must be below 1/2
+SEARCH_POINTS, ZOOMS = 33, 7  # of the search for the least product
+SEARCH_SLACK = 1e-4  # nats: what it may miss
 
 
-class Pair(NamedTuple):
+class PairSums(NamedTuple):
     """What the epochs that two arms share say of both; or arrays, of many pairs or times."""
 
     margin: Any  # sum of w (X_a / n_a - X_b / n_b), of bits under randomized response
@@ -69,7 +69,7 @@ class Pair(NamedTuple):
     cost: Floats  # [..., levels, bets] log-moments of the noise, and what unlike people cost
 
 
-class Grid(NamedTuple):
+class PairBets(NamedTuple):
     """The bets on a difference."""
 
     lam: Floats  # [bets]
@@ -79,14 +79,14 @@ class Grid(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def grid(law: Law) -> Grid:
+def grid(law: Law) -> PairBets:
     """All bets, with the c that puts the highest point of (1) at each level."""
-    lam = bets(law, LARGEST)
+    lam = mean_bets(law, LARGEST_PAIR_BET)
     lean = (1 - 2 * LEVELS) * np.cosh(lam)  # q x^2 + lean x - (1 - q) = 0 for x = e^-c
     root = np.sqrt(lean**2 + 4 * LEVELS * (1 - LEVELS))
     x = np.where(lean >= 0, 2 * (1 - LEVELS) / (lean + root), (root - lean) / (2 * LEVELS))
     c = -np.log(x)
-    return Grid(lam, c, np.expm1(lam - c), np.expm1(-lam - c))
+    return PairBets(lam, c, np.expm1(lam - c), np.expm1(-lam - c))
 
 
 @lru_cache(maxsize=4096)
@@ -102,7 +102,7 @@ def cost_of_epoch(law: Law, n_a: int, n_b: int) -> Floats:
     return cost
 
 
-def pair_sums(law: Law, epochs: Iterable[tuple[Known, Known]]) -> Pair:
+def pair_sums(law: Law, epochs: Iterable[tuple[KnownTotal, KnownTotal]]) -> PairSums:
     """What these epochs, each a release of a and one of b, add up to."""
     margin, pooled, weight, cost = [0.0], [0.0], 0, np.zeros((LEVELS.size, BETS))
     sizes = Counter[tuple[int, int]]()
@@ -115,10 +115,10 @@ def pair_sums(law: Law, epochs: Iterable[tuple[Known, Known]]) -> Pair:
         sizes[int(a.n), int(b.n)] += 1
     for (n_a, n_b), count in sizes.items():
         cost += count * cost_of_epoch(law, n_a, n_b)
-    return Pair(math.fsum(margin), math.fsum(pooled), weight, cost)
+    return PairSums(math.fsum(margin), math.fsum(pooled), weight, cost)
 
 
-def worth_of_bets_on_pair(law: Law, known: Pair, difference: Any) -> Floats:
+def worth_of_bets_on_pair(law: Law, known: PairSums, difference: Any) -> Floats:
     """ln of what each bet against this difference is worth, at the least; over epochs it adds up."""
     lam, c, up, down = grid(law)
     margin, pooled, weight, difference = (np.asarray(each)[..., None, None] for each in (*known[:3], difference))
@@ -129,12 +129,12 @@ def worth_of_bets_on_pair(law: Law, known: Pair, difference: Any) -> Floats:
     return worth.reshape(*worth.shape[:-2], -1)
 
 
-def evidence_of_pair(law: Law, known: Pair, difference: Any) -> Any:
+def evidence_of_pair(law: Law, known: PairSums, difference: Any) -> Any:
     """ln M: how surprisingly large the margin is for this difference, at the most."""
     return log_mean_exp(worth_of_bets_on_pair(law, known, difference))
 
 
-def difference_interval(law: Law, epochs: Sequence[tuple[Known, Known]], alpha: float = 0.05) -> Interval:
+def difference_interval(law: Law, epochs: Sequence[tuple[KnownTotal, KnownTotal]], alpha: float = 0.05) -> Interval:
     """An interval for the mean of arm a minus that of arm b, from the epochs that they share: a release of each.
 
     **Guarantee**: with probability at least 1 - alpha it holds the average difference for the people of the epochs, at
@@ -155,8 +155,8 @@ def difference_interval(law: Law, epochs: Sequence[tuple[Known, Known]], alpha: 
         return Interval(-1.0, 1.0)
     enough = math.log(2 / alpha)
 
-    def lower(known: Pair) -> float:
-        return float(least(lambda difference: evidence_of_pair(law, known, difference) >= enough, -1.0, 1.0))
+    def lower(known: PairSums) -> float:
+        return float(least_allowed(lambda difference: evidence_of_pair(law, known, difference) >= enough, -1.0, 1.0))
 
     return from_bits(law, lower(pair_sums(law, epochs)), -lower(pair_sums(law, [(b, a) for a, b in epochs])))
 
@@ -165,14 +165,14 @@ def evidence_apart(law: Law, a: Sums, b: Sums, difference: float) -> float:
     """ln of the least product, over all m, of M for a at m + difference and of M for the failures of b at m."""
     low, high, found = max(0.0, -difference), min(1.0, 1.0 - difference), math.inf
     for _ in range(ZOOMS):  # it is convex in m
-        m = np.linspace(low, high, POINTS)
-        products = evidence(law, a, m + difference) + evidence(law, b, 1 - m)
+        m = np.linspace(low, high, SEARCH_POINTS)
+        products = mean_evidence(law, a, m + difference) + mean_evidence(law, b, 1 - m)
         i = int(products.argmin())
-        low, high, found = m[max(i - 1, 0)], m[min(i + 1, POINTS - 1)], float(products[i])
-    return found - SLACK
+        low, high, found = m[max(i - 1, 0)], m[min(i + 1, SEARCH_POINTS - 1)], float(products[i])
+    return found - SEARCH_SLACK
 
 
-def difference_apart(law: Law, of_a: Iterable[Known], of_b: Iterable[Known], alpha: float = 0.05) -> Interval:
+def difference_apart(law: Law, of_a: Iterable[KnownTotal], of_b: Iterable[KnownTotal], alpha: float = 0.05) -> Interval:
     """An interval for the mean of arm a minus that of arm b, from all releases of each.
 
     **Guarantee**: with probability at least 1 - alpha it holds the difference of the averages of the means of the
@@ -185,14 +185,14 @@ def difference_apart(law: Law, of_a: Iterable[Known], of_b: Iterable[Known], alp
     (0.048, 0.184)
     """
     check_fraction("alpha", alpha)
-    a, b, enough = sums(law, of_a), sums(law, of_b), math.log(2 / alpha)
+    a, b, enough = sum_releases(law, of_a), sum_releases(law, of_b), math.log(2 / alpha)
 
     def lower(first: Sums, second: Sums) -> float:
         return float(
-            least(lambda difference: evidence_apart(law, first, second, float(difference)) >= enough, -1.0, 1.0)
+            least_allowed(lambda difference: evidence_apart(law, first, second, float(difference)) >= enough, -1.0, 1.0)
         )
 
-    return from_bits(law, lower(a, failures(b)), -lower(b, failures(a)))
+    return from_bits(law, lower(a, sum_failures(b)), -lower(b, sum_failures(a)))
 
 
 def from_bits(law: Law, low: float, high: float) -> Interval:

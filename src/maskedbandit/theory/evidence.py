@@ -26,9 +26,9 @@ releases L_a has then those that came after the share was fixed.
 Bets are relative to z, so nothing is lost because it is unknown where both means lie. A mixture over two unknown means,
 divided by the largest likelihood of the null hypothesis, loses evidence for each of them.
 
-`everywhere` checks M(z) >= 1/alpha for all z: on an interval of z, a concave function is at least the smaller of its
-values at the ends, and at most the maximum that its tangents there allow; ln L is concave. Bets on one arm alone settle
-both tails at once, because their gains are monotone in z.
+`find_weak_mean` checks M(z) >= 1/alpha for all z: on an interval of z, a concave function is at least the smaller of
+its values at the ends, and at most the maximum that its tangents there allow; ln L is concave. Bets on one arm alone
+settle both tails at once, because their gains are monotone in z.
 
 **Beyond a known value.** Here a bet says that the mean is u_j, with logit u_j = logit z + 2^(1 - j), j = 0, 1, ...;
 its gain is the likelihood ratio L(u_j) / L(z). If the mean is at most z, each gain is a non-negative supermartingale
@@ -44,16 +44,16 @@ import numpy as np
 
 from maskedbandit.core import kernel, large_kernel
 from maskedbandit.law import Law
-from maskedbandit.theory.likelihood import Releases, allowance, log_likelihood
+from maskedbandit.theory.likelihood import ArmReleases, log_allowance, log_likelihood
 
 SCALES = 6  # the scales in the sum; gains of others are not negative, so leaving them out is safe
 LARGE = np.log(np.array([0.03, 0.09, 0.17, 0.17, 0.17, 0.17]))  # weights of shifts of 1/2, 1/4, ..., 1/64
-REST, TAIL = 0.2, 3  # the weight of all smaller ones, less and less
+REST_WEIGHT, TAIL = 0.2, 3  # the weight of all smaller ones, less and less
 ON_A, ON_B = (0.08, 0.05), (0.25, 0.4)  # weights of the bets on a alone, and on b alone, with few arms and with many
 FEW_RATIOS = np.log(np.array([0.02, 0.10, 0.45, 0.28, 0.10, 0.05]) * (1 - ON_A[0] - ON_B[0]))  # t = s/4, s/2, ...
 MANY_RATIOS = np.log(np.array([0.01, 0.05, 0.235, 0.19, 0.275, 0.165, 0.05, 0.025]) * (1 - ON_A[1] - ON_B[1]))
-FIRST = 2  # the index of t = s in both
-NARROW = 2e-3  # intervals below this fraction of the whole are not divided further
+EQUAL_RATIO = 2  # the index of t = s in both
+NARROW_INTERVAL = 2e-3  # intervals below this fraction of the whole are not divided further
 
 
 class Bets(NamedTuple):
@@ -65,7 +65,7 @@ class Bets(NamedTuple):
 
 
 @kernel
-def shift(j: int) -> float:
+def scale_step(j: int) -> float:
     """Scales of bets: 1/2, 1/4, ..."""
     return math.ldexp(0.5, -j)
 
@@ -86,11 +86,11 @@ def log_weight(j: int) -> float:
     if j < LARGE.size:
         return float(LARGE[j])
     rank = j - LARGE.size + TAIL
-    return math.log(REST * TAIL / (rank * (rank + 1.0)))
+    return math.log(REST_WEIGHT * TAIL / (rank * (rank + 1.0)))
 
 
 @kernel
-def weights(bets: Bets) -> tuple[float, float, np.ndarray]:
+def bet_weights(bets: Bets) -> tuple[float, float, np.ndarray]:
     """The weights of bets on a alone and on b alone in M_ab(z), and the logarithms of those of bets on both.
 
     With many equal arms the best one has many times the users of each other, so the worst z is near its mean: there
@@ -109,11 +109,11 @@ def log_sum(x: float, y: float) -> float:
 
 
 @kernel
-def shifted(law: Law, known: Releases, z: float, sign: float, first: int, out: np.ndarray) -> float:
+def shifted_logs(law: Law, known: ArmReleases, z: float, sign: float, first: int, out: np.ndarray) -> float:
     """ln L at z, moved up or down by each scale, and kept in [0, 1]. Returns the highest."""
     highest = -math.inf
     for i in range(SCALES):
-        out[i] = log_likelihood(law, known, min(max(z + sign * shift(first + i), 0.0), 1.0))[0]
+        out[i] = log_likelihood(law, known, min(max(z + sign * scale_step(first + i), 0.0), 1.0))[0]
         highest = max(highest, out[i])
     return highest
 
@@ -137,50 +137,55 @@ def both(
     answer = -math.inf
     for i in range(SCALES):
         for k in range(SCALES):
-            rank = i - k + FIRST  # t / s = 2^(i - k)
+            rank = i - k + EQUAL_RATIO  # t / s = 2^(i - k)
             if 0 <= rank < ratios.size:
                 least = min(a[i] + b[k], to_a[i] + to_b[k])
-                if to + shift(first + i) > 1.0 or z < shift(first + k):
+                if to + scale_step(first + i) > 1.0 or z < scale_step(first + k):
                     least = min(a[i], to_a[i]) + min(b[k], to_b[k])
                 answer = log_sum(answer, log_weight(first + k) + ratios[rank] + least)
     return answer
 
 
 @kernel
-def alone(weight: float, first: int, span: float, at: np.ndarray, null: float) -> float:
+def single_bets(weight: float, first: int, span: float, at: np.ndarray, null: float) -> float:
     """ln of the weighted sum over bets on one arm of L / null, for shifts of at most `span`."""
     answer = -math.inf
     for i in range(SCALES):
-        if shift(first + i) <= span:
+        if scale_step(first + i) <= span:
             answer = log_sum(answer, math.log(weight) + log_weight(first + i) + at[i] - null)
     return answer
 
 
 @large_kernel
-def evidence(law: Law, a: Releases, b: Releases, bets: Bets, gap: float, z: float) -> tuple[float, float, float]:
+def evidence_at(
+    law: Law, a: ArmReleases, b: ArmReleases, bets: Bets, gap: float, z: float
+) -> tuple[float, float, float]:
     """ln M_ab(z), and the gains of the best bets on a and on b there, over scales from twice the gap down."""
     first = scale(2 * gap)
     at_a, at_b = np.empty(SCALES), np.empty(SCALES)
-    best_a, best_b = shifted(law, a, z, 1.0, first, at_a), shifted(law, b, z, -1.0, first, at_b)
-    of_a, of_b = log_likelihood(law, a, z)[0] + allowance(law, a), log_likelihood(law, b, z)[0] + allowance(law, b)
-    of_best, of_rival, ratios = weights(bets)
-    one_sided = log_sum(alone(of_best, first, 1 - z, at_a, of_a), alone(of_rival, first, z, at_b, of_b))
+    best_a, best_b = shifted_logs(law, a, z, 1.0, first, at_a), shifted_logs(law, b, z, -1.0, first, at_b)
+    of_a, of_b = (
+        log_likelihood(law, a, z)[0] + log_allowance(law, a),
+        log_likelihood(law, b, z)[0] + log_allowance(law, b),
+    )
+    of_best, of_rival, ratios = bet_weights(bets)
+    one_sided = log_sum(single_bets(of_best, first, 1 - z, at_a, of_a), single_bets(of_rival, first, z, at_b, of_b))
     found = log_sum(both(ratios, first, z, z, at_a, at_b, at_a, at_b) - of_a - of_b, one_sided)
     return found, max(best_a - of_a, 0.0), max(best_b - of_b, 0.0)
 
 
 @kernel
-def tail(law: Law, known: Releases, weight: float, mean: float, sign: float, threshold: float) -> float:
+def settle_tail(law: Law, known: ArmReleases, weight: float, mean: float, sign: float, threshold: float) -> float:
     """A z near the mean such that from there on bets on this arm alone have the evidence; -1 if there is none.
 
     The gain of a bet falls as z comes nearer to the mean, so that one z settles all beyond it.
     """
-    far, near, found, more = 0.0 if sign > 0.0 else 1.0, mean, -1.0, allowance(law, known)
+    far, near, found, more = 0.0 if sign > 0.0 else 1.0, mean, -1.0, log_allowance(law, known)
     for _ in range(40):
         z, seen = (far + near) / 2, -math.inf
         here, first = log_likelihood(law, known, z)[0] + more, scale(2 * abs(mean - z))
         for j in range(first, first + 2):
-            to = z + sign * shift(j)
+            to = z + sign * scale_step(j)
             if 0.0 <= to <= 1.0:
                 seen = log_sum(seen, math.log(weight) + log_weight(j) + log_likelihood(law, known, to)[0] - here)
         if seen >= threshold:
@@ -193,7 +198,9 @@ def tail(law: Law, known: Releases, weight: float, mean: float, sign: float, thr
 
 
 @large_kernel
-def everywhere(law: Law, a: Releases, b: Releases, bets: Bets, mean_a: float, mean_b: float, threshold: float) -> float:
+def find_weak_mean(
+    law: Law, a: ArmReleases, b: ArmReleases, bets: Bets, mean_a: float, mean_b: float, threshold: float
+) -> float:
     """2 if ln M_ab(z) >= threshold for all z in [0, 1], for estimates mean_a > mean_b; else a z where it may be less.
 
     >>> from maskedbandit.law import NO_NOISE
@@ -203,28 +210,31 @@ def everywhere(law: Law, a: Releases, b: Releases, bets: Bets, mean_a: float, me
     >>> round(everywhere(Law(NO_NOISE), known[1], known[2], Bets(1.0, 1.0, False), 0.6, 0.4, math.log(100)), 2)
     0.39
     """
-    of_best, of_rival, ratios = weights(bets)
-    z, end = tail(law, a, of_best, mean_a, 1.0, threshold), tail(law, b, of_rival, mean_b, -1.0, threshold)
+    of_best, of_rival, ratios = bet_weights(bets)
+    z, end = (
+        settle_tail(law, a, of_best, mean_a, 1.0, threshold),
+        settle_tail(law, b, of_rival, mean_b, -1.0, threshold),
+    )
     if z < 0.0 or end < 0.0:
         return 0.0 if z < 0.0 else 1.0
     first, whole = scale(2 * (mean_a - mean_b)), end - z
-    step, narrow = whole / 4, NARROW * whole
-    more_a, more_b = allowance(law, a), allowance(law, b)
+    step, narrow = whole / 4, NARROW_INTERVAL * whole
+    more_a, more_b = log_allowance(law, a), log_allowance(law, b)
     at_a, at_b, next_a, next_b = np.empty(SCALES), np.empty(SCALES), np.empty(SCALES), np.empty(SCALES)
-    shifted(law, a, z, 1.0, first, at_a)
-    shifted(law, b, z, -1.0, first, at_b)
+    shifted_logs(law, a, z, 1.0, first, at_a)
+    shifted_logs(law, b, z, -1.0, first, at_b)
     of_a, of_b = log_likelihood(law, a, z), log_likelihood(law, b, z)
     while z < end:
         to = min(z + step, end)
         to_a, to_b = log_likelihood(law, a, to), log_likelihood(law, b, to)
-        shifted(law, a, to, 1.0, first, next_a)
-        shifted(law, b, to, -1.0, first, next_b)
+        shifted_logs(law, a, to, 1.0, first, next_a)
+        shifted_logs(law, b, to, -1.0, first, next_b)
         null, slope, null_to, slope_to = of_a[0] + of_b[0], of_a[1] + of_b[1], to_a[0] + to_b[0], to_a[1] + to_b[1]
         most = max(null, null_to)
         if slope > 0.0 and slope_to < 0.0:  # where the tangents meet
             most = null + slope * ((null_to - null + slope * z - slope_to * to) / (slope - slope_to) - z)
-        of_one_a = alone(of_best, first, 1 - to, next_a, to_a[0] + more_a)
-        one_sided = log_sum(of_one_a, alone(of_rival, first, z, at_b, of_b[0] + more_b))
+        of_one_a = single_bets(of_best, first, 1 - to, next_a, to_a[0] + more_a)
+        one_sided = log_sum(of_one_a, single_bets(of_rival, first, z, at_b, of_b[0] + more_b))
         seen = log_sum(both(ratios, first, z, to, at_a, at_b, next_a, next_b) - most - more_a - more_b, one_sided)
         if seen >= threshold:
             z, of_a, of_b, step = to, to_a, to_b, 1.5 * step
@@ -245,7 +255,7 @@ def logit(p: float) -> float:
 
 
 @large_kernel
-def beyond(law: Law, known: Releases, z: float, mean: float) -> tuple[float, float]:
+def evidence_beyond(law: Law, known: ArmReleases, z: float, mean: float) -> tuple[float, float]:
     """ln of the evidence that the mean is beyond z, on the side of the estimate `mean`, and the gain of the best bet.
 
     >>> import numpy as np
@@ -256,9 +266,9 @@ def beyond(law: Law, known: Releases, z: float, mean: float) -> tuple[float, flo
     """
     here, distance = logit(z), logit(mean) - logit(z)
     first, sign = scale(abs(distance) / 2), 1.0 if mean > z else -1.0
-    null, found, best = log_likelihood(law, known, z)[0] + allowance(law, known), -math.inf, -math.inf
+    null, found, best = log_likelihood(law, known, z)[0] + log_allowance(law, known), -math.inf, -math.inf
     for j in range(first, first + SCALES):  # gains of others are not negative, so leaving them out is safe
-        gain = log_likelihood(law, known, 1 / (1 + math.exp(-here - 4 * sign * shift(j))))[0] - null
+        gain = log_likelihood(law, known, 1 / (1 + math.exp(-here - 4 * sign * scale_step(j))))[0] - null
         found = log_sum(found, log_weight(j) + gain)
         best = max(best, gain)
     return found, max(best, 0.0)

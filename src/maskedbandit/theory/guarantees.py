@@ -31,18 +31,18 @@ import numpy as np
 
 from maskedbandit.core import Floats
 from maskedbandit.errors import InvalidValue
-from maskedbandit.theory.bounds import gapped, positive, times
+from maskedbandit.theory.bounds import rival_means, to_positive, to_times
 from maskedbandit.theory.divergences import private_divergence
 
 
 def gaps(means: Sequence[float]) -> Floats:
     """The gaps of the arms that are not the best."""
-    return max(means) - np.array(gapped(means))
+    return max(means) - np.array(rival_means(means))
 
 
 def total(rate: Floats, rest: Floats | float, means: Sequence[float], t: Any, once: float = 0.0) -> Floats:
     """The sum over arms of rate ln t + rest, where that is below the regret of always choosing the worst arm."""
-    t = times(t)[..., None]
+    t = to_times(t)[..., None]
     answer: Floats = np.minimum((rate * np.log(t) + rest).sum(axis=-1) + once, (max(means) - min(means)) * t[..., 0])
     return answer
 
@@ -59,21 +59,21 @@ def ucb1(means: Sequence[float], t: Any, epsilon: float = math.inf) -> Floats:
 
 def ldp_ucb(means: Sequence[float], t: Any, epsilon: float) -> Floats:
     """UCB1 on randomized bits."""
-    gap, slope = gaps(means), math.tanh(positive("epsilon", epsilon) / 2)
+    gap, slope = gaps(means), math.tanh(to_positive("epsilon", epsilon) / 2)
     return total(8 / (slope**2 * gap), (1 + math.pi**2 / 3) * gap, means, t)
 
 
 def ada_p_ucb(means: Sequence[float], t: Any, epsilon: float, beta: float = 3.1) -> Floats:
     """AdaP-UCB on a central channel of pure loss epsilon."""
     gap = gaps(means)
-    least = np.minimum(gap, positive("epsilon", epsilon))
+    least = np.minimum(gap, to_positive("epsilon", epsilon))
     return total(16 * above_three(beta) / least, 3 * beta / (beta - 3), means, t)
 
 
 def ada_cucb(means: Sequence[float], t: Any, epsilon: float, beta: float = 3.1) -> Floats:
     """AdaC-UCB on a central channel of Gaussian noise of standard deviation 1 / epsilon: rho = epsilon^2 / 2."""
-    gap, rho = gaps(means), positive("epsilon", epsilon) ** 2 / 2
-    noise = 8 * np.sqrt(above_three(beta) * np.log(times(t)[..., None]) / rho)
+    gap, rho = gaps(means), to_positive("epsilon", epsilon) ** 2 / 2
+    noise = 8 * np.sqrt(above_three(beta) * np.log(to_times(t)[..., None]) / rho)
     return total(8 * beta / gap, noise + 2 * beta / (beta - 3), means, t)
 
 
@@ -83,10 +83,10 @@ def dpucb(means: Sequence[float], t: Any, epsilon: float) -> Floats:
     >>> dpucb([0.9, 0.5], [10**6], 1.0).round()
     array([6178.])
     """
-    gap, horizon = gaps(means), int(times(t).max())
+    gap, horizon = gaps(means), int(to_times(t).max())
     levels, x = horizon.bit_length(), math.log(2 * len(means) * horizon**2)
-    noise = levels / positive("epsilon", epsilon) * (2 * math.sqrt(levels * x) + x)
-    needed = np.maximum(32 * np.log(times(t)[..., None]) / gap, 4 * noise)
+    noise = levels / to_positive("epsilon", epsilon) * (2 * math.sqrt(levels * x) + x)
+    needed = np.maximum(32 * np.log(to_times(t)[..., None]) / gap, 4 * noise)
     return total(0 * gap, needed + (1 + math.pi**2 / 3) * gap, means, t, once=max(means) - min(means))
 
 
@@ -97,7 +97,9 @@ def noise_aware_klucb(means: Sequence[float], t: Any, epsilon: float, ratio: flo
     (array([24.28]), array([24.87]))
     """
     gap = gaps(means)
-    rate = np.array([private_divergence(mean, max(means), positive("epsilon", epsilon)) for mean in gapped(means)])
+    rate = np.array(
+        [private_divergence(mean, max(means), to_positive("epsilon", epsilon)) for mean in rival_means(means)]
+    )
     return total(np.maximum(ratio * gap / rate, 2 * gap / epsilon), 0.0, means, t)
 
 

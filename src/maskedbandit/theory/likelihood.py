@@ -33,12 +33,12 @@ from maskedbandit.law import (
     loses_draws,
     unit_variance,
 )
-from maskedbandit.theory.noise_pmf import log_excess, log_pmf_of_draws, standing
+from maskedbandit.theory.noise_pmf import log_excess, log_pmf_of_draws, stand_in_noise
 
-NOTHING = 1e-15  # terms below this fraction of the largest are left out
+NEGLIGIBLE_TERM = 1e-15  # terms below this fraction of the largest are left out
 
 
-class Releases(NamedTuple):
+class ArmReleases(NamedTuple):
     """The releases of one arm: their totals, the rewards in each, and how many there are."""
 
     total: np.ndarray
@@ -104,7 +104,7 @@ def of_release(law: Law, n: int, r: float, mu: float) -> tuple[float, float]:
     >>> [round(float(of_release(law, 50, 31.0, mu)[0] - of_release(law, 50, 31.0, 0.5)[0]), 4) for mu in (0.6, 0.7)]
     [0.9762, 0.5166]
     """
-    scale, count = standing(law, n, r) if loses_draws(law) else (law.scale, draws_of_one(law, n))
+    scale, count = stand_in_noise(law, n, r) if loses_draws(law) else (law.scale, draws_of_one(law, n))
     if mu <= 0.0:
         return log_noise(law, scale, count, r), n * (closer(law, scale, count, r) - 1)
     if mu >= 1.0:
@@ -135,7 +135,7 @@ def of_release(law: Law, n: int, r: float, mu: float) -> tuple[float, float]:
     term, x, ratio, last = 1.0, top, closer(law, scale, count, r - top), middle
     if summed:
         last = log_noise(law, scale, count, r - top - 1)
-    while x < n and term > NOTHING * total:
+    while x < n and term > NEGLIGIBLE_TERM * total:
         term *= odds * (n - x) / (x + 1) * ratio
         x += 1
         total += term
@@ -150,7 +150,7 @@ def of_release(law: Law, n: int, r: float, mu: float) -> tuple[float, float]:
     term, x, ratio, last = 1.0, top, closer(law, scale, count, r - top + 1), middle
     if summed:
         last = log_noise(law, scale, count, r - top + 1)
-    while x > 0 and term > NOTHING * total:
+    while x > 0 and term > NEGLIGIBLE_TERM * total:
         term *= x / (odds * (n - x + 1) * ratio)
         x -= 1
         total += term
@@ -168,7 +168,7 @@ def of_release(law: Law, n: int, r: float, mu: float) -> tuple[float, float]:
 
 
 @kernel
-def log_likelihood(law: Law, known: Releases, mu: float) -> tuple[float, float]:
+def log_likelihood(law: Law, known: ArmReleases, mu: float) -> tuple[float, float]:
     """ln of the likelihood of a mean, up to a constant, and its slope in mu."""
     value, slope = 0.0, 0.0
     if not adds_noise(law):  # here the sum of all releases is sufficient
@@ -187,7 +187,7 @@ def log_likelihood(law: Law, known: Releases, mu: float) -> tuple[float, float]:
 
 
 @large_kernel
-def allowance(law: Law, known: Releases) -> float:
+def log_allowance(law: Law, known: ArmReleases) -> float:
     """ln of how many times as likely as `log_likelihood` says the releases may be, at most, as draws may be lost."""
     total = 0.0
     if loses_draws(law):
@@ -197,7 +197,7 @@ def allowance(law: Law, known: Releases) -> float:
 
 
 @kernel
-def information(law: Law, known: Releases, mu: float) -> float:
+def mean_information(law: Law, known: ArmReleases, mu: float) -> float:
     """The information of the releases on a mean near mu, in a normal model: 1 / the variance of the best estimate."""
     answer, bit = 0.0, law.flip + (1 - 2 * law.flip) * mu
     for i in range(known.m):
@@ -208,7 +208,7 @@ def information(law: Law, known: Releases, mu: float) -> float:
 
 
 @large_kernel
-def likeliest(law: Law, known: Releases, guess: float) -> float:
+def likeliest_mean(law: Law, known: ArmReleases, guess: float) -> float:
     """The maximum-likelihood mean, to a twentieth of its standard error, by Fisher's scoring within a bracket.
 
     >>> from maskedbandit.law import LAPLACE
@@ -229,7 +229,7 @@ def likeliest(law: Law, known: Releases, guess: float) -> float:
             low = mu
         else:
             high = mu
-        wide = 1 / information(law, known, min(max(mu, 0.01), 0.99))
+        wide = 1 / mean_information(law, known, min(max(mu, 0.01), 0.99))
         step = slope * wide
         if abs(step) < 0.05 * math.sqrt(wide) or high - low < 1e-9:
             break

@@ -37,7 +37,7 @@ from maskedbandit.core import kernel, large_kernel, lean_kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import (
     Law,
-    draws,
+    count_draws,
     draws_of_one,
     fewest_draws,
     is_coins,
@@ -45,9 +45,9 @@ from maskedbandit.law import (
     is_laplace,
     is_response,
     is_skellam,
-    steps,
+    count_steps,
 )
-from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.privacy.exact import Number, to_fraction
 
 
 @large_kernel
@@ -65,7 +65,7 @@ def log_pmf(law: Law, n: int, z: float) -> float:
     """
     if is_response(law):
         return 0.0 if z == 0 else -math.inf
-    return log_pmf_of_draws(law, law.scale * steps(law, n), draws(law, 1, n), z)
+    return log_pmf_of_draws(law, law.scale * count_steps(law, n), count_draws(law, 1, n), z)
 
 
 @large_kernel
@@ -140,7 +140,7 @@ def wider_laplace(scale: float, more: float) -> float:
 
 
 @large_kernel
-def standing(law: Law, n: int, r: float) -> tuple[float, float]:
+def stand_in_noise(law: Law, n: int, r: float) -> tuple[float, float]:
     """Scale and number of draws of the noise g that stands for that of the release r of n rewards."""
     fewest, most = fewest_draws(law, n), draws_of_one(law, n)
     if most == fewest:
@@ -162,7 +162,7 @@ def log_excess(law: Law, n: int, r: float) -> float:
     >>> [round(log_excess(law, 100, 50.0), 3) for law in noises]
     [0.09, 0.112]
     """
-    scale, count = standing(law, n, r)
+    scale, count = stand_in_noise(law, n, r)
     fewest, middle = fewest_draws(law, n), 0.0
     if count == fewest and scale == law.scale:
         return 0.0
@@ -178,7 +178,7 @@ def epsilon_left(epsilon: Number, steps: int, fraction: float) -> float:
     >>> [round(epsilon_left(1, 32, fraction), 3) for fraction in (1, 0.9, 0.5)]
     [1.0, 1.181, 2.578]
     """
-    meant = float(exact("epsilon", epsilon))
+    meant = float(to_fraction("epsilon", epsilon))
     if meant > 700:
         raise InvalidValue("epsilon", epsilon, "a number above 0 and at most 700")
     if not 1 <= steps <= 10**6 * meant or steps != int(steps):

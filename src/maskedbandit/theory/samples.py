@@ -32,10 +32,10 @@ import numpy as np
 
 from maskedbandit.checks import check_fraction
 from maskedbandit.errors import InvalidValue, UnknownName
-from maskedbandit.theory.bounds import positive
+from maskedbandit.theory.bounds import to_positive
 from maskedbandit.theory.characteristic_times import characteristic_time, proportions
 
-Means = Sequence[float]
+ArmMeans = Sequence[float]
 
 
 def contraction(epsilon: float) -> float:
@@ -45,7 +45,7 @@ def contraction(epsilon: float) -> float:
     return min(4.0, math.exp(2 * epsilon)) * math.expm1(epsilon) ** 2
 
 
-def time_of_bits(means: Means, epsilon: float) -> float:
+def time_of_bits(means: ArmMeans, epsilon: float) -> float:
     """T*_KL of the means of randomized bits."""
     flip, slope = 1 / (1 + math.exp(min(epsilon, 700.0))), math.tanh(epsilon / 2)
     if slope < 1e-5:  # the means are too close to subtract, and kl is 2 slope^2 (x - y)^2 to ten digits
@@ -53,7 +53,7 @@ def time_of_bits(means: Means, epsilon: float) -> float:
     return characteristic_time([flip + slope * mean for mean in means])
 
 
-TIMES: dict[str, Callable[[Means, float], float]] = {
+TIMES: dict[str, Callable[[ArmMeans, float], float]] = {
     "no_privacy": lambda means, epsilon: characteristic_time(means),
     "central": lambda means, epsilon: characteristic_time(means, epsilon=epsilon),
     "central_tv": lambda means, epsilon: max(characteristic_time(means), characteristic_time(means, "TV") / epsilon),
@@ -64,7 +64,7 @@ TIMES: dict[str, Callable[[Means, float], float]] = {
 }
 
 
-def least_samples(name: str, means: Means, delta: float, epsilon: float = math.inf) -> float:
+def least_samples(name: str, means: ArmMeans, delta: float, epsilon: float = math.inf) -> float:
     """The least average number of pulls of a policy that is delta-correct on all instances; see samples.py for `name`.
 
     >>> mu = [0.75, 0.625, 0.5, 0.375, 0.25]
@@ -73,23 +73,23 @@ def least_samples(name: str, means: Means, delta: float, epsilon: float = math.i
     """
     if name not in TIMES:
         raise UnknownName("lower bound", name, TIMES)
-    return TIMES[name](means, not_tiny(epsilon)) * nats(delta)
+    return TIMES[name](means, not_tiny(epsilon)) * nats_needed(delta)
 
 
 def not_tiny(epsilon: float) -> float:
     """A loss whose square is far from the smallest number."""
-    if positive("epsilon", epsilon) < 1e-100:
+    if to_positive("epsilon", epsilon) < 1e-100:
         raise InvalidValue("epsilon", epsilon, "at least 1e-100, as otherwise bounds are too large for a number")
     return epsilon
 
 
-def nats(delta: float) -> float:
+def nats_needed(delta: float) -> float:
     """kl(delta, 1 - delta), of which 1 - delta is not rounded to 1; 0 from 1/2 on, where guessing may suffice."""
     check_fraction("delta", delta)
     return (1 - 2 * delta) * (math.log1p(-delta) - math.log(delta)) if delta < 0.5 else 0.0
 
 
-def critical_epsilon(name: str, means: Means) -> float:
+def critical_epsilon(name: str, means: ArmMeans) -> float:
     """The epsilon above which privacy costs nothing by one of the bounds: there it equals that of "no_privacy".
 
         central       where arms meet at w* is within eps of both, in logits: there d_eps is kl
@@ -117,7 +117,7 @@ def critical_epsilon(name: str, means: Means) -> float:
     raise UnknownName("regime", name, ("central", "central_tv", "local", "local_tv2"))
 
 
-def farthest(means: Means) -> float:
+def farthest(means: ArmMeans) -> float:
     """How far, in logits, the best arm or a rival is from the x where they meet at w*."""
     w, arms = proportions(means), np.asarray(means, dtype=float)
     if arms.max() == 1 or arms.min() == 0:

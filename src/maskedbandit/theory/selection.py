@@ -21,30 +21,30 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from maskedbandit.checks import check_cohort, check_fraction, number
+from maskedbandit.checks import check_cohort, check_fraction, is_number
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.theory.bounds import INFORMATION
-from maskedbandit.theory.samples import nats, not_tiny
-from maskedbandit.theory.transport import SAME, kl_parts, private_parts
+from maskedbandit.theory.samples import nats_needed, not_tiny
+from maskedbandit.theory.transport import SAME_MEAN, kl_parts, private_parts
 
-CLOSE = 1e-6  # relative; how far T* may be below the exact value
-ROUNDS = 200
+SELECTION_TOLERANCE = 1e-6  # relative; how far T* may be below the exact value
+SELECTION_ROUNDS = 200
 SOLVER = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}  # well below CLOSE, or it stalls
-FAR = 1e15  # one arm weighs so much more than the other that they meet at its mean
+FAR_HEAVIER = 1e15  # one arm weighs so much more than the other that they meet at its mean
 
-Parts = Callable[[float, float, float], tuple[float, float]]
+PairCosts = Callable[[float, float, float], tuple[float, float]]
 
 
 def check_threshold(theta: float, tolerance: float) -> None:
     """A threshold and a tolerance that leave room for means on both sides."""
     check_fraction("theta", theta)
     nearest = min(theta, 1 - theta)
-    if not (number(tolerance) and 0 <= tolerance < nearest):
+    if not (is_number(tolerance) and 0 <= tolerance < nearest):
         allowed = f"a number from 0 to below {nearest:g}, as theta is {theta:g}"
         raise InvalidValue("tolerance", tolerance, allowed)
 
 
-def parts_of(name: str, epsilon: float) -> Parts:
+def parts_of(name: str, epsilon: float) -> PairCosts:
     """d(m_a, x) and d(m_b, x) for m_a > m_b, at the x where d(m_a, x) + v d(m_b, x) is least."""
     if name not in INFORMATION:
         raise UnknownName("lower bound", name, INFORMATION)
@@ -58,9 +58,9 @@ def parts_of(name: str, epsilon: float) -> Parts:
     return lambda a, b, v: kl_parts(flip + slope * a, flip + slope * b, v)
 
 
-def arms_of(means: Sequence[float]) -> list[float]:
+def check_instance_means(means: Sequence[float]) -> list[float]:
     """The means, if they are numbers in [0, 1]."""
-    if not isinstance(means, Iterable) or not all(number(mean) and 0 <= mean <= 1 for mean in means):
+    if not isinstance(means, Iterable) or not all(is_number(mean) and 0 <= mean <= 1 for mean in means):
         raise InvalidValue("means", means, "a list of numbers in [0, 1]")
     return [float(mean) for mean in means]
 
@@ -73,15 +73,15 @@ def least_samples_top(name: str, means: Sequence[float], m: int, delta: float, e
     [662, 1409, 270720]
     """
     check_cohort("m", m)
-    parts, ranked, m = parts_of(name, epsilon), sorted(arms_of(means), reverse=True), int(m)
-    if m >= len(ranked) or ranked[m - 1] - ranked[m] < SAME:
+    parts, ranked, m = parts_of(name, epsilon), sorted(check_instance_means(means), reverse=True), int(m)
+    if m >= len(ranked) or ranked[m - 1] - ranked[m] < SAME_MEAN:
         raise InvalidValue(
             "means", list(means), f"more than {m} numbers, of which the {m} largest are larger than all others"
         )
-    return nats(delta) / rate(parts, ranked, m)
+    return nats_needed(delta) / rate(parts, ranked, m)
 
 
-def rate(parts: Parts, ranked: list[float], m: int) -> float:
+def rate(parts: PairCosts, ranked: list[float], m: int) -> float:
     """1 / T*, for means that fall; at least that.
 
     The program counts in units of about the result, because its solver has absolute tolerances. Cuts that its solution
@@ -93,17 +93,17 @@ def rate(parts: Parts, ranked: list[float], m: int) -> float:
     pairs = [(i, j) for i in range(m) for j in range(m, k)]
     w, cuts, program = np.full(k, 1 / k), list[np.ndarray](), np.append(np.zeros(k), -1.0)
     unit = min(sum(parts(ranked[i], ranked[j], 1.0)) for i, j in pairs) / k
-    for _ in range(ROUNDS):
+    for _ in range(SELECTION_ROUNDS):
         least = math.inf
         for i, j in pairs:
             of_i, of_j = parts(ranked[i], ranked[j], max(w[j], 1e-12) / max(w[i], 1e-12))
             cost = w[i] * of_i + w[j] * of_j
             least = min(least, cost)
-            if bound > cost * (1 + CLOSE):
+            if bound > cost * (1 + SELECTION_TOLERANCE):
                 row = np.zeros(k + 1)
                 row[i], row[j], row[k] = -of_i, -of_j, unit
                 cuts.append(row / max(of_i, of_j))
-        if bound <= least * (1 + CLOSE):
+        if bound <= least * (1 + SELECTION_TOLERANCE):
             break
         found = linprog(
             program,
@@ -132,9 +132,9 @@ def least_samples_above(
     parts = parts_of(name, epsilon)
     check_threshold(theta, tolerance)
     low, high, total = theta - tolerance, theta + tolerance, 0.0
-    for mean in arms_of(means):
-        if tolerance == 0 and abs(mean - theta) < SAME:
+    for mean in check_instance_means(means):
+        if tolerance == 0 and abs(mean - theta) < SAME_MEAN:
             raise InvalidValue("means", list(means), f"numbers other than theta = {theta:g}, or with a tolerance")
-        if not low + SAME < mean < high - SAME or tolerance == 0:
-            total += 1 / (parts(mean, low, FAR)[0] if mean >= theta else parts(high, mean, 1 / FAR)[1])
-    return total * nats(delta)
+        if not low + SAME_MEAN < mean < high - SAME_MEAN or tolerance == 0:
+            total += 1 / (parts(mean, low, FAR_HEAVIER)[0] if mean >= theta else parts(high, mean, 1 / FAR_HEAVIER)[1])
+    return total * nats_needed(delta)

@@ -46,13 +46,13 @@ from maskedbandit.law import Law, draws_of_one, is_laplace, is_noiseless, is_res
 from maskedbandit.noise_bounds import cumulant, log_mgf, log_mgf_of_sum
 
 BETS = 32  # on the grid
-LARGEST = 4.0  # lam; from there on e^-lam is little beside 1
+LARGEST_MEAN_BET = 4.0  # lam; from there on e^-lam is little beside 1
 MOST_TILT = 0.9  # of the lam at which the moments of the noise become infinite
 HALVINGS = 44
 FINEST = 2**30  # steps of a reward; noise on a finer grid is as good as continuous
 
 
-class Known(Protocol):
+class KnownTotal(Protocol):
     """A release: the noisy total of n rewards."""
 
     @property
@@ -82,7 +82,7 @@ class Sums(NamedTuple):
     moments: Floats  # [..., bets] log-moments of the noise
 
 
-def bets(law: Law, largest: float = LARGEST) -> Floats:
+def mean_bets(law: Law, largest: float = LARGEST_MEAN_BET) -> Floats:
     """The grid of lam, even in ln lam."""
     top = min(largest, MOST_TILT * largest_tilt(law))
     grid: Floats = top * np.sqrt(0.5) ** np.arange(BETS)
@@ -99,10 +99,10 @@ def log_moments(law: Law, n: int, lam: float) -> float:
 @lru_cache(maxsize=4096)
 def noise_moments(law: Law, n: int) -> Floats:
     """K_n at the bets."""
-    return np.array([log_moments(law, n, float(lam)) for lam in bets(law)])
+    return np.array([log_moments(law, n, float(lam)) for lam in mean_bets(law)])
 
 
-def sums(law: Law, releases: Iterable[Known]) -> Sums:
+def sum_releases(law: Law, releases: Iterable[KnownTotal]) -> Sums:
     """What these releases of one arm add up to; on a tree they are its first ones."""
     known = list(releases)
     n, total = sum(int(each.n) for each in known), math.fsum(each.total for each in known)
@@ -111,7 +111,7 @@ def sums(law: Law, releases: Iterable[Known]) -> Sums:
         total = total * (1 - 2 * law.flip) + n * law.flip
     elif law.counter > 0 and known:
         m = len(known)
-        moments += [log_mgf_of_sum(law, m, n, float(lam)) for lam in bets(law)] + np.log(m) + np.log1p(m)
+        moments += [log_mgf_of_sum(law, m, n, float(lam)) for lam in mean_bets(law)] + np.log(m) + np.log1p(m)
     elif not is_noiseless(law):
         for size, count in Counter(int(each.n) for each in known).items():
             moments += count * noise_moments(law, size)
@@ -123,7 +123,7 @@ def of_sums(law: Law, mean: Any) -> Any:
     return law.flip + (1 - 2 * law.flip) * mean
 
 
-def failures(known: Sums) -> Sums:
+def sum_failures(known: Sums) -> Sums:
     """The same of one minus each reward: the noise is symmetric."""
     return known._replace(total=known.n - known.total)
 
@@ -136,18 +136,18 @@ def log_mean_exp(terms: Floats) -> Any:
 
 def worth_of_bets(law: Law, known: Sums, mean: Any) -> Floats:
     """ln of what each bet against this mean is worth, at the least; over releases it adds up."""
-    lam = bets(law)
+    lam = mean_bets(law)
     total, n, mean = (np.asarray(each)[..., None] for each in (known.total, known.n, mean))
     worth: Floats = lam * total - n * np.log1p(mean * np.expm1(lam)) - known.moments
     return worth
 
 
-def evidence(law: Law, known: Sums, mean: Any) -> Any:
+def mean_evidence(law: Law, known: Sums, mean: Any) -> Any:
     """ln M, in nats: how surprisingly large the sum is for this mean, at the most."""
     return log_mean_exp(worth_of_bets(law, known, mean))
 
 
-def least(ruled_out: Callable[[Floats], Any], low: Any, high: Any) -> Any:
+def least_allowed(ruled_out: Callable[[Floats], Any], low: Any, high: Any) -> Any:
     """The least value that is not ruled out, if those that are come first; never above it. Or arrays of them."""
     start, none = low, np.logical_not(ruled_out(low))
     for _ in range(HALVINGS):
@@ -157,7 +157,7 @@ def least(ruled_out: Callable[[Floats], Any], low: Any, high: Any) -> Any:
     return np.where(none, start, low)
 
 
-def mean_interval(law: Law, releases: Iterable[Known], alpha: float = 0.05) -> Interval:
+def mean_interval(law: Law, releases: Iterable[KnownTotal], alpha: float = 0.05) -> Interval:
     """An interval for the mean reward of an arm, from all that was released of it.
 
     **Guarantee**: with probability at least 1 - alpha it holds the average of the means of the people in the releases,
@@ -171,7 +171,7 @@ def mean_interval(law: Law, releases: Iterable[Known], alpha: float = 0.05) -> I
     (0.256, 0.345)
     """
     check_fraction("alpha", alpha)
-    (found,) = mean_intervals(law, [sums(law, releases)], alpha)
+    (found,) = mean_intervals(law, [sum_releases(law, releases)], alpha)
     return found
 
 
@@ -181,10 +181,10 @@ def mean_intervals(law: Law, arms: Sequence[Sums], alpha: float = 0.05) -> list[
     enough, zeros = math.log(2 / alpha), np.zeros(len(arms))
 
     def lower(of: Sums) -> Floats:
-        found: Floats = least(lambda mean: evidence(law, of, mean) >= enough, zeros, zeros + 1)
+        found: Floats = least_allowed(lambda mean: mean_evidence(law, of, mean) >= enough, zeros, zeros + 1)
         return found
 
-    ends = np.stack([lower(known), 1 - lower(failures(known))])
+    ends = np.stack([lower(known), 1 - lower(sum_failures(known))])
     if is_response(law):  # from bits to rewards
         ends = np.clip((ends - law.flip) / (1 - 2 * law.flip), 0.0, 1.0)
     return [Interval(float(low), float(high)) for low, high in ends.T]

@@ -31,7 +31,7 @@ sqrt N) [KT81] and sqrt(N_a N_b) <= t/2, a higher threshold is ln(2 t (K-1)/delt
 import math
 
 from maskedbandit.core import kernel
-from maskedbandit.golden_section import bracket, narrowed
+from maskedbandit.golden_section import open_bracket, narrow_down
 
 ZETA_2 = math.pi * math.pi / 6
 
@@ -87,9 +87,9 @@ def c_gaussian(x: float) -> float:
     [2.507095, 6.75732, 22.203253]
     """
     # the minimum is near u = 1 / (2 x) if x is large
-    section = bracket(math.log(0.05 / (1 + x)), math.log(0.5 - 1e-9))
+    section = open_bracket(math.log(0.05 / (1 + x)), math.log(0.5 - 1e-9))
     for _ in range(46):
-        section = narrowed(section, c_gaussian_at(math.exp(section.x), x))
+        section = narrow_down(section, c_gaussian_at(math.exp(section.x), x))
     return section.least
 
 

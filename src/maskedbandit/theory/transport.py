@@ -22,11 +22,11 @@ import numpy as np
 
 from maskedbandit.core import kernel
 
-SAME = 1e-12  # the best means count as equal if they are closer
+SAME_MEAN = 1e-12  # the best means count as equal if they are closer
 
 
 @kernel
-def excess(u: float) -> float:
+def entropy_excess(u: float) -> float:
     """(1+u) ln(1+u) - u, to 12 digits also where u is small.
 
     >>> excess(0.0), excess(-1.0), round(excess(1e-9) * 1e18, 6)
@@ -48,7 +48,7 @@ def near(x: float, y: float, gap: float) -> float:
     """
     if gap <= 0.0:
         return 0.0
-    return x * excess(-gap / x) + y * excess(gap / y)
+    return x * entropy_excess(-gap / x) + y * entropy_excess(gap / y)
 
 
 @kernel
@@ -187,13 +187,13 @@ def kl_proportions(means: np.ndarray, out: np.ndarray) -> None:
     top = means[best]
     for a in range(means.size):
         out[a] = 1.0
-        if means[a] >= top - SAME:
+        if means[a] >= top - SAME_MEAN:
             ties += 1
         elif second < 0 or means[a] > means[second]:
             second = a
     if ties > 1:
         for a in range(means.size):
-            out[a] = 1 / ties if means[a] >= top - SAME else 0.0
+            out[a] = 1 / ties if means[a] >= top - SAME_MEAN else 0.0
         return
     least, most = 0.0, math.inf  # where the ratio v of the second best arm lies
     v = 1 / math.sqrt(means.size - 1)

@@ -34,15 +34,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from maskedbandit.errors import UnknownName
-from maskedbandit.golden_section import bracket, narrowed
+from maskedbandit.golden_section import open_bracket, narrow_down
 from maskedbandit.law import Law, is_response, largest_tilt
 from maskedbandit.noise_bounds import deviation, log_mgf
-from maskedbandit.theory.bounds import INFORMATION, gapped, positive
+from maskedbandit.theory.bounds import INFORMATION, rival_means, to_positive
 
-STEPS = 80  # of a search for the least value
+TILT_STEPS = 80  # of a search for the least value
 
 
-class Plan(NamedTuple):
+class PhasePlan(NamedTuple):
     """Phases: how many users each arm that is left gets, how many arms are left afterwards, and what counts."""
 
     sizes: tuple[int, ...]
@@ -74,7 +74,7 @@ def log_moment(law: Law, n: int, mean: float, x: float) -> float:
     return n * psi(mean, x) + log_mgf(law, n, abs(x))
 
 
-def overtaken(worse: float, best: float, sizes: Sequence[int], law: Law) -> float:
+def overtaking_bound(worse: float, best: float, sizes: Sequence[int], law: Law) -> float:
     """A bound on the probability that an arm with a worse mean has a score of at least that of the best one.
 
     >>> round(overtaken(0.5, 0.6, [1000], Law(0)), 7), overtaken(0.5, 0.6, [], Law(0))
@@ -95,24 +95,24 @@ def overtaken(worse: float, best: float, sizes: Sequence[int], law: Law) -> floa
         while exponent(2 * high) < exponent(high) and high < 700 / max(parts):
             high *= 2
         high *= 2
-    section = bracket(0.0, high)
-    for _ in range(STEPS):
-        section = narrowed(section, exponent(section.x))
+    section = open_bracket(0.0, high)
+    for _ in range(TILT_STEPS):
+        section = narrow_down(section, exponent(section.x))
     return math.exp(min(section.least, 0.0))
 
 
-def most_wrong(plan: Plan, means: Sequence[float], law: Law) -> float:
+def most_wrong(plan: PhasePlan, means: Sequence[float], law: Law) -> float:
     """A bound on the probability of a wrong answer; see the top of the file.
 
     >>> round(most_wrong(Plan((2000,), (1,), pooled=True), [0.6, 0.5, 0.5], Law(0)), 10)
     3e-09
     """
-    gapped(means)
+    rival_means(means)
     best, *others = sorted(means, reverse=True)
     total, left = 0.0, len(means)
     for p, keep in enumerate(plan.keep):
         counted = plan.sizes[: p + 1] if plan.pooled else plan.sizes[p : p + 1]
-        q = [overtaken(mean, best, counted, law) for mean in (others if plan.pooled else others[: left - 1])]
+        q = [overtaking_bound(mean, best, counted, law) for mean in (others if plan.pooled else others[: left - 1])]
         total += min(sum(q[skipped:]) / (keep - skipped) for skipped in range(keep))
         left = keep
     return min(total, 1.0)
@@ -129,8 +129,8 @@ def least_wrong(name: str, means: Sequence[float], people: int, epsilon: float =
     """
     if name not in INFORMATION:
         raise UnknownName("lower bound", name, INFORMATION)
-    positive("epsilon", epsilon)
-    gapped(means)
+    to_positive("epsilon", epsilon)
+    rival_means(means)
     best, *others = sorted(means, reverse=True)
     d = INFORMATION[name]
     costs = [(d(best, mean, epsilon), d(mean, best, epsilon)) for mean in others]
@@ -140,7 +140,7 @@ def least_wrong(name: str, means: Sequence[float], people: int, epsilon: float =
     def least(of_best: float) -> float:
         """The common cost, if that proportion of pulls goes to the best arm."""
         low, high = 0.0, sum(max(pair) for pair in costs)
-        for _ in range(STEPS):
+        for _ in range(TILT_STEPS):
             cost = (low + high) / 2
             if of_best + sum(max(cost - of_best * to, 0.0) / back for to, back in costs) < 1:
                 low = cost
@@ -148,7 +148,7 @@ def least_wrong(name: str, means: Sequence[float], people: int, epsilon: float =
                 high = cost
         return high
 
-    section = bracket(0.0, 1.0)
-    for _ in range(STEPS):
-        section = narrowed(section, -least(section.x))
+    section = open_bracket(0.0, 1.0)
+    for _ in range(TILT_STEPS):
+        section = narrow_down(section, -least(section.x))
     return math.exp(section.least * people) / 4

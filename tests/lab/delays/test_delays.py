@@ -17,15 +17,23 @@ from maskedbandit.core import TOGETHER, WAIT, Decision, kernel
 from maskedbandit.errors import IllegalDecision, InvalidValue, UnknownName
 from maskedbandit.lab.delays import recorded
 from maskedbandit.lab.delays.constant import AT_ONCE, Constant
-from maskedbandit.lab.delays.delay import Delay, drawn, last
+from maskedbandit.lab.delays.delay import Delay, draw_delay, last
 from maskedbandit.lab.delays.geometric import Geometric
 from maskedbandit.lab.delays.recorded import Recorded
-from maskedbandit.lab.engine.checkpoints import checkpoints
-from maskedbandit.lab.engine.in_flight import NEVER, empty, first_due, full, in_flight, pop, push
+from maskedbandit.lab.engine.checkpoints import list_checkpoints
+from maskedbandit.lab.engine.in_flight import (
+    NEVER,
+    open_in_flight,
+    first_due,
+    is_full,
+    in_flight,
+    pop_due_slot,
+    push_slot,
+)
 from maskedbandit.lab.engine.outcomes import BAD_ARM, DONE, Out, blank_out
-from maskedbandit.lab.experiments.experiment import expand
+from maskedbandit.lab.experiments.experiment import expand_settings
 from maskedbandit.lab.goals import drive
-from maskedbandit.lab.goals.drive import kernels
+from maskedbandit.lab.goals.drive import bind_kernels
 from maskedbandit.lab.streams import Streams
 from maskedbandit.policies.policy import Policy
 from maskedbandit.reports.audit.runs import Twin, break_nothing, run_loop
@@ -45,14 +53,14 @@ def rng(seed: int = 1) -> np.random.Generator:
 def test_a_geometric_delay_has_the_geometric_distribution() -> None:
     for mean in (2.5, 0.1):
         d, generator, q = Geometric(mean=mean).parameters(), rng(), mean / (1 + mean)
-        sample = np.array([drawn(d, generator) for _ in range(20_000)])
+        sample = np.array([draw_delay(d, generator) for _ in range(20_000)])
         same_distribution(sample, lambda z, q=q: np.where(z >= 0, (1 - q) * q ** np.maximum(z, 0.0), 0))
         mean_is(sample, mean)
 
 
 def test_recorded_delays_are_drawn_as_often_as_they_were_measured() -> None:
     d, generator = Recorded([0, 0, 1, 4, 9]).parameters(), rng()
-    sample = np.array([drawn(d, generator) for _ in range(20_000)])
+    sample = np.array([draw_delay(d, generator) for _ in range(20_000)])
     same_distribution(sample, lambda z: np.array([[0, 0, 1, 4, 9].count(each) / 5 for each in z.tolist()]))
 
 
@@ -81,20 +89,20 @@ def test_a_constant_delay_is_that_of_the_last_user() -> None:
 @settings(max_examples=60, deadline=None)
 def test_the_heap_gives_the_first_due_and_of_equals_the_first_pushed(steps) -> None:
     """None pops; a list is the slow reference. Slots in use are never given out twice."""
-    flight, reference = empty(40), []
+    flight, reference = open_in_flight(40), []
     for turn, due in enumerate(steps):
         if due is not None:
-            assert full(flight) == (len(reference) == flight.capacity)
-            if full(flight):
+            assert is_full(flight) == (len(reference) == flight.capacity)
+            if is_full(flight):
                 continue
-            slot = push(flight, due)
+            slot = push_slot(flight, due)
             assert 0 <= slot < flight.capacity
             assert slot not in [other for _, _, other in reference]
             reference = sorted([*reference, (due, turn, slot)])
         elif reference:
-            assert pop(flight) == reference.pop(0)[2]
+            assert pop_due_slot(flight) == reference.pop(0)[2]
         assert first_due(flight) == (reference[0][0] if reference else NEVER)
-    assert [pop(flight) for _ in reference] == [slot for _, _, slot in reference]
+    assert [pop_due_slot(flight) for _ in reference] == [slot for _, _, slot in reference]
 
 
 def test_there_is_room_for_one_thing_a_round() -> None:
@@ -103,9 +111,9 @@ def test_there_is_room_for_one_thing_a_round() -> None:
         flight = in_flight(d)
         for t in range(200):
             while first_due(flight) <= t:
-                pop(flight)
-            assert not full(flight)
-            push(flight, t + 1 + d.longest)
+                pop_due_slot(flight)
+            assert not is_full(flight)
+            push_slot(flight, t + 1 + d.longest)
     assert in_flight(Constant(10**12).parameters(), horizon=50).capacity == 52
 
 
@@ -167,7 +175,7 @@ def hear(policy: Policy, delay: Delay, horizon: int, twin: Twin = break_nothing,
     """The loop, with its ears open."""
     k = 2
     asked, released, waits, deck = [], [], [], []  # deck: sizes of cohorts that were asked for together
-    marks = checkpoints(horizon)
+    marks = list_checkpoints(horizon)
     out = blank_out(k, marks)
 
     def ask(*args):
@@ -188,7 +196,7 @@ def hear(policy: Policy, delay: Delay, horizon: int, twin: Twin = break_nothing,
         deck.clear()
         return wait
 
-    hooks = {**kernels(policy, channel, INSTANCE, delay), "ask": ask, "tell": tell, "late": late}
+    hooks = {**bind_kernels(policy, channel, INSTANCE, delay), "ask": ask, "tell": tell, "late": late}
     parts = policy.init(k, horizon), channel, INSTANCE.parameters(), delay, policy.goal == "regret"
     status = run_loop(*parts, marks, out, Streams(3, "").of(0), hooks, twin)
     return Heard(status, asked, released, waits, out)
@@ -412,35 +420,37 @@ def test_files_ask_for_delays(tmp_path) -> None:
     own.write_text("3\n0\n5\n")
     given = [0, 100, {"name": "geometric", "mean": 100}, {"name": "recorded", "file": str(own)}]
     expected = [AT_ONCE, Constant(100), Geometric(100), Recorded([3, 0, 5])]
-    assert [expand("x", "", {**FILE, "delay": each, "curves": [{}]}).settings[0].delay for each in given] == expected
-    assert [each.delay for each in expand("x", "", {**FILE, "curves": [{}], "vary": {"delay": given}}).settings] == (
-        expected
-    )
+    assert [
+        expand_settings("x", "", {**FILE, "delay": each, "curves": [{}]}).settings[0].delay for each in given
+    ] == expected
+    assert [
+        each.delay for each in expand_settings("x", "", {**FILE, "curves": [{}], "vary": {"delay": given}}).settings
+    ] == (expected)
     both = {**FILE, "delay": 7, "curves": [{"label": "a", "delay": 8}, {"label": "b"}]}
-    assert [each.delay for each in expand("x", "", both).settings] == [Constant(8), Constant(7)]
+    assert [each.delay for each in expand_settings("x", "", both).settings] == [Constant(8), Constant(7)]
     bound = {**FILE, "curves": [{}, {"theory": "no_privacy"}], "vary": {"delay": [0, 5]}}
-    assert len(expand("x", "", bound).settings) == 3  # the bound is drawn once
+    assert len(expand_settings("x", "", bound).settings) == 3  # the bound is drawn once
 
 
 @for_each("wrong", [-1, "soon", {"name": "geometric", "rate": 1}, {"name": "uniform"}])
 def test_files_that_ask_for_no_delay_are_refused(wrong) -> None:
     with pytest.raises((InvalidValue, UnknownName), match=r"delay|rounds|geometric"):
-        expand("x", "", {**FILE, "delay": wrong, "curves": [{}]})
+        expand_settings("x", "", {**FILE, "delay": wrong, "curves": [{}]})
 
 
 @pytest.mark.slow
 def test_tables_and_summaries_hold_the_delay(tmp_path) -> None:
-    from maskedbandit.lab.experiments.table import collect
-    from maskedbandit.lab.goals.cells import text
+    from maskedbandit.lab.experiments.table import collect_results
+    from maskedbandit.lab.goals.cells import format_summary
     from maskedbandit.lab.goals.regret.rows import cells, summary
 
     vary = {"delay": [0, {"name": "geometric", "mean": 9}]}
-    experiment = expand("x", "", {**FILE, "runs": 2, "curves": [{}, {"theory": "no_privacy"}], "vary": vary})
-    table = collect(experiment, experiment.settings, tmp_path / "out")
+    experiment = expand_settings("x", "", {**FILE, "runs": 2, "curves": [{}, {"theory": "no_privacy"}], "vary": vary})
+    table = collect_results(experiment, experiment.settings, tmp_path / "out")
     assert set(table["delay"].to_list()) == {"0", "geometric, mean = 9", None}
     rows = summary(table)
     assert rows["ratio"].to_list()[:2] == [1, 1]  # each is compared with what is as late
-    assert "geometric, mean = 9" in text(rows, cells)
+    assert "geometric, mean = 9" in format_summary(rows, cells)
     experiment.draw(table)
     frame = mb.simulate(mb.policies.UCB1(), RAW, INSTANCE, 10, delay=Constant(3)).to_frame()
     assert frame["delay"].unique().to_list() == ["3"]

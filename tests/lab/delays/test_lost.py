@@ -17,7 +17,7 @@ from maskedbandit.lab.delays.recorded import Recorded
 from maskedbandit.lab.engine import earnings
 from maskedbandit.lab.engine.compiler import bind_hooks
 from maskedbandit.lab.engine.earnings import Earned
-from maskedbandit.lab.experiments.experiment import expand
+from maskedbandit.lab.experiments.experiment import expand_settings
 from maskedbandit.lab.goals import drive
 from maskedbandit.lab.streams import Rewards, Streams
 from maskedbandit.reports.audit.runs import break_nothing
@@ -33,7 +33,7 @@ BETA = mb.Beta([2, 1], [2, 3])
 
 def told(world, delay, users, g=1, single=False, twin=break_nothing):
     """What cohorts of arm 1 are told, and what their users earned; `single`: users are dealt one by one."""
-    earn = earnings.earning(world.one, world.many, delay.parameters().lost > 0).function
+    earn = earnings.make_earn_kernel(world.one, world.many, delay.parameters().lost > 0).function
     earn = bind_hooks(earn, twin(earn.__globals__))
     keys, generator, _, _, of_delays = Streams(1, "lost").of(0)
     parts, d, stream = world.parameters(), delay.parameters(), Rewards(generator, keys)
@@ -168,7 +168,7 @@ def test_no_reward_that_comes_means_no_reward(monkeypatch) -> None:
     found = interpreted(policy, mb.channels.Raw(), mb.Bernoulli([0.5, 1.0]), 100, delay=delay)
     assert {total for _, _, total in found.released} == {2.0}
     assert found.realised[-1] == 0  # the rewards were there
-    monkeypatch.setattr(drive, "earning", lambda one, many, loses: earnings.earning(one, many, False))
+    monkeypatch.setattr(drive, "make_earn_kernel", lambda one, many, loses: earnings.make_earn_kernel(one, many, False))
     control = interpreted(policy, mb.channels.Raw(), mb.Bernoulli([0.5, 1.0]), 100, delay=delay)
     assert {total for _, _, total in control.released} == {8.0}
 
@@ -217,9 +217,11 @@ def test_what_is_no_loss_is_refused(make, said) -> None:
 
 def test_files_ask_for_losses() -> None:
     given = {"name": "lost", "delay": {"name": "geometric", "mean": 10}, "share": 0.03, "deadline": 50}
-    settings = expand("x", "", {**FILE, "curves": [{}], "vary": {"delay": [given, {**given, "delay": 7}]}}).settings
+    settings = expand_settings(
+        "x", "", {**FILE, "curves": [{}], "vary": {"delay": [given, {**given, "delay": 7}]}}
+    ).settings
     assert [each.delay for each in settings] == [Lost(Geometric(10), 0.03, 50), Lost(Constant(7), 0.03, 50)]
     assert str(settings[1].delay) == "7, 0.03 lost, deadline 50"
     del given["deadline"]
     with pytest.raises(InvalidValue, match="deadline is None"):
-        expand("x", "", {**FILE, "delay": given, "curves": [{}]})
+        expand_settings("x", "", {**FILE, "delay": given, "curves": [{}]})

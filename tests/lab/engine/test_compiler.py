@@ -22,7 +22,7 @@ from maskedbandit import law
 from maskedbandit.core import OPTIONS, kernel, large_kernel
 from maskedbandit.errors import InvalidValue, KernelError
 from maskedbandit.lab.engine import compiler, kernel_cache
-from maskedbandit.lab.engine.digest import digest, ingredients
+from maskedbandit.lab.engine.digest import digest_kernels, list_ingredients
 from maskedbandit.lab.streams import Streams
 
 SCALE = 2.0
@@ -46,19 +46,19 @@ def body(x):
 
 
 def test_a_kernel_reached_through_another_is_an_ingredient() -> None:
-    found = ingredients(body, {"step": outer})
+    found = list_ingredients(body, {"step": outer})
     assert "SCALE = float 2.0" in found
 
 
 def test_a_changed_constant_changes_the_digest(monkeypatch) -> None:
-    before = digest(body, {"step": outer})
-    assert digest(body, {"step": outer}) == before
+    before = digest_kernels(body, {"step": outer})
+    assert digest_kernels(body, {"step": outer}) == before
     monkeypatch.setitem(outer.function.__globals__, "SCALE", 3.0)
-    assert digest(body, {"step": outer}) != before
+    assert digest_kernels(body, {"step": outer}) != before
 
 
 def test_another_kernel_under_the_same_name_changes_the_digest() -> None:
-    assert digest(body, {"step": outer}) != digest(body, {"step": inner})
+    assert digest_kernels(body, {"step": outer}) != digest_kernels(body, {"step": inner})
 
 
 SCRIPT = """
@@ -161,23 +161,23 @@ def factory(by):
 
 
 def test_tables_defaults_and_closures_are_ingredients(monkeypatch) -> None:
-    before = digest(body, {"step": with_table})
+    before = digest_kernels(body, {"step": with_table})
     monkeypatch.setitem(with_table.function.__globals__, "TABLE", np.array([1.0, 3.0]))
-    assert digest(body, {"step": with_table}) != before
-    before = digest(body, {"step": with_default})
+    assert digest_kernels(body, {"step": with_table}) != before
+    before = digest_kernels(body, {"step": with_default})
     monkeypatch.setattr(with_default.function, "__defaults__", (3.0,))
-    assert digest(body, {"step": with_default}) != before
-    assert digest(body, {"step": factory(2.0)}) != digest(body, {"step": factory(3.0)})
+    assert digest_kernels(body, {"step": with_default}) != before
+    assert digest_kernels(body, {"step": factory(2.0)}) != digest_kernels(body, {"step": factory(3.0)})
 
 
 def test_a_kernel_reached_through_a_module_is_an_ingredient(monkeypatch) -> None:
     @kernel
     def outside(x):
-        return law.steps(x, 1)
+        return law.count_steps(x, 1)
 
-    before = digest(body, {"step": outside})
-    monkeypatch.setattr(law, "steps", law.draws)
-    assert digest(body, {"step": outside}) != before
+    before = digest_kernels(body, {"step": outside})
+    monkeypatch.setattr(law, "count_steps", law.count_draws)
+    assert digest_kernels(body, {"step": outside}) != before
 
 
 class Swapped(NamedTuple):
@@ -197,18 +197,18 @@ def test_the_order_of_a_tuple_s_fields_is_part_of_the_name_on_disk() -> None:
     from numba import typeof
 
     Swapped.__qualname__ = "Pair"
-    shapes = [kernel_cache.described(typeof(kind(1.0, 2.0))) for kind in (Pair, Swapped)]
+    shapes = [kernel_cache.describe_numba_type(typeof(kind(1.0, 2.0))) for kind in (Pair, Swapped)]
     assert shapes == [
         f"{__name__}.Pair('first', 'second')(float64, float64)",
         f"{__name__}.Pair('second', 'first')(float64, float64)",
     ]
-    assert [compiler.compiled(body, step=first)(kind(1.0, 2.0)) for kind in (Pair, Swapped)] == [1.0, 2.0]
+    assert [compiler.compile_loop(body, step=first)(kind(1.0, 2.0)) for kind in (Pair, Swapped)] == [1.0, 2.0]
 
 
 def test_how_kernels_are_compiled_is_an_ingredient(monkeypatch) -> None:
-    before = digest(body, {"step": inner})
+    before = digest_kernels(body, {"step": inner})
     monkeypatch.setitem(OPTIONS, "fastmath", True)
-    assert digest(body, {"step": inner}) != before
+    assert digest_kernels(body, {"step": inner}) != before
 
 
 def test_a_changed_kernel_is_never_served_from_a_stale_cache(tmp_path: Path) -> None:
@@ -386,7 +386,7 @@ def test_without_a_folder_of_its_own_the_loop_is_compiled_in_memory(tmp_path: Pa
         monkeypatch.setattr(Path, "write_bytes", full)
     monkeypatch.setenv("MASKEDBANDIT_CACHE", str(folder))
     factory_of = factory(float(len(broken)))  # compiled by nobody before
-    assert compiler.compiled(body, step=factory_of)(2.0) == 2.0 * len(broken)
+    assert compiler.compile_loop(body, step=factory_of)(2.0) == 2.0 * len(broken)
     assert folder.is_file() or {path.name for path in folder.iterdir()} <= {".lock"}
 
 
@@ -401,7 +401,7 @@ def test_a_damaged_file_is_compiled_anew(tmp_path: Path, monkeypatch, damage) ->
         middle = len(whole) // 2
         one_bit = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
         broken = {"empty": b"", "cut off": whole[:middle], "one bit": one_bit}
-        path.write_bytes(broken.get(damage, kernel_cache.sealed(b"no kernel")[:-1]))
+        path.write_bytes(broken.get(damage, kernel_cache.seal_with_digest(b"no kernel")[:-1]))
     for from_disk in (False, True):
         loop = anew(body, step=own)
         assert loop(2.0) == 2.0 * len(damage)
@@ -488,8 +488,8 @@ def test_a_file_that_others_could_have_planted_is_not_run(tmp_path: Path, monkey
         folder.chmod(mode)
         monkeypatch.setenv("MASKEDBANDIT_CACHE", str(folder))
         monkeypatch.setattr(kernel_cache.KernelCache, "_path", lambda *name, folder=folder: folder / "planted.kernel")
-        (folder / "planted.kernel").write_bytes(kernel_cache.sealed(planted))
-        compiler.compiled(body, step=factory(float(mode)))(1.0)
+        (folder / "planted.kernel").write_bytes(kernel_cache.seal_with_digest(planted))
+        compiler.compile_loop(body, step=factory(float(mode)))(1.0)
         assert (tmp_path / "ran").exists() == ran
 
 
@@ -540,23 +540,23 @@ def line_of(function: Any, offset: int = 0) -> str:
 def test_a_missing_mark_is_named_with_file_and_line() -> None:
     step_: Any = plain
     with pytest.raises(KernelError, match=re.escape(f"{line_of(plain)}: plain is not a kernel: put @kernel above")):
-        compiler.compiled(body, step=step_)
+        compiler.compile_loop(body, step=step_)
     with pytest.raises(
         KernelError, match="plain is called by a kernel and is not one: put @kernel above its definition"
     ):
-        compiler.compiled(body, step=calls_plain)(1.0)
+        compiler.compile_loop(body, step=calls_plain)(1.0)
 
 
 def test_a_kernel_that_does_not_compile_is_named_with_file_and_line() -> None:
     with pytest.raises(KernelError, match=re.escape(line_of(unknown_attribute.function, 2))) as found:
-        compiler.compiled(body, step=unknown_attribute)(1.0)
+        compiler.compile_loop(body, step=unknown_attribute)(1.0)
     assert "no_such_thing" in str(found.value)
     assert len(str(found.value).splitlines()) == 1
 
 
 def test_the_compiler_s_reason_is_said_whole() -> None:
     with pytest.raises(KernelError, match=re.escape(line_of(adds_text.function, 2))) as found:
-        compiler.compiled(body, step=adds_text)(1.0)
+        compiler.compile_loop(body, step=adds_text)(1.0)
     assert "found for signature: add(float64, Literal[str](a)) (" in str(found.value)
     told = "Failed in nopython mode pipeline\nInvalid use of f with (A)\nKnown signatures:\n * (B) -> C\nDuring: x"
     assert compiler.explained(told).startswith("Invalid use of f with (A) Known signatures: * (B) -> C (")
@@ -564,13 +564,13 @@ def test_the_compiler_s_reason_is_said_whole() -> None:
 
 def test_as_python_an_index_out_of_bounds_is_named_with_file_and_line(monkeypatch) -> None:
     monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
-    assert compiler.compiled(body, step=outer)(2.0) == 5.0
+    assert compiler.compile_loop(body, step=outer)(2.0) == 5.0
     with pytest.raises(KernelError, match=re.escape(line_of(outside.function, 2))) as found:
-        compiler.compiled(body, step=outside)(1.0)
+        compiler.compile_loop(body, step=outside)(1.0)
     assert "index 6 is out of bounds" in str(found.value)
 
 
 def test_another_way_to_run_kernels_is_refused(monkeypatch) -> None:
     monkeypatch.setenv("MASKEDBANDIT_KERNELS", "fast")
     with pytest.raises(InvalidValue, match="MASKEDBANDIT_KERNELS is 'fast': it must be 'compiled' or 'python'"):
-        compiler.compiled(body, step=outer)
+        compiler.compile_loop(body, step=outer)

@@ -6,7 +6,7 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.experiments.experiment import read
+from maskedbandit.lab.experiments.experiment import read_experiment
 from maskedbandit.lab.experiments.names import TABLES
 from tests.for_each import for_each
 
@@ -74,14 +74,14 @@ def test_parts_that_do_not_go_together_are_named_in_a_line(tmp_path: Path, text:
     path = tmp_path / "wrong.toml"
     path.write_text(text)
     with pytest.raises(InvalidValue, match=said) as wrong:
-        read(path)
+        read_experiment(path)
     assert "\n" not in str(wrong.value)
     assert str(path) in str(wrong.value)
 
 
 def test_the_file_itself_is_good(tmp_path: Path) -> None:
     (tmp_path / "good.toml").write_text(FILE)
-    (setting,) = read(tmp_path / "good.toml").settings
+    (setting,) = read_experiment(tmp_path / "good.toml").settings
     assert (setting.policy, setting.instance) == (mb.policies.LinUCB(), mb.LinearContexts())
 
 

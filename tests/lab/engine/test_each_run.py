@@ -16,7 +16,7 @@ import pytest
 
 from maskedbandit.errors import InvalidValue, WorkersLost
 from maskedbandit.lab.engine import each_run as module
-from maskedbandit.lab.engine.each_run import Task, each_run, numbered, stretches
+from maskedbandit.lab.engine.each_run import Task, each_run, number_runs, split_into_ranges
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.streams import Streams
 from tests.for_each import for_each
@@ -89,7 +89,7 @@ def test_numbers_do_not_depend_on_who_runs_and_streams_of_pieces_would(what, mon
     for slice_, jobs in ((0.0, 1), (1000.0, 3)):
         monkeypatch.setattr(module, "SLICE", slice_)
         monkeypatch.setattr(module, "PIECES", 7 * jobs)
-        module.KEPT.__dict__.clear()
+        module.KEPT_WORKERS.__dict__.clear()
         found.append(each_run(task(what), range(60), partial(Threads, jobs), lambda: None))
     assert (found[0] == found[1]) == (what is number)
 
@@ -153,10 +153,10 @@ def test_an_error_of_a_run_is_raised_and_no_run_follows(executor) -> None:
 
 
 def test_values_that_are_not_allowed_are_named() -> None:
-    for wrong in (lambda: numbered(0, 0), lambda: numbered(1, -1), lambda: numbered(1, 10**7)):
+    for wrong in (lambda: number_runs(0, 0), lambda: number_runs(1, -1), lambda: number_runs(1, 10**7)):
         with pytest.raises(InvalidValue):
             wrong()
-    assert numbered(3, 4) == range(4, 7)
+    assert number_runs(3, 4) == range(4, 7)
     with pytest.raises(InvalidValue, match="executor is 'dask'"):
         each_run(task(number), range(2), "dask", lambda: None)
     with pytest.raises(InvalidValue, match="a worker's copy of maskedbandit"):
@@ -221,5 +221,5 @@ class Failing(Pretended):
 
 
 def test_numbers_are_stretches() -> None:
-    assert list(stretches([])) == []
-    assert list(stretches([3])) == [range(3, 4)]
+    assert list(split_into_ranges([])) == []
+    assert list(split_into_ranges([3])) == [range(3, 4)]

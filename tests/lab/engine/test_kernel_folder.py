@@ -9,7 +9,7 @@ import pytest
 
 from maskedbandit.core import kernel
 from maskedbandit.lab.engine import compiler, kernel_cache, kernel_folder
-from maskedbandit.lab.engine.kernel_folder import DAY, Room, files, mark, prune
+from maskedbandit.lab.engine.kernel_folder import SECONDS_A_DAY, SpaceLeft, list_kernel_files, mark_as_used, prune
 
 LONG_AGO = 1_500_000_000.0
 
@@ -20,7 +20,7 @@ def filled(tmp_path: Path) -> Path:
     for i in range(10):
         path = tmp_path / f"{i}.{'draft' if i == 3 else 'kernel'}"
         path.write_bytes(bytes(100))
-        os.utime(path, (LONG_AGO + i * DAY,) * 2)
+        os.utime(path, (LONG_AGO + i * SECONDS_A_DAY,) * 2)
     (tmp_path / "notes.txt").write_bytes(bytes(5000))
     return tmp_path
 
@@ -36,7 +36,7 @@ def test_what_fits_stays(filled) -> None:
 
 
 def test_what_was_not_used_for_longest_goes_first(filled) -> None:
-    mark(filled / "0.kernel")
+    mark_as_used(filled / "0.kernel")
     assert prune(filled, 800) == 600
     assert left(filled) == "056789"
     assert (filled / "notes.txt").exists()
@@ -50,11 +50,11 @@ def test_without_marks_what_is_in_use_would_go(filled) -> None:
 
 def test_a_file_is_marked_once_a_day(filled) -> None:
     path = filled / "0.kernel"
-    mark(path)
+    mark_as_used(path)
     first = path.stat().st_mtime_ns
-    mark(path)
+    mark_as_used(path)
     assert path.stat().st_mtime_ns == first
-    mark(filled / "absent.kernel")
+    mark_as_used(filled / "absent.kernel")
 
 
 def test_processes_that_prune_at_once_do_no_harm(filled, monkeypatch) -> None:
@@ -71,15 +71,15 @@ def test_processes_that_prune_at_once_do_no_harm(filled, monkeypatch) -> None:
 
 
 def test_a_process_looks_when_it_first_writes_and_when_the_room_is_taken(filled, monkeypatch) -> None:
-    monkeypatch.setattr(kernel_folder, "MOST", 1400)
+    monkeypatch.setattr(kernel_folder, "MOST_BYTES_KEPT", 1400)
     looked = []
     monkeypatch.setattr(kernel_folder, "prune", lambda *given: looked.append(given) or prune(*given))
-    room = Room()
+    room = SpaceLeft()
     for i in range(10, 18):
         (filled / f"{i}.kernel").write_bytes(bytes(100))
         room.take(filled, 100)
     assert len(looked) == 2
-    assert sum(each.size for each in files(filled)) <= 1400
+    assert sum(each.size for each in list_kernel_files(filled)) <= 1400
 
 
 @kernel
@@ -101,7 +101,7 @@ def body(x):
 
 def test_kernels_of_a_full_folder_are_removed_and_those_in_use_are_marked(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("MASKEDBANDIT_CACHE", str(tmp_path))
-    monkeypatch.setattr(kernel_cache, "ROOM", Room())
+    monkeypatch.setattr(kernel_cache, "ROOM", SpaceLeft())
     anew = compiler.compiled_loop.__wrapped__  # as another process would
     assert anew(body, step=scaled)(2.0) == 26.0
     for path in tmp_path.glob("*.kernel"):
@@ -109,10 +109,10 @@ def test_kernels_of_a_full_folder_are_removed_and_those_in_use_are_marked(tmp_pa
     again = anew(body, step=scaled)
     assert (again(2.0), again.from_disk) == (26.0, True)
     assert (
-        max(path.stat().st_mtime for path in tmp_path.glob("*.kernel")) > LONG_AGO + DAY
+        max(path.stat().st_mtime for path in tmp_path.glob("*.kernel")) > LONG_AGO + SECONDS_A_DAY
     )  # the kernel is part of the loop
-    monkeypatch.setattr(kernel_cache, "ROOM", Room())
-    monkeypatch.setattr(kernel_folder, "MOST", 1)
+    monkeypatch.setattr(kernel_cache, "ROOM", SpaceLeft())
+    monkeypatch.setattr(kernel_folder, "MOST_BYTES_KEPT", 1)
     assert anew(body, step=other)(2.0) == 34.0
     assert list(tmp_path.glob("*.kernel")) == []
 
@@ -122,7 +122,7 @@ def test_threads_prune_while_others_write(tmp_path) -> None:
     wrong = list[BaseException]()
 
     def work(name: int) -> None:
-        room = Room()
+        room = SpaceLeft()
         together.wait(60)
         try:
             for i in range(50):
@@ -138,4 +138,4 @@ def test_threads_prune_while_others_write(tmp_path) -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
-    assert sum(each.size for each in files(tmp_path)) <= 200
+    assert sum(each.size for each in list_kernel_files(tmp_path)) <= 200

@@ -15,11 +15,11 @@ import pytest
 from maskedbandit.cli import main, parser
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.experiments import table
-from maskedbandit.lab.experiments.experiment import read
-from maskedbandit.lab.experiments.packaged import find
+from maskedbandit.lab.experiments.experiment import read_experiment
+from maskedbandit.lab.experiments.packaged import find_experiment
 from maskedbandit.lab.experiments.parts import FOLDER, Parts
-from maskedbandit.lab.experiments.table import merge
-from maskedbandit.lab.goals.columns import together
+from maskedbandit.lab.experiments.table import merge_results
+from maskedbandit.lab.goals.columns import join_parts
 from maskedbandit.lab.goals.result import LOSSES
 
 PROCESSES = get_context("forkserver")  # which imports once what all of them need
@@ -63,9 +63,9 @@ def path(tmp_path: Path) -> Path:
 
 def job(path: Path, out: Path, runs: range, start: Any) -> None:
     os.environ["MASKEDBANDIT_KERNELS"] = "python"
-    experiment = read(path)
+    experiment = read_experiment(path)
     start.wait(LATE)
-    table.collect(experiment, experiment.settings, out, resume=True, runs=runs, note=lambda said: None)
+    table.collect_results(experiment, experiment.settings, out, resume=True, runs=runs, note=lambda said: None)
 
 
 def array(path: Path, out: Callable[[int], Path], ranges: list[range]) -> None:
@@ -81,8 +81,8 @@ def array(path: Path, out: Callable[[int], Path], ranges: list[range]) -> None:
 
 def whole(path: Path) -> pl.DataFrame:
     """The table that one process makes."""
-    experiment = read(path)
-    return table.collect(experiment, experiment.settings, path.parent / "whole")
+    experiment = read_experiment(path)
+    return table.collect_results(experiment, experiment.settings, path.parent / "whole")
 
 
 def numbers(out: Path) -> dict[str, list[int]]:
@@ -107,14 +107,16 @@ def test_eighteen_jobs_in_one_folder_leave_every_run_exactly_once(path, tmp_path
 def test_jobs_in_folders_of_their_own_merge_to_what_one_process_makes(path, tmp_path) -> None:
     whole(path)
     for i, runs in enumerate((range(7), range(12, 30), range(5, 12))):
-        table.collect(experiment := read(path), experiment.settings, tmp_path / f"job-{i}", runs=runs)
+        table.collect_results(
+            experiment := read_experiment(path), experiment.settings, tmp_path / f"job-{i}", runs=runs
+        )
     first, *others = (tmp_path / f"job-{i}" for i in range(3))
     notes: list[str] = []
-    merge([first, others[0]], tmp_path / "two of them", notes.append)
+    merge_results([first, others[0]], tmp_path / "two of them", notes.append)
     assert notes == ["runs 7 to 11 of two/0 are missing: `run --resume` does them"]
-    again = table.collect(experiment, experiment.settings, tmp_path / "two of them", resume=True)
+    again = table.collect_results(experiment, experiment.settings, tmp_path / "two of them", resume=True)
     assert again.equals(pl.read_parquet(tmp_path / "whole" / "table.parquet"))
-    assert merge([first, *others], first, notes.append).equals(again)
+    assert merge_results([first, *others], first, notes.append).equals(again)
     assert len(notes) == 1
     for name in ("summary.csv", "experiment.toml"):
         assert (first / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
@@ -123,15 +125,15 @@ def test_jobs_in_folders_of_their_own_merge_to_what_one_process_makes(path, tmp_
 def test_more_runs_in_the_file_add_to_what_is_there_and_fewer_take_the_first(path, tmp_path) -> None:
     before, ran = whole(path), list[int]()
     path.write_text(TEXT.replace("runs = 18", "runs = 20"))
-    more = read(path)
-    found = table.collect(
+    more = read_experiment(path)
+    found = table.collect_results(
         more, more.settings, tmp_path / "whole", resume=True, advance=lambda each, runs: ran.append(runs)
     )
     assert found.filter(pl.col("run").is_null() | (pl.col("run") < 18)).equals(before)
     assert found.filter(pl.col("id") == "two/0")["run"].unique().len() == 20
     path.write_text(TEXT)
-    less = read(path)
-    assert table.collect(less, less.settings, tmp_path / "whole", resume=True).equals(before)
+    less = read_experiment(path)
+    assert table.collect_results(less, less.settings, tmp_path / "whole", resume=True).equals(before)
 
 
 def test_the_loss_of_a_user_is_the_worst_in_all_parts_and_bounds_go_by_it() -> None:
@@ -140,7 +142,7 @@ def test_the_loss_of_a_user_is_the_worst_in_all_parts_and_bounds_go_by_it() -> N
         pl.DataFrame({**dict.fromkeys(LOSSES, epsilon), "bound": bound, "run": [run]})
         for run, epsilon, bound in ((0, 0.5, 100.0), (1, 0.75, 70.0))
     ]
-    found = together(parts)
+    found = join_parts(parts)
     assert [found[name].to_list() for name in (*LOSSES, "bound")] == [[0.75] * 2, [0.75] * 2, [70.0] * 2]
 
 
@@ -148,18 +150,18 @@ def test_folders_of_other_experiments_do_not_merge(path, tmp_path) -> None:
     whole(path)
     other = tmp_path / "other.toml"
     other.write_text(TEXT.replace("seed = 5", "seed = 6"))
-    table.collect(read(other), read(other).settings, tmp_path / "other")
+    table.collect_results(read_experiment(other), read_experiment(other).settings, tmp_path / "other")
     with pytest.raises(InvalidValue, match="the same experiment"):
-        merge([tmp_path / "whole", tmp_path / "other"], tmp_path / "both")
+        merge_results([tmp_path / "whole", tmp_path / "other"], tmp_path / "both")
     with pytest.raises(InvalidValue, match=r"table\.parquet"):
-        merge([tmp_path], tmp_path / "both")
+        merge_results([tmp_path], tmp_path / "both")
 
 
 def interrupted(path: Path, out: Path, waiting: Any) -> None:
     """A job that makes the folder, and ends before it has written anything."""
     os.environ["MASKEDBANDIT_KERNELS"] = "python"
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    experiment = read(path)
+    experiment = read_experiment(path)
 
     def advance(setting: Any, runs: int) -> None:
         waiting.wait(LATE)
@@ -167,7 +169,7 @@ def interrupted(path: Path, out: Path, waiting: Any) -> None:
         raise KeyboardInterrupt
 
     try:
-        table.collect(experiment, experiment.settings, out, runs=range(2), advance=advance)
+        table.collect_results(experiment, experiment.settings, out, runs=range(2), advance=advance)
     except KeyboardInterrupt:
         os._exit(3)
 
@@ -177,14 +179,14 @@ def test_a_job_that_is_cancelled_does_not_remove_the_folder_in_which_others_work
     first = PROCESSES.Process(target=interrupted, args=(path, out, waiting))
     first.start()
     waiting.wait(LATE)  # it has made the folder
-    experiment = read(path)
+    experiment = read_experiment(path)
 
     def advance(setting: Any, runs: int) -> None:
         if first.is_alive() and setting is experiment.settings[0]:
             waiting.wait(LATE)  # it ends while this one works, and has written nothing
             first.join(LATE)
 
-    found = table.collect(experiment, experiment.settings[:1], out, runs=range(2, 4), advance=advance)
+    found = table.collect_results(experiment, experiment.settings[:1], out, runs=range(2, 4), advance=advance)
     assert first.exitcode == 3
     assert found["run"].unique().to_list() == [2, 3]
 
@@ -234,5 +236,5 @@ def test_the_script_for_slurm_does_every_run_of_its_experiment_once(tmp_path) ->
         assert found.resume
         assert found.jobs == 4
         asked += range(found.runs_from, found.runs_from + found.runs)
-    runs = max(each.runs for each in read(find(found.experiment)).settings)
+    runs = max(each.runs for each in read_experiment(find_experiment(found.experiment)).settings)
     assert asked == list(range(runs))

@@ -9,7 +9,7 @@ import maskedbandit as mb
 from maskedbandit.channels.codec import Grid
 from maskedbandit.cli import main
 from maskedbandit.errors import InvalidValue, UnknownName
-from maskedbandit.lab.experiments.experiment import read
+from maskedbandit.lab.experiments.experiment import read_experiment
 from maskedbandit.lab.goals.setting import Setting, TheoryCurve
 from maskedbandit.lab.worlds.named_means import named_means
 from tests.for_each import for_each
@@ -41,7 +41,7 @@ runs = 2
 def experiment(tmp_path: Path, text: str = GOOD):
     path = tmp_path / "two.toml"
     path.write_text(text)
-    return read(path)
+    return read_experiment(path)
 
 
 def test_every_curve_takes_the_values_it_has_a_parameter_for(tmp_path) -> None:
@@ -62,7 +62,7 @@ def test_the_repository_s_experiments_are_good() -> None:
     paths = sorted((Path(__file__).parents[3] / "experiments").glob("*.toml"))
     assert paths
     for path in paths:
-        found = read(path)
+        found = read_experiment(path)
         assert found.about
         assert found.source
 
@@ -204,7 +204,7 @@ def test_a_file_without_curves_or_that_is_not_there(tmp_path) -> None:
     with pytest.raises(InvalidValue, match="curves is None"):
         experiment(tmp_path, "horizon = 10")
     with pytest.raises(InvalidValue, match="No such file"):
-        read(tmp_path / "none.toml")
+        read_experiment(tmp_path / "none.toml")
 
 
 def test_an_unknown_policy_is_an_unknown_name(tmp_path) -> None:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.experiments import table
-from maskedbandit.lab.experiments.experiment import Experiment, read
+from maskedbandit.lab.experiments.experiment import Experiment, read_experiment
 from maskedbandit.lab.goals.goal import Labels
 from maskedbandit.lab.goals.regret.figure import average, regret, values
 from maskedbandit.lab.goals.regret.rows import summary
@@ -26,8 +26,8 @@ def as_python(monkeypatch) -> None:
 def collected(tmp_path, text: str = TEXT) -> tuple[pl.DataFrame, Experiment]:
     """The results of an experiment, and itself."""
     (tmp_path / "league.toml").write_text(text)
-    drawn = read(tmp_path / "league.toml")
-    return table.collect(drawn, drawn.settings, tmp_path / "out"), drawn
+    drawn = read_experiment(tmp_path / "league.toml")
+    return table.collect_results(drawn, drawn.settings, tmp_path / "out"), drawn
 
 
 def test_a_league_shows_every_cell_and_marks_the_best(tmp_path) -> None:

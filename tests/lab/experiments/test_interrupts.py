@@ -10,7 +10,7 @@ import pytest
 from maskedbandit.lab.engine.each_run import Ended, Interrupted, each_run
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.experiments import table
-from maskedbandit.lab.experiments.experiment import Experiment, read
+from maskedbandit.lab.experiments.experiment import Experiment, read_experiment
 from tests.lab.engine.test_each_run import task
 
 RUNS = 70  # more than there are pieces, so that one has several runs
@@ -50,7 +50,7 @@ def as_python(monkeypatch: pytest.MonkeyPatch) -> None:
 def experiment(folder: Path, text: str) -> Experiment:
     path = folder / "small.toml"
     path.write_text('about = "cut short"\nseed = 3\n' + text)
-    return read(path)
+    return read_experiment(path)
 
 
 def cut(after: int, heard: list[int]) -> Callable[[Any, int], None]:
@@ -68,7 +68,7 @@ def cut(after: int, heard: list[int]) -> Callable[[Any, int], None]:
 def test_what_had_come_back_is_kept_and_the_rest_is_done_later(tmp_path: Path, goal: str) -> None:
     asked, said, heard = experiment(tmp_path, TEXTS[goal]), list[str](), list[int]()
     curves = len(asked.settings)
-    collect = partial(table.collect, asked, asked.settings, executor=partial(Threads, 2), note=said.append)
+    collect = partial(table.collect_results, asked, asked.settings, executor=partial(Threads, 2), note=said.append)
     out, after = tmp_path / "out", (curves - 1) * RUNS + 9
     with pytest.raises(KeyboardInterrupt):
         collect(out, advance=cut(after, heard))
@@ -94,7 +94,7 @@ def parts_of(asked: Experiment, out: Path) -> list[Any]:
 def test_before_any_run_has_ended_nothing_is_kept_and_nothing_else_is_said(tmp_path: Path) -> None:
     asked, said = experiment(tmp_path, TEXTS["regret"]), list[str]()
     with pytest.raises(KeyboardInterrupt):
-        table.collect(asked, asked.settings, tmp_path / "out", advance=cut(0, []), note=said.append)
+        table.collect_results(asked, asked.settings, tmp_path / "out", advance=cut(0, []), note=said.append)
     assert said == ["no run is kept"]
     assert not (tmp_path / "out").exists()
 

@@ -13,7 +13,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.core import Decision
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.experiments.experiment import read
+from maskedbandit.lab.experiments.experiment import read_experiment
 from maskedbandit.lab.experiments.parts import fingerprint, ingredients_of
 from maskedbandit.policies.policy import Policy
 from tests.for_each import for_each
@@ -33,7 +33,7 @@ channel = { name = "distributed", noise = "skellam" }
 def experiment(tmp_path: Path, text: str = GOOD):
     path = tmp_path / "two.toml"
     path.write_text(text)
-    return read(path)
+    return read_experiment(path)
 
 
 OWN = """

@@ -12,7 +12,7 @@ import pytest
 
 from maskedbandit.lab import files
 from maskedbandit.lab.experiments import table
-from maskedbandit.lab.experiments.experiment import read
+from maskedbandit.lab.experiments.experiment import read_experiment
 
 PROCESSES = get_context("forkserver")  # which imports once what all of them need
 PROCESSES.set_forkserver_preload(["maskedbandit.lab.experiments.table", "maskedbandit.lab.goals.regret.goal"])
@@ -30,7 +30,7 @@ LATE = 600  # seconds after which a test has failed; what works waits for proces
 
 
 @contextmanager
-def nobody(locks: files.Locks, name: str, numbers: range = files.ONE) -> Any:
+def nobody(locks: files.Locks, name: str, numbers: range = files.FIRST_TRY) -> Any:
     """The mutant of a lock: everybody gets it."""
     yield True
 
@@ -39,7 +39,7 @@ def together(path: Path, broken: bool, barrier: Any, drawn: Any, done: Any) -> N
     """A process that fills the folder, in which each setting begins when the other process begins one too."""
     if broken:
         files.Locks.held = nobody
-    experiment = read(path)
+    experiment = read_experiment(path)
 
     def draw(curve: Any) -> pl.DataFrame:
         barrier.wait(LATE)
@@ -47,7 +47,9 @@ def together(path: Path, broken: bool, barrier: Any, drawn: Any, done: Any) -> N
         return experiment.shown.tabulate_curve(curve)
 
     shown = replace(experiment.shown, tabulate_curve=draw)
-    found = table.collect(replace(experiment, shown=shown), experiment.settings, path.parent / "out", resume=True)
+    found = table.collect_results(
+        replace(experiment, shown=shown), experiment.settings, path.parent / "out", resume=True
+    )
     done.put(found["id"].unique(maintain_order=True).to_list())
 
 
@@ -88,7 +90,7 @@ def gathers(path: Path, broken: bool, number: int, inside: Any, other: Any) -> N
     """Process 0 stops between reading the parts and writing the table until process 1 is done, or has to wait."""
     if broken:
         files.Locks.held = nobody
-    experiment, summary = read(path), read(path).shown.summary
+    experiment, summary = read_experiment(path), read_experiment(path).shown.summary
 
     def slow(rows: pl.DataFrame) -> pl.DataFrame:
         if number == 0:
@@ -101,7 +103,9 @@ def gathers(path: Path, broken: bool, number: int, inside: Any, other: Any) -> N
         files.time.sleep = partial(lambda sleep, pause: (other.set(), sleep(pause)), files.time.sleep)
     shown = replace(experiment.shown, summary=slow)
     only = experiment.settings[number : number + 1]
-    table.collect(replace(experiment, shown=shown), only, path.parent / "out", resume=True, note=lambda said: None)
+    table.collect_results(
+        replace(experiment, shown=shown), only, path.parent / "out", resume=True, note=lambda said: None
+    )
     other.set()
 
 
@@ -136,7 +140,7 @@ def test_a_process_that_dies_frees_its_locks(tmp_path) -> None:
             assert (mine, free) == (False, True)
         heard: list[str] = []
         other.kill()
-        locks.in_turn({("part", files.ONE): lambda: heard.append("done")}, heard.append)
+        locks.in_turn({("part", files.FIRST_TRY): lambda: heard.append("done")}, heard.append)
         assert heard[-1] == "done"
 
 

@@ -10,10 +10,10 @@ import maskedbandit as mb
 from maskedbandit.backends.secagg import SecAgg
 from maskedbandit.cli import main
 from maskedbandit.errors import InvalidValue, UnknownName
-from maskedbandit.lab.experiments.experiment import read
+from maskedbandit.lab.experiments.experiment import read_experiment
 from maskedbandit.lab.experiments.parts import fingerprint
-from maskedbandit.lab.experiments.protocol_option import over, protocol, takes
-from maskedbandit.lab.experiments.table import collect
+from maskedbandit.lab.experiments.protocol_option import put_over_protocol, read_backend, takes_protocol
+from maskedbandit.lab.experiments.table import collect_results
 from tests.for_each import for_each
 from tests.lab.scripted import in_python
 
@@ -41,8 +41,8 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_a_protocol_is_a_name_with_parameters() -> None:
-    assert protocol("secagg") == SecAgg()
-    found = protocol("secagg, corrupted=0.1, dropout = 1/20, server=malicious,attempts=2")
+    assert read_backend("secagg") == SecAgg()
+    found = read_backend("secagg, corrupted=0.1, dropout = 1/20, server=malicious,attempts=2")
     assert found == SecAgg(corrupted=Fraction(1, 10), dropout="1/20", server="malicious", attempts=2)
 
 
@@ -61,24 +61,24 @@ def test_a_protocol_is_a_name_with_parameters() -> None:
 )
 def test_bad_protocols_say_why(text, said) -> None:
     with pytest.raises(InvalidValue) as wrong:
-        protocol(text)
+        read_backend(text)
     assert said in str(wrong.value)
 
 
 def test_a_channel_takes_the_backends_of_its_kind() -> None:
-    assert takes(mb.channels.Distributed, SecAgg())
-    assert takes(mb.channels.Distributed, mb.backends.Ideal())
-    assert not takes(mb.channels.Raw, mb.backends.Ideal())
-    assert not takes(mb.channels.Shuffled, SecAgg())
+    assert takes_protocol(mb.channels.Distributed, SecAgg())
+    assert takes_protocol(mb.channels.Distributed, mb.backends.Ideal())
+    assert not takes_protocol(mb.channels.Raw, mb.backends.Ideal())
+    assert not takes_protocol(mb.channels.Shuffled, SecAgg())
 
 
 def test_a_file_names_a_backend_as_it_names_a_noise(file) -> None:
     named = 'honest = 0.75, backend = { name = "secagg", corrupted = 0.1 }, noise = "skellam"'
     file.write_text(TEXT.replace("honest = 0.75", named))
     expected = mb.channels.Distributed(1, mb.noises.Skellam(), honest="0.75", backend=SecAgg(corrupted=0.1))
-    assert read(file).settings[1].channel == expected
+    assert read_experiment(file).settings[1].channel == expected
     file.write_text(TEXT.replace("honest = 0.75", 'backend = "secagg"'))
-    assert read(file).settings[1].channel.backend == SecAgg()
+    assert read_experiment(file).settings[1].channel.backend == SecAgg()
     for wrong, error in (
         ('"secag"', UnknownName),
         ('{ name = "secagg", dropout = 1 }', InvalidValue),
@@ -86,21 +86,21 @@ def test_a_file_names_a_backend_as_it_names_a_noise(file) -> None:
     ):
         file.write_text(TEXT.replace("honest = 0.75", f"backend = {wrong}"))
         with pytest.raises(error):
-            read(file)
+            read_experiment(file)
     file.write_text(TEXT.replace('"raw"', '{ name = "shuffled", backend = "secagg" }'))
     with pytest.raises(InvalidValue, match="backend is SecAgg"):
-        read(file)
+        read_experiment(file)
 
 
 def test_backends_can_vary(file) -> None:
     file.write_text(TEXT + '[vary]\n"channel.backend" = ["ideal", { name = "secagg", smallest = 1 }]\n')
-    found = read(file).settings
+    found = read_experiment(file).settings
     assert [type(each.channel.backend).__name__ for each in found[1:3]] == ["Ideal", "SecAgg"]
 
 
 def test_settings_that_take_a_protocol_run_over_it_and_others_stay(file) -> None:
-    experiment = read(file)
-    changed, left = over(experiment, SMALL)
+    experiment = read_experiment(file)
+    changed, left = put_over_protocol(experiment, SMALL)
     assert left == ["raw"]
     assert [a == b for a, b in zip(experiment.settings, changed.settings, strict=True)] == [True, False, True]
     assert changed.settings[1].channel.backend == SecAgg(smallest=1)
@@ -112,9 +112,9 @@ def test_settings_that_take_a_protocol_run_over_it_and_others_stay(file) -> None
 def test_labels_of_what_stays_are_told_once(file) -> None:
     """A curve that takes no protocol stays in all of its settings."""
     file.write_text(TEXT + '[vary]\n"policy.least" = [8, 16]\n')
-    experiment = read(file)
+    experiment = read_experiment(file)
     assert [each.label for each in experiment.settings].count("raw") == 2
-    changed, left = over(experiment, SMALL)
+    changed, left = put_over_protocol(experiment, SMALL)
     assert left == ["raw"]
     assert [type(each.channel).__name__ for each in changed.settings[:4]] == [
         "Raw",
@@ -135,30 +135,30 @@ channel = { name = "distributed", honest = 0.75, backend = { name = "secagg", se
 """
     )
     file.write_text(named)
-    experiment = read(file)
-    changed, left = over(experiment, SMALL)
+    experiment = read_experiment(file)
+    changed, left = put_over_protocol(experiment, SMALL)
     assert left == ["raw"]
     assert changed.settings[1].channel.backend == SecAgg(smallest=1)
     assert changed.settings[3] == experiment.settings[3]
     assert changed.settings[3].channel.backend == SecAgg(server="malicious", smallest=1)
     file.write_text(named.replace('{ name = "distributed", epsilon = 1, honest = 0.75 }', '"central"'))
-    changed, left = over(read(file), SMALL)
+    changed, left = put_over_protocol(read_experiment(file), SMALL)
     assert left == ["raw", "central"]
-    assert changed.settings == read(file).settings
+    assert changed.settings == read_experiment(file).settings
 
 
 @pytest.mark.slow
 def test_real_and_ideal_results_do_not_mix(file, tmp_path, monkeypatch) -> None:
     in_python(monkeypatch)
-    experiment, out = read(file), tmp_path / "out"
-    collect(experiment, experiment.settings, out)
-    changed, _ = over(experiment, SMALL)
-    found = collect(changed, changed.settings, out, resume=True)
+    experiment, out = read_experiment(file), tmp_path / "out"
+    collect_results(experiment, experiment.settings, out)
+    changed, _ = put_over_protocol(experiment, SMALL)
+    found = collect_results(changed, changed.settings, out, resume=True)
     sees = found.filter(pl.col("trust") == "distributed")["sees"].unique().to_list()
     assert sees == ["server: noisy sums alone, over SecAgg"]
     assert found.group_by("id").len().height == 3
     assert pl.read_parquet_metadata(out / "table.parquet")["protocol"] == SMALL
-    back = collect(experiment, experiment.settings, out, resume=True)
+    back = collect_results(experiment, experiment.settings, out, resume=True)
     assert back.filter(pl.col("trust") == "distributed")["sees"].unique().to_list() == ["server: noisy sums alone"]
     assert "protocol" not in pl.read_parquet_metadata(out / "table.parquet")
 

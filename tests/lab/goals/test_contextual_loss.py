@@ -15,7 +15,7 @@ from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.replay import replay as replays
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.renyi_divergences import ORDERS
-from maskedbandit.privacy.statistics import linear
+from maskedbandit.privacy.statistics import linear_sums
 from tests.for_each import for_each
 from tests.lab.corner import Corner
 from tests.lab.goals.replay.test_replay_streams import interpreted
@@ -23,9 +23,9 @@ from tests.lab.goals.replay.test_replay_streams import interpreted
 CONTEXTS, RAW, FIRST = mb.LinearContexts(d=2, k=3), mb.channels.Raw(), mb.policies.LinUCB(first=1)
 
 
-def play(released: list[int], open_: list[int]) -> contextual.Play:
+def play(released: list[int], open_: list[int]) -> contextual.ContextPlay:
     """A run after cohorts of these sizes, over a channel that loses as much as a cohort has users."""
-    made = contextual.Play(FIRST, RAW, CONTEXTS, 100, np.array([100]), AT_ONCE)
+    made = contextual.ContextPlay(FIRST, RAW, CONTEXTS, 100, np.array([100]), AT_ONCE)
     made.channel = SimpleNamespace(loss=Loss.pure)
     made.progress.sizes[: len(released)] = released
     made.progress.open[:] = open_
@@ -52,7 +52,7 @@ def test_who_sent_nothing_loses_nothing() -> None:
 
 def test_what_users_have_sent_is_counted_where_a_cohort_never_closes(monkeypatch) -> None:
     """With a first cohort that the run does not fill."""
-    monkeypatch.setattr(contextual, "compiled", interpreted)
+    monkeypatch.setattr(contextual, "compile_loop", interpreted)
     policy = mb.policies.LinUCB(first=10**6)
     run = mb.simulate(policy, mb.channels.Central(epsilon="0.7"), CONTEXTS, 50)
     assert run.releases[0] == 0
@@ -62,9 +62,9 @@ def test_what_users_have_sent_is_counted_where_a_cohort_never_closes(monkeypatch
 @pytest.mark.parametrize("losses", [(1, 3, 2), (3, 2, 1), (1, 2, 3)])
 @pytest.mark.parametrize("study", ["simulate", "replay"])
 def test_a_study_loses_what_its_worst_run_loses(monkeypatch, study: str, losses) -> None:
-    monkeypatch.setattr(contextual, "compiled", interpreted)
+    monkeypatch.setattr(contextual, "compile_loop", interpreted)
     each = iter(losses)
-    monkeypatch.setattr(contextual.Play, "loss", property(lambda play: Loss.pure(next(each))))
+    monkeypatch.setattr(contextual.ContextPlay, "loss", property(lambda play: Loss.pure(next(each))))
     go = {
         "simulate": lambda: mb.simulate(FIRST, RAW, CONTEXTS, 20, runs=3, executor=partial(Threads, 1)),
         "replay": lambda: replays.replay(FIRST, RAW, Corner(20), runs=3, executor=partial(Threads, 1)),
@@ -81,7 +81,7 @@ def test_a_study_loses_what_its_worst_run_loses(monkeypatch, study: str, losses)
 )
 def test_noise_shares_of_vectors_are_of_those_counted_on(n: int, honest, least: int) -> None:
     """With noise shares nearly as narrow as is allowed: those of all n users would be narrower."""
-    statistics, epsilon = linear(2, False), 10**4
+    statistics, epsilon = linear_sums(2, False), 10**4
     unit = mb.channels.Distributed(epsilon, mb.noises.DiscreteGaussian(1)).carrying(statistics).release_noise(n).scale
     noise = mb.noises.DiscreteGaussian(Fraction(np.sqrt(2.02 * least) / float(unit)).limit_denominator(10**6))
     channel = mb.channels.Distributed(epsilon, noise, honest=honest).carrying(statistics)
@@ -99,7 +99,7 @@ def test_noise_shares_of_vectors_are_of_those_counted_on(n: int, honest, least: 
 
 @pytest.mark.parametrize("study", ["simulate", "replay"])
 def test_noise_with_too_many_steps_is_refused(monkeypatch, study: str) -> None:
-    monkeypatch.setattr(contextual, "compiled", interpreted)
+    monkeypatch.setattr(contextual, "compile_loop", interpreted)
     wide, narrow = mb.channels.Central(epsilon="0.0001"), mb.channels.Central(epsilon="0.001")
     said = "a cohort of Central is 1: it must be smaller: its sum or its noise has too many steps for 64-bit numbers"
     go = {
@@ -112,9 +112,9 @@ def test_noise_with_too_many_steps_is_refused(monkeypatch, study: str) -> None:
 
 
 def test_cohorts_of_more_sizes_than_fit_are_refused(monkeypatch) -> None:
-    monkeypatch.setattr(contextual, "compiled", interpreted)
+    monkeypatch.setattr(contextual, "compile_loop", interpreted)
     growing = mb.policies.LinUCB(first=1, growth=1, model="disjoint")
-    sizes = {int(n) for n in contextual.Play(growing, RAW, CONTEXTS, 9, np.array([9]), AT_ONCE).progress.sizes}
+    sizes = {int(n) for n in contextual.ContextPlay(growing, RAW, CONTEXTS, 9, np.array([9]), AT_ONCE).progress.sizes}
     assert sizes == {0}
     channel = mb.channels.Central(epsilon=100)
     mb.simulate(growing, channel, CONTEXTS, 15)  # cohorts of 1, 1, 2, 4 and so on

@@ -10,7 +10,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import IllegalDecision, InvalidValue, ModulusTooSmall
-from maskedbandit.lab.engine.checkpoints import checkpoints
+from maskedbandit.lab.engine.checkpoints import list_checkpoints
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO, Loss
@@ -225,10 +225,10 @@ def test_every_run_is_reported() -> None:
 
 
 def test_checkpoints_of_a_shorter_horizon_are_among_those_of_a_longer_one() -> None:
-    assert set(checkpoints(1000)) <= set(checkpoints(10**6))
-    assert checkpoints(1).tolist() == [1]
-    assert checkpoints(12345)[-1] == 12345
-    assert (np.diff(checkpoints(10**9)) > 0).all()
+    assert set(list_checkpoints(1000)) <= set(list_checkpoints(10**6))
+    assert list_checkpoints(1).tolist() == [1]
+    assert list_checkpoints(12345)[-1] == 12345
+    assert (np.diff(list_checkpoints(10**9)) > 0).all()
 
 
 def test_a_policy_that_is_private_by_itself_adds_its_own_loss() -> None:

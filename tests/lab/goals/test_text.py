@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from maskedbandit.lab.goals.cells import text
+from maskedbandit.lab.goals.cells import format_summary
 from tests.for_each import for_each
 
 LABELS = ("DP-SE", "a policy with quite a long name, batches that double", "bound")
@@ -31,7 +31,7 @@ def cells(row: dict) -> dict[str, str]:
 
 @for_each("width", [60, 80, 100, 300])
 def test_a_table_fits_and_has_every_cell(width) -> None:
-    found = text(rows(**{"instance.means": ["C1", None, "C2"]}), cells, width)
+    found = format_summary(rows(**{"instance.means": ["C1", None, "C2"]}), cells, width)
     assert max(map(len, found.splitlines())) <= width
     assert all(f"{label[:3]} {i}" in found for label in LABELS for i in range(8))
     assert all(f"column {i} of many" in found for i in range(8))
@@ -42,12 +42,12 @@ def test_a_table_fits_and_has_every_cell(width) -> None:
 
 
 def test_a_single_row_keeps_all_columns() -> None:
-    found = text(rows().head(1), cells, 80)
+    found = format_summary(rows().head(1), cells, 80)
     assert "In all rows" not in found
     assert found.count("runs") == 1
 
 
 def test_all_rows_may_be_the_same() -> None:
-    found = text(rows(), lambda row: {f"a long name of a column, number {i}": "7" for i in range(4)}, 80)
+    found = format_summary(rows(), lambda row: {f"a long name of a column, number {i}": "7" for i in range(4)}, 80)
     assert "In all rows: a long name of a column, number 0 7, " in " ".join(found.split())
     assert max(map(len, found.splitlines())) <= 80

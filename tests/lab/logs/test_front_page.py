@@ -18,17 +18,17 @@ from maskedbandit.errors import InvalidValue, ResultsExist
 from maskedbandit.lab.logs import candidates
 from maskedbandit.lab.logs import text_conversion as front_page
 from maskedbandit.lab.logs.log import Chunk, Log
-from maskedbandit.lab.logs.newsroom import Newsroom, write
+from maskedbandit.lab.logs.newsroom import Newsroom, write_log
 from maskedbandit.lab.logs.recorded_log import RecordedLog
-from maskedbandit.lab.logs.text_conversion import convert, report
-from maskedbandit.lab.logs.text_reader import decimal, whole
+from maskedbandit.lab.logs.text_conversion import convert_logs, describe_conversion
+from maskedbandit.lab.logs.text_reader import read_decimal, read_whole_number
 
 USER = "|user 2:0.100000 3:0.200000 4:0.300000 5:0.250000 6:0.150000 1:1.000000"
 A = "|11 2:0.5 3:0.1 4:0.2 5:0.1 6:0.1 1:1"
 B = "|12 2:0.4 3:0.2 4:0.2 5:0.1 6:0.1 1:1"
 C = "|13 2:0.3 3:0.3 4:0.2 5:0.1 6:0.1 1:1"
 GOOD = f"100 11 0 {USER} {A} {B}\n101 12 1 {USER} {A} {B}\n"
-CLEAN = dict.fromkeys(front_page.KINDS, 0)
+CLEAN = dict.fromkeys(front_page.KINDS_OF_LINE, 0)
 
 
 def whole_log(log: Log, seed: int = 0) -> Chunk:
@@ -48,7 +48,7 @@ def converted(tmp_path: Path, text: str | bytes, **options: int) -> tuple[Record
     """A log of this text, and what is irregular in it."""
     data = text.encode() if isinstance(text, str) else text
     (tmp_path / "log.txt").write_bytes(data)
-    about = convert([tmp_path / "log.txt"], tmp_path / "log", **options)
+    about = convert_logs([tmp_path / "log.txt"], tmp_path / "log", **options)
     return RecordedLog(tmp_path / "log"), {name: n for name, n in about["irregular"].items() if n}
 
 
@@ -60,20 +60,20 @@ SMALL = Newsroom(events=2500, seed=3, lifetime=3000)
 @pytest.fixture(scope="module")
 def text(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("text") / "small.txt"
-    write(SMALL, path, seed=5)
+    write_log(SMALL, path, seed=5)
     return path
 
 
 @pytest.mark.parametrize("block", [500, 1553, 2**22], ids=str)
 def test_a_log_comes_back_from_its_text(text, block, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(front_page, "BLOCK", block)  # lines of 1500 bytes span blocks
-    monkeypatch.setattr(front_page, "PART", 1000)
-    about = convert([text], tmp_path / "log")
+    monkeypatch.setattr(front_page, "BYTES_AT_ONCE", 1000)
+    about = convert_logs([text], tmp_path / "log")
     assert (about["events"], about["parts"], about["irregular"]) == (2500, 3, CLEAN)
     assert SMALL.k > 25
     found = RecordedLog(tmp_path / "log")
     assert_same(SMALL, found, seed=5)
-    write(found, tmp_path / "again.txt")
+    write_log(found, tmp_path / "again.txt")
     assert (tmp_path / "again.txt").read_bytes() == text.read_bytes()
 
 
@@ -91,9 +91,9 @@ def test_gzip_of_one_member_or_many(text, packed, tmp_path, monkeypatch) -> None
     data = text.read_bytes()
     members = [data[:1], data[1:1_000_000], b"", data[1_000_000:]]
     (tmp_path / "many.gz").write_bytes(b"".join(gzip.compress(each, 1) for each in members) + bytes(100))
-    write(SMALL, tmp_path / "one.gz", seed=5)
+    write_log(SMALL, tmp_path / "one.gz", seed=5)
     for name in ("many", "one"):
-        convert([tmp_path / f"{name}.gz"], tmp_path / name)
+        convert_logs([tmp_path / f"{name}.gz"], tmp_path / name)
         assert_same(SMALL, RecordedLog(tmp_path / name), seed=5)
 
 
@@ -102,7 +102,7 @@ def test_files_are_read_one_after_the_other(text, tmp_path) -> None:
     (tmp_path / "a").write_bytes(b"".join(lines[:700]))
     (tmp_path / "b.gz").write_bytes(gzip.compress(b"".join(lines[700:])))
     seen: list[int] = []
-    about = convert([tmp_path / "a", tmp_path / "b.gz"], tmp_path / "log", advance=seen.append)
+    about = convert_logs([tmp_path / "a", tmp_path / "b.gz"], tmp_path / "log", advance=seen.append)
     assert about["sources"] == ["a", "b.gz"]
     assert sum(seen) == sum((tmp_path / name).stat().st_size for name in about["sources"])
     assert_same(SMALL, RecordedLog(tmp_path / "log"), seed=5)
@@ -111,7 +111,7 @@ def test_files_are_read_one_after_the_other(text, tmp_path) -> None:
 def test_the_loop_is_the_same_compiled_and_as_python(tmp_path, monkeypatch) -> None:
     text = GOOD + f"\n7 99 1 |user 6:-0.5 {A}\n103 11 1 |user 6:-0.25 {A}\nx\n104 13 0 {USER} {C}\n9"
     found, counts = converted(tmp_path, text, tolerate=1)
-    monkeypatch.setattr(front_page, "compiled", lambda function: function)
+    monkeypatch.setattr(front_page, "compile_loop", lambda function: function)
     (tmp_path / "plain").mkdir()
     plain, same = converted(tmp_path / "plain", text, tolerate=1)
     assert counts == same == {"blank": 1, "absent": 1, "cut": 1, "malformed": 1, "partial": 1}
@@ -122,17 +122,17 @@ def test_numbers_are_those_that_python_reads() -> None:
     luck = random.Random(1)
     for _ in range(300):
         said = f"{luck.choice(['', '-'])}{luck.randrange(10 ** luck.randrange(1, 7))}.{luck.randrange(10**9):09d}"
-        assert decimal(np.frombuffer(f"{said}\n".encode(), np.uint8), 0) == (float(said), len(said))
+        assert read_decimal(np.frombuffer(f"{said}\n".encode(), np.uint8), 0) == (float(said), len(said))
     for said in ("7", "7.", "0.000000", "123456789012345678"):
-        assert decimal(np.frombuffer(f"{said} ".encode(), np.uint8), 0) == (float(said), len(said))
+        assert read_decimal(np.frombuffer(f"{said} ".encode(), np.uint8), 0) == (float(said), len(said))
     for said in ("", ".5", "-", "nan", "1234567890123456789", "+1"):
-        assert decimal(np.frombuffer(f"{said} ".encode(), np.uint8), 0)[1] == -1
+        assert read_decimal(np.frombuffer(f"{said} ".encode(), np.uint8), 0)[1] == -1
     for _ in range(300):  # an integer above 2^53 is rounded twice
         said = f"0.{luck.randrange(10**17):017d}"
-        found = decimal(np.frombuffer(f"{said} ".encode(), np.uint8), 0)[0]
+        found = read_decimal(np.frombuffer(f"{said} ".encode(), np.uint8), 0)[0]
         assert abs(found - float(said)) <= np.spacing(float(said))
-    assert whole(np.frombuffer(b"123456789012345678 ", np.uint8), 0) == (123456789012345678, 18)
-    assert whole(np.frombuffer(b"1234567890123456789 ", np.uint8), 0)[1] == -1
+    assert read_whole_number(np.frombuffer(b"123456789012345678 ", np.uint8), 0) == (123456789012345678, 18)
+    assert read_whole_number(np.frombuffer(b"1234567890123456789 ", np.uint8), 0)[1] == -1
 
 
 # --- what is irregular, and goes on ---------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def test_what_is_odd_is_counted(kind, tmp_path) -> None:
     earlier = {"earlier": 1} if kind == "partial" else {}  # the last line is earlier than the odd ones
     assert counts == {kind: count} | earlier
     assert whole_log(log).time.size == log.events == 2 + kept + bool(last)
-    assert front_page.KINDS[kind] in report(log.about)
+    assert front_page.KINDS_OF_LINE[kind] in describe_conversion(log.about)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_pools_change_and_come_back(tmp_path) -> None:
 @pytest.mark.parametrize("remembered", [0, 2, 25])
 def test_texts_of_candidates_are_forgotten_and_their_pools_are_not(remembered, text, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(candidates, "REMEMBERED", remembered)
-    convert([text], tmp_path / "log")
+    convert_logs([text], tmp_path / "log")
     assert_same(SMALL, RecordedLog(tmp_path / "log"), seed=5)
 
 
@@ -291,12 +291,12 @@ def test_lines_are_counted_anew_in_every_file(tmp_path) -> None:
     (tmp_path / "a").write_text(GOOD + GOOD)
     (tmp_path / "b").write_text(f"{GOOD}\n{THIRD}\nbad\n")
     with pytest.raises(InvalidValue, match=rf"{tmp_path / 'b'}, line 5, is 'bad'"):
-        convert([tmp_path / "a", tmp_path / "b"], tmp_path / "log")
+        convert_logs([tmp_path / "a", tmp_path / "b"], tmp_path / "log")
 
 
 @pytest.mark.parametrize("longest", [500, 2**20])
 def test_lines_that_end_with_a_carriage_return_alone(longest, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(front_page, "LONGEST", longest)
+    monkeypatch.setattr(front_page, "LONGEST_LINE", longest)
     with pytest.raises(InvalidValue, match=r"line 1 is '100 11 .*with a carriage return alone"):
         converted(tmp_path, 4 * GOOD.replace("\n", "\r"))
 
@@ -310,8 +310,8 @@ def test_what_a_packed_block_holds_before_its_break_is_kept(packed, text, tmp_pa
     path = tmp_path / "broken.gz"
     path.write_bytes(data + b"\xff" + pack.compress(b"".join(lines[901:])) + pack.flush())  # no block is of kind 3
     with pytest.raises(InvalidValue, match="line 901, is 'broken"):
-        convert([path], tmp_path / "log")
-    about = convert([path], tmp_path / "log", tolerate=1)
+        convert_logs([path], tmp_path / "log")
+    about = convert_logs([path], tmp_path / "log", tolerate=1)
     assert (about["events"], about["irregular"]) == (900, CLEAN | {"malformed": 1})
     for mine, theirs in zip(whole_log(SMALL, 5), whole_log(RecordedLog(tmp_path / "log")), strict=True):
         np.testing.assert_array_equal(mine[:900], theirs)
@@ -325,32 +325,32 @@ def test_a_gzip_file_that_ends_early_or_is_broken(text, tmp_path) -> None:
         path = tmp_path / f"{name}.gz"
         path.write_bytes(wrong)
         with pytest.raises(InvalidValue, match=r"line \d+, is 'broken .*get it again"):
-            convert([path], tmp_path / name)
-        about = convert([path], tmp_path / name, tolerate=1)
+            convert_logs([path], tmp_path / name)
+        about = convert_logs([path], tmp_path / name, tolerate=1)
         assert 1000 < about["events"] < 1500 if name == "cut" else about["events"] == 2500
         assert about["irregular"] == CLEAN | {"malformed": 1}
 
 
 def test_what_is_no_log_at_all(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(front_page, "LONGEST", 2000)
+    monkeypatch.setattr(front_page, "LONGEST_LINE", 2000)
     with pytest.raises(InvalidValue, match="shorter than 2000 bytes"):
         converted(tmp_path, bytes(5000))
     for text in ("", "\n\n", f"1 99 0 {USER} {A}\n"):
         with pytest.raises(InvalidValue, match="at least one visit"):
             converted(tmp_path, text)
     with pytest.raises(InvalidValue, match="a file that exists"):
-        convert([tmp_path / "missing.gz"], tmp_path / "log")
+        convert_logs([tmp_path / "missing.gz"], tmp_path / "log")
     with pytest.raises(InvalidValue, match="--tolerate"):
-        convert([], tmp_path / "log", tolerate=-1)
+        convert_logs([], tmp_path / "log", tolerate=-1)
 
 
 def test_memory_does_not_grow_with_the_log(text, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(front_page, "PART", 500)
+    monkeypatch.setattr(front_page, "BYTES_AT_ONCE", 500)
     monkeypatch.setattr(front_page, "BLOCK", 2**17)
     peaks = []
     for times in (1, 5):
         tracemalloc.start()
-        convert([text] * times, tmp_path / str(times))
+        convert_logs([text] * times, tmp_path / str(times))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.2 * peaks[0] < 10 * 2**20
@@ -366,7 +366,7 @@ def test_a_folder_of_other_things_is_left_alone(text, tmp_path) -> None:
     (out / "events-00007.parquet").write_text("mine too")
     for folder in (out, text):
         with pytest.raises(InvalidValue, match="--out"):
-            convert([text], folder)
+            convert_logs([text], folder)
     assert {path.name: path.read_text() for path in out.iterdir()} == {
         "events-holiday.parquet": "mine",
         "events-00007.parquet": "mine too",
@@ -383,14 +383,14 @@ def test_no_link_is_followed(tmp_path) -> None:
     (tmp_path / "link").symlink_to(folder)
     for out in (planted, tmp_path / "link"):
         with pytest.raises(InvalidValue, match="it must be a new folder, or an empty one"):
-            convert([tmp_path / "few"], out)
+            convert_logs([tmp_path / "few"], out)
     (planted / "articles.parquet").unlink()
     (planted / "log.json.draft").symlink_to(tmp_path / "mine")  # as folders were marked once that were unfinished
     with pytest.raises(InvalidValue, match="--out"):
-        convert([tmp_path / "few"], planted)
+        convert_logs([tmp_path / "few"], planted)
     assert (tmp_path / "mine").read_text() == "mine"
     assert list(folder.iterdir()) == []
-    convert([tmp_path / "few"], folder)  # an empty one is filled
+    convert_logs([tmp_path / "few"], folder)  # an empty one is filled
     assert RecordedLog(folder).events == 2
 
 
@@ -406,17 +406,17 @@ def test_a_disk_that_is_full_leaves_nothing_behind(text, tmp_path, monkeypatch) 
 @pytest.mark.slow
 def test_a_file_that_unpacks_to_very_much_takes_little_memory(tmp_path, monkeypatch) -> None:
     """A gzip file of 64 kB that unpacks to 64 MB, of empty lines or of one line without an end."""
-    monkeypatch.setattr(front_page, "PART", 500)
+    monkeypatch.setattr(front_page, "BYTES_AT_ONCE", 500)
     monkeypatch.setattr(front_page, "BLOCK", 2**17)
     peaks = []
     for byte in (b"\n", b"x"):
         (tmp_path / "bomb.gz").write_bytes(gzip.compress(byte * 2**26 + GOOD.encode(), 9))
         tracemalloc.start()
         if byte == b"\n":
-            assert convert([tmp_path / "bomb.gz"], tmp_path / "log")["irregular"]["blank"] == 2**26
+            assert convert_logs([tmp_path / "bomb.gz"], tmp_path / "log")["irregular"]["blank"] == 2**26
         else:
             with pytest.raises(InvalidValue, match="shorter than 1048576 bytes"):
-                convert([tmp_path / "bomb.gz"], tmp_path / "other")
+                convert_logs([tmp_path / "bomb.gz"], tmp_path / "other")
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert max(peaks) < 8 * 2**20

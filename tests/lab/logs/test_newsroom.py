@@ -7,7 +7,7 @@ import pytest
 
 from maskedbandit.errors import InvalidValue, ResultsExist
 from maskedbandit.lab.logs.log import CHUNK, Chunk
-from maskedbandit.lab.logs.newsroom import DAY, Newsroom, drawn, write
+from maskedbandit.lab.logs.newsroom import VISITS_A_DAY, Newsroom, draw_memberships, write_log
 from tests.for_each import for_each
 from tests.lab.logs.test_front_page import whole_log
 from tests.statistics import ALPHA, mean_is, same_distribution
@@ -101,7 +101,7 @@ def test_what_cannot_be_is_refused(name, value) -> None:
 
 def test_text_has_no_place_for_propensities(tmp_path) -> None:
     with pytest.raises(InvalidValue, match="the same probability"):
-        write(Newsroom(events=100, bias=0.5), tmp_path / "biased.txt")
+        write_log(Newsroom(events=100, bias=0.5), tmp_path / "biased.txt")
     assert not any(tmp_path.iterdir())
 
 
@@ -112,13 +112,13 @@ def test_a_file_is_whole_or_not_there_and_is_never_replaced(name, tmp_path) -> N
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write(Newsroom(events=100), tmp_path / name, advance=stop)
+        write_log(Newsroom(events=100), tmp_path / name, advance=stop)
     assert not any(tmp_path.iterdir())
-    write(Newsroom(events=100), tmp_path / name)
+    write_log(Newsroom(events=100), tmp_path / name)
     assert [path.name for path in tmp_path.iterdir()] == [name]
     before = (tmp_path / name).read_bytes()
     with pytest.raises(ResultsExist, match="exists already"):
-        write(Newsroom(events=200), tmp_path / name)
+        write_log(Newsroom(events=200), tmp_path / name)
     assert (tmp_path / name).read_bytes() == before
 
 
@@ -180,7 +180,7 @@ def test_choosing_pays_as_much_as_on_a_front_page(seed) -> None:
     log, rng = Newsroom(events=10_000_000, seed=seed), np.random.default_rng(seed)
     at = np.sort(rng.integers(log.events, size=4000))
     pool = np.searchsorted(log._world.changes, at, side="right") - 1
-    user = drawn(rng, at.size)
+    user = draw_memberships(rng, at.size)
     everybody = np.broadcast_to(user.mean(axis=0), user.shape)
     of_each = over_pools(log, user, at, pool)
     of_all = over_pools(log, everybody, at, pool)
@@ -193,16 +193,16 @@ def test_choosing_pays_as_much_as_on_a_front_page(seed) -> None:
 def test_the_day_begins_at_the_mean_of_its_wave_and_rises() -> None:
     log = Newsroom(events=2, lifetime=10**12)  # nothing fades within a day
     user, arm = np.array([[1, 0.2, 0.2, 0.2, 0.2, 0.2]]), np.array([0])
-    rate = np.array([log.click_rate(user, arm, np.array([j * DAY // 4]))[0] for j in range(6)])
+    rate = np.array([log.click_rate(user, arm, np.array([j * VISITS_A_DAY // 4]))[0] for j in range(6)])
     np.testing.assert_allclose(rate / rate[0], [1, 1.2, 1, 0.8, 1, 1.2], rtol=1e-6)
 
 
 def test_chances_follow_the_day_and_fade_with_age() -> None:
-    log = Newsroom(events=2 * DAY, seed=1)
+    log = Newsroom(events=2 * VISITS_A_DAY, seed=1)
     user = np.array([[1, 0.2, 0.2, 0.2, 0.2, 0.2]])
     newest = np.array([log.k - 1])
     born = int(log._world.birth[-1])
-    at = np.array([born + j * DAY // 4 for j in range(1, 60)])
+    at = np.array([born + j * VISITS_A_DAY // 4 for j in range(1, 60)])
     rate = np.array([log.click_rate(user, newest, at[j : j + 1])[0] for j in range(at.size)])
     assert np.all(rate[4:] < rate[:-4])  # the same hour, a day later
     assert rate[-4:].max() / rate[-4:].min() > 1.1

@@ -10,7 +10,7 @@ from scipy.stats import binom
 from maskedbandit.backends.secagg import SecAgg
 from maskedbandit.cli import main
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.rehearsal.demo import RARE, Demo, allowed, bent, costs, drawn, report
+from maskedbandit.lab.rehearsal.demo import RARE_FAILURE, Demo, allowed, bent, costs, draw_secagg_round, describe_round
 from tests.for_each import for_each
 from tests.thrift import thrifty
 
@@ -34,11 +34,11 @@ def test_without_losses_and_nearly_without_noise_it_is_the_true_sum() -> None:
     assert round.released == sum(round.rewards)
     assert round.leaves == {}
     assert round.channel.counted_on(32) == 32
-    assert "lost               nobody" in report(round)
+    assert "lost               nobody" in describe_round(round)
 
 
 def test_all_is_said(round) -> None:
-    said = report(round)
+    said = describe_round(round)
     c, least = 2, 48 - 2 - 12
     assert round.channel.counted_on(48) == least
     m, tau = round.channel.residues(48)
@@ -63,7 +63,7 @@ def test_all_is_said(round) -> None:
 
 
 def test_the_standard_deviation_is_that_of_the_noise(round) -> None:
-    said = float(report(round).partition("standard deviation of ")[2].partition("\n")[0])
+    said = float(describe_round(round).partition("standard deviation of ")[2].partition("\n")[0])
     z = np.arange(-400, 401)
     pmf = round.channel.noise.stretch(Fraction(2)).pmf(z, count=len(round.aggregate.survivors) / 34)
     assert said == pytest.approx(np.sqrt(np.sum(z * z * pmf)), abs=0.01)
@@ -92,12 +92,12 @@ def test_the_chance_of_more_losses_is_report(round) -> None:
     """That more than 12 of 48 are lost, each with 15 %."""
     drop = Fraction(15, 100)
     more = sum(comb(48, gone) * drop**gone * (1 - drop) ** (48 - gone) for gone in range(13, 49))
-    assert f"more than 12 devices drop out with {float(more):.0e}; then the round may fail" in report(round)
+    assert f"more than 12 devices drop out with {float(more):.0e}; then the round may fail" in describe_round(round)
 
 
 def test_losses_are_told_by_phase(round) -> None:
     for phase, count in zip(round.aggregate.phases, round.lost_by_phase(), strict=True):
-        (line,) = [line for line in report(round).splitlines() if line.startswith("lost")]
+        (line,) = [line for line in describe_round(round).splitlines() if line.startswith("lost")]
         assert (f" {phase.name} {count}" in line) == (count > 0)
 
 
@@ -119,20 +119,20 @@ def test_a_sparse_graph_and_a_server_that_may_lie(server) -> None:
     assert (chosen == n - 1) == (server == "malicious")  # where the server may lie a sparse graph must be asked for
     heard: list[None] = []
     round = demo.run(lambda: heard.append(None))
-    said = report(round)
+    said = describe_round(round)
     assert round.plan.neighbours < n - 1
     assert ("2^-80" if server == "malicious" else "2^-40") in said
     assert ("keys and survivors are signed" in said) == ("\nvotes  " in said) == (server == "malicious")
     assert "rests on the server" not in said
     assert len(heard) == sum(n - gone for gone in np.cumsum(round.lost_by_phase()))
     assert abs(len(heard) - demo.messages) < 60
-    drawn(round)
+    draw_secagg_round(round)
 
 
 def test_how_many_losses_are_allowed_for() -> None:
     for n, dropout in ((64, 0.1), (1000, 0.1), (50, 0.5)):
         most = allowed(n, Fraction(str(dropout)))
-        assert binom.sf(most, n, dropout) <= RARE < binom.sf(most - 1, n, dropout)
+        assert binom.sf(most, n, dropout) <= RARE_FAILURE < binom.sf(most - 1, n, dropout)
     assert allowed(100, Fraction(0)) == 0
 
 
@@ -161,7 +161,7 @@ def test_what_cannot_be_says_why(how, said) -> None:
 
 
 def test_the_picture_has_every_device_and_names_who_was_lost(round) -> None:
-    figure = drawn(round)
+    figure = draw_secagg_round(round)
     (plot,) = figure.axes
     named = [text.get_text() for text in figure.legends[0].get_texts()]
     assert sum(int(text.split()[0]) for text in named) == 48

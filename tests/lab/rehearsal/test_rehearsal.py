@@ -17,14 +17,14 @@ from maskedbandit.backends.ideal import Ideal
 from maskedbandit.backends.secagg import SecAgg
 from maskedbandit.backends.shuffler import Shuffler
 from maskedbandit.channels import room as channels
-from maskedbandit.channels.channel import Channel, real
+from maskedbandit.channels.channel import Channel, find_backend
 from maskedbandit.channels.codec import Grid
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.core import TOGETHER, WAIT, Decision, kernel
 from maskedbandit.errors import IllegalDecision, InvalidValue
 from maskedbandit.lab.engine.threads import Threads
-from maskedbandit.lab.experiments.protocol_option import takes
+from maskedbandit.lab.experiments.protocol_option import takes_protocol
 from maskedbandit.law import draws_of_one
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.policies import room as policies
@@ -37,9 +37,9 @@ from tests.thrift import thrifty
 
 
 def test_only_a_backend_that_is_not_ideal_is_rehearsed() -> None:
-    assert not real(mb.channels.Raw())
-    assert not real(mb.channels.Distributed())
-    assert real(over(Watched()))
+    assert not find_backend(mb.channels.Raw())
+    assert not find_backend(mb.channels.Distributed())
+    assert find_backend(over(Watched()))
 
 
 # --- the distribution ------------------------------------------------------------------------------------------------
@@ -383,7 +383,7 @@ PROTOCOLS = [
     (channel, backend)
     for channel in channels
     for backend in backends
-    if backend != "ideal" and takes(channels[channel], backends[backend]())
+    if backend != "ideal" and takes_protocol(channels[channel], backends[backend]())
 ]
 
 

@@ -12,7 +12,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.experiments.experiment import expand
+from maskedbandit.lab.experiments.experiment import expand_settings
 from maskedbandit.lab.worlds.instance import Expected
 from tests.for_each import for_each
 from tests.golden import interpreted
@@ -183,21 +183,24 @@ def test_files_ask_for_worlds_that_move(tmp_path) -> None:
     inner = {"name": "bernoulli", "means": "C1"}
     drifting = {"name": "drifting", "instance": inner, "amplitude": 0.1, "file": str(tmp_path / "days.txt")}
     changing = {"name": "changing", "means": [[0.2, 0.8], [0.8, 0.2]], "every": 100}
-    found = [expand("x", "", {**FILE, "instance": each, "curves": [{}]}).settings[0] for each in (drifting, changing)]
+    found = [
+        expand_settings("x", "", {**FILE, "instance": each, "curves": [{}]}).settings[0]
+        for each in (drifting, changing)
+    ]
     assert found[0].instance == mb.Drifting(mb.Bernoulli([0.75, 0.7, 0.7, 0.7, 0.7]), 0.1, shape=[0.5, -1])
     assert found[1].instance == mb.Changing([[0.2, 0.8], [0.8, 0.2]], 100)
     varied = {**FILE, "instance": drifting, "curves": [{}], "vary": {"instance.amplitude": [0, 0.2]}}
-    assert [each.instance.amplitude for each in expand("x", "", varied).settings] == [0, 0.2]
+    assert [each.instance.amplitude for each in expand_settings("x", "", varied).settings] == [0, 0.2]
     for wrong in ("/nowhere", str(tmp_path / "no_numbers.txt")):
         (tmp_path / "no_numbers.txt").write_text("a\n")
         with pytest.raises(InvalidValue, match="text file of numbers"):
-            expand("x", "", {**FILE, "instance": {**drifting, "file": wrong}, "curves": [{}]})
+            expand_settings("x", "", {**FILE, "instance": {**drifting, "file": wrong}, "curves": [{}]})
 
 
 def test_bounds_and_rehearsals_are_refused_where_means_move() -> None:
     bound = {**FILE, "instance": {"name": "drifting", "instance": {"name": "bernoulli", "means": [0.2, 0.7]}}}
     with pytest.raises(InvalidValue, match=r"instance is Drifting.*: it must be one whose means stay, for a curve"):
-        expand("x", "", {**bound, "curves": [{"theory": "no_privacy"}]})
+        expand_settings("x", "", {**bound, "curves": [{"theory": "no_privacy"}]})
     channel = mb.channels.Distributed(epsilon=1, backend=mb.backends.SecAgg())
     with pytest.raises(InvalidValue, match="one whose means stay, where SecAgg carries the sums"):
         mb.simulate(mb.policies.SuccessiveElimination(), channel, UP, 100)

@@ -8,7 +8,7 @@ import maskedbandit as mb
 from maskedbandit import theory
 from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.experiments.experiment import expand
+from maskedbandit.lab.experiments.experiment import expand_settings
 from maskedbandit.policies.policy import Policy
 from maskedbandit.reports.estimate.source import source_of
 from tests.for_each import for_each
@@ -211,4 +211,4 @@ def test_curves_of_theory_are_of_single_rewards() -> None:
         "curves": [{"theory": next(iter(theory.CURVES)), "channel": {"name": "central", "epsilon": 1}}],
     }
     with pytest.raises(InvalidValue, match="for theory"):
-        expand("x", "", file)
+        expand_settings("x", "", file)

@@ -8,7 +8,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import LAPLACE, Law
-from maskedbandit.policies.identify.ada_p_tt import heuristic_threshold, proved_threshold
+from maskedbandit.policies.identify.ada_p_tt import heuristic_threshold, gap_threshold
 from maskedbandit.policies.identify.ada_p_tt_star import far_threshold, linear_from, near_threshold, spread
 from tests.for_each import for_each
 from tests.golden import Trail, interpreted
@@ -36,10 +36,10 @@ def laplace(epsilon: float) -> Law:
 )
 def test_thresholds(w_a, w_b, epsilon, squared, near, far):
     law = laplace(epsilon)
-    assert proved_threshold(law, 5, w_a, w_b, 0.01) == pytest.approx(squared, abs=6e-5)
+    assert gap_threshold(law, 5, w_a, w_b, 0.01) == pytest.approx(squared, abs=6e-5)
     assert near_threshold(law, 5, w_a, w_b, 0.01) == pytest.approx(near, abs=6e-5)
     assert far_threshold(law, 5, w_a, w_b, 0.01) == pytest.approx(far, abs=6e-5)
-    for each in (proved_threshold, near_threshold, far_threshold):
+    for each in (gap_threshold, near_threshold, far_threshold):
         assert each(law, 5, w_a, w_b, 0.01) == pytest.approx(each(law, 5, w_b, w_a, 0.01))
 
 
@@ -56,7 +56,7 @@ def test_thresholds_allow_for_what_hoeffding_does():
             for j in range(1, 40, 6):
                 pair = math.log((k - 1) * (math.pi**2 / 6) ** 2 * (i * j) ** 2)
                 w_a, w_b = 2 ** max(i - 2, 0), 2 ** max(j - 2, 0)
-                assert proved_threshold(raw, k, w_a, w_b, 0.01) >= 2 * (pair + math.log(2 / 0.01))
+                assert gap_threshold(raw, k, w_a, w_b, 0.01) >= 2 * (pair + math.log(2 / 0.01))
                 assert near_threshold(raw, k, w_a, w_b, 0.01) >= pair + math.log(3 / 0.01)
             assert spread(k, w_a, 0.01) >= math.log(3 * k * (math.pi**2 / 6) * i**2 / 0.01)
 
@@ -96,9 +96,9 @@ def broken(old: str, new: str, kernel: str = "challenger") -> type:
 
     class Broken(AdaPTT):
         if kernel == "rank":
-            ask = mutant(AdaPTT.ask, weigh=mutant(home.weigh, rank=mutant(home.rank, old, new)))
+            ask = mutant(AdaPTT.ask, weigh=mutant(home.weigh, rank_all=mutant(home.rank_all, old, new)))
         else:
-            ask = mutant(AdaPTT.ask, step=mutant(home.step, challenger=mutant(home.challenger, old, new)))
+            ask = mutant(AdaPTT.ask, step=mutant(home.next_pull, challenger=mutant(home.challenger, old, new)))
 
     return Broken
 
@@ -159,10 +159,10 @@ def test_a_reward_in_two_phases_is_rejected():
     """Negative control: a policy that closes a phase one user late."""
     import maskedbandit.policies.identify.ada_p_tt as home
 
-    late = mutant(home.pull, "p.pulls[arm] < p.edge[arm]", "p.pulls[arm] < p.edge[arm] + (p.pulls[arm] > 1)")
+    late = mutant(home.pull_arm, "p.pulls[arm] < p.edge[arm]", "p.pulls[arm] < p.edge[arm] + (p.pulls[arm] > 1)")
 
     class Late(AdaPTT):
-        ask = mutant(AdaPTT.ask, step=mutant(home.step, pull=late))
+        ask = mutant(AdaPTT.ask, step=mutant(home.next_pull, pull_arm=late))
 
     with pytest.raises(AssertionError):
         check_phases(interpreted(Late(), CENTRAL, WIDE, 3000, seed=1))

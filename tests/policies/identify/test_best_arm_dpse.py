@@ -6,7 +6,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.core import TOGETHER, WAIT
 from maskedbandit.errors import InvalidValue
-from maskedbandit.policies.regret.dpse import epoch
+from maskedbandit.policies.regret.dpse import epoch_size
 from tests.for_each import for_each
 from tests.golden import interpreted
 
@@ -66,7 +66,7 @@ def test_counts_of_one_epoch_need_fewer_users(decade, number):
 def test_published_counts_are_those_of_all_epochs():
     policy, law = BestArmDPSE(counts="published"), central(0).law()
     s = policy.init(2, 0.1)
-    first, second = (epoch(law, 2, e, 0.1) for e in (1, 2))
+    first, second = (epoch_size(law, 2, e, 0.1) for e in (1, 2))
     for n in (first, second):
         for arm in range(2):
             assert policy.ask(s, law, None) == (arm, n, 1 if arm == 1 else TOGETHER)
@@ -81,7 +81,7 @@ def test_published_counts_are_those_of_all_epochs():
 def test_cohorts_of_an_epoch_are_dealt_together():
     law, rng = central(0).law(), np.random.Generator(np.random.PCG64(1))
     s = BestArmDPSE().init(3, 0.1)
-    n = epoch(law, 3, 1, 0.1)
+    n = epoch_size(law, 3, 1, 0.1)
     assert [BestArmDPSE.ask(s, law, rng) for _ in range(4)] == [(0, n, TOGETHER), (1, n, TOGETHER), (2, n, 1), WAIT]
     for arm, mean in ((2, 0.1), (0, 0.2), (1, 0.9)):
         assert BestArmDPSE.ask(s, law, rng) == WAIT

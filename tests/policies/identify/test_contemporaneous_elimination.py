@@ -6,7 +6,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.law import LAPLACE, NO_NOISE, Law
 from maskedbandit.policies.identify import contemporaneous_elimination as elimination
-from maskedbandit.policies.parts.epochs import NEXT, arrive, fold, launch
+from maskedbandit.policies.parts.epochs import NEXT, store_arrival, fold_epochs, launch_epoch
 from tests.for_each import for_each
 
 EXACT = Law(NO_NOISE, grid=1)
@@ -20,9 +20,9 @@ def against(law: Law, totals: tuple[float, float]) -> float:
     while s.clock[NEXT] >= 2 or not s.flight.awaited.any():
         elimination.ContemporaneousElimination.ask(s, law, rng)
     for arm, total in enumerate(totals):
-        arrive(s.flight, arm, N, total)
-    s.clock[elimination.RELEASED] += fold(s.pairs, law, s.flight, s.n, s.total, s.flying)
-    return elimination.evidence(s, law, 0, 1)
+        store_arrival(s.flight, arm, N, total)
+    s.clock[elimination.RELEASED] += fold_epochs(s.pairs, law, s.flight, s.n, s.total, s.flying)
+    return elimination.order_evidence(s, law, 0, 1)
 
 
 def check_better_is_better(law: Law, most: int) -> None:
@@ -39,7 +39,7 @@ def test_a_better_reward_never_counts_against_an_arm(law):
 
 def test_a_test_with_larger_tilts_is_rejected(monkeypatch):
     """The step of the proof that needs lam <= 1: where noise is small, rewards near 1, and the variance their own."""
-    monkeypatch.setattr(elimination, "LARGEST", 40.0)
+    monkeypatch.setattr(elimination, "LARGEST_TEST_LAM", 40.0)
     with pytest.raises(AssertionError, match="better arm"):
         check_better_is_better(QUIET, N + 5)
 
@@ -49,7 +49,7 @@ def test_one_arm_is_left_though_each_is_worse_than_another():
     s, rng = mb.policies.ContemporaneousElimination().init(3, 0.1), np.random.default_rng(1)
     s.clock[NEXT], s.asked[0] = 3, 3000
     for epoch in range(3):
-        launch(s.flight, epoch, epoch + 1, np.full(3, 1000 + epoch), s.flying)
+        launch_epoch(s.flight, epoch, epoch + 1, np.full(3, 1000 + epoch), s.flying)
         worst, best, few = epoch, (epoch + 1) % 3, (epoch + 2) % 3
         s.flight.n[epoch, [worst, best, few]] = 1000, 1000, 10
         s.flight.total[epoch, [worst, best, few]] = 0, 1000, 5

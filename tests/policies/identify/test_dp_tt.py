@@ -11,7 +11,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.law import LAPLACE, Law
 from maskedbandit.noise_bounds import log_mgf_of_sum
 from maskedbandit.policies.identify.dp_tt import (
-    LARGEST,
+    LARGEST_EPSILON,
     arm_threshold,
     closed_threshold,
     proved_threshold,
@@ -93,7 +93,7 @@ def test_proved_threshold_is_below_the_closed_form(epsilon):
 def test_tilt_is_epsilon_and_like_it():
     assert tilt(laplace(0.3)) == 0.3
     assert tilt(mb.channels.Central(epsilon=0.3, noise=GAUSSIAN).law()) == pytest.approx(0.3)
-    assert tilt(mb.channels.Raw().law()) == tilt(laplace(1000)) == LARGEST
+    assert tilt(mb.channels.Raw().law()) == tilt(laplace(1000)) == LARGEST_EPSILON
     assert tilt(mb.channels.Shuffled(epsilon=0.5, delta=1e-6).law()) < 0.5
 
 

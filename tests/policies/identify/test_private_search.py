@@ -48,13 +48,13 @@ def nothing(law, m, n, x):
     return 0.0
 
 
-deaf = mutant(ada_p_tt.proved_threshold, radius=nothing)
-deaf_star = {"near_threshold": mutant(ada_p_tt_star.near_threshold, reach=nothing, proved_threshold=deaf)}
+deaf = mutant(ada_p_tt.gap_threshold, radius=nothing)
+deaf_star = {"near_threshold": mutant(ada_p_tt_star.near_threshold, reach=nothing, gap_threshold=deaf)}
 deaf_star["far_threshold"] = mutant(ada_p_tt_star.far_threshold, reach=nothing)
 
 
 class DeafAdaPTT(AdaPTT):
-    ask = mutant(AdaPTT.ask, weigh=mutant(ada_p_tt.weigh, proved_threshold=deaf))
+    ask = mutant(AdaPTT.ask, weigh=mutant(ada_p_tt.weigh, gap_threshold=deaf))
 
 
 class DeafAdaPTTStar(AdaPTTStar):
@@ -62,7 +62,7 @@ class DeafAdaPTTStar(AdaPTTStar):
 
 
 class DeafDPSE(BestArmDPSE):
-    ask = mutant(BestArmDPSE.ask, radius=nothing, epoch=mutant(dpse.epoch, radius=nothing))
+    ask = mutant(BestArmDPSE.ask, radius=nothing, epoch_size=mutant(dpse.epoch_size, radius=nothing))
 
 
 @pytest.mark.slow

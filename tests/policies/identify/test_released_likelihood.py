@@ -17,8 +17,8 @@ from maskedbandit.law import Law, LawParameters
 from maskedbandit.policies.identify import released_likelihood as subject
 from maskedbandit.policies.identify.released_likelihood import ReleasedLikelihood
 from maskedbandit.policies.parts import known_releases, shares
-from maskedbandit.theory.evidence import Bets, everywhere, evidence
-from maskedbandit.theory.likelihood import Releases
+from maskedbandit.theory.evidence import Bets, find_weak_mean, evidence_at
+from maskedbandit.theory.likelihood import ArmReleases
 from tests.for_each import for_each
 from tests.policies.lossy import LossyDistributed, LossyShuffled
 from tests.policies.mutants import mutant
@@ -87,28 +87,30 @@ def silent(law: Law) -> LawParameters:
 
 def with_bet(bet, **certain):
     """The policy's `ask`, with another `bet`, and other kernels in `certain`."""
-    think = mutant(subject.think, compare=mutant(subject.compare, bet=bet))
+    think = mutant(subject.think, compare_rival=mutant(subject.compare_rival, bet=bet))
     return staticmethod(mutant(ReleasedLikelihood.ask, certain=mutant(subject.certain, **certain), think=think))
 
 
 @large_kernel
 def deaf_everywhere(
-    law: Law, a: Releases, b: Releases, bets: Bets, mean_a: float, mean_b: float, threshold: float
+    law: Law, a: ArmReleases, b: ArmReleases, bets: Bets, mean_a: float, mean_b: float, threshold: float
 ) -> float:
-    return everywhere(silent(law), a, b, bets, mean_a, mean_b, threshold)
+    return find_weak_mean(silent(law), a, b, bets, mean_a, mean_b, threshold)
 
 
 class Deaf(ReleasedLikelihood):
     """A mutant: its likelihood takes what was released for the rewards themselves."""
 
-    bet = mutant(subject.bet, "evidence(law,", "evidence(silent(law),", silent=silent)
-    ask = with_bet(bet, everywhere=deaf_everywhere)
+    bet = mutant(subject.bet, "evidence_at(law,", "evidence_at(silent(law),", silent=silent)
+    ask = with_bet(bet, find_weak_mean=deaf_everywhere)
 
 
 @large_kernel
-def coarse(law: Law, a: Releases, b: Releases, bets: Bets, mean_a: float, mean_b: float, threshold: float) -> float:
+def coarse(
+    law: Law, a: ArmReleases, b: ArmReleases, bets: Bets, mean_a: float, mean_b: float, threshold: float
+) -> float:
     for z in (0.25, 0.5, 0.75):
-        if evidence(law, a, b, bets, mean_a - mean_b, z)[0] < threshold:
+        if evidence_at(law, a, b, bets, mean_a - mean_b, z)[0] < threshold:
             return z
     return 2.0
 
@@ -117,7 +119,7 @@ class Coarse(ReleasedLikelihood):
     """A mutant: it looks at the evidence at three values of z alone."""
 
     bet = mutant(subject.bet, "s.mean[b] + at * gap", "round(4 * (s.mean[b] + at * gap)) / 4 + 0.0")
-    ask = with_bet(bet, everywhere=coarse)
+    ask = with_bet(bet, find_weak_mean=coarse)
 
 
 @pytest.mark.slow
@@ -166,8 +168,8 @@ def test_users_it_takes(means, epsilon, most):
 class AllAtOnce(ReleasedLikelihood):
     """A mutant: a cohort aims at all the evidence that is missing."""
 
-    next_cohort = mutant(subject.next_cohort, next_size=mutant(known_releases.next_size, AIMED=1.0))
-    ask = staticmethod(mutant(ReleasedLikelihood.ask, next_cohort=next_cohort))
+    next_cohort = mutant(subject.rival_size, next_size=mutant(known_releases.next_size, AIMED=1.0))
+    ask = staticmethod(mutant(ReleasedLikelihood.ask, rival_size=next_cohort))
 
 
 @pytest.mark.slow
@@ -214,10 +216,10 @@ def test_no_run_starves_and_without_the_cure_some_do():
 class OnOldNews(ReleasedLikelihood):
     """A mutant: what is in flight does not count when a rival is chosen, and counts when a cohort's size is."""
 
-    challenger = mutant(subject.challenger, "expected(s.found[b], foreseen(s, b))", "s.found[b]")
+    challenger = mutant(subject.challenger, "expect_evidence(s.found[b], foresee_rival(s, b))", "s.found[b]")
     next_size = mutant(known_releases.next_size, "s.growth * s.n[arm]", "s.growth * n")
-    next_cohort = mutant(subject.next_cohort, next_size=next_size)
-    ask = staticmethod(mutant(ReleasedLikelihood.ask, challenger=challenger, next_cohort=next_cohort))
+    next_cohort = mutant(subject.rival_size, next_size=next_size)
+    ask = staticmethod(mutant(ReleasedLikelihood.ask, challenger=challenger, rival_size=next_cohort))
 
 
 @pytest.mark.slow
@@ -234,11 +236,11 @@ def test_arms_of_which_more_is_in_flight_do_not_get_everybody():
 def test_a_state_keeps_room_for_more_releases():
     """From the 192nd release on an arm's count doubles, so that 256 entries are never used up."""
     s = ReleasedLikelihood().init(2, 0.1)
-    s.leader[0], s.n[:], s.asked[:], s.m[:] = 0, 1000, 1000, known_releases.MANY
+    s.leader[0], s.n[:], s.asked[:], s.m[:] = 0, 1000, 1000, known_releases.MANY_RELEASES
     s.gains[0, 1], s.found[1], s.mean[0] = 100.0, 2.0, 0.9
-    assert subject.next_cohort(s, RAW.law(), 0, 1) >= 1000
-    s.m[:] = known_releases.MANY - 1
-    assert subject.next_cohort(s, RAW.law(), 0, 1) < 200
+    assert subject.rival_size(s, RAW.law(), 0, 1) >= 1000
+    s.m[:] = known_releases.MANY_RELEASES - 1
+    assert subject.rival_size(s, RAW.law(), 0, 1) < 200
 
 
 @for_each(("mean", "epsilon", "part"), [(0.5, 100, 0.3), (0.5, 0.1, 0.731), (0.05, 0.1, 0.926)])
@@ -249,7 +251,7 @@ def test_a_cohort_aims_at_more_of_what_is_missing_where_more_of_it_is_noise(mean
     """
     s = ReleasedLikelihood().init(2, 0.1)
     s.asked[:], s.n[:], s.mean[:] = 1000, 1000, mean
-    half = (s.threshold + known_releases.MARGIN + 2) / 2
+    half = (s.threshold + known_releases.AIM_MARGIN + 2) / 2
     law = mb.channels.Central(epsilon=epsilon).law()
     users = known_releases.next_size(s, law, 0, half, half, 1.0)
     assert users == pytest.approx(1000 * part, rel=0.01)
@@ -263,7 +265,7 @@ def test_the_least_and_the_most_users_of_a_cohort():
     def users(gain: float) -> int:
         return known_releases.next_size(s, law, 0, gain - 2, gain, 1.0)
 
-    assert known_releases.first_size(law) == 241
+    assert known_releases.first_users(law) == 241
     assert users(s.threshold + 2.4) == 37, "of 241 .15 parts, which are more than a twentieth of 400"
     assert users(0.5) == 800, "twice as many as were released"
     s.asked[0] = 2000
@@ -280,9 +282,9 @@ def test_the_least_and_the_most_users_of_a_cohort():
 def test_what_is_in_flight_is_expected_to_add_evidence():
     """Where nothing is in flight the evidence is what was found; else what bets gain grows, also of a bad start."""
     for found in (-20.0, -1.0, 0.0, 5.0):
-        assert known_releases.expected(found, 1.0) == found
-        assert known_releases.expected(found, 3.0) >= found + 2
-    assert known_releases.expected(2.0, 3.0) == 14.0, "six nats are 18, less four"
+        assert known_releases.expect_evidence(found, 1.0) == found
+        assert known_releases.expect_evidence(found, 3.0) >= found + 2
+    assert known_releases.expect_evidence(2.0, 3.0) == 14.0, "six nats are 18, less four"
 
 
 def test_nobody_left_to_beat_is_never_the_leader_itself():
@@ -403,7 +405,7 @@ def test_all_releases_of_rivals_count_against_them():
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("s.threshold + nats_of_share(s, a, b)", "s.threshold"), ("in_favour(s, a)", "releases(s, a)")]
+    ("old", "new"), [("s.threshold + nats_of_share(s, a, b)", "s.threshold"), ("in_favour(s, a)", "arm_releases(s, a)")]
 )
 def test_answers_that_forget_the_share_or_when_it_came_are_rejected(monkeypatch, old, new):
     monkeypatch.setattr(subject, "certain", mutant(subject.certain, old, new))
@@ -474,7 +476,7 @@ def test_what_was_sure_is_not_so_after_a_release():
 def test_means_at_the_ends(means, channel):
     """Where a likelihood is zero nothing is divided by it, and no state runs out of entries."""
     found = mb.identify(ReleasedLikelihood(), channel, mb.Bernoulli(means), delta=0.1, runs=50, seed=1, max_pulls=10**6)
-    assert found.releases.max() < known_releases.MOST
+    assert found.releases.max() < known_releases.MOST_RELEASES
     at_most(int((found.stopped & ~found.correct).sum()), 50, 0.1)
 
 

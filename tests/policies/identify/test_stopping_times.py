@@ -14,7 +14,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.channels.channel import Channel
 from maskedbandit.policies.identify import eb_tci, ttucb
-from maskedbandit.policies.parts.one_by_one import certain, decided
+from maskedbandit.policies.parts.one_by_one import is_certain, passes_tests
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.thresholds import gaussian_base, gaussian_threshold
 from tests.policies.mutants import mutant
@@ -33,7 +33,7 @@ MEANS = {
 }
 # the threshold of Gaussian arms on the likelihood ratio of coins, as other programs have it; not proved
 TOO = mutant(
-    certain,
+    is_certain,
     "a, excess = s.clock[BEST], s.z[b] - s.sure\n",
     "return s.z[b] >= gaussian_threshold(s.sure, s.n[s.clock[BEST]], s.n[b])\n",
     gaussian_threshold=gaussian_threshold,
@@ -43,7 +43,7 @@ TOO = mutant(
 class Gaussian(P.EBTCI):
     """EB-TCI with another threshold."""
 
-    ask = mutant(P.EBTCI.ask, decided=mutant(decided, certain=TOO))
+    ask = mutant(P.EBTCI.ask, passes_tests=mutant(passes_tests, is_certain=TOO))
 
     def init(self, k: int, delta: float) -> eb_tci.State:
         s = super().init(k, delta)
@@ -135,12 +135,15 @@ def test_answers_are_wrong_with_probability_at_most_delta(policy, channel, means
 
 FLAT = (0.55, 0.5, 0.5, 0.45)
 # ln(1/delta) / 2 instead of the threshold
-LOW = mutant(certain, "a, excess = s.clock[BEST], s.z[b] - s.sure\n", "return 2 * s.z[b] >= s.sure\n")
+LOW = mutant(is_certain, "a, excess = s.clock[BEST], s.z[b] - s.sure\n", "return 2 * s.z[b] >= s.sure\n")
 MUTANTS = [
-    (P.EBTCI, {"decided": mutant(decided, certain=LOW)}),
-    (P.UniformGLR, {"decided": mutant(decided, certain=LOW)}),
-    (P.TrackAndStop, {"decided": mutant(decided, certain=LOW)}),
-    (P.TTUCB, {"decided": mutant(ttucb.decided, far=mutant(ttucb.far, "s.base + growth", "s.base / 2"))}),
+    (P.EBTCI, {"passes_tests": mutant(passes_tests, is_certain=LOW)}),
+    (P.UniformGLR, {"passes_tests": mutant(passes_tests, is_certain=LOW)}),
+    (P.TrackAndStop, {"passes_tests": mutant(passes_tests, is_certain=LOW)}),
+    (
+        P.TTUCB,
+        {"passes_all_tests": mutant(ttucb.passes_all_tests, far=mutant(ttucb.far, "s.base + growth", "s.base / 2"))},
+    ),
 ]
 
 

@@ -11,8 +11,8 @@ from maskedbandit.policies.identify.ada_p_tt import AdaPTT
 from maskedbandit.policies.identify.dp_tt import DPTT
 from maskedbandit.policies.identify.eb_tci import EBTCI
 from maskedbandit.policies.identify.ttucb import TTUCB
-from maskedbandit.policies.parts.choice import consider
-from maskedbandit.policies.parts.phases import LEADER, TIME, Progress
+from maskedbandit.policies.parts.choice import weigh_arm
+from maskedbandit.policies.parts.phases import LEADER, TIME, PhaseProgress
 from tests.for_each import for_each
 from tests.policies.mutants import mutant
 from tests.statistics import same_distribution
@@ -34,7 +34,7 @@ def eb_tci_state():
     return s, BEST, RNG
 
 
-def lead(p: Progress, starving: bool) -> None:
+def lead(p: PhaseProgress, starving: bool) -> None:
     p.clock[LEADER], p.pulls[:] = BEST, 10
     p.clock[TIME] = 10_000 if starving else 40
 
@@ -76,10 +76,10 @@ def test_equal_challengers_are_chosen_alike(home: ModuleType, state, how):
 @for_each(("home", "state", "how"), CASES, ids=range(len(CASES)))
 @pytest.mark.parametrize("chance", ["False", "True", "rng.random() < 0.5"])
 def test_the_first_and_the_last_of_them_are_rejected(home: ModuleType, state, how, chance):
-    unfair = mutant(consider, "rng.random() * equals < 1.0", chance)
+    unfair = mutant(weigh_arm, "rng.random() * equals < 1.0", chance)
     with pytest.raises(AssertionError):
-        check_ties(mutant(home.challenger, consider=unfair), state, how)
+        check_ties(mutant(home.challenger, weigh_arm=unfair), state, how)
 
 
 def test_the_step_of_ada_p_tt_star_is_that_of_ada_p_tt():
-    assert ada_p_tt_star.step is ada_p_tt.step
+    assert ada_p_tt_star.next_pull is ada_p_tt.next_pull

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from maskedbandit.policies.parts.choice import consider, fewest, highest, in_turn
+from maskedbandit.policies.parts.choice import weigh_arm, pick_fewest, pick_highest, in_turn
 from tests.for_each import for_each
 from tests.policies.mutants import mutant
 from tests.statistics import same_distribution
 
 
-def picks(index: list[float], pick=highest) -> np.ndarray:
+def picks(index: list[float], pick=pick_highest) -> np.ndarray:
     rng = np.random.Generator(np.random.PCG64(1))
     return np.array([pick(np.array(index), rng) for _ in range(3000)])
 
@@ -29,7 +29,7 @@ def test_the_highest_is_chosen():
     assert set(picks([5.0, -1.0])) == {0}
 
 
-def check_fewest(fewest=fewest) -> None:
+def check_fewest(fewest=pick_fewest) -> None:
     """The arm of the fewest users, equals alike; and not one number is drawn where there are none."""
     for users in ([0, 0, 0, 0, 0], [3, 1, 2, 1, 1, 7], [0.5, 0.25, 0.25]):
         equals = np.flatnonzero(np.array(users) == min(users))
@@ -52,7 +52,7 @@ def test_the_fewest_users_are_next():
 )
 def test_another_choice_of_the_fewest_is_rejected(old, new):
     with pytest.raises((AssertionError, AttributeError)):
-        check_fewest(mutant(fewest, old, new))
+        check_fewest(mutant(pick_fewest, old, new))
 
 
 def test_arms_in_turn_have_a_new_order_each_time():
@@ -65,6 +65,6 @@ def test_arms_in_turn_have_a_new_order_each_time():
 
 
 def test_a_favourite_of_equals_is_rejected():
-    unfair = mutant(consider, "rng.random() * equals < 1.0", "rng.random() < 0.6")
+    unfair = mutant(weigh_arm, "rng.random() * equals < 1.0", "rng.random() < 0.6")
     with pytest.raises(AssertionError, match="another distribution"):
-        same_distribution(picks([1.0, 1.0], mutant(highest, consider=unfair)), lambda a: np.isin(a, (0, 1)) / 2)
+        same_distribution(picks([1.0, 1.0], mutant(pick_highest, weigh_arm=unfair)), lambda a: np.isin(a, (0, 1)) / 2)

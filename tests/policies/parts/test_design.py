@@ -2,8 +2,14 @@
 
 import numpy as np
 
-from maskedbandit.policies.parts.design import SLACK, coordinates, information, leverage, optimal
-from maskedbandit.policies.parts.linear import inverted
+from maskedbandit.policies.parts.design import (
+    DESIGN_SLACK,
+    write_coordinates,
+    factor_information,
+    leverage,
+    optimize_weights,
+)
+from maskedbandit.policies.parts.linear import invert_triangle
 from tests.for_each import for_each
 
 
@@ -27,14 +33,14 @@ def test_no_vector_is_much_less_certain_than_it_must(k: int, d: int, span: int) 
     if span < d:
         vectors = skewed(k, span) @ np.linalg.qr(np.random.default_rng(2).standard_normal((d, d)))[0][:span]
     u, weights, among = np.zeros((k, d)), np.zeros(k), np.ones(k, bool)
-    r = coordinates(vectors, among, u, weights)
+    r = write_coordinates(vectors, among, u, weights)
     assert r == np.linalg.matrix_rank(vectors) <= span
     np.testing.assert_allclose(u @ u.T, vectors @ vectors.T, atol=1e-12)
     assert (u[:, r:] == 0).all()
-    g = optimal(u, r, among, weights)
+    g = optimize_weights(u, r, among, weights)
     np.testing.assert_allclose([g, weights.sum()], [worst(vectors, weights), 1], rtol=1e-9)
     assert weights.min() >= 0
-    assert r * (1 - 1e-9) <= g <= (1 + SLACK) * r
+    assert r * (1 - 1e-9) <= g <= (1 + DESIGN_SLACK) * r
     if k >= 10:
         assert worst(vectors, np.full(k, 1 / k)) > 1.5 * r  # the negative control
 
@@ -42,25 +48,25 @@ def test_no_vector_is_much_less_certain_than_it_must(k: int, d: int, span: int) 
 def test_only_some_vectors_may_have_weight() -> None:
     vectors = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0.6, 0.8]])
     u, weights, among = np.zeros((4, 3)), np.zeros(4), np.array([False, True, False, True])
-    r = coordinates(vectors, among, u, weights)
+    r = write_coordinates(vectors, among, u, weights)
     assert r == 2
-    optimal(u, r, among, weights)
+    optimize_weights(u, r, among, weights)
     np.testing.assert_allclose(weights, [0, 0.5, 0, 0.5])
 
 
 def test_vectors_of_no_length_span_nothing() -> None:
     u, weights = np.zeros((2, 3)), np.zeros(2)
-    assert coordinates(np.full((2, 3), 1e-5), np.ones(2, bool), u, weights) == 0
+    assert write_coordinates(np.full((2, 3), 1e-5), np.ones(2, bool), u, weights) == 0
     np.testing.assert_array_equal(weights, 0)
 
 
 def test_leverage_is_the_norm_in_the_inverse() -> None:
     u, weights = skewed(9, 4), np.linspace(0, 2, 9)
     lower, low = np.zeros((2, 4, 4))
-    assert information(u, 4, weights, lower)
+    assert factor_information(u, 4, weights, lower)
     v = u.T @ (weights[:, None] * u)
     np.testing.assert_allclose(lower @ lower.T, v, atol=1e-12)
-    inverted(lower, low)
+    invert_triangle(lower, low)
     found = [leverage(u, 4, low, a) for a in range(9)]
     np.testing.assert_allclose(found, np.einsum("ai,ij,aj->a", u, np.linalg.inv(v), u), rtol=1e-9)
-    assert not information(u, 4, np.eye(9)[0], lower)  # one vector does not span four dimensions
+    assert not factor_information(u, 4, np.eye(9)[0], lower)  # one vector does not span four dimensions

@@ -14,19 +14,19 @@ from maskedbandit.law import LAPLACE, NO_NOISE, Law, largest_tilt
 from maskedbandit.noise_bounds import cumulant
 from maskedbandit.policies.parts.epochs import (
     ROWS,
-    arrive,
-    compare,
-    evidence,
-    exponent,
-    flight,
-    fold,
+    store_arrival,
+    compare_epoch,
+    epoch_evidence,
+    pair_exponent,
+    begin_flight,
+    fold_epochs,
     free_row,
-    launch,
-    moments,
+    launch_epoch,
+    bound_moments,
     next_of_plan,
-    pairs,
+    begin_pairs,
     phi,
-    unlike,
+    unlike_size,
 )
 from tests.for_each import for_each
 from tests.thrift import thrifty
@@ -37,24 +37,24 @@ NOISY = Law(LAPLACE, scale=2.0, grid=1, per_release=1)
 
 def in_flight(*epochs: tuple[int, ...]):
     """Epochs with cohorts of these sizes, the first one asked first."""
-    f, flying = flight(len(epochs[0])), np.zeros(len(epochs[0]), np.int64)
+    f, flying = begin_flight(len(epochs[0])), np.zeros(len(epochs[0]), np.int64)
     for number, sizes in enumerate(epochs, start=1):
-        launch(f, free_row(f), number, np.array(sizes), flying)
+        launch_epoch(f, free_row(f), number, np.array(sizes), flying)
     return f, flying
 
 
 def after(f, k: int, law: Law = PLAIN):
     """The pairs, and the arms' counts and totals, after all epochs that are there."""
-    p, n, total, flying = pairs(k), np.zeros(k, np.int64), np.zeros(k), np.zeros(k, np.int64)
-    found = fold(p, law, f, n, total, flying)
+    p, n, total, flying = begin_pairs(k), np.zeros(k, np.int64), np.zeros(k), np.zeros(k, np.int64)
+    found = fold_epochs(p, law, f, n, total, flying)
     return p, n, total, found
 
 
 def test_an_epoch_counts_once_all_of_it_is_there():
     f, _ = in_flight((10, 20))
-    arrive(f, 0, 10, 4.0)
+    store_arrival(f, 0, 10, 4.0)
     assert after(f, 2)[3] == 0
-    arrive(f, 1, 20, 14.0)
+    store_arrival(f, 1, 20, 14.0)
     p, n, total, found = after(f, 2)
     assert found == 1
     assert n.tolist() == [10, 20]
@@ -72,7 +72,7 @@ def test_the_order_of_releases_does_not_matter(order):
     releases = [(arm, size, float(size // 2 + arm)) for epoch in sizes for arm, size in enumerate(epoch)]
     f, _ = in_flight(*sizes)
     for i in order:
-        arrive(f, *releases[i])
+        store_arrival(f, *releases[i])
     p, n, *_ = after(f, 2)
     assert n.tolist() == [26, 59]
     by_hand = sum(min(a, b) * ((a // 2) / a - (b // 2 + 1) / b) for a, b in sizes)
@@ -81,34 +81,34 @@ def test_the_order_of_releases_does_not_matter(order):
 
 def test_where_devices_dropped_out_the_oldest_epoch_that_awaits_more_is_meant():
     f, _ = in_flight((10, 10), (11, 11))
-    arrive(f, 0, 11, 1.0)  # exactly the second
-    arrive(f, 0, 9, 2.0)
+    store_arrival(f, 0, 11, 1.0)  # exactly the second
+    store_arrival(f, 0, 9, 2.0)
     assert f.n[:2, 0].tolist() == [9, 11]
-    arrive(f, 1, 8, 3.0)
-    arrive(f, 1, 7, 4.0)
+    store_arrival(f, 1, 8, 3.0)
+    store_arrival(f, 1, 7, 4.0)
     assert f.n[:2, 1].tolist() == [8, 7]
 
 
 def test_where_devices_dropped_out_and_releases_overtook_each_other_none_is_lost():
     """The second epoch's was taken for the first's, so what is larger than all that are awaited is the second's."""
     f, _ = in_flight((100, 10), (50, 10))
-    arrive(f, 0, 45, 1.0)
-    arrive(f, 0, 95, 2.0)
+    store_arrival(f, 0, 45, 1.0)
+    store_arrival(f, 0, 95, 2.0)
     assert f.n[:2, 0].tolist() == [45, 95]
     assert f.awaited[:2].tolist() == [1, 1]
 
 
 def test_sizes_in_flight_differ():
     f, _ = in_flight((10, 3), (11, 3))
-    assert unlike(f, 0, 10) == 12
-    assert unlike(f, 0, 9) == 9
-    assert unlike(f, 1, 3) == 4
+    assert unlike_size(f, 0, 10) == 12
+    assert unlike_size(f, 0, 9) == 9
+    assert unlike_size(f, 1, 3) == 4
 
 
 def test_rows_run_out():
-    f, flying = flight(2), np.zeros(2, np.int64)
+    f, flying = begin_flight(2), np.zeros(2, np.int64)
     for number in range(1, ROWS + 1):
-        launch(f, free_row(f), number, np.array([number, number]), flying)
+        launch_epoch(f, free_row(f), number, np.array([number, number]), flying)
     assert free_row(f) == -1
 
 
@@ -123,13 +123,13 @@ def test_a_plan_is_asked_for_together():
 
 def test_what_a_day_adds_to_all_arms_changes_no_difference():
     """Exactly, for totals that are their expectations."""
-    plain, drifting = pairs(3), pairs(3)
+    plain, drifting = begin_pairs(3), begin_pairs(3)
     for sizes, shift in (((10, 20, 30), 0.3), ((50, 5, 8), -0.25), ((7, 7, 7), 0.1)):
         for p, tau in ((plain, 0.0), (drifting, shift)):
             f, _ = in_flight(sizes)
             for arm, n in enumerate(sizes):
-                arrive(f, arm, n, n * (0.4 + 0.1 * arm + tau))
-            compare(p, PLAIN, f, 0)
+                store_arrival(f, arm, n, n * (0.4 + 0.1 * arm + tau))
+            compare_epoch(p, PLAIN, f, 0)
     np.testing.assert_allclose(plain.margin, drifting.margin, atol=1e-12)
 
 
@@ -144,15 +144,15 @@ def exceeds(sizes: tuple[tuple[int, int], ...], q: float, draws: int, seed: int,
     rng, found = np.random.Generator(np.random.PCG64(seed)), 0
     law = NOISY if cautious else PLAIN
     for _ in range(draws):
-        p = pairs(2)
+        p = begin_pairs(2)
         for n in sizes:
             f, _ = in_flight(n)
             for arm in range(2):
                 ratio = math.exp(-1 / NOISY.scale)
                 noise = rng.geometric(1 - ratio) - rng.geometric(1 - ratio)
-                arrive(f, arm, n[arm], float(rng.binomial(n[arm], q) + noise))
-            compare(p, law, f, 0)
-        found += evidence(p, law, 0, 1) >= 2.0
+                store_arrival(f, arm, n[arm], float(rng.binomial(n[arm], q) + noise))
+            compare_epoch(p, law, f, 0)
+        found += epoch_evidence(p, law, 0, 1) >= 2.0
     return found / draws / math.exp(-2)
 
 
@@ -171,13 +171,13 @@ def test_evidence_that_ignores_noise_is_rejected():
 def test_the_exponent_is_bennetts_bound():
     """At least the log-moments of the exact distribution: the first epoch without noise, for all lam and q."""
     f, _ = in_flight((6, 15))
-    arrive(f, 0, 6, 0.0), arrive(f, 1, 15, 0.0)
-    p = pairs(2)
-    compare(p, PLAIN, f, 0)
+    store_arrival(f, 0, 6, 0.0), store_arrival(f, 1, 15, 0.0)
+    p = begin_pairs(2)
+    compare_epoch(p, PLAIN, f, 0)
     for q, lam in itertools.product((0.05, 0.5, 0.8), (0.01, 0.3, 1.0, 3.0)):
         weight = 6 / 15
         exact = 6 * math.log(1 - q + q * math.exp(-lam)) + 15 * math.log(1 - q + q * math.exp(weight * lam))
-        assert -exponent(p, PLAIN, 0, 1, q, 1, lam) >= exact - 1e-12
+        assert -pair_exponent(p, PLAIN, 0, 1, q, 1, lam) >= exact - 1e-12
 
 
 LAWS = [
@@ -197,7 +197,7 @@ def check_weighted_noise(bound) -> None:
 
 
 def test_noise_that_counts_in_part_is_bounded():
-    check_weighted_noise(moments)
+    check_weighted_noise(bound_moments)
 
 
 def test_coins_that_count_in_part_are_not_bounded_by_their_own_moments():

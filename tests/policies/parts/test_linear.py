@@ -7,7 +7,17 @@ import pytest
 
 from maskedbandit.law import GAUSSIAN, KARY, NO_NOISE, Law
 from maskedbandit.noise_bounds import deviation
-from maskedbandit.policies.parts.linear import FIRST, LEAF, Models, factored, fit, full, inverted, learn, models
+from maskedbandit.policies.parts.linear import (
+    FIRST_COHORT,
+    TREE_COHORT,
+    Models,
+    factor_matrix,
+    fit_model,
+    cohort_is_full,
+    invert_triangle,
+    learn,
+    begin_models,
+)
 from tests.for_each import for_each
 
 RAW, CENTRAL = Law(NO_NOISE), Law(GAUSSIAN, scale=2.0, grid=1, per_release=1)
@@ -16,7 +26,7 @@ TREE, LOCAL = CENTRAL._replace(counter=KARY, arity=3), CENTRAL._replace(per_rele
 
 def filled(d: int, seed: int) -> Models:
     """Three models of random sums."""
-    rng, s = np.random.default_rng(seed), models(3, d, 1.0, 0.7, 1.0, 0, -1.0)
+    rng, s = np.random.default_rng(seed), begin_models(3, d, 1.0, 0.7, 1.0, 0, -1.0)
     z = rng.standard_normal((3, 2 * d, d))
     s.gram[:] = np.einsum("mni,mnj->mij", z, z)
     s.response[:] = rng.standard_normal((3, d))
@@ -40,7 +50,7 @@ def assert_fits(s: Models, model: int, shift: float) -> None:
 @for_each("noise", [0.0, 0.3])
 def test_a_fit_is_ridge_regression(d: int, noise: float) -> None:
     s = filled(d, seed=d)
-    fit(s, 1, noise)
+    fit_model(s, 1, noise)
     assert_fits(s, 1, 0.7 + 5 * noise * math.sqrt(d))
     with pytest.raises(AssertionError):
         assert_fits(s, 1, 0.71 + 5 * noise * math.sqrt(d))
@@ -48,30 +58,30 @@ def test_a_fit_is_ridge_regression(d: int, noise: float) -> None:
 
 
 def test_before_any_release_the_ridge_is_all_there_is() -> None:
-    s = models(2, 3, 1.0, 0.5, 1.0, 0, -1.0)
+    s = begin_models(2, 3, 1.0, 0.5, 1.0, 0, -1.0)
     for model in range(2):
         assert_fits(s, model, 0.5)
 
 
 def test_the_shift_doubles_until_the_matrix_is_positive_definite() -> None:
-    s = models(1, 2, 1.0, 1.0, 1.0, 0, -1.0)
+    s = begin_models(1, 2, 1.0, 1.0, 1.0, 0, -1.0)
     s.gram[0] = [[-10.0, 1.0], [1.0, 3.0]]
     s.response[0] = [1.0, 2.0]
-    fit(s, 0, 0.0)
+    fit_model(s, 0, 0.0)
     assert_fits(s, 0, 16.0)  # 8 is not enough for -10
 
 
 def test_an_indefinite_matrix_has_no_factor() -> None:
     lower = np.zeros((2, 2))
-    assert not factored(np.array([[1.0, 2.0], [2.0, 1.0]]), 0.5, lower)
-    assert factored(np.array([[1.0, 2.0], [2.0, 1.0]]), 1.5, lower)
+    assert not factor_matrix(np.array([[1.0, 2.0], [2.0, 1.0]]), 0.5, lower)
+    assert factor_matrix(np.array([[1.0, 2.0], [2.0, 1.0]]), 1.5, lower)
     np.testing.assert_allclose(lower @ lower.T, [[2.5, 2.0], [2.0, 2.5]])
 
 
 def test_a_triangle_is_inverted_and_the_rest_left() -> None:
     rng = np.random.default_rng(3)
     lower, found = np.tril(rng.standard_normal((5, 5))) + 3 * np.eye(5), np.full((5, 5), 9.0)
-    inverted(lower, found)
+    invert_triangle(lower, found)
     np.testing.assert_allclose(np.tril(found) @ lower, np.eye(5), atol=1e-12)
     assert (found[np.triu_indices(5, 1)] == 9.0).all()
 
@@ -79,7 +89,7 @@ def test_a_triangle_is_inverted_and_the_rest_left() -> None:
 @for_each("products", [1.0, 0.25])
 def test_sums_are_unpacked_and_the_noise_of_all_releases_shifts_them(products: float) -> None:
     d, rng = 3, np.random.default_rng(5)
-    s, i, j = models(2, d, 1.0, 1.0, products, 0, -1.0), *np.triu_indices(d)
+    s, i, j = begin_models(2, d, 1.0, 1.0, products, 0, -1.0), *np.triu_indices(d)
     gram, response = np.zeros((d, d)), np.zeros(d)
     for n in (40, 70):
         z, reward = rng.standard_normal((n, d)), rng.random(n)
@@ -97,8 +107,8 @@ def test_sums_are_unpacked_and_the_noise_of_all_releases_shifts_them(products: f
     [
         (RAW, 0, -1.0, 10**6, 1),
         (LOCAL, 0, -1.0, 10**6, 1),
-        (TREE, 0, -1.0, 10**6, LEAF),
-        (CENTRAL, 0, -1.0, 0, FIRST),
+        (TREE, 0, -1.0, 10**6, TREE_COHORT),
+        (CENTRAL, 0, -1.0, 0, FIRST_COHORT),
         (CENTRAL, 0, -1.0, 5000, 5000),
         (CENTRAL, 10, -1.0, 0, 10),
         (CENTRAL, 10, 0.5, 5000, 2500),
@@ -108,6 +118,6 @@ def test_sums_are_unpacked_and_the_noise_of_all_releases_shifts_them(products: f
     ],
 )
 def test_cohorts_close_when_they_are_full(law: Law, first: int, growth: float, users: int, least: int) -> None:
-    s = models(2, 2, 1.0, 1.0, 1.0, first, growth)
+    s = begin_models(2, 2, 1.0, 1.0, 1.0, first, growth)
     s.users[1] = users
-    assert [bool(full(s, law, 1, n)) for n in (least - 1, least, least + 1)] == [False, True, True]
+    assert [bool(cohort_is_full(s, law, 1, n)) for n in (least - 1, least, least + 1)] == [False, True, True]

@@ -12,8 +12,8 @@ from maskedbandit.core import WAIT, Decision
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import GAUSSIAN, NO_NOISE, Law
 from maskedbandit.policies.identify import eb_tci, track_and_stop, ttucb
-from maskedbandit.policies.parts.choice import leads, turns
-from maskedbandit.policies.parts.one_by_one import certain, decided, ones
+from maskedbandit.policies.parts.choice import take_turn, begin_turns
+from maskedbandit.policies.parts.one_by_one import is_certain, passes_tests, count_ones
 from tests.for_each import for_each
 from tests.policies.identify.plain import (
     PlainCumulative,
@@ -76,28 +76,36 @@ def test_decisions_are_those_of_a_plain_program(policy, plain, how, law, means):
 
 
 COINS = {
-    "a low threshold": {"decided": mutant(decided, certain=mutant(certain, "s.z[b] - s.sure", "s.z[b] - 2.0"))},
-    "no redundancy": {
-        "decided": mutant(decided, certain=mutant(certain, "excess -= redundancy", "excess -= 0 * redundancy"))
+    "a low threshold": {
+        "passes_tests": mutant(passes_tests, is_certain=mutant(is_certain, "s.z[b] - s.sure", "s.z[b] - 2.0"))
     },
-    "the first rival alone": {"decided": mutant(decided, "0 <= b < s.n.size", "0 <= b < 1")},
+    "no redundancy": {
+        "passes_tests": mutant(
+            passes_tests, is_certain=mutant(is_certain, "excess -= redundancy", "excess -= 0 * redundancy")
+        )
+    },
+    "the first rival alone": {"passes_tests": mutant(passes_tests, "0 <= b < s.n.size", "0 <= b < 1")},
 }
 BROKEN = [
     *[(P.UniformGLR, PlainUniform, names) for names in COINS.values()],
     (P.EBTCI, PlainLeaders, {"challenger": mutant(eb_tci.challenger, "s.z[b] + s.log_n[b]", "s.z[b]")}),
-    (P.EBTCI, PlainLeaders, {"leads": mutant(leads, "s.led[leader] += 1", "s.led[leader] += 2")}),
+    (P.EBTCI, PlainLeaders, {"take_turn": mutant(take_turn, "s.led[leader] += 1", "s.led[leader] += 2")}),
     (P.TTUCB, PlainTTUCB, {"leader": mutant(ttucb.leader, "math.log(s.clock[RELEASED] + 1.0)", "2.0")}),
     (P.TTUCB, PlainTTUCB, {"challenger": mutant(ttucb.challenger, "apart(s, best, b)", "s.inverse[b]")}),
     (
         P.TTUCB,
         PlainTTUCB,
-        {"decided": mutant(ttucb.decided, far=mutant(ttucb.far, "4 * math.log(4", "2 * math.log(4"))},
+        {"passes_all_tests": mutant(ttucb.passes_all_tests, far=mutant(ttucb.far, "4 * math.log(4", "2 * math.log(4"))},
     ),
-    (P.TrackAndStop, PlainTracking, {"choose": mutant(track_and_stop.choose, "math.sqrt(t) - k / 2", "-1.0")}),
     (
         P.TrackAndStop,
         PlainTracking,
-        {"choose": mutant(track_and_stop.choose, "t * s.proportion[a]", "s.proportion[a]")},
+        {"furthest_behind": mutant(track_and_stop.furthest_behind, "math.sqrt(t) - k / 2", "-1.0")},
+    ),
+    (
+        P.TrackAndStop,
+        PlainTracking,
+        {"furthest_behind": mutant(track_and_stop.furthest_behind, "t * s.proportion[a]", "s.proportion[a]")},
     ),
 ]
 
@@ -112,16 +120,16 @@ def test_mutants_are_rejected(policy, plain, names):
 @for_each("beta", [0.5, 0.2])
 def test_the_fraction_of_a_leader_is_tracked(beta):
     """-1/2 <= N - L/2 <= 1 at all times [JD23, Lem. 1]; for other fractions the bounds are theirs."""
-    rng, s = np.random.Generator(np.random.PCG64(1)), turns(3, beta)
+    rng, s = np.random.Generator(np.random.PCG64(1)), begin_turns(3, beta)
     for _ in range(3000):
-        leads(s, int(rng.integers(3)))
+        take_turn(s, int(rng.integers(3)))
         behind = s.own - beta * s.led
         assert behind.min() >= min(-beta, beta - 1) - 1e-9
         assert behind.max() <= 1 + 1e-9
 
 
 def test_tracking_half_as_often_is_rejected():
-    s, wrong = turns(1, 0.5), mutant(leads, "s.beta * s.led", "s.beta / 2 * s.led")
+    s, wrong = begin_turns(1, 0.5), mutant(take_turn, "s.beta * s.led", "s.beta / 2 * s.led")
     for _ in range(100):
         wrong(s, 0)
     assert s.own[0] - 0.5 * s.led[0] < -0.5
@@ -171,7 +179,7 @@ def test_channels_that_will_not_do_are_refused(policy):
 def test_bits_are_counted_without_a_rounding_error(n, epsilon):
     law = mb.channels.Response(epsilon=round(epsilon, 3)).law()
     for bits in (0, n // 3, n):
-        assert ones(law, (bits - n * law.flip) / (1 - 2 * law.flip), float(n)) == bits
+        assert count_ones(law, (bits - n * law.flip) / (1 - 2 * law.flip), float(n)) == bits
 
 
 @for_each(

@@ -10,8 +10,25 @@ from scipy.stats import binom, dlaplace
 
 import maskedbandit as mb
 from maskedbandit.law import LAPLACE, Law, draws_of_one
-from maskedbandit.policies.parts.epochs import arrive, compare, evidence, flight, fold, free_row, launch, pairs
-from maskedbandit.policies.parts.pair_bet import MOST, bet, difference, keep, kept, log_density, of_epoch
+from maskedbandit.policies.parts.epochs import (
+    store_arrival,
+    compare_epoch,
+    epoch_evidence,
+    begin_flight,
+    fold_epochs,
+    free_row,
+    launch_epoch,
+    begin_pairs,
+)
+from maskedbandit.policies.parts.pair_bet import (
+    MOST_EPOCHS,
+    bet_on_order,
+    pair_shift,
+    keep_epochs,
+    begin_kept,
+    log_density,
+    of_epoch,
+)
 from maskedbandit.policies.regret.contemporaneous_klucb import RELEASED, ContemporaneousKLUCB, against, level
 from maskedbandit.theory.noise_pmf import log_pmf_of_draws
 from tests.for_each import for_each
@@ -65,11 +82,11 @@ def gain(law: Law, n_a: int, n_c: int, q: float, level: float, lost: bool = Fals
 
     `lost`: all who may be lost are lost, with their noise.
     """
-    p, f, flying = pairs(2), flight(2), np.zeros(2, np.int64)
-    launch(f, free_row(f), 1, np.array([n_a, n_c]), flying)
-    arrive(f, 0, n_a, n_a * q), arrive(f, 1, n_c, n_c * q)
-    compare(p, law, f, 0)
-    delta, lam = difference(p, law, 0, 1, q, level)
+    p, f, flying = begin_pairs(2), begin_flight(2), np.zeros(2, np.int64)
+    launch_epoch(f, free_row(f), 1, np.array([n_a, n_c]), flying)
+    store_arrival(f, 0, n_a, n_a * q), store_arrival(f, 1, n_c, n_c * q)
+    compare_epoch(p, law, f, 0)
+    delta, lam = pair_shift(p, law, 0, 1, q, level)
     w = min(n_a, n_c)
     times_a, times_c = max(n_a, n_c) // n_a, max(n_a, n_c) // n_c  # D = (times_a X_a - times_c X_c) / both
     most = int(35 * law.scale) + 5
@@ -132,15 +149,15 @@ def refuted(sizes: tuple[tuple[int, int], ...], q: float, runs: int, seed: int, 
     """In how many of these runs the bet at level 2 on arms of equal means is won, q estimated, by who is told a law."""
     rng, found = np.random.Generator(np.random.PCG64(seed)), 0
     for _ in range(runs):
-        p, f, flying, known = pairs(2), flight(2), np.zeros(2, np.int64), kept(2)
+        p, f, flying, known = begin_pairs(2), begin_flight(2), np.zeros(2, np.int64), begin_kept(2)
         for number, n in enumerate(sizes, start=1):
-            launch(f, free_row(f), number, np.array(n), flying)
+            launch_epoch(f, free_row(f), number, np.array(n), flying)
             for arm in range(2):
                 first, second = rng.geometric(-math.expm1(-1 / law.scale), 2)
-                arrive(f, arm, n[arm], float(rng.binomial(n[arm], q) + first - second))
-        epochs = keep(known, f, 0)
-        fold(p, told, f, np.zeros(2, np.int64), np.zeros(2), flying)
-        found += bet(p, known, epochs, told, 0, 1, 2.0) > 2.0
+                store_arrival(f, arm, n[arm], float(rng.binomial(n[arm], q) + first - second))
+        epochs = keep_epochs(known, f, 0)
+        fold_epochs(p, told, f, np.zeros(2, np.int64), np.zeros(2), flying)
+        found += bet_on_order(p, known, epochs, told, 0, 1, 2.0) > 2.0
     return found
 
 
@@ -164,14 +181,14 @@ def test_who_is_told_of_too_little_noise_wins_too_often():
 
 
 def test_epochs_are_kept_once_all_of_them_is_there():
-    f, flying, known = flight(2), np.zeros(2, np.int64), kept(2)
+    f, flying, known = begin_flight(2), np.zeros(2, np.int64), begin_kept(2)
     for number, sizes in enumerate([(5, 9), (6, 10)], start=1):
-        launch(f, free_row(f), number, np.array(sizes), flying)
-    arrive(f, 0, 6, 1.0), arrive(f, 1, 10, 2.0), arrive(f, 0, 5, 3.0)
-    assert keep(known, f, 0) == 1
+        launch_epoch(f, free_row(f), number, np.array(sizes), flying)
+    store_arrival(f, 0, 6, 1.0), store_arrival(f, 1, 10, 2.0), store_arrival(f, 0, 5, 3.0)
+    assert keep_epochs(known, f, 0) == 1
     assert known.n[0].tolist() == [6, 10]
     assert known.total[0].tolist() == [1.0, 2.0]
-    assert keep(known, f, MOST) == MOST + 1
+    assert keep_epochs(known, f, MOST_EPOCHS) == MOST_EPOCHS + 1
     assert known.n[1:].sum() == 0
 
 
@@ -194,7 +211,7 @@ def test_an_arm_is_ruled_out_where_its_bet_is_won(epsilon):
     more = math.log(max(1.0, n / 10))
     s.flying[0] = 0
     f = level(s.horizon, 2, n, n)
-    found = bet(s.pairs, s.kept, 1, law, 0, 1, f + more)
+    found = bet_on_order(s.pairs, s.kept, 1, law, 0, 1, f + more)
     assert (against(s, law, s.n[0], 0, 1) > f) == (found > f + more)
     half = against(s, law, s.n[0], 0, 1) * (f + more) / f
     assert half == pytest.approx((found + f + more) ** 2 / (4 * (f + more)))
@@ -206,15 +223,15 @@ def test_an_arm_is_ruled_out_where_its_bet_is_won(epsilon):
 )
 def test_elsewhere_evidence_is_by_a_chernoff_bound(channel):
     s = told(channel.law())
-    assert against(s, channel.law(), s.n[0], 0, 1) == evidence(s.pairs, channel.law(), 0, 1)
+    assert against(s, channel.law(), s.n[0], 0, 1) == epoch_evidence(s.pairs, channel.law(), 0, 1)
 
 
 def test_it_is_by_a_chernoff_bound_where_there_are_more_epochs_than_are_kept():
     law = laplace(1.0)
     s = told(law)
-    assert against(s, law, s.n[0], 0, 1) != evidence(s.pairs, law, 0, 1)
-    s.clock[RELEASED] = MOST + 1
-    assert against(s, law, s.n[0], 0, 1) == evidence(s.pairs, law, 0, 1)
+    assert against(s, law, s.n[0], 0, 1) != epoch_evidence(s.pairs, law, 0, 1)
+    s.clock[RELEASED] = MOST_EPOCHS + 1
+    assert against(s, law, s.n[0], 0, 1) == epoch_evidence(s.pairs, law, 0, 1)
 
 
 def test_less_is_asked_where_the_first_epoch_takes_much_of_the_horizon():
@@ -226,7 +243,7 @@ def test_where_noise_is_small_evidence_is_by_a_chernoff_bound():
     """There bets were found to gain: up to 11 in the mean at epsilon = 5."""
     for epsilon, by_bet in ((2.0, True), (2.1, False)):
         s = told(laplace(epsilon))
-        assert (against(s, laplace(epsilon), s.n[0], 0, 1) != evidence(s.pairs, laplace(epsilon), 0, 1)) == by_bet
+        assert (against(s, laplace(epsilon), s.n[0], 0, 1) != epoch_evidence(s.pairs, laplace(epsilon), 0, 1)) == by_bet
 
 
 def test_epochs_of_other_arms_say_nothing_of_a_pair():

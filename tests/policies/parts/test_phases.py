@@ -10,7 +10,16 @@ from maskedbandit.core import kernel
 from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.policies.identify import ada_p_tt, ada_p_tt_star, dp_tt
 from maskedbandit.policies.parts import phases as home
-from maskedbandit.policies.parts.phases import BEST, NEWS, TESTS, TIME, fail, is_starved, phases, settled
+from maskedbandit.policies.parts.phases import (
+    BEST,
+    NEWS,
+    TESTS,
+    TIME,
+    note_failure,
+    is_starved,
+    begin_phases,
+    is_settled,
+)
 from tests.for_each import for_each
 from tests.policies.mutants import mutant
 
@@ -19,7 +28,7 @@ RNG = np.random.Generator(np.random.PCG64(1))
 
 def check_starved(is_starved) -> None:
     """Of 4 arms with a fraction of 1/2, after 800 pulls: below 100 if unsure, and below 25 if not."""
-    p = phases(4, 2.0, 0.5)
+    p = begin_phases(4, 2.0, 0.5)
     p.clock[TIME] = 800
     p.pulls[:], p.unsure[:] = [99, 100, 24, 25], [1, 1, 0, 0]
     assert [is_starved(p, a) for a in range(4)] == [True, False, True, False]
@@ -27,13 +36,13 @@ def check_starved(is_starved) -> None:
 
 def check_fail(fail) -> None:
     """A test that did not pass keeps both of its arms unsure."""
-    p = phases(4, 2.0, 0.5)
+    p = begin_phases(4, 2.0, 0.5)
     p.clock[TIME], p.clock[BEST], p.number[:] = 4, 2, 1
-    assert settled(p)
+    assert is_settled(p)
     fail(p, 1)
     assert p.unsure.tolist() == [0, 1, 1, 0]
     assert p.clock[TESTS] == 1
-    assert not settled(p)
+    assert not is_settled(p)
 
 
 def test_arms_starve_below_their_fraction():
@@ -41,7 +50,7 @@ def test_arms_starve_below_their_fraction():
 
 
 def test_a_failed_test_leaves_both_arms_unsure():
-    check_fail(fail)
+    check_fail(note_failure)
 
 
 def test_other_fractions_and_failures_are_rejected():
@@ -51,7 +60,7 @@ def test_other_fractions_and_failures_are_rejected():
             check_starved(mutant(is_starved, PASSED=wrong))
     for old in ("p.unsure[p.clock[BEST]] = 1", "p.unsure[b] = 1"):
         with pytest.raises(AssertionError):
-            check_fail(mutant(fail, old, "pass"))
+            check_fail(mutant(note_failure, old, "pass"))
 
 
 @kernel
@@ -63,7 +72,7 @@ def nowhere(*ignored):
 @for_each(
     ("policy", "weigh", "names"),
     [
-        (mb.policies.AdaPTT(), ada_p_tt.weigh, ["proved_threshold"]),
+        (mb.policies.AdaPTT(), ada_p_tt.weigh, ["gap_threshold"]),
         (mb.policies.AdaPTTStar(), ada_p_tt_star.weigh, ["near_threshold", "far_threshold"]),
         (mb.policies.DPTT(), dp_tt.update, ["arm_threshold"]),
         (mb.policies.DPTT(), dp_tt.update, ["private_cost"]),
@@ -86,5 +95,5 @@ def test_what_is_no_number_passes_no_test(policy, weigh, names):
 
 
 def test_phases_of_the_slowest_growth_end():
-    p = phases(1, 1.01, 0.5)
-    assert [home.pull(p, 0).close for _ in range(2000)].count(1) > 300
+    p = begin_phases(1, 1.01, 0.5)
+    assert [home.pull_arm(p, 0).close for _ in range(2000)].count(1) > 300

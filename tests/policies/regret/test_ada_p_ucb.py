@@ -53,7 +53,7 @@ def test_other_channels_are_given_their_own_radius():
         assert interpreted(AdaPUCB(), channel, mb.Bernoulli([0.9, 0.1]), 20_000).pulls[0] > 10_000
 
 
-@for_each(("old", "new"), [("x / (2 * n)", "x / n"), ("2.0)", "3.0)"), ("n = latest(s, a)", "n = s.n[a]")])
+@for_each(("old", "new"), [("x / (2 * n)", "x / n"), ("2.0)", "3.0)"), ("n = latest_size(s, a)", "n = s.n[a]")])
 def test_another_index_or_schedule_is_rejected(old, new):
     class Broken(AdaPUCB):
         ask = mutant(AdaPUCB.ask, old, new)

@@ -11,7 +11,16 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.law import NO_NOISE, Law, nodes
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.policy import Policy
-from maskedbandit.policies.regret.dp_thompson import AWAITED, FIRST, PILOT, STEP, THEN, DPThompson, enough, worst
+from maskedbandit.policies.regret.dp_thompson import (
+    AWAITED,
+    FIRST,
+    PILOT,
+    STEP,
+    THEN,
+    DPThompson,
+    enough_users,
+    worst_release,
+)
 from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.policies.mutants import mutant
@@ -55,7 +64,7 @@ class TestPilot:
             d, y = 2.0 ** (1 - e), math.log(4 * 2 * e * (e + 1) * horizon)
             assert radius(law, e, used, y) / used <= d / 16
             assert math.sqrt(y / (2 * used)) <= d / 16
-        later = max(radius(law, m, m, math.log(4 * horizon**2)) for m in (*range(1, 5000), worst(law, horizon)))
+        later = max(radius(law, m, m, math.log(4 * horizon**2)) for m in (*range(1, 5000), worst_release(law, horizon)))
         assert later / sum(sizes) <= gap / 8  # what the first users are for
         assert later / (0.9 * sum(sizes)) > gap / 8
 
@@ -64,13 +73,13 @@ class TestPilot:
         law = Tree(counter=counter, length=2000).law()
         for horizon in (1, 2, 3, 10, 100, 2000):
             most = max(radius(law, m, m, 5.0) for m in range(1, horizon + 1))
-            assert radius(law, worst(law, horizon), horizon, 5.0) >= most
-        assert max(nodes(law, m) for m in range(1, 2000)) <= nodes(law, worst(law, 2000))
+            assert radius(law, worst_release(law, horizon), horizon, 5.0) >= most
+        assert max(nodes(law, m) for m in range(1, 2000)) <= nodes(law, worst_release(law, 2000))
 
     @for_each("channel", [mb.channels.Central(epsilon=0.3), mb.channels.Response(epsilon=1)])
     def test_users_are_enough_where_noise_grows(self, channel):
         law = channel.law()
-        n = enough(law, 0, 1.0, 20.0, 0.05)
+        n = enough_users(law, 0, 1.0, 20.0, 0.05)
         assert radius(law, int(n), int(n), 20.0) <= 0.05 * n
         assert radius(law, int(0.9 * n), int(0.9 * n), 20.0) > 0.05 * 0.9 * n
 

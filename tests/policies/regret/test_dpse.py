@@ -8,7 +8,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noise_bounds import radius
-from maskedbandit.policies.regret.dpse import epoch
+from maskedbandit.policies.regret.dpse import epoch_size
 from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.policies.coverage import drops
@@ -30,7 +30,7 @@ EQUAL = mb.Bernoulli([0.5, 0.5])
 )
 def test_epochs_of_five_arms(epsilon, lengths):
     law = mb.channels.Central(epsilon=epsilon).law()
-    assert [epoch(law, 5, e, 1e-5) for e in (1, 2, 3, 4, 5)] == lengths
+    assert [epoch_size(law, 5, e, 1e-5) for e in (1, 2, 3, 4, 5)] == lengths
 
 
 @for_each("epsilon", [0.001, 0.05, 3])
@@ -40,7 +40,7 @@ def test_epochs_are_those_of_the_paper(epsilon):
     for arms, e, p in ((2, 1, 0.1), (10, 3, 1e-6), (3, 7, 0.01)):
         rewards = 32 * math.log(8 * arms * e**2 / p) * 4**e
         noise = 8 * math.log(4 * arms * e**2 / p) * 2**e / epsilon
-        assert epoch(law, arms, e, p) == 1 + math.floor(max(rewards, noise))
+        assert epoch_size(law, arms, e, p) == 1 + math.floor(max(rewards, noise))
 
 
 @for_each("channel", [mb.channels.Local(epsilon=0.1), mb.channels.Response(epsilon=0.2)], ids=repr)
@@ -52,14 +52,14 @@ def test_epochs_are_the_least_on_channels_whose_noise_grows(channel):
             needed = 8 * radius(law, 1, n, math.log(4 * arms * e**2 / p)) * 2**e
             return n >= 1 + math.floor(max(32 * math.log(8 * arms * e**2 / p) * 4**e, needed))
 
-        n = epoch(law, arms, e, p)
+        n = epoch_size(law, arms, e, p)
         assert enough(n)
         assert not enough(n - 1)
 
 
 def test_epochs_as_they_are_played():
     found = interpreted(DPSE(failure=0.01), CENTRAL, EQUAL, 20_000)
-    assert [n for arm, n, _ in found.released if arm == 0] == [epoch(CENTRAL.law(), 2, e, 0.01) for e in (1, 2)]
+    assert [n for arm, n, _ in found.released if arm == 0] == [epoch_size(CENTRAL.law(), 2, e, 0.01) for e in (1, 2)]
 
 
 @for_each("channel", [mb.channels.Raw(), mb.channels.Central(epsilon=0.1)], ids=["raw", "central"])
@@ -80,7 +80,7 @@ def test_a_radius_that_is_too_small_is_rejected():
 
 @for_each("unfinished", ["skip", "start"])
 def test_an_epoch_that_cannot_finish_is_never_released(unfinished):
-    first, second = (epoch(CENTRAL.law(), 2, e, 0.01) for e in (1, 2))
+    first, second = (epoch_size(CENTRAL.law(), 2, e, 0.01) for e in (1, 2))
     policy = DPSE(failure=0.01, unfinished=unfinished)
     for horizon, whole in (
         (2 * first - 1, 0),

@@ -9,9 +9,9 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import BINARY, HONAKER, HYBRID, KARY, LAPLACE, NO_NOISE, Law, nodes, width
+from maskedbandit.law import BINARY, HONAKER, HYBRID, KARY, LAPLACE, NO_NOISE, Law, nodes, widest_scale
 from maskedbandit.noise_bounds import radius
-from maskedbandit.policies.regret.dpucb import noise
+from maskedbandit.policies.regret.dpucb import bound_noise
 from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.policies.mutants import mutant
@@ -33,14 +33,14 @@ class TestRadius:
             law = Law(LAPLACE, scale, grid=1.0, counter=counter, arity=19)
             fine = law._replace(grid=1e6)
             for m in COUNTS:
-                assert noise(law, m, m, x) >= radius(law, m, m, x) * (1 - 1e-12)
-                assert noise(fine, m, m, x) <= radius(fine, m, m, x) * 1.001
-                assert noise(law, m, m, x) <= width(law, m) * (2 * math.sqrt(nodes(law, m) * x) + x)
+                assert bound_noise(law, m, m, x) >= radius(law, m, m, x) * (1 - 1e-12)
+                assert bound_noise(fine, m, m, x) <= radius(fine, m, m, x) * 1.001
+                assert bound_noise(law, m, m, x) <= widest_scale(law, m) * (2 * math.sqrt(nodes(law, m) * x) + x)
 
     def test_of_other_noises_is_that_of_the_law(self):
         for channel in (Tree(noise=mb.noises.DiscreteGaussian()), mb.channels.Response(), mb.channels.Raw()):
-            assert noise(channel.law(), 5, 5, 3.0) == radius(channel.law(), 5, 5, 3.0)
-        assert noise(Law(LAPLACE, 1.0, grid=1.0), 5, 5, 3.0) == 0
+            assert bound_noise(channel.law(), 5, 5, 3.0) == radius(channel.law(), 5, 5, 3.0)
+        assert bound_noise(Law(LAPLACE, 1.0, grid=1.0), 5, 5, 3.0) == 0
 
     @pytest.mark.parametrize(
         "counter", thrifty(["binary", "honaker", "kary", "hybrid"], lambda counter: counter != "kary")
@@ -53,7 +53,7 @@ class TestRadius:
         changes = [[perturb(parameters, memory, law, i, 0.0, 1, 0, rng) for _ in range(20)] for i in range(runs)]
         for m, sums in enumerate(abs(np.cumsum(changes, axis=1)).T, 1):
             for x in (1.0, 4.0):
-                bound = noise(law, m, m, x)
+                bound = bound_noise(law, m, m, x)
                 at_most(np.count_nonzero(sums > bound + 1e-9), runs, 2 * math.exp(-x))
                 missed += np.count_nonzero(sums > bound / 2) > 1.5 * runs * 2 * math.exp(-x)
         assert missed > 5
@@ -63,7 +63,7 @@ def index(interval: str, law: Law, total: float, n: int, t: int, k: int, horizon
     """The index as on paper."""
     if interval == "chapelle-li":
         return total / n + math.sqrt(max(total, 0) * math.log(t)) / n + math.log(t) / n
-    extra = noise(law, n, n, math.log(2 * k * horizon / p))
+    extra = bound_noise(law, n, n, math.log(2 * k * horizon / p))
     if interval == "paper":
         log, levels = math.log(horizon), math.floor(math.log2(horizon)) + 1
         epsilon = k * levels / law.scale  # a tree has epsilon / k
@@ -109,7 +109,7 @@ def test_without_noise_it_is_ucb1():
     ours, ucb1 = (interpreted(policy(), raw, FIVE, 2000).decisions for policy in (DPUCB, UCB1))
     assert ours == ucb1
     assert DPUCB().init(3, 10).x == pytest.approx(math.log(2 * 3 * 10 * 10))
-    assert noise(Law(NO_NOISE), 5, 5, 3.0) == 0
+    assert bound_noise(Law(NO_NOISE), 5, 5, 3.0) == 0
 
 
 @pytest.mark.slow
@@ -126,7 +126,7 @@ def test_bad_arms_are_pulled_as_often_as_promised(counter):
     horizon = 100_000
     channel = Tree(epsilon=1, counter=counter, length=horizon)
     most = max(
-        noise(channel.law(), m, m, math.log(2 * 5 * horizon**2)) for m in range(1, 40_000, 41)
+        bound_noise(channel.law(), m, m, math.log(2 * 5 * horizon**2)) for m in range(1, 40_000, 41)
     )  # a bound that is a little too strict
     bound = max(32 * math.log(horizon) / 0.5**2, 4 * most / 0.5) + 1
     pulls = mb.simulate(DPUCB(), channel, FIVE, horizon, runs=10, seed=1).pulls

@@ -16,7 +16,7 @@ from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.law import NO_NOISE, RESPONSE, Law
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.policy import Policy
-from maskedbandit.policies.regret.klucb import above, centre, compute
+from maskedbandit.policies.regret.klucb import is_above, centre, compute
 from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.policies.mutants import mutant
@@ -104,7 +104,7 @@ def test_another_index_is_rejected(old, new):
 
 def test_a_choice_without_an_index_that_is_not_the_highest_is_rejected():
     class Broken(KLUCB):
-        ask = mutant(KLUCB.ask, above=mutant(above, "f / n", "1.05 * f / n"))
+        ask = mutant(KLUCB.ask, above=mutant(is_above, "f / n", "1.05 * f / n"))
 
     with pytest.raises(AssertionError, match="another index"):
         check_choices(Broken(), Response(epsilon=1), BITS, 2000)

@@ -7,9 +7,9 @@ spare fails with probability 1e-3.
 import pytest
 
 import maskedbandit as mb
-from maskedbandit.policies.parts.batches import begin, close, first, grow
+from maskedbandit.policies.parts.batches import begin_cohort, close_cohort, first_cohort, grow_arm
 from maskedbandit.policies.policy import Policy
-from maskedbandit.policies.regret.noise_aware_klucb import NoiseAwareKLUCB, store
+from maskedbandit.policies.regret.noise_aware_klucb import NoiseAwareKLUCB, add_release
 from tests.policies.mutants import mutant
 
 HORIZON = 10**5
@@ -24,9 +24,16 @@ OVERLAP = ["ada_p_ucb", "ada_p_klucb", "ada_cucb", "anytime_lazy_ucb", "lazy_dp_
 class Forgetful(NoiseAwareKLUCB):
     """The same, but for what is in flight."""
 
-    forgets = mutant(begin, "s.asked[arm] += users", "pass")
-    ask = mutant(NoiseAwareKLUCB.ask, grow=mutant(grow, begin=forgets), first=mutant(first, begin=forgets))
-    tell = mutant(NoiseAwareKLUCB.tell, store=mutant(store, close=mutant(close, "if s.flight[arm] == 0:", "if True:")))
+    forgets = mutant(begin_cohort, "s.asked[arm] += users", "pass")
+    ask = mutant(
+        NoiseAwareKLUCB.ask,
+        grow_arm=mutant(grow_arm, begin_cohort=forgets),
+        first_cohort=mutant(first_cohort, begin_cohort=forgets),
+    )
+    tell = mutant(
+        NoiseAwareKLUCB.tell,
+        add_release=mutant(add_release, close_cohort=mutant(close_cohort, "if s.flight[arm] == 0:", "if True:")),
+    )
 
 
 def regret(policy: Policy, means: tuple[float, ...], delay: int, runs: int) -> float:

@@ -208,7 +208,7 @@ def test_the_bound_that_skips_arms_is_above_the_chance_that_they_win():
 
 @for_each(
     ("old", "new"),
-    [("for moment in (t, end)", "for moment in (t, t)"), ("peak(s, a))", "0.9 * peak(s, a))")],
+    [("for moment in (t, end)", "for moment in (t, t)"), ("peak_density(s, a))", "0.9 * peak_density(s, a))")],
 )
 def test_a_window_that_is_too_low_is_rejected(old, new):
     with pytest.raises(AssertionError):

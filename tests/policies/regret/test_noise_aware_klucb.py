@@ -10,13 +10,13 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.core import kernel
-from maskedbandit.lab.engine.compiler import compiled
-from maskedbandit.law import draws, steps
+from maskedbandit.lab.engine.compiler import compile_loop
+from maskedbandit.law import count_draws, count_steps
 from maskedbandit.policies.regret.noise_aware_klucb import (
     FIRST_BATCH,
-    MOST,
+    MOST_KEPT,
     NoiseAwareKLUCB,
-    choose,
+    choose_arm,
     exploration_rate,
     index,
     level,
@@ -24,7 +24,7 @@ from maskedbandit.policies.regret.noise_aware_klucb import (
 from maskedbandit.theory.bet import bet_bound
 from maskedbandit.theory.chernoff import chernoff_bound
 from maskedbandit.theory.divergences import private_upper
-from maskedbandit.theory.likelihood import Releases, is_known
+from maskedbandit.theory.likelihood import ArmReleases, is_known
 from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.policies.mutants import mutant
@@ -39,10 +39,10 @@ def count(parameters, memory, law, batches, mu, f, epsilon, runs, rng):
     bad, totals = 0, np.empty(batches.size)
     for _ in range(runs):
         for i in range(batches.size):
-            g, size = steps(law, batches[i]), batches[i]
-            z = noise(law.scale * g, draws(law, 1, size), rng)
+            g, size = count_steps(law, batches[i]), batches[i]
+            z = noise(law.scale * g, count_draws(law, 1, size), rng)
             totals[i] = perturb(parameters, memory, law, 0, max(g, 1.0) * rng.binomial(size, mu), size, z, rng)
-        bad += judge(law, Releases(totals, batches, batches.size), f, epsilon) < mu
+        bad += judge(law, ArmReleases(totals, batches, batches.size), f, epsilon) < mu
     return bad
 
 
@@ -64,7 +64,7 @@ def forgetful(law, known, f, epsilon):
 
 def misses(channel, batches, f, by=by_chernoff, mu=0.75, runs=200_000, seed=1):
     """How often the index of these batches lies below the mean."""
-    go = compiled(count, perturb=channel.perturb, noise=channel.draws, judge=by)
+    go = compile_loop(count, perturb=channel.perturb, noise=channel.draws, judge=by)
     rng = np.random.Generator(np.random.PCG64(seed))
     epsilon = float(getattr(channel, "epsilon", 1))
     return go(channel.parameters(), channel.memory(1), channel.law(), np.array(batches), mu, f, epsilon, runs, rng)
@@ -186,12 +186,12 @@ class TestIndex:
     def test_it_is_by_bets_where_the_likelihood_is_known(self):
         releases, law = [(200, 90.0), (100, 41.0)], mb.channels.Central(epsilon=0.5).law()
         s = self.told(law, releases)
-        known = Releases(np.array([90.0, 41.0]), np.array([200, 100]), 2)
+        known = ArmReleases(np.array([90.0, 41.0]), np.array([200, 100]), 2)
         dropouts = mb.channels.Distributed(epsilon=0.5, honest=0.8).law()
         indices = [index(s, noise, 0, 1.0) for noise in (law, dropouts)]
         assert indices == [bet_bound(noise, known, 300, level(s, 0), 1.0) for noise in (law, dropouts)]
         assert indices[0] < indices[1]
-        many = self.told(law, [(10, 4.0)] * (MOST + 1))
+        many = self.told(law, [(10, 4.0)] * (MOST_KEPT + 1))
         anytime = self.told(law, releases, policy=NoiseAwareKLUCB(anytime=True))
         for state, noise in ((many, law), (anytime, law), (s, mb.channels.Raw().law())):
             n, m = state.n[0], state.m[0]
@@ -230,10 +230,12 @@ class TestIndex:
         law = mb.channels.Central(epsilon=1).law()
         s = self.told(law, [(200, 90.0)])
         s.value[1] = of_the_other
-        assert choose(s, law, None) == arm
+        assert choose_arm(s, law, None) == arm
         assert s.value[0] == pytest.approx(index(s, law, 0, 1.0), rel=0.01) if arm == 1 else math.isnan(s.value[0])
         s.value[0] = math.nan
-        assert mutant(choose, "if value >= known", "if value > 0.0")(s, law, None) == 0  # whatever the other one shows
+        assert (
+            mutant(choose_arm, "if value >= known", "if value > 0.0")(s, law, None) == 0
+        )  # whatever the other one shows
 
 
 class TestRegret:

@@ -6,12 +6,12 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import LAPLACE, NO_NOISE, Law
-from maskedbandit.policies.regret.noise_aware_klucb import FIRST_BATCH, MOST, NoiseAwareKLUCB, index, smallest
+from maskedbandit.policies.regret.noise_aware_klucb import FIRST_BATCH, MOST_KEPT, NoiseAwareKLUCB, index, first_batch
 from maskedbandit.policies.regret.restarting_klucb import (
     COHORTS,
     LENGTH,
     NUMBER,
-    PATIENCE,
+    RESTART_PATIENCE,
     QUICK,
     RestartingKLUCB,
     any_changed,
@@ -55,7 +55,7 @@ def test_windows_grow_while_nothing_changes():
     first = COHORTS * 3 * QUICK
     while story.t < 95_000:
         story.cohort((0.6, 0.5, 0.4))
-        assert story.s.known.m.max() <= MOST
+        assert story.s.known.m.max() <= MOST_KEPT
     lengths, last = [length for _, length in story.windows], 10**5 - story.windows[-1][0]
     assert lengths == [first, 2 * first, 3 * first, 4 * first, 5 * first, last]  # the last one ends with the horizon
     starts = [start for start, _ in story.windows]
@@ -74,7 +74,7 @@ def test_first_windows_are_longer_where_there_is_more_noise():
     s = RestartingKLUCB().init(2, 10**6)
     law = mb.channels.Central(epsilon=0.1).law()
     renew(s, law, 1)
-    assert s.clock[LENGTH] == COHORTS * 2 * smallest(NoiseAwareKLUCB().init(2, 10**6), law) > COHORTS * 2 * QUICK
+    assert s.clock[LENGTH] == COHORTS * 2 * first_batch(NoiseAwareKLUCB().init(2, 10**6), law) > COHORTS * 2 * QUICK
 
 
 def test_in_a_window_it_is_the_default_with_its_length_as_horizon():
@@ -133,7 +133,7 @@ def test_windows_are_long_where_releases_are_late():
     for decision in early:
         RestartingKLUCB.tell(s, decision.arm, decision.n, 0.0)
     RestartingKLUCB.ask(s, law, rng)
-    assert s.clock[LENGTH] == PATIENCE * sum(each.n for each in early) > COHORTS * 3 * QUICK
+    assert s.clock[LENGTH] == RESTART_PATIENCE * sum(each.n for each in early) > COHORTS * 3 * QUICK
     users = [sum(each.n for each in early if each.arm == arm) for arm in range(3)]
     assert max(users) < 1.5 * min(users)
     known = np.flatnonzero(~np.isnan(s.known.value))
@@ -152,7 +152,7 @@ def test_the_first_batch_stays_that_which_was_asked_for_where_windows_become_lon
         RestartingKLUCB.tell(s, decision.arm, decision.n, decision.n / 2)
     RestartingKLUCB.ask(s, law, rng)
     assert s.clock[LENGTH] > short
-    assert s.known.clock[FIRST_BATCH] == early[0].n < smallest(within(s, s.clock[LENGTH]), law)
+    assert s.known.clock[FIRST_BATCH] == early[0].n < first_batch(within(s, s.clock[LENGTH]), law)
 
 
 def regret(policy, world, horizon=200_000, runs=10, channel=CENTRAL, **how) -> float:
@@ -200,7 +200,7 @@ def test_a_test_without_the_noise_in_it_sees_changes_where_nothing_changes():
             RestartingKLUCB.ask,
             any_changed=mutant(
                 any_changed,
-                changed=mutant(any_changed.function.__globals__["changed"], has_changed=deaf),
+                arm_changed=mutant(any_changed.function.__globals__["changed"], has_changed=deaf),
             ),
         )
 

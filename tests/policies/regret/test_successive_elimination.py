@@ -9,7 +9,7 @@ import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
 from maskedbandit.noise_bounds import radius
-from maskedbandit.policies.regret.successive_elimination import BATCH, SIZE, confidence, eliminate
+from maskedbandit.policies.regret.successive_elimination import BATCH, SIZE, confidence, eliminate_arms
 from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.policies.coverage import drops
@@ -66,7 +66,7 @@ def test_published_radii_of_other_noises():
 def test_an_arm_leaves_when_the_intervals_part(gap, left):
     s = SE().init(2, 1000)
     s.mean[:] = 0.5, 0.5 - gap
-    eliminate(s, 0.1)
+    eliminate_arms(s, 0.1)
     assert s.left.tolist() == left
 
 

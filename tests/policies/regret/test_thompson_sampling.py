@@ -18,7 +18,14 @@ import maskedbandit as mb
 from maskedbandit.core import OPTIONS, Kernel
 from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.policies.policy import Policy
-from maskedbandit.policies.regret.thompson_sampling import ThompsonSampling, challenge, counts, peak, sampled, update
+from maskedbandit.policies.regret.thompson_sampling import (
+    ThompsonSampling,
+    challenge_leader,
+    count_successes,
+    peak_density,
+    sample_arm,
+    update_mode,
+)
 from tests.for_each import for_each
 from tests.policies.mutants import mutant
 from tests.statistics import at_most, mean_is, same_distribution
@@ -114,8 +121,8 @@ def test_decisions_have_the_distribution_of_the_argmax(name):
 @pytest.mark.slow
 def test_accepting_every_proposal_is_rejected():
     """Negative control: a mutant that skips the acceptance step."""
-    always = mutant(challenge, "if rng.random() < math.exp(gain):", "if rng.random() < 2.0:")
-    broken = mutant(ThompsonSampling.ask, sampled=mutant(sampled, challenge=always))
+    always = mutant(challenge_leader, "if rng.random() < math.exp(gain):", "if rng.random() < 2.0:")
+    broken = mutant(ThompsonSampling.ask, sample_arm=mutant(sample_arm, challenge_leader=always))
     with pytest.raises(AssertionError, match="another distribution"):
         check_decisions("a close second", broken)
 
@@ -123,9 +130,9 @@ def test_accepting_every_proposal_is_rejected():
 @pytest.mark.slow
 def test_reusing_the_coin_is_rejected():
     """Negative control: a mutant that tosses the coin of the next arm without renewing it."""
-    once = mutant(challenge, "u = (u - chance) / (1 - chance)", "u = u")
+    once = mutant(challenge_leader, "u = (u - chance) / (1 - chance)", "u = u")
     with pytest.raises(AssertionError, match="another distribution"):
-        check_decisions("many arms", mutant(ThompsonSampling.ask, sampled=mutant(sampled, challenge=once)))
+        check_decisions("many arms", mutant(ThompsonSampling.ask, sample_arm=mutant(sample_arm, challenge_leader=once)))
 
 
 class Script:
@@ -159,9 +166,9 @@ def grid():
                     yield good, n - good, x
 
 
-def check_bounds(best: Kernel = sampled, tails: Kernel = challenge) -> None:
+def check_bounds(best: Kernel = sample_arm, tails: Kernel = challenge_leader) -> None:
     """tail <= q <= cheap bound: whoever might win gets to propose, and a coin of exactly q decides."""
-    enter = mutant(best, challenge=lambda *args: ENTERED)
+    enter = mutant(best, challenge_leader=lambda *args: ENTERED)
     for good, bad, x in grid():
         n = good + bad
         s = state([0, good], [1, n])
@@ -189,23 +196,23 @@ def test_the_bound_that_skips_arms_is_above_the_chance_that_they_win():
 )
 def test_a_bound_that_is_too_low_is_rejected(old, new):
     with pytest.raises(AssertionError):
-        check_bounds(mutant(sampled, old, new))
+        check_bounds(mutant(sample_arm, old, new))
 
 
 def test_a_chance_that_is_too_high_is_rejected():
     with pytest.raises(AssertionError):
-        check_bounds(tails=mutant(challenge, "chance = 4 * s.n[a]", "chance = 4.01 * s.n[a]"))
+        check_bounds(tails=mutant(challenge_leader, "chance = 4 * s.n[a]", "chance = 4.01 * s.n[a]"))
 
 
 def test_peak_is_the_density_at_the_mode():
     for good, n in ((0, 5), (5, 5), (3, 10), (400, 1000)):
         s = state([good], [n])
-        assert 4 * n * peak(s, 0) == pytest.approx(beta(1 + good, 1 + n - good).pdf(good / n), rel=1e-9)
+        assert 4 * n * peak_density(s, 0) == pytest.approx(beta(1 + good, 1 + n - good).pdf(good / n), rel=1e-9)
 
 
 def test_totals_are_clipped():
     s = state([-7.0, 25.0, 12.0], [10, 20, 20])
-    assert [counts(s, a) for a in range(3)] == [(0, 10), (20, 0), (12, 8)]
+    assert [count_successes(s, a) for a in range(3)] == [(0, 10), (20, 0), (12, 8)]
     assert s.mode.tolist() == [0.0, 1.0, 0.6]
 
 
@@ -251,7 +258,7 @@ def test_a_count_that_is_not_whole_is_rejected():
     def as_it_is(s, arm, n, total):
         s.success[arm] += total
         s.n[arm] += n
-        update(s, arm)
+        update_mode(s, arm)
 
     with pytest.raises(AssertionError, match="not whole"):
         tosses(0.3, 1, 5, 10, as_it_is)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import maskedbandit as mb
-from maskedbandit.lab.streams import Rewards, Streams, uniform
+from maskedbandit.lab.streams import Rewards, Streams, draw_uniform
 from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.policy import Policy
@@ -36,7 +36,7 @@ def reference(first: list[int], means: np.ndarray, horizon: int, seed: int) -> l
         else:
             arm = int(np.argmax(total / n + np.sqrt(2 * np.log(t) / n)))
         with np.errstate(over="ignore"):
-            total[arm] += uniform(Rewards(of_rewards, keys), t - 1) < means[arm]
+            total[arm] += draw_uniform(Rewards(of_rewards, keys), t - 1) < means[arm]
         n[arm] += 1
         arms.append(arm)
     return arms

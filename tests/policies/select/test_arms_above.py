@@ -11,7 +11,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.policies.select import arms_above as subject
 from maskedbandit.policies.select.arms_above import ABOVE, BELOW, OPEN, ArmsAbove
-from maskedbandit.theory.evidence import beyond
+from maskedbandit.theory.evidence import evidence_beyond
 from tests.for_each import for_each
 from tests.policies.identify.test_released_likelihood import CHANNELS, RAW, silent
 from tests.policies.mutants import mutant
@@ -89,7 +89,7 @@ def test_an_arm_is_decided_once_the_evidence_suffices(mean, side):
     subject.think(s, RAW.law())
     assert s.side.tolist() == [side, side]
     z, found = 0.5, float(s.found[0])
-    assert found == beyond(RAW.law(), subject.releases(s, 0), z, mean)[0]
+    assert found == evidence_beyond(RAW.law(), subject.arm_releases(s, 0), z, mean)[0]
     assert (found >= math.log(2 / 0.1)) == (side != OPEN)
 
 

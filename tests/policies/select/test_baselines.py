@@ -40,9 +40,9 @@ def rounds_played(policy, law, rng, noise=lambda rng: 0.0, rounds=12, mean=0.5):
     """The state after these rounds, if all arms have one mean; whether an interval ever missed it."""
     s, missed = policy.init(4, 0.5), False
     for _ in range(4 * rounds):
-        arm, n, _ = uniform_rounds.next_cohort(s.rounds, law)
-        uniform_rounds.record(s.rounds, arm, n, float(rng.binomial(n, mean)) + noise(rng))
-        if uniform_rounds.complete(s.rounds):
+        arm, n, _ = uniform_rounds.next_of_round(s.rounds, law)
+        uniform_rounds.record_cohort(s.rounds, arm, n, float(rng.binomial(n, mean)) + noise(rng))
+        if uniform_rounds.round_is_over(s.rounds):
             policy.enclose(s.rounds, law)
             missed = missed or bool(np.any((s.rounds.low > mean) | (s.rounds.high < mean)))
     return missed
@@ -51,19 +51,19 @@ def rounds_played(policy, law, rng, noise=lambda rng: 0.0, rounds=12, mean=0.5):
 class Intervals(UniformTopArms):
     """The policy with its intervals at hand."""
 
-    enclose = staticmethod(uniform_rounds.enclose)
+    enclose = staticmethod(uniform_rounds.enclose_means)
 
 
 class NoUnion(Intervals):
     """A mutant: neither sides nor arms nor releases are paid for, but the level alone."""
 
-    enclose = staticmethod(mutant(uniform_rounds.enclose, "s.doubt + math.log(m * (m + 1.0))", "math.log(2.0)"))
+    enclose = staticmethod(mutant(uniform_rounds.enclose_means, "s.doubt + math.log(m * (m + 1.0))", "math.log(2.0)"))
 
 
 class Deaf(Intervals):
     """A mutant: its intervals forget the noise."""
 
-    enclose = staticmethod(lambda rounds, law: uniform_rounds.enclose(rounds, RAW.law()))
+    enclose = staticmethod(lambda rounds, law: uniform_rounds.enclose_means(rounds, RAW.law()))
 
 
 def misses(policy, noisy: bool) -> int:
@@ -105,7 +105,7 @@ def test_the_bounds_of_kl_lucb_are_where_the_divergence_is_the_rate():
     s = KLLUCB(m=1).init(3, 0.1)
     s.total[:], s.n[:] = (30.0, 50.0, 0.0), 100
     for arm in range(3):
-        kl_lucb.enclose(s, RAW.law(), arm)
+        kl_lucb.enclose_arm(s, RAW.law(), arm)
         rate = math.log(3 / 0.1) + redundancy(s.total[arm], 100.0)
         assert 100 * kl(s.mean[arm], s.high[arm]) == pytest.approx(rate)
         assert s.low[arm] == 0 or 100 * kl(s.mean[arm], s.low[arm]) == pytest.approx(rate)

@@ -13,10 +13,10 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.core import large_kernel
-from maskedbandit.policies.parts.known_releases import MANY, MOST, releases
+from maskedbandit.policies.parts.known_releases import MANY_RELEASES, MOST_RELEASES, arm_releases
 from maskedbandit.policies.select import top_arms as subject
 from maskedbandit.policies.select.top_arms import TopArms
-from maskedbandit.theory.evidence import everywhere
+from maskedbandit.theory.evidence import find_weak_mean
 from tests.policies.identify.test_released_likelihood import CHANNELS, RAW, deaf_everywhere, silent
 from tests.policies.mutants import mutant
 from tests.statistics import at_most
@@ -52,8 +52,8 @@ def any_pair(s, law):
     for i in range(s.n.size):
         for j in range(s.n.size):
             if s.inside[i] == 1 and s.inside[j] == 0 and s.found[i, j] >= s.threshold:
-                known = releases(s, i), releases(s, j)
-                if everywhere(law, *known, subject.bets(s), s.mean[i], s.mean[j], s.threshold) > 1.0:
+                known = arm_releases(s, i), arm_releases(s, j)
+                if find_weak_mean(law, *known, subject.share_bets(s), s.mean[i], s.mean[j], s.threshold) > 1.0:
                     return True
     return False
 
@@ -105,9 +105,11 @@ class HalfTheLevel(TopArms):
 class Deaf(TopArms):
     """A mutant: its likelihood takes what was released for the rewards themselves."""
 
-    bet = mutant(subject.bet, "evidence(law,", "evidence(silent(law),", silent=silent)
-    think = mutant(subject.think, compare=mutant(subject.compare, bet=bet))
-    ask = staticmethod(mutant(TopArms.ask, certain=mutant(subject.certain, everywhere=deaf_everywhere), think=think))
+    bet = mutant(subject.bet, "evidence_at(law,", "evidence_at(silent(law),", silent=silent)
+    think = mutant(subject.think, compare_pair=mutant(subject.compare_pair, bet=bet))
+    ask = staticmethod(
+        mutant(TopArms.ask, certain=mutant(subject.certain, find_weak_mean=deaf_everywhere), think=think)
+    )
 
 
 @pytest.mark.slow
@@ -134,13 +136,13 @@ def test_for_one_arm_the_threshold_is_that_of_the_best_arm():
 
 def test_a_state_keeps_room_for_more_releases():
     s = TopArms(m=1).init(3, 0.1)
-    s.inside[0], s.n[:], s.asked[:], s.m[:] = 1, 1000, 1000, MANY
+    s.inside[0], s.n[:], s.asked[:], s.m[:] = 1, 1000, 1000, MANY_RELEASES
     s.mean[:] = 0.6, 0.5, 0.4
-    s.seen[:] = 2 * MANY
+    s.seen[:] = 2 * MANY_RELEASES
     rng, law = np.random.default_rng(1), RAW.law()
     s.found[0, 1:] = 1.0
     assert TopArms.ask(s, law, rng).n >= 1000
-    s.m[:] = MOST
+    s.m[:] = MOST_RELEASES
     TopArms.tell(s, 0, 10, 5.0)
     assert s.n[0] == 1000, "what finds no room is left out"
 

@@ -16,7 +16,7 @@ PATIENCE = 180  # seconds
 KEPT = 100  # answers
 
 
-async def computed(module: str, protocol: Protocol, **numbers: float) -> Any:
+async def compute_apart(module: str, protocol: Protocol, **numbers: float) -> Any:
     """What the `main` of a module says of a protocol, and of an application if that is described by numbers."""
     if numbers:
         check_numbers(**numbers)
@@ -46,7 +46,7 @@ class Kept:
         """See `computed`."""
         key = protocol.digest, *numbers.items()
         if key not in self._known:
-            found = await computed(self._module, protocol, **numbers)
+            found = await compute_apart(self._module, protocol, **numbers)
             if len(self._known) >= KEPT:
                 self._known.pop(next(iter(self._known)))
             self._known[key] = found
@@ -63,6 +63,6 @@ def check_numbers(baseline: float, difference: float, per_day: float) -> None:
         raise InvalidValue("people on a day", per_day, "above 0, and at most 10^9")
 
 
-def answer(main: Callable[[Any], Any]) -> None:
+def answer_on_stdin(main: Callable[[Any], Any]) -> None:
     """Answer what stands on standard input."""
     print(json.dumps(main(json.load(sys.stdin))))

@@ -13,14 +13,14 @@ from pathlib import Path
 
 from maskedbandit.cli.parts.simulation import Clock, Simulated
 from maskedbandit.errors import Refused, StoreError
-from maskedbandit.lab.experiments.packaged import folder
+from maskedbandit.lab.experiments.packaged import find_packaged_folder
 from maskedbandit.service.host.host import Host
-from maskedbandit.store.databases.connection import connect
-from maskedbandit.store.lease import wall_clock
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.lease import read_clock
 from maskedbandit.store.people import assign, expose, report
 from maskedbandit.store.release import do_what_is_due
 from maskedbandit.store.session import Session
-from maskedbandit.store.studies import new, opened, prepared_witness
+from maskedbandit.store.studies import write_study, open_study, prepare_witness
 from maskedbandit.store.study_rows import read_studies
 from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol
@@ -33,7 +33,7 @@ class Demo:
     """The people of the demo's study; at most one thing happens to a person at a time."""
 
     def __init__(self, address: str, witness: Path | None) -> None:
-        self.protocol = Protocol.from_file(folder() / "studies" / "demo.toml")
+        self.protocol = Protocol.from_file(find_packaged_folder() / "studies" / "demo.toml")
         self.address, self.witness = address, witness
         simulated = Simulated.of(self.protocol)
         self._means, self._every, self._lost = simulated.instance.true_means(), simulated.every, simulated.lost
@@ -43,8 +43,8 @@ class Demo:
     def catch_up(self) -> None:
         """Play the last half hour, or what is missing of it, and go on from there."""
         self._create()
-        clock, end = Clock(), wall_clock()
-        with opened(self.address, self.protocol.name, self.witness, clock) as study:
+        clock, end = Clock(), read_clock()
+        with open_study(self.address, self.protocol.name, self.witness, clock) as study:
             reward = self.protocol.reward
             begin = max(study.time - reward.window - reward.exposure, end - PAST)
             clock.now, self._next = begin, begin // self._every
@@ -61,7 +61,7 @@ class Demo:
             try:
                 held = await host.hold(self.protocol.name)
                 if isinstance(held, Writer):
-                    await held.submit(self.play, wall_clock())
+                    await held.submit(self.play, read_clock())
             except StoreError:
                 pass  # these people found the server closed
 
@@ -99,8 +99,8 @@ class Demo:
             heapq.heappush(self._later, (seen + round(fate.expovariate(4 / reward.window)), given.ticket, True))
 
     def _create(self) -> None:
-        with closing(connect(self.address)) as database:
-            prepared_witness(database, self.witness)
+        with closing(open_database(self.address)) as database:
+            prepare_witness(database, self.witness)
             names = [each.name for each in read_studies(database)]
         if self.protocol.name not in names:
-            new(self.protocol, self.address, self.witness)
+            write_study(self.protocol, self.address, self.witness)

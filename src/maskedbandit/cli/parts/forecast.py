@@ -11,29 +11,29 @@ from typing import Any
 
 import numpy as np
 
-from maskedbandit.cli.parts.computed import answer, computed
+from maskedbandit.cli.parts.computed import answer_on_stdin, compute_apart
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.planned import Forecast
 from maskedbandit.policies.parts.selection import Selection
-from maskedbandit.reports.plan.forecast import find_planned, forecast, waits
-from maskedbandit.reports.plan.means import hardest
+from maskedbandit.reports.plan.forecast import find_planned, forecast_study, count_waits
+from maskedbandit.reports.plan.means import find_hardest_means
 from maskedbandit.study.protocol import Protocol
-from maskedbandit.study.reward import UNITS
-from maskedbandit.words import decimal, duration
+from maskedbandit.study.reward import MILLISECONDS
+from maskedbandit.words import say_decimal, say_duration
 
 CENTURY = 36_525  # days
 
 
 def foreseen(protocol: Protocol, baseline: float, difference: float, per_day: float) -> Forecast:
     """The forecast of a protocol."""
-    means = instance(protocol, baseline, difference)
-    late = round(protocol.reward.window / UNITS["day"] * per_day)
-    return forecast(protocol.policy, protocol.channel, means, protocol.aim, late)
+    means = expected_means(protocol, baseline, difference)
+    late = round(protocol.reward.window / MILLISECONDS["day"] * per_day)
+    return forecast_study(protocol.policy, protocol.channel, means, protocol.aim, late)
 
 
-def instance(protocol: Protocol, baseline: float, difference: float) -> list[float]:
+def expected_means(protocol: Protocol, baseline: float, difference: float) -> list[float]:
     """The means of a study's arms, or raise `InvalidValue`: with some of them there is no selection to be found."""
-    means = hardest(protocol.policy, protocol.k, baseline, difference)
+    means = find_hardest_means(protocol.policy, protocol.k, baseline, difference)
     if isinstance(protocol.policy, Selection) and (lacks := protocol.policy.question.lacks(np.array(means))):
         raise InvalidValue("baseline and difference", (baseline, difference), lacks)
     return means
@@ -52,8 +52,8 @@ def day(now: datetime, days: float) -> str:
 
 def in_words(protocol: Protocol, found: Forecast, per_day: float, now: datetime) -> list[tuple[str, str]]:
     """A forecast for a page: terms, and what is said of each."""
-    window, planned = protocol.reward.window / UNITS["day"], find_planned(protocol.policy.goal)
-    phases = waits(protocol.policy, protocol.channel, protocol.k, int(protocol.people or 0))
+    window, planned = protocol.reward.window / MILLISECONDS["day"], find_planned(protocol.policy.goal)
+    phases = count_waits(protocol.policy, protocol.channel, protocol.k, int(protocol.people or 0))
     ends, late = (day(now, people / per_day + phases * window) for people in (found.people, found.people_most))
     finish, search = f"about {ends}{planned.finish.format(late=late)}", list[tuple[str, str]]()
     if protocol.people is None:
@@ -61,13 +61,15 @@ def in_words(protocol: Protocol, found: Forecast, per_day: float, now: datetime)
         search.append(("People it needs", f"{people}; in nine of ten studies at most {found.people_most:,.0f}"))
     name = planned.wrong or "Ends with another arm than the best"
     proved = "" if found.at_most is None else f"; proved: at most {found.at_most:.1%}, if everybody is seen"
-    scaled = "" if protocol.reward.width == 1 else f" (outcomes of {decimal(protocol.reward.width)} count as 1 here)"
+    scaled = (
+        "" if protocol.reward.width == 1 else f" (outcomes of {say_decimal(protocol.reward.width)} count as 1 here)"
+    )
     return [
         *search,
         (
             "Finish",
             f"{finish}, at {per_day:,.0f} people a day; the last outcomes count for "
-            f"{duration(protocol.reward.window)} after that",
+            f"{say_duration(protocol.reward.window)} after that",
         ),
         (
             "Outcomes lost by exploring",
@@ -82,9 +84,9 @@ async def forecast_in_words(
     protocol: Protocol, baseline: float, difference: float, per_day: float
 ) -> list[tuple[str, str]]:
     """The same, computed in a process of its own."""
-    instance(protocol, baseline, difference)
+    expected_means(protocol, baseline, difference)
     module = "maskedbandit.cli.parts.forecast"
-    said = await computed(module, protocol, baseline=baseline, difference=difference, per_day=per_day)
+    said = await compute_apart(module, protocol, baseline=baseline, difference=difference, per_day=per_day)
     return in_words(protocol, Forecast(*said), per_day, datetime.now(UTC))
 
 
@@ -94,4 +96,4 @@ def main(given: Any) -> list[float | None]:
 
 
 if __name__ == "__main__":
-    answer(main)
+    answer_on_stdin(main)

@@ -6,7 +6,7 @@ from typing import Any
 from maskedbandit.errors import InvalidValue
 
 
-def table(text: str) -> Any:
+def read_inline_table(text: str) -> Any:
     """A name, or an inline table."""
     if not text.lstrip().startswith("{"):
         return text
@@ -16,7 +16,7 @@ def table(text: str) -> Any:
         raise InvalidValue("table", text, f'such as {{ name = "central", epsilon = 1 }} ({wrong})') from None
 
 
-def numbers(option: str, text: str) -> tuple[float, ...]:
+def read_numbers(option: str, text: str) -> tuple[float, ...]:
     """Numbers with commas between them.
 
     >>> numbers("--means", "0.3, 0.35")

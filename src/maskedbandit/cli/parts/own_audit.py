@@ -6,9 +6,9 @@ It is computed in a process of its own, once for each protocol.
 from typing import Any
 
 from maskedbandit.channels.tree import Tree
-from maskedbandit.cli.parts.computed import answer
-from maskedbandit.reports.audit.audit import USUAL
-from maskedbandit.reports.audit.exact import exact_part, fitting
+from maskedbandit.cli.parts.computed import answer_on_stdin
+from maskedbandit.reports.audit.audit import USUAL_AUDIT
+from maskedbandit.reports.audit.exact import exact_part, fit_cohort_size
 from maskedbandit.reports.audit.trees import tree_part
 from maskedbandit.study.protocol import Protocol
 
@@ -22,15 +22,15 @@ def main(given: Any) -> list[dict[str, Any]]:
         if isinstance(channel, Tree):
             part, why = tree_part(channel)
         else:
-            part, why = exact_part(channel, fitting(channel, USUAL.people))
+            part, why = exact_part(channel, fit_cohort_size(channel, USUAL_AUDIT.people))
         if part is not None:
             found.append(part.to_dict() | {"part": part.part + name})
         found += [{"left_out": why}] if why else []
     if protocol.guardrail is not None:
-        cost = protocol.price(USUAL.people)
+        cost = protocol.price(USUAL_AUDIT.people)
         found.append({"left_out": f"both outcomes together: what is promised of each adds up to {cost}"})
     return found
 
 
 if __name__ == "__main__":
-    answer(main)
+    answer_on_stdin(main)

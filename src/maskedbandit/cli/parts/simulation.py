@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maskedbandit.checks import number
+from maskedbandit.checks import is_number
 from maskedbandit.errors import Conflict, InvalidValue
 from maskedbandit.lab.experiments.names import TABLES
-from maskedbandit.lab.streams import Rewards, Streams, uniform
+from maskedbandit.lab.streams import Rewards, Streams, draw_uniform
 from maskedbandit.lab.worlds.instance import Instance
-from maskedbandit.privacy.exact import whole
+from maskedbandit.privacy.exact import to_whole
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store import people
 from maskedbandit.store.arms import change_arms
@@ -28,7 +28,7 @@ from maskedbandit.store.session import Session
 from maskedbandit.store.study import Study
 from maskedbandit.study.naming import refuse_unknown
 from maskedbandit.study.protocol import Protocol
-from maskedbandit.study.reward import duration
+from maskedbandit.study.reward import parse_duration
 
 WHAT = ("pause", "resume", "add")  # is done to an arm
 TOGETHER = 200  # people in a transaction
@@ -49,7 +49,7 @@ class Change(NamedTuple):
         if len(found) != 1:
             raise InvalidValue("changes of [simulation]", given, 'tables such as { at = 5000, pause = "b" }')
         refuse_unknown("key of changes", given, ("at", found[0]))
-        return cls(whole("at", given.get("at"), 0), found[0], given[found[0]])
+        return cls(to_whole("at", given.get("at"), 0), found[0], given[found[0]])
 
 
 class Simulated(NamedTuple):
@@ -84,10 +84,10 @@ class Simulated(NamedTuple):
         guardrail = instance_of(k, given["guardrail"]) if protocol.guardrail else None
         if guardrail is not None and guardrail.statistics.cap > 1:
             raise InvalidValue("guardrail of [simulation]", guardrail, "one without a cap: only rewards have one")
-        if not number(lost := given.get("lost", 0)) or not 0 <= lost <= 1:
+        if not is_number(lost := given.get("lost", 0)) or not 0 <= lost <= 1:
             raise InvalidValue("lost", lost, "a probability")
-        every = duration("every", given.get("every", "1 second"), 0)
-        return cls(instance, guardrail, every, float(lost), whole("seed", given.get("seed", 1), 0), changes)
+        every = parse_duration("every", given.get("every", "1 second"), 0)
+        return cls(instance, guardrail, every, float(lost), to_whole("seed", given.get("seed", 1), 0), changes)
 
 
 def instance_of(k: int, given: Any) -> Instance:
@@ -126,7 +126,7 @@ def people_to_come(protocol: Protocol) -> int | None:
     return protocol.people if protocol.policy.purpose.serves else None
 
 
-def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Played:
+def play_study(study: Study, clock: Clock, advance: Callable[[int], None]) -> Played:
     """Play a running study to its end: all people who come, and then the releases that are due."""
     protocol, simulated, bits = study.protocol, Simulated.of(study.protocol), Bits()
     every, last = simulated.every, people_to_come(protocol)
@@ -167,7 +167,7 @@ def simulate(study: Study, clock: Clock, advance: Callable[[int], None]) -> Play
                 people.report(session, given.ticket, value, str(nth or ""), outcome.metric)
 
     def is_lost(i: int) -> bool:
-        return simulated.lost > 0 and float(uniform(chances, i)) < simulated.lost
+        return simulated.lost > 0 and float(draw_uniform(chances, i)) < simulated.lost
 
     def alone() -> bool:
         return len(study.in_play) == 1 and all(each.at < i for each in simulated.changes)

@@ -5,13 +5,13 @@ It is computed in a process of its own; what was asked before is kept.
 
 from typing import Any
 
-from maskedbandit.cli.parts.computed import Kept, answer
-from maskedbandit.cli.parts.forecast import instance
+from maskedbandit.cli.parts.computed import Kept, answer_on_stdin
+from maskedbandit.cli.parts.forecast import expected_means
 from maskedbandit.lab.goals.planned import Row
 from maskedbandit.reports.plan.plan import TRUST, Question, plan
 from maskedbandit.study.protocol import Protocol
-from maskedbandit.study.reward import UNITS
-from maskedbandit.words import count
+from maskedbandit.study.reward import MILLISECONDS
+from maskedbandit.words import say_count
 
 PART = 2  # of the simulated studies of a plan: a page waits for them
 
@@ -27,9 +27,9 @@ def question(protocol: Protocol, baseline: float, difference: float, per_day: fl
         people=protocol.people,
         delta=min(float(protocol.aim), 0.5) if protocol.people is None else 0.05,
         per_day=per_day,
-        window=protocol.reward.window / UNITS["day"],
+        window=protocol.reward.window / MILLISECONDS["day"],
         goal=protocol.policy.goal,
-        means=instance(protocol, baseline, difference) if policy else None,
+        means=expected_means(protocol, baseline, difference) if policy else None,
         policy=policy,
     )
 
@@ -45,15 +45,15 @@ def main(given: Any) -> list[dict[str, str]]:
 def cells(row: Row, asked: Question) -> dict[str, str]:
     """What is said of a trust model."""
     found = row.expected
-    people, most = {"People": count(round(found.people))}, found.at_most
+    people, most = {"People": say_count(round(found.people))}, found.at_most
     search = {
-        "People, on average": f"{count(round(found.people))} ± {count(round(found.people_error))}",
-        "In nine of ten studies": f"at most {count(round(found.people_most))}",
-        "Every search needs": "not known with a δ" if row.bound is None else f"at least {count(round(row.bound))}",
+        "People, on average": f"{say_count(round(found.people))} ± {say_count(round(found.people_error))}",
+        "In nine of ten studies": f"at most {say_count(round(found.people_most))}",
+        "Every search needs": "not known with a δ" if row.bound is None else f"at least {say_count(round(row.bound))}",
     }
     lost = {
-        "Outcomes lost by exploring": f"{count(round(found.regret))} ± {count(round(found.regret_error))}",
-        "An equal split would lose": count(round(found.equal)),
+        "Outcomes lost by exploring": f"{say_count(round(found.regret))} ± {say_count(round(found.regret_error))}",
+        "An equal split would lose": say_count(round(found.equal)),
     }
     same = {"Trust": row.trust, "Days": f"{row.days:,.1f}"}
     wrong = {name: f"{found.wrong:.1%}"} if (name := asked.planned.wrong) else {}
@@ -82,4 +82,4 @@ class TrustPlan:
 
 
 if __name__ == "__main__":
-    answer(main)
+    answer_on_stdin(main)

@@ -11,17 +11,22 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 import maskedbandit
-from maskedbandit.lab.engine.kernel_folder import MOST, files, folder, usable
+from maskedbandit.lab.engine.kernel_folder import (
+    MOST_BYTES_KEPT,
+    list_kernel_files,
+    find_kernel_folder,
+    is_usable_folder,
+)
 
 OURS = ("dev", "bench")  # extras of those who work on the package
 
 
-def versions() -> list[str]:
+def list_versions() -> list[str]:
     """One line for each thing."""
-    return [f"{what:20}{value}" for what, value in parts()]
+    return [f"{what:20}{value}" for what, value in list_requirements()]
 
 
-def parts() -> Iterator[tuple[str, str]]:
+def list_requirements() -> Iterator[tuple[str, str]]:
     """What it is, and its version."""
     yield "maskedbandit", f"{maskedbandit.__version__}, in {Path(maskedbandit.__file__).parent}"
     yield "Python", f"{platform.python_version()} ({platform.python_implementation()}), {sys.executable}"
@@ -33,9 +38,12 @@ def parts() -> Iterator[tuple[str, str]]:
             yield name, version(name)
         except PackageNotFoundError:
             yield name, f"not installed (it comes with {', '.join(extras)})"
-    kept, where = files(folder()), folder()
-    size = f"{sum(each.size for each in kept) / 2**20:.0f} of at most {MOST / 2**20:.0f} MiB"
-    yield "compiled kernels", f"{len(kept)}, {size}, in {where}{'' if usable(where) else ', which cannot be used'}"
+    kept, where = list_kernel_files(find_kernel_folder()), find_kernel_folder()
+    size = f"{sum(each.size for each in kept) / 2**20:.0f} of at most {MOST_BYTES_KEPT / 2**20:.0f} MiB"
+    yield (
+        "compiled kernels",
+        f"{len(kept)}, {size}, in {where}{'' if is_usable_folder(where) else ', which cannot be used'}",
+    )
 
 
 def required() -> dict[str, list[str]]:

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from maskedbandit.lab.delays.delay import Delay, Delays, counted
+from maskedbandit.lab.delays.delay import Delay, Delays, check_rounds
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Constant(Delay):
     example: ClassVar = {"rounds": 3}
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rounds", counted("rounds", self.rounds))
+        object.__setattr__(self, "rounds", check_rounds("rounds", self.rounds))
 
     def parameters(self) -> Delays:
         return Delays(np.array([self.rounds], np.int64), 0.0, self.rounds)

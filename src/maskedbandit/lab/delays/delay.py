@@ -22,7 +22,7 @@ import numpy as np
 from maskedbandit.core import Integers, kernel, lean_kernel
 from maskedbandit.errors import InvalidValue
 
-MOST = 10**12  # rounds
+LONGEST_DELAY = 10**12  # rounds
 
 
 class Delays(NamedTuple):
@@ -50,16 +50,16 @@ class Delay(ABC):
         return last if self.parameters().longest > 0 else at_once
 
 
-def counted(name: str, value: Any) -> int:
+def check_rounds(name: str, value: Any) -> int:
     """A number of rounds."""
     whole = isinstance(value, Integral) or (isinstance(value, float) and value.is_integer())
-    if isinstance(value, bool) or not whole or not 0 <= value <= MOST:
-        raise InvalidValue(name, value, f"a whole number of rounds from 0 to {MOST}")
+    if isinstance(value, bool) or not whole or not 0 <= value <= LONGEST_DELAY:
+        raise InvalidValue(name, value, f"a whole number of rounds from 0 to {LONGEST_DELAY}")
     return int(value)
 
 
 @lean_kernel
-def above(table: Integers, x: int) -> int:
+def count_above(table: Integers, x: int) -> int:
     """How many numbers of a sorted table are above x."""
     low, high = 0, table.size
     while low < high:
@@ -72,27 +72,27 @@ def above(table: Integers, x: int) -> int:
 
 
 @lean_kernel
-def later(d: Delays, x: int) -> float:
+def chance_of_later(d: Delays, x: int) -> float:
     """P(D > x), x >= -1."""
     if x >= d.longest:
         return 0.0
     if d.spread > 0.0:
         return math.exp(-(x + 1) / d.spread)
-    return above(d.table, x) / d.table.size
+    return count_above(d.table, x) / d.table.size
 
 
 @lean_kernel
-def beyond(d: Delays, x: int, rng: np.random.Generator) -> int:
+def draw_delay_beyond(d: Delays, x: int, rng: np.random.Generator) -> int:
     """A delay, given that it is above x < longest: a geometric delay is memoryless."""
     if d.spread > 0.0:
         return int(min(x + 1 + math.floor(rng.standard_exponential() * d.spread), d.longest))
-    return int(d.table[d.table.size - 1 - int(rng.random() * above(d.table, x))])
+    return int(d.table[d.table.size - 1 - int(rng.random() * count_above(d.table, x))])
 
 
 @lean_kernel
-def drawn(d: Delays, rng: np.random.Generator) -> int:
+def draw_delay(d: Delays, rng: np.random.Generator) -> int:
     """The delay of one user."""
-    return beyond(d, -1, rng)
+    return draw_delay_beyond(d, -1, rng)
 
 
 @lean_kernel
@@ -100,7 +100,7 @@ def last(d: Delays, n: int, rng: np.random.Generator) -> int:
     """How long after the last of n users, who come one after the other, the last of their rewards arrives."""
     latest, i = 0, 0
     while i < n:
-        chance = later(d, latest + i)
+        chance = chance_of_later(d, latest + i)
         if chance * (n - i) < 2.0**-60:
             break
         if chance < 1.0:
@@ -108,8 +108,8 @@ def last(d: Delays, n: int, rng: np.random.Generator) -> int:
             if jump >= n - i:  # compared as it is: it may be more than whole numbers of 64 bits hold
                 break
             i += int(jump)
-        if rng.random() * chance < later(d, latest + i):
-            latest = beyond(d, latest + i, rng) - i
+        if rng.random() * chance < chance_of_later(d, latest + i):
+            latest = draw_delay_beyond(d, latest + i, rng) - i
         i += 1
     return int(latest)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.delay import Delay, Delays
-from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.privacy.exact import Number, to_fraction
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Geometric(Delay):
     example: ClassVar = {"mean": 2.5}
 
     def __post_init__(self) -> None:
-        if not exact("mean", self.mean) <= 10**9:
+        if not to_fraction("mean", self.mean) <= 10**9:
             raise InvalidValue("mean", self.mean, "at most 1000000000")
 
     def parameters(self) -> Delays:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.delays.delay import Delay, Delays, counted, later
+from maskedbandit.lab.delays.delay import Delay, Delays, check_rounds, chance_of_later
 
 
 @dataclass(frozen=True)
@@ -40,19 +40,19 @@ class Lost(Delay):
         if not isinstance(self.delay, Delay) or isinstance(self.delay, Lost):
             raise InvalidValue("delay", self.delay, "a delay of rewards that all come, such as Constant(100)")
         for name in ("share", "default"):
-            object.__setattr__(self, name, fraction(name, getattr(self, name)))
+            object.__setattr__(self, name, check_lost_share(name, getattr(self, name)))
         if self.deadline is None:
             allowed = "given: a reward that never comes would keep its cohort from closing for ever"
             raise InvalidValue("deadline", None, allowed)
-        object.__setattr__(self, "deadline", counted("deadline", self.deadline))
+        object.__setattr__(self, "deadline", check_rounds("deadline", self.deadline))
 
     @classmethod
     def from_table(cls, delay: Any, share: Any, deadline: Any = None, default: Any = 0.0) -> Lost:
         return cls(delay, share, deadline, default)
 
     def parameters(self) -> Delays:
-        deadline = counted("deadline", self.deadline)
-        lost = self.share + (1 - self.share) * later(self.delay.parameters(), deadline)
+        deadline = check_rounds("deadline", self.deadline)
+        lost = self.share + (1 - self.share) * chance_of_later(self.delay.parameters(), deadline)
         return Delays(np.array([deadline], np.int64), 0.0, deadline, lost, self.default)
 
     def __str__(self) -> str:
@@ -60,7 +60,7 @@ class Lost(Delay):
         return f"{self.delay}, {self.share:g} lost, deadline {self.deadline}{instead}"
 
 
-def fraction(name: str, value: Any) -> float:
+def check_lost_share(name: str, value: Any) -> float:
     """A number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
         raise InvalidValue(name, value, "a number from 0 to 1")

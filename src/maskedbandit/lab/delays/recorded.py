@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.delays.delay import Delay, Delays, counted
+from maskedbandit.lab.delays.delay import Delay, Delays, check_rounds
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Recorded(Delay):
     def __post_init__(self) -> None:
         if isinstance(self.rounds, str) or not hasattr(self.rounds, "__len__") or len(self.rounds) == 0:
             raise InvalidValue("rounds", self.rounds, "a list of whole numbers of rounds")
-        object.__setattr__(self, "rounds", tuple(counted("rounds", each) for each in self.rounds))
+        object.__setattr__(self, "rounds", tuple(check_rounds("rounds", each) for each in self.rounds))
 
     @classmethod
     def from_table(cls, rounds: Any = None, file: Any = None) -> Self:

@@ -24,12 +24,12 @@ from numba.core.serialize import NumbaPickler
 
 rebuild: Any = CompileResult._rebuild
 
-Name = tuple[str, str, tuple[str, ...]]  # of a class of named tuples: its module, its own name, its fields
+SymbolKey = tuple[str, str, tuple[str, ...]]  # of a class of named tuples: its module, its own name, its fields
 
 present: dict[str, Any] = {}  # what was compiled apart and is in this process, by its symbol
 
 
-def name_of(kind: Any) -> Name:
+def name_of(kind: Any) -> SymbolKey:
     """What a class of named tuples is found by."""
     return kind.__module__, kind.__qualname__, kind._fields
 
@@ -37,7 +37,7 @@ def name_of(kind: Any) -> Name:
 class Pickler(NumbaPickler):
     """It writes the name of a class of named tuples in place of the class."""
 
-    def persistent_id(self, value: Any) -> Name | None:
+    def persistent_id(self, value: Any) -> SymbolKey | None:
         return name_of(value) if isinstance(value, type) and hasattr(value, "_fields") else None
 
 
@@ -48,7 +48,7 @@ class Unpickler(pickle.Unpickler):
         super().__init__(BytesIO(data))
         self._known = {name_of(kind): kind for kind in classes(kinds)}
 
-    def persistent_load(self, name: Name) -> Any:
+    def persistent_load(self, name: SymbolKey) -> Any:
         if name not in self._known:
             module, own, _ = name
             found = reduce(lambda at, part: getattr(at, part, None), own.split("."), sys.modules.get(module))
@@ -73,10 +73,12 @@ def dumps(value: Any) -> bytes:
     return file.getvalue()
 
 
-def packed(found: Any, apart: bool) -> bytes:
+def pack_kernel(found: Any, apart: bool) -> bytes:
     """A kernel that was just compiled, as bytes; those that call it from now on do so by its symbol if it is apart."""
     library, symbol = found.library, found.fndesc.mangled_name
-    library.needs = {name: code for each in library._linking_libraries for name, code in needs(each).items()}
+    library.needs = {
+        name: code for each in library._linking_libraries for name, code in find_symbols_apart(each).items()
+    }
     inner = library.needs
     if apart:
         library._shared_module = llvm.parse_assembly(str(library.codegen._create_empty_module(symbol)))
@@ -87,7 +89,7 @@ def packed(found: Any, apart: bool) -> bytes:
     return dumps((inner, symbol, own, apart))
 
 
-def unpacked(context: Any, data: bytes, kinds: Iterable[Any]) -> Any:
+def unpack_kernel(context: Any, data: bytes, kinds: Iterable[Any]) -> Any:
     """The kernel that these bytes hold, ready to be called with arguments of these types, and linked."""
     inner, symbol, own, apart = pickle.loads(data)
     for name, code in inner.items():
@@ -104,7 +106,7 @@ def unpacked(context: Any, data: bytes, kinds: Iterable[Any]) -> Any:
     return present[symbol]._replace(fndesc=parts[1], signature=parts[3])  # with the classes at hand
 
 
-def needs(library: Any) -> dict[str, bytes]:
+def find_symbols_apart(library: Any) -> dict[str, bytes]:
     """What a library calls apart, by symbol, what they need themselves first; it may be one of Numba's."""
     found: dict[str, bytes] = getattr(library, "needs", {})
     return found

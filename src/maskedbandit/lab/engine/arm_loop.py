@@ -27,11 +27,11 @@ import numpy.typing as npt
 
 from maskedbandit.core import TOGETHER, Integers, Kernel, large_kernel, lean_kernel
 from maskedbandit.lab.delays.delay import Delays
-from maskedbandit.lab.engine.books import Books, blank, is_whole, sent
+from maskedbandit.lab.engine.books import Books, open_books, is_whole, send_cohort
 from maskedbandit.lab.engine.checkpoints import marked
-from maskedbandit.lab.engine.compiler import HOOK, bind_hooks, checked
-from maskedbandit.lab.engine.deck import Progress, best_released, placed
-from maskedbandit.lab.engine.in_flight import first_due, pop
+from maskedbandit.lab.engine.compiler import HOOK, bind_hooks, check_kernel
+from maskedbandit.lab.engine.deck import Progress, best_released, place_cohort
+from maskedbandit.lab.engine.in_flight import first_due, pop_due_slot
 from maskedbandit.lab.engine.outcomes import (
     BAD_ARM,
     BAD_CLOSE,
@@ -46,19 +46,19 @@ from maskedbandit.lab.engine.outcomes import (
     TOO_WIDE,
     UNSIZED,
     Out,
-    noted,
+    note_size,
     too_wide,
 )
 from maskedbandit.lab.streams import Rewards
-from maskedbandit.lab.worlds.instance import highest
-from maskedbandit.law import Law, draws_of_one, steps
+from maskedbandit.lab.worlds.instance import find_highest_mean
+from maskedbandit.law import Law, draws_of_one, count_steps
 
 # what the loop calls: a policy, a channel, a delay and a world, see `kernels`
 ask = tell = perturb = noise = late = one = many = expected = earn = deal = HOOK
 moves = delayed = loses = kept = HOOK  # whether means move, whether rewards are late, or lost, and releases are kept
 
 
-def loop(
+def run_arms(
     s: Any,
     law: Law,
     parameters: Any,
@@ -77,7 +77,7 @@ def loop(
     books: Books,
 ) -> int:
     """One run of at most `horizon` users, of whom the last get the answer of a stop if `serve`; how it ended."""
-    k, best, stream = out.pulls.size, highest(instance.means), Rewards(of_rewards, keys)
+    k, best, stream = out.pulls.size, find_highest_mean(instance.means), Rewards(of_rewards, keys)
     open_n, open_total, seen_n, seen_total, flight, closed, deck = books
     aloft, cohorts, left = 0, 0, 0  # in flight; on the deck; places of the deck that are left
     t, mark, regret, rewards, releases, epoch = 0, 0, 0.0, 0.0, 0, 0
@@ -99,7 +99,7 @@ def loop(
             if n < 0:
                 return BAD_COUNT
         if cohorts > 0 or decision.close == TOGETHER:
-            if idle or decision.close == 0 or open_n[arm] > 0 or not placed(deck, cohorts, arm, n):
+            if idle or decision.close == 0 or open_n[arm] > 0 or not place_cohort(deck, cohorts, arm, n):
                 return BAD_DECK
             cohorts, left = cohorts + 1, left + n
             if decision.close == TOGETHER:
@@ -113,7 +113,7 @@ def loop(
             n = first_due(flight) - t
             if arm == -1:  # nothing was released: those who come meanwhile are spread evenly
                 for a in range(k):
-                    placed(deck, a, a, n * (a + 1) // k - n * a // k)
+                    place_cohort(deck, a, a, n * (a + 1) // k - n * a // k)
                 cohorts, left = k, n
         elif law.root > 0.0 and (decision.close == 0 or open_n[arm] > 0):
             return UNSIZED
@@ -125,15 +125,15 @@ def loop(
             next_mark = marks[min(mark, marks.size - 1)]
             wait, whole, t = 0 if idle else late(delay, left, of_delays), is_whole(end, t + left), end
             for i in range(0 if idle else cohorts):
-                if not noted(out.sizes, deck.n[i]):
+                if not note_size(out.sizes, deck.n[i]):
                     return MORE_SIZES
                 if whole:
-                    if not sent(books, t + wait, deck.arm[i], deck.n[i], deck.total[i], epoch):
+                    if not send_cohort(books, t + wait, deck.arm[i], deck.n[i], deck.total[i], epoch):
                         return MORE_SLOTS
                     aloft += 1
             cohorts, left, epoch = 0, 0, epoch + 1
         else:
-            g = steps(law, n)
+            g = count_steps(law, n)
             end = min(t + n, horizon)
             planned, whole = before + n, is_whole(end, t + n)
             out.pulls[arm] += end - t
@@ -163,13 +163,13 @@ def loop(
                     epoch += 1
                     if before > 0:
                         open_n[arm], open_total[arm] = 0, 0.0
-                    if planned != size and not noted(out.sizes, planned):
+                    if planned != size and not note_size(out.sizes, planned):
                         return MORE_SIZES
                     size = planned
                     wait = late(delay, planned, of_delays)
                     ready = wait == 0
                     if wait > 0:
-                        if not sent(books, t + wait, arm, planned, total, epoch - 1):
+                        if not send_cohort(books, t + wait, arm, planned, total, epoch - 1):
                             return MORE_SLOTS
                         aloft += 1
                 elif decision.close < 0 or decision.close > 1:
@@ -179,7 +179,7 @@ def loop(
                     open_n[arm], open_total[arm] = planned, total
         while True:  # whatever is there by now is released: what is in flight came before what was closed just now
             if aloft > 0 and first_due(flight) <= t:
-                slot = pop(flight)
+                slot = pop_due_slot(flight)
                 arm, n, x = int(closed[slot, 0]), int(closed[slot, 1]), closed[slot, 2]
                 of = int(closed[slot, 3])
                 aloft -= 1
@@ -188,7 +188,7 @@ def loop(
             else:
                 break
             if n != released_size:
-                released_size, scale = n, steps(law, n)
+                released_size, scale = n, count_steps(law, n)
                 width, count = law.scale * scale, draws_of_one(law, n)
                 if too_wide(width, count, n, scale):
                     out.last[1] = n
@@ -210,7 +210,7 @@ def loop(
             tell(s, arm, n, released)
     out.releases[0] = releases
     for arm in range(k):  # these users sent what they had, though nothing of it is released
-        if open_n[arm] > 0 and not noted(out.sizes, open_n[arm]):
+        if open_n[arm] > 0 and not note_size(out.sizes, open_n[arm]):
             return MORE_SIZES
     return DONE
 
@@ -237,18 +237,18 @@ def whole_run(
     slots: int,
 ) -> int:
     """One run of `loop`, with room for so many cohorts in flight."""
-    books = blank(out.pulls.size, slots)
+    books = open_books(out.pulls.size, slots)
     drawn = of_rewards, of_noise, of_policy, of_delays
     return run(s, law, parameters, memory, instance, delay, horizon, serve, marks, out, keys, *drawn, books)
 
 
 @cache
-def running(**names: Kernel[Any, Any]) -> Kernel[Any, int]:
+def make_run_kernel(**names: Kernel[Any, Any]) -> Kernel[Any, int]:
     """The loop with these kernels.
 
     It makes no arrays itself: references to those that it is given would be counted wherever it returns, and half of
     what is compiled would count. Its kernels may make some.
     """
-    found = {name: checked(name, each) for name, each in names.items()}
+    found = {name: check_kernel(name, each) for name, each in names.items()}
     scope = {name: Kernel(each.function, **{"_nrt": True, **each.options}) for name, each in found.items()}
-    return large_kernel(lean_kernel(bind_hooks(loop, scope)))
+    return large_kernel(lean_kernel(bind_hooks(run_arms, scope)))

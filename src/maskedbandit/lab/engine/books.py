@@ -6,7 +6,7 @@ import numpy as np
 
 from maskedbandit.core import Floats, Integers, large_kernel, lean_kernel
 from maskedbandit.lab.engine.deck import Deck, empty_deck
-from maskedbandit.lab.engine.in_flight import InFlight, empty, full, push
+from maskedbandit.lab.engine.in_flight import InFlight, open_in_flight, is_full, push_slot
 
 
 class Books(NamedTuple):
@@ -22,10 +22,10 @@ class Books(NamedTuple):
 
 
 @large_kernel
-def blank(k: int, slots: int) -> Books:
+def open_books(k: int, slots: int) -> Books:
     """The books of a run that begins, with room for so many cohorts in flight."""
     open_n, open_total, seen_n, seen_total = np.zeros(k, np.int64), np.zeros(k), np.zeros(k, np.int64), np.zeros(k)
-    return Books(open_n, open_total, seen_n, seen_total, empty(slots), np.zeros((slots, 4)), empty_deck(k))
+    return Books(open_n, open_total, seen_n, seen_total, open_in_flight(slots), np.zeros((slots, 4)), empty_deck(k))
 
 
 @lean_kernel
@@ -36,11 +36,11 @@ def is_whole(end: int, planned: int) -> bool:
 
 @large_kernel
 @lean_kernel
-def sent(books: Books, due: int, arm: int, n: int, total: float, epoch: int) -> bool:
+def send_cohort(books: Books, due: int, arm: int, n: int, total: float, epoch: int) -> bool:
     """Put a cohort that is closed in flight; False if there is no room for it."""
-    if full(books.flight):
+    if is_full(books.flight):
         return False
-    slot = push(books.flight, due)
+    slot = push_slot(books.flight, due)
     books.closed[slot, 0], books.closed[slot, 1] = arm, n
     books.closed[slot, 2], books.closed[slot, 3] = total, epoch
     return True

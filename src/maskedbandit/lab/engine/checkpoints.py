@@ -7,7 +7,7 @@ import numpy as np
 from maskedbandit.core import Floats, Integers, Kernel
 
 
-def checkpoints(horizon: int) -> Integers:
+def list_checkpoints(horizon: int) -> Integers:
     """Sixteen a decade, the same for every horizon, and the horizon itself.
 
     >>> checkpoints(10).tolist()

@@ -23,7 +23,7 @@ import numpy as np
 
 from maskedbandit.core import OPTIONS, Kernel
 from maskedbandit.errors import InvalidValue, KernelError
-from maskedbandit.lab.engine.digest import digest, nested
+from maskedbandit.lab.engine.digest import digest_kernels, list_code_objects
 
 R = TypeVar("R")
 HOOK: Any = None  # what a name stands for that a function is bound to before it runs
@@ -31,7 +31,7 @@ HOOK: Any = None  # what a name stands for that a function is bound to before it
 INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # of what only compiled code calls
 
 
-def interpreted() -> bool:
+def runs_interpreted() -> bool:
     """Whether kernels run as Python."""
     asked = os.environ.get("MASKEDBANDIT_KERNELS", "compiled")
     if asked not in ("compiled", "python"):
@@ -54,8 +54,8 @@ def bind_hooks(function: Callable[..., R], hooks: Mapping[str, Any]) -> Callable
     return own
 
 
-ONE = Lock()
-KEPT: list[Any] = []  # kernels apart share what was compiled: the first of them to go would take it from all
+ONE_COMPILES = Lock()
+KEPT_LOOPS: list[Any] = []  # kernels apart share what was compiled: the first of them to go would take it from all
 
 
 class Loop:
@@ -74,7 +74,7 @@ class Loop:
                     self._prepare = None
                 return self._run(*arguments)
         except IndexError as wrong:
-            raise KernelError(f"{where(wrong)}: {wrong}") from wrong
+            raise KernelError(f"{locate_error(wrong)}: {wrong}") from wrong
         except Exception as wrong:
             if type(wrong).__module__ != "numba.core.errors":
                 raise
@@ -106,7 +106,7 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def where(wrong: BaseException) -> str:
+def locate_error(wrong: BaseException) -> str:
     """File, line and function in which an error was raised."""
     last = traceback.extract_tb(wrong.__traceback__)[-1]
     return f"{last.filename}, line {last.lineno}, in {last.name}"
@@ -155,13 +155,15 @@ def compiled_kernel(function: FunctionType, options: tuple[tuple[str, Any], ...]
 
     inherited = dict(options)
     apart = inherited.pop("apart", False)
-    reached = {name: function.__globals__.get(name) for code in nested(function.__code__) for name in code.co_names}
+    reached = {
+        name: function.__globals__.get(name) for code in list_code_objects(function.__code__) for name in code.co_names
+    }
     called = {
         name: Kernel(value.function, **(inherited | value.options))
         for name, value in reached.items()
         if isinstance(value, Kernel)
     }
-    name = digest(function, called, dict(options))
+    name = digest_kernels(function, called, dict(options))
     own = FunctionType(
         function.__code__, function.__globals__ | called, function.__name__, function.__defaults__, function.__closure__
     )
@@ -170,7 +172,7 @@ def compiled_kernel(function: FunctionType, options: tuple[tuple[str, Any], ...]
     # part of whatever calls it: a call with many arrays costs more than most kernels do
     found = njit(**OPTIONS, **INNER, **inherited, forceinline=not apart)(own)
     compile_in_turn(found, KernelCache(name, apart=apart))
-    KEPT.append(found)
+    KEPT_LOOPS.append(found)
     # a constant has a type of its own in Numba; the kernel is compiled as for a variable, once
     template: Any = found.get_call_template
     variable: Any = types.unliteral
@@ -180,7 +182,7 @@ def compiled_kernel(function: FunctionType, options: tuple[tuple[str, Any], ...]
     return found
 
 
-def checked(name: str, kernel: Any) -> Kernel[Any, Any]:
+def check_kernel(name: str, kernel: Any) -> Kernel[Any, Any]:
     """The kernel, if it is one."""
     if isinstance(kernel, Kernel):
         return kernel
@@ -189,15 +191,15 @@ def checked(name: str, kernel: Any) -> Kernel[Any, Any]:
     raise KernelError(f"{at}{getattr(kernel, '__qualname__', name)} is not a kernel: put @kernel above its definition")
 
 
-def compiled(function: Callable[..., Any], **bound: Kernel[Any, Any]) -> Loop:
+def compile_loop(function: Callable[..., Any], **bound: Kernel[Any, Any]) -> Loop:
     """The function with the names in `bound` standing for these kernels, compiled; from disk if it was before."""
     for name, kernel in bound.items():
-        checked(name, kernel)
-    if interpreted():
+        check_kernel(name, kernel)
+    if runs_interpreted():
         return Loop(
             np.errstate(over="ignore")(bind_hooks(function, bound))
         )  # whole numbers count modulo 2^64, as in compiled code
-    with ONE:  # threads that ask for one loop get one
+    with ONE_COMPILES:  # threads that ask for one loop get one
         return compiled_loop(function, **bound)
 
 
@@ -215,7 +217,7 @@ def compiled_loop(function: Callable[..., Any], **bound: Kernel[Any, Any]) -> Lo
         typeof_impl.register(Kernel)(
             lambda value, context: types.Dispatcher(compiled_kernel(value.function, tuple(value.options.items())))
         )
-    name = f"maskedbandit_loop_{digest(function, bound)}"
+    name = f"maskedbandit_loop_{digest_kernels(function, bound)}"
     module = sys.modules[name] = ModuleType(name)  # Numba asks for it by name when it loads the loop from disk
     module.__dict__.update(function.__globals__, **bound, __name__=name, __file__=__file__)
     loop = FunctionType(function.__code__, module.__dict__, function.__name__)

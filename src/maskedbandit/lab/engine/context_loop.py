@@ -14,21 +14,21 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.core import Floats, Integers, kernel
-from maskedbandit.lab.delays.delay import drawn
+from maskedbandit.lab.delays.delay import draw_delay
 from maskedbandit.lab.engine.checkpoints import marked
 from maskedbandit.lab.engine.compiler import HOOK
-from maskedbandit.lab.engine.in_flight import InFlight, first_due, pop, push
-from maskedbandit.lab.engine.outcomes import BAD_ARM, DONE, MORE_SIZES, NO_FIT, TOO_WIDE, noted, too_wide
+from maskedbandit.lab.engine.in_flight import InFlight, first_due, pop_due_slot, push_slot
+from maskedbandit.lab.engine.outcomes import BAD_ARM, DONE, MORE_SIZES, NO_FIT, TOO_WIDE, note_size, too_wide
 from maskedbandit.lab.streams import Rewards
-from maskedbandit.law import Law, draws_of_one, is_noiseless, steps
-from maskedbandit.privacy.statistics import clip
+from maskedbandit.law import Law, draws_of_one, is_noiseless, count_steps
+from maskedbandit.privacy.statistics import clip_vector
 
 USERS, MARK, RELEASES, EVENTS, MATCHED, FLIGHTS, FAULT = range(7)
 REGRET, REWARD = range(2)
 WEIGHT, SQUARE, VALUE, VALUE_SQUARE, BOTH = range(5)
 
 
-class Progress(NamedTuple):
+class ContextProgress(NamedTuple):
     """Where a run stands."""
 
     counts: Integers  # [7] users served, mark, releases, events seen, events whose arm was tried, ..., last fault
@@ -66,7 +66,7 @@ def added(sums: Floats, z: Floats, reward: float, products: float) -> None:
         sums[at + i] += reward * z[i]
 
 
-def loop(
+def run_contexts(
     s: Any,
     law: Law,
     parameters: Any,
@@ -79,7 +79,7 @@ def loop(
     products: float,
     signed: bool,
     marks: Integers,
-    p: Progress,
+    p: ContextProgress,
     keys: npt.NDArray[np.uint64],
     of_rewards: np.random.Generator,
     of_noise: np.random.Generator,
@@ -98,7 +98,7 @@ def loop(
             break
         pool = present(source, i, t, p.x, stream)
         while first_due(p.flight) <= t:
-            slot = pop(p.flight)
+            slot = pop_due_slot(p.flight)
             own = p.arm[slot] if m > 1 else 0
             arrived(s, p.arm[slot], p.z[slot])
             added(p.sums[own], p.z[slot], p.paid[slot], products)
@@ -111,7 +111,7 @@ def loop(
                 n = p.open[model]
                 if not due(s, law, model, n):
                     continue
-                g = steps(law, n)
+                g = count_steps(law, n)
                 wide, count = law.scale * g, draws_of_one(law, n)
                 if too_wide(wide, count, n, g):
                     p.counts[FAULT] = n
@@ -128,7 +128,7 @@ def loop(
                     p.sums[model, j] = 0.0
                 p.open[model] = 0
                 p.counts[RELEASES] += 1
-                if not noted(p.sizes, n):
+                if not note_size(p.sizes, n):
                     p.counts[FAULT] = p.sizes.size
                     return MORE_SIZES
                 tell(s, law, model, n, p.release)
@@ -153,11 +153,11 @@ def loop(
         p.pulls[arm] += 1
         p.totals[REGRET] += reply.best - reply.mean
         p.totals[REWARD] += reward
-        slot = push(p.flight, t + 1 + drawn(delay, of_delays))
+        slot = push_slot(p.flight, t + 1 + draw_delay(delay, of_delays))
         lost = delay.lost > 0.0 and of_delays.random() < delay.lost
         p.arm[slot], p.pool[slot], p.paid[slot] = arm, pool, delay.default if lost else reward
         direction(s, arm, p.x[arm if p.x.shape[0] > 1 else 0], p.z[slot])
-        clip(p.z[slot], signed)  # wherever it comes from: noise hides what is in the unit ball
+        clip_vector(p.z[slot], signed)  # wherever it comes from: noise hides what is in the unit ball
         p.counts[USERS] = t + 1
         regret, rewards = p.totals[REGRET], p.totals[REWARD]
         p.counts[MARK] = marked(marks, p.counts[MARK], t + 1, regret, rewards, p.regret, p.reward)

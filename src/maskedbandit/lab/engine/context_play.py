@@ -5,22 +5,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maskedbandit.channels.channel import Channel, real
+from maskedbandit.channels.channel import Channel, find_backend
 from maskedbandit.core import Floats, Integers
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.engine.compiler import compiled
-from maskedbandit.lab.engine.context_loop import Progress, loop
+from maskedbandit.lab.engine.compiler import compile_loop
+from maskedbandit.lab.engine.context_loop import ContextProgress, run_contexts
 from maskedbandit.lab.engine.in_flight import in_flight
-from maskedbandit.lab.engine.outcomes import explain
+from maskedbandit.lab.engine.outcomes import raise_for_status
 from maskedbandit.lab.worlds.contexts import Contexts
 from maskedbandit.law import Law
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
 from maskedbandit.privacy.loss import ZERO, Loss
 
 SIZES = 4096  # different sizes of cohorts in a run
-NAMES = ("ask", "tell", "due", "direction", "arrived")
+CONTEXT_KERNELS = ("ask", "tell", "due", "direction", "arrived")
 
 
 class Finished(NamedTuple):
@@ -36,7 +36,7 @@ class Finished(NamedTuple):
     findings: dict[str, float]
 
 
-class Play:
+class ContextPlay:
     """One run of a policy over a channel: `go` serves the users of some events, and may be called again."""
 
     def __init__(
@@ -50,7 +50,7 @@ class Play:
         self.state, self.delay = policy.init(contexts.k, Aim(contexts.d, horizon)), delay.parameters()
         flight = in_flight(self.delay, horizon)
         slots = flight.heap.size
-        self.progress = Progress(
+        self.progress = ContextProgress(
             counts=np.zeros(7, np.int64),
             totals=np.zeros(2),
             tallies=np.zeros(5),
@@ -71,16 +71,16 @@ class Play:
 
     def go(self, source: Any, events: int, least: float, streams: Any) -> None:
         """Go through so many events of a source: the parameters of contexts, or a chunk of a log."""
-        kernels = {name: getattr(self.policy, name) for name in NAMES}
+        kernels = {name: getattr(self.policy, name) for name in CONTEXT_KERNELS}
         kernels |= {"perturb": self.channel.perturb, "noise": self.channel.draws}
         kernels |= {"present": self.contexts.present, "answer": self.contexts.answer}
         parts = self.state, self.law, self.parameters, self.memory, source, self.delay
-        run = compiled(loop, **kernels)
+        run = compile_loop(run_contexts, **kernels)
         products, signed = float(self.policy.products), self.contexts.signed or self.policy.protects == "rewards"
         how = events, self.horizon, least, products, signed, self.marks, self.progress
         status = run(*parts, *how, *streams)
         fault = int(self.progress.counts[-1])
-        explain(status, fault, fault, self.policy, self.channel, self.memory)
+        raise_for_status(status, fault, fault, self.policy, self.channel, self.memory)
 
     def finished(self) -> Finished:
         """What is left of the run."""
@@ -98,7 +98,7 @@ class Play:
         return self.policy.loss(worst, self.horizon)
 
 
-def check_compatible(policy: Any, channel: Any, contexts: Any, delay: Any = AT_ONCE) -> None:
+def check_contextual_play(policy: Any, channel: Any, contexts: Any, delay: Any = AT_ONCE) -> None:
     """Each is what it is called, and the policy can use what the channel releases."""
     for name, value, kind, allowed in (
         ("policy", policy, ContextualPolicy, "a policy for contexts, such as LinUCB()"),
@@ -108,7 +108,7 @@ def check_compatible(policy: Any, channel: Any, contexts: Any, delay: Any = AT_O
     ):
         if not isinstance(value, kind):
             raise InvalidValue(name, value, allowed)
-    if backend := real(channel):
+    if backend := find_backend(channel):
         raise InvalidValue("backend", backend, "ideal: real protocols carry single rewards, not yet vectors")
     if lack := policy.needs(Law(*channel.law())):  # checked, also if it was made by hand
         raise InvalidValue("channel", channel, f"one that gives {type(policy).__name__} {lack}")
@@ -117,7 +117,7 @@ def check_compatible(policy: Any, channel: Any, contexts: Any, delay: Any = AT_O
     channel.carrying(policy.statistics(contexts.d, contexts.signed))  # or it refuses
 
 
-def worst(rows: Iterable[Finished]) -> Loss:
+def find_worst_loss(rows: Iterable[Finished]) -> Loss:
     """The loss of a user of any of these runs."""
     loss = ZERO
     for row in rows:
@@ -125,6 +125,6 @@ def worst(rows: Iterable[Finished]) -> Loss:
     return loss
 
 
-def gathered(rows: Sequence[Finished]) -> dict[str, Floats]:
+def gather_last_states(rows: Sequence[Finished]) -> dict[str, Floats]:
     """What the last states of the runs say."""
     return {name: np.array([row.findings[name] for row in rows]) for name in rows[0].findings}

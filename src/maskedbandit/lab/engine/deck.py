@@ -13,12 +13,12 @@ from maskedbandit.lab.engine.compiler import HOOK, bind_hooks
 from maskedbandit.lab.engine.earnings import Earned
 from maskedbandit.lab.engine.outcomes import Out
 from maskedbandit.lab.streams import Rewards
-from maskedbandit.lab.worlds.instance import Expected, highest
-from maskedbandit.law import Law, steps
+from maskedbandit.lab.worlds.instance import Expected, find_highest_mean
+from maskedbandit.law import Law, count_steps
 
 earn = expected = HOOK  # see `dealing`
 
-written = large_kernel(at_mark)
+write_deck_at_mark = large_kernel(at_mark)
 
 
 class Deck(NamedTuple):
@@ -45,7 +45,7 @@ def empty_deck(k: int) -> Deck:
 
 
 @lean_kernel
-def placed(deck: Deck, cohorts: int, arm: int, n: int) -> bool:
+def place_cohort(deck: Deck, cohorts: int, arm: int, n: int) -> bool:
     """Put a cohort of n on a deck of so many; False if it has one of this arm."""
     for i in range(cohorts):
         if deck.arm[i] == arm:
@@ -94,7 +94,7 @@ def deal_some(
     does not change the law of the sums, and they are dealt evenly: between two marks all of a cohort's at once. What is
     left over where users do not divide evenly is dealt at random, so no cohort is the first or the last one.
     """
-    best, left = highest(instance.means), 0
+    best, left = find_highest_mean(instance.means), 0
     mark, regret, rewards = progress
     for i in range(cohorts):
         left += deck.rest[i]
@@ -110,7 +110,7 @@ def deal_some(
                 dealt = share(before + rest, users, left, u) - share(before, users, left, u)
             before += rest
             if dealt > 0:
-                arm, g = deck.arm[i], steps(law, deck.n[i])
+                arm, g = deck.arm[i], count_steps(law, deck.n[i])
                 x = earn(instance, delay, arm, t, dealt, g, stream, rng)
                 deck.rest[i], deck.total[i] = rest - dealt, deck.total[i] + x.told
                 rewards += x.rewards / g if g > 0 else x.rewards
@@ -121,11 +121,11 @@ def deal_some(
                     regret += (best - instance.means[arm]) * dealt
                 out.pulls[arm] += dealt
         t, left = t + users, left - users
-        mark = written(marks, mark, t, regret, best * t - rewards, out.regret, out.realised)
+        mark = write_deck_at_mark(marks, mark, t, regret, best * t - rewards, out.regret, out.realised)
     return Progress(mark, regret, rewards)
 
 
 @cache
-def dealing(earn: Kernel[Any, Earned], expected: Kernel[Any, Expected]) -> Kernel[Any, Progress]:
+def make_deal_kernel(earn: Kernel[Any, Earned], expected: Kernel[Any, Expected]) -> Kernel[Any, Progress]:
     """The kernel that deals a deck in a world with these kernels: a call, compiled once for all policies."""
     return large_kernel(bind_hooks(deal_some, {"earn": earn, "expected": expected}))

@@ -23,22 +23,24 @@ COMPILER = "".join(  # how kernels are put together, compiled and written
 
 
 @cache
-def package() -> str:
+def digest_package() -> str:
     """A name for all code of the package, as it was when it was first asked for."""
     files = sorted(Path(maskedbandit.__file__).parent.rglob("*.py"))
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()[:16]
 
 
-def nested(code: CodeType) -> list[CodeType]:
+def list_code_objects(code: CodeType) -> list[CodeType]:
     """A code object and those inside it."""
-    inner = [each for constant in code.co_consts if isinstance(constant, CodeType) for each in nested(constant)]
+    inner = [
+        each for constant in code.co_consts if isinstance(constant, CodeType) for each in list_code_objects(constant)
+    ]
     return [code, *inner]
 
 
-def described(value: Any) -> str:
+def describe_value(value: Any) -> str:
     """A value as text that differs if compiled code would; what compiled code cannot hold is its type alone."""
     if isinstance(value, tuple):
-        return f"{type(value).__qualname__}{getattr(value, '_fields', '')} {[described(each) for each in value]}"
+        return f"{type(value).__qualname__}{getattr(value, '_fields', '')} {[describe_value(each) for each in value]}"
     if isinstance(value, int | float | complex | str | None | np.generic):
         return f"{type(value).__name__} {value!r}"
     if isinstance(value, np.ndarray):
@@ -46,7 +48,7 @@ def described(value: Any) -> str:
     return f"{type(value).__name__} {getattr(value, '_fields', '')}"
 
 
-def ingredients(function: Callable[..., Any], bound: dict[str, Any]) -> list[str]:
+def list_ingredients(function: Callable[..., Any], bound: dict[str, Any]) -> list[str]:
     """Everything that a function and the kernels it reaches do and look up."""
     found: list[str] = []
     seen: set[int] = set()
@@ -59,7 +61,7 @@ def ingredients(function: Callable[..., Any], bound: dict[str, Any]) -> list[str
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
         scope = {**function.__globals__, **dict(zip(function.__code__.co_freevars, cells, strict=True)), **bound}
         names: set[str] = set()
-        for code in nested(function.__code__):
+        for code in list_code_objects(function.__code__):
             plain = [repr(each) for each in code.co_consts if not isinstance(each, CodeType)]
             found.append(f"{code.co_code.hex()} {code.co_names} {code.co_varnames} {code.co_freevars} {plain}")
             names |= {*code.co_names, *code.co_freevars}
@@ -67,7 +69,7 @@ def ingredients(function: Callable[..., Any], bound: dict[str, Any]) -> list[str
         for module in [value for value in reached.values() if isinstance(value, ModuleType)]:
             reached |= {f"{module.__name__}.{name}": vars(module)[name] for name in names if name in vars(module)}
         for name, value in sorted(reached.items()):
-            found.append(f"{name} = {described(value)}")
+            found.append(f"{name} = {describe_value(value)}")
             inner = value.function if isinstance(value, Kernel) else getattr(value, "py_func", None)
             found.append(repr(getattr(value, "options", "")))
             if inner is not None:
@@ -77,10 +79,17 @@ def ingredients(function: Callable[..., Any], bound: dict[str, Any]) -> list[str
     return found
 
 
-def digest(function: Callable[..., Any], bound: dict[str, Any], options: dict[str, Any] | None = None) -> str:
+def digest_kernels(function: Callable[..., Any], bound: dict[str, Any], options: dict[str, Any] | None = None) -> str:
     """The name of a function when the names in `bound` stand for these kernels."""
     import numba  # not at the top: what never compiles need not wait for it
 
-    parts = [*ingredients(function, bound), repr(OPTIONS), repr(options), COMPILER, np.__version__, numba.__version__]
+    parts = [
+        *list_ingredients(function, bound),
+        repr(OPTIONS),
+        repr(options),
+        COMPILER,
+        np.__version__,
+        numba.__version__,
+    ]
     parts += [platform.python_version(), platform.machine()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]

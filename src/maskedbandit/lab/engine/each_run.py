@@ -21,21 +21,21 @@ from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from maskedbandit.errors import InvalidValue, WorkersLost
-from maskedbandit.lab.engine.digest import package
+from maskedbandit.lab.engine.digest import digest_package
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.streams import Streams
-from maskedbandit.privacy.exact import whole
+from maskedbandit.privacy.exact import to_whole
 
-STEP = 0.1  # seconds until whoever waits looks for an interrupt
+PROGRESS_STEP = 0.1  # seconds until whoever waits looks for an interrupt
 SLICE = 1.0  # seconds after which a piece comes back
 PIECES = 64  # at first
-MOST = 10**7  # runs
+MOST_RUNS = 10**7  # runs
 POOLS = 3  # that may lose a worker, one after the other
 ENGINES = ("distributed.scheduler", "ray.exceptions")  # whose errors say that a worker died again and again
 
-T = TypeVar("T")
+RunResult = TypeVar("RunResult")
 Workers: TypeAlias = Executor | Callable[[], Executor]  # an executor, or what makes one
-KEPT = threading.local()
+KEPT_WORKERS = threading.local()
 
 
 class Interrupted(KeyboardInterrupt):
@@ -62,18 +62,18 @@ class Ended(Executor):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task(ABC, Generic[T]):
+class Task(ABC, Generic[RunResult]):
     """What the runs of a setting share. Its fields travel to workers; the rest is made there."""
 
     seed: int
     study: str
 
     @abstractmethod
-    def made(self) -> Callable[[int, Streams], T]:
+    def made(self) -> Callable[[int, Streams], RunResult]:
         """What gives one run, by its number and its streams; threads may share it."""
 
     @cached_property
-    def single(self) -> Callable[[int, Streams], T]:
+    def single(self) -> Callable[[int, Streams], RunResult]:
         """It, made once."""
         return self.made()
 
@@ -86,27 +86,27 @@ class Task(ABC, Generic[T]):
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
-def numbered(runs: int, runs_from: int) -> range:
+def number_runs(runs: int, runs_from: int) -> range:
     """The numbers of so many runs."""
-    first = whole("runs_from", runs_from, 0, MOST - 1)
-    return range(first, first + whole("runs", runs, 1, MOST - first))
+    first = to_whole("runs_from", runs_from, 0, MOST_RUNS - 1)
+    return range(first, first + to_whole("runs", runs, 1, MOST_RUNS - first))
 
 
 def streams_of(task: Task[Any]) -> Streams:
     """The streams of a task for the thread that asks, which are made once."""
     key = task.seed, task.study
-    if getattr(KEPT, "key", None) != key:
-        KEPT.key, KEPT.streams = key, Streams(*key)
-    streams: Streams = KEPT.streams
+    if getattr(KEPT_WORKERS, "key", None) != key:
+        KEPT_WORKERS.key, KEPT_WORKERS.streams = key, Streams(*key)
+    streams: Streams = KEPT_WORKERS.streams
     return streams
 
 
-def piece(task: Task[T], runs: range, code: str) -> list[T]:
+def piece(task: Task[RunResult], runs: range, code: str) -> list[RunResult]:
     """What the first of these runs give: as many as end in a slice of time, and at least one."""
-    if code and code != package():
-        said = "a worker's copy of maskedbandit", package(), f"{code}, the code of the process that asks"
+    if code and code != digest_package():
+        said = "a worker's copy of maskedbandit", digest_package(), f"{code}, the code of the process that asks"
         raise InvalidValue(*said)
-    found, end = list[T](), time.monotonic() + SLICE
+    found, end = list[RunResult](), time.monotonic() + SLICE
     streams, stopped = streams_of(task), task.stopped
     for run in runs:
         found.append(task.single(run, streams))
@@ -115,13 +115,13 @@ def piece(task: Task[T], runs: range, code: str) -> list[T]:
     return found
 
 
-def each_run(task: Task[T], runs: range, executor: Workers, advance: Callable[[], object]) -> list[T]:
+def each_run(task: Task[RunResult], runs: range, executor: Workers, advance: Callable[[], object]) -> list[RunResult]:
     """What the runs of these numbers give, in order; `advance` is called for each, here, once its piece is back.
 
     A pool that lost a worker cannot be used again. If `executor` makes pools, another one does the runs that are
     missing. A cluster gives them to its other workers itself. An interrupt is an `Interrupted`.
     """
-    found = dict[int, T]()
+    found = dict[int, RunResult]()
     for left in reversed(range(POOLS)):
         try:
             with lent(executor) as workers:
@@ -158,12 +158,14 @@ def lent(executor: Workers) -> Iterator[Executor]:
     made.shutdown()
 
 
-def gather(task: Task[T], runs: range, workers: Executor, found: dict[int, T], advance: Callable[[], object]) -> None:
+def gather(
+    task: Task[RunResult], runs: range, workers: Executor, found: dict[int, RunResult], advance: Callable[[], object]
+) -> None:
     """Have the runs that are missing done."""
-    code = "" if isinstance(workers, Threads) else package()
+    code = "" if isinstance(workers, Threads) else digest_package()
     size, stopped = -(-len(runs) // PIECES), task.stopped
     stopped.clear()
-    given, back = dict[Future[list[T]], range](), SimpleQueue[Future[list[T]]]()
+    given, back = dict[Future[list[RunResult]], range](), SimpleQueue[Future[list[RunResult]]]()
 
     def give(part: range) -> None:
         future = workers.submit(piece, task, part, code)
@@ -171,12 +173,12 @@ def gather(task: Task[T], runs: range, workers: Executor, found: dict[int, T], a
         future.add_done_callback(back.put)
 
     try:
-        for missing in stretches(run for run in runs if run not in found):
+        for missing in split_into_ranges(run for run in runs if run not in found):
             for start in range(0, len(missing), size):
                 give(missing[start : start + size])
         while given:
             try:
-                future = back.get(timeout=STEP)
+                future = back.get(timeout=PROGRESS_STEP)
             except Empty:
                 continue
             part = given.pop(future)
@@ -195,7 +197,7 @@ def gather(task: Task[T], runs: range, workers: Executor, found: dict[int, T], a
             future.cancel()
 
 
-def stretches(runs: Iterable[int]) -> Iterator[range]:
+def split_into_ranges(runs: Iterable[int]) -> Iterator[range]:
     """Numbers in order, as ranges.
 
     >>> list(stretches([0, 1, 2, 5, 7, 8]))

@@ -8,7 +8,7 @@ import numpy as np
 from maskedbandit.core import Kernel
 from maskedbandit.lab.delays.delay import Delays, default_sum
 from maskedbandit.lab.engine.compiler import HOOK, bind_hooks
-from maskedbandit.lab.streams import Rewards, binomial
+from maskedbandit.lab.streams import Rewards, draw_binomial
 
 one = many = HOOK  # of a world, see `earning`
 
@@ -35,7 +35,7 @@ def some_lost(
 
     Who loses a reward does not depend on the reward, so those who do earn a sum of their own.
     """
-    lost = binomial(users, delay.lost, rng)
+    lost = draw_binomial(users, delay.lost, rng)
     instead = default_sum(delay, lost, g, rng)
     if users == 1:
         x = one(instance, arm, t, g, stream)
@@ -45,7 +45,7 @@ def some_lost(
 
 
 @cache
-def earning(one: Kernel[Any, float], many: Kernel[Any, float], loses: bool) -> Kernel[Any, Earned]:
+def make_earn_kernel(one: Kernel[Any, float], many: Kernel[Any, float], loses: bool) -> Kernel[Any, Earned]:
     """The kernel of what users earn in a world with these kernels, and with a delay that loses rewards or does not."""
     kind = some_lost if loses else all_told
     return Kernel(bind_hooks(kind, {"one": one, "many": many}))

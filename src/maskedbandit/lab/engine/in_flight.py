@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from maskedbandit.core import Integers, large_kernel, lean_kernel
-from maskedbandit.lab.delays.delay import MOST, Delays
+from maskedbandit.lab.delays.delay import LONGEST_DELAY, Delays
 
 NEVER = 2**62
 
@@ -29,13 +29,13 @@ class InFlight(NamedTuple):
         return self.heap.size
 
 
-def in_flight(d: Delays, horizon: int = MOST) -> InFlight:
+def in_flight(d: Delays, horizon: int = LONGEST_DELAY) -> InFlight:
     """Nothing is in flight; one thing a round may be, each popped before the round after it is due."""
-    return empty(min(d.longest, horizon) + 2)
+    return open_in_flight(min(d.longest, horizon) + 2)
 
 
 @large_kernel
-def empty(slots: int) -> InFlight:
+def open_in_flight(slots: int) -> InFlight:
     """Nothing is in flight, and so many things may be."""
     heap = np.zeros(slots, np.int64)
     for slot in range(slots):
@@ -44,7 +44,7 @@ def empty(slots: int) -> InFlight:
 
 
 @lean_kernel
-def full(f: InFlight) -> bool:
+def is_full(f: InFlight) -> bool:
     """No slot is free."""
     return f.counts[COUNT] == f.heap.size
 
@@ -62,7 +62,7 @@ def sooner(f: InFlight, a: int, b: int) -> bool:
 
 
 @lean_kernel
-def push(f: InFlight, due: int) -> int:
+def push_slot(f: InFlight, due: int) -> int:
     """A free slot, from now on in use until it is popped; there has to be one."""
     position = f.counts[COUNT]
     slot = f.heap[position]
@@ -77,7 +77,7 @@ def push(f: InFlight, due: int) -> int:
 
 
 @lean_kernel
-def pop(f: InFlight) -> int:
+def pop_due_slot(f: InFlight) -> int:
     """The slot that is due first, which is free from now on: what it holds stays until the next push."""
     f.counts[COUNT] -= 1
     count, slot, position = f.counts[COUNT], f.heap[0], 0

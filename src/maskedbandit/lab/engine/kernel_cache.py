@@ -29,11 +29,11 @@ from numba.core import types
 from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import _Cache
 
-from maskedbandit.lab.engine.apart import packed, unpacked
-from maskedbandit.lab.engine.kernel_folder import ROOM, folder, mark, usable
+from maskedbandit.lab.engine.apart import pack_kernel, unpack_kernel
+from maskedbandit.lab.engine.kernel_folder import ROOM, find_kernel_folder, mark_as_used, is_usable_folder
 from maskedbandit.lab.files import Locks
 
-log = logging.getLogger("maskedbandit")
+cache_log = logging.getLogger("maskedbandit")
 
 # Numba numbers what it compiles, from 1 in every process, and the numbers become part of linked symbols: two kernels
 # of two processes must not meet under one symbol in a third.
@@ -46,23 +46,23 @@ def locks(where: Path) -> Locks:
     return Locks(where / ".lock")
 
 
-def described(kind: Any) -> str:
+def describe_numba_type(kind: Any) -> str:
     """A type of Numba as text, with the fields of tuples."""
     if isinstance(kind, types.BaseTuple):
-        inner = ", ".join(described(each) for each in getattr(kind, "types", ()))
+        inner = ", ".join(describe_numba_type(each) for each in getattr(kind, "types", ()))
         own = getattr(kind, "instance_class", None)
         return f"({inner})" if own is None else f"{own.__module__}.{own.__qualname__}{own._fields}({inner})"
     return str(kind)
 
 
-def sealed(data: bytes) -> bytes:
+def seal_with_digest(data: bytes) -> bytes:
     """The data after their digest."""
     return hashlib.sha256(data).digest() + data
 
 
 def intact(file: bytes) -> bytes:
     """The data of a file; none if it does not hold what was written."""
-    return file[32:] if sealed(file[32:]) == file else b""
+    return file[32:] if seal_with_digest(file[32:]) == file else b""
 
 
 class KernelCache(_Cache):
@@ -74,51 +74,51 @@ class KernelCache(_Cache):
 
     @property
     def cache_path(self) -> str:
-        return str(folder())
+        return str(find_kernel_folder())
 
     def _path(self, arguments: Any, codegen: Any) -> Path:
-        key = f"{self._name} {[described(kind) for kind in arguments]} {codegen.magic_tuple()}"
-        return folder() / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.kernel"
+        key = f"{self._name} {[describe_numba_type(kind) for kind in arguments]} {codegen.magic_tuple()}"
+        return find_kernel_folder() / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.kernel"
 
     @contextmanager
     def turn(self, arguments: Any, codegen: Any) -> Iterator[None]:
         """If the file is not there, one process at a time is inside: the others wait, and find what it compiled."""
         path = self._path(arguments, codegen)
         with ExitStack() as inside:
-            if usable(folder()) and not path.exists():
+            if is_usable_folder(find_kernel_folder()) and not path.exists():
                 with suppress(OSError):
-                    inside.enter_context(locks(folder()).waited(path.stem))
+                    inside.enter_context(locks(find_kernel_folder()).waited(path.stem))
             yield
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         target_context.refresh()
         found = None
-        if usable(folder()):
+        if is_usable_folder(find_kernel_folder()):
             with suppress(OSError, EOFError, ImportError, pickle.UnpicklingError):
                 path = self._path(sig, target_context.codegen())
                 if data := intact(path.read_bytes()):
-                    found = unpacked(target_context, data, sig)
-                    mark(path)
+                    found = unpack_kernel(target_context, data, sig)
+                    mark_as_used(path)
         self.hits += found is not None
         if found is None and self._announce:
-            log.info("compiling %s, for the first time on this machine", self._announce)
+            cache_log.info("compiling %s, for the first time on this machine", self._announce)
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         if data.library.has_dynamic_globals:
             return
-        code = packed(data, self._apart)
-        if not usable(folder()):
+        code = pack_kernel(data, self._apart)
+        if not is_usable_folder(find_kernel_folder()):
             return
         path = self._path(sig, data.codegen)
         draft = path.with_name(f"{path.stem}.{secrets.token_hex(8)}.draft")
         try:  # whole or not at all
-            content = sealed(code)
+            content = seal_with_digest(code)
             draft.write_bytes(content)
             os.replace(draft, path)
-            ROOM.take(folder(), len(content))
+            ROOM.take(find_kernel_folder(), len(content))
         except OSError as wrong:
-            log.warning("compiled code is not kept: %s", wrong)
+            cache_log.warning("compiled code is not kept: %s", wrong)
             draft.unlink(missing_ok=True)
 
     def enable(self) -> None:

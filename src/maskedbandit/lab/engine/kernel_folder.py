@@ -14,22 +14,22 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-MOST = 2**30  # bytes: some thousand kernels
+MOST_BYTES_KEPT = 2**30  # bytes: some thousand kernels
 LEFT = 0.75  # of them, after files were removed
-DAY = 86_400
+SECONDS_A_DAY = 86_400
 SUFFIXES = (".kernel", ".draft")  # a draft is left behind by a process that was killed
 
-log = logging.getLogger("maskedbandit")
+folder_log = logging.getLogger("maskedbandit")
 
 
-def folder() -> Path:
+def find_kernel_folder() -> Path:
     """Where compiled kernels are kept: $MASKEDBANDIT_CACHE, or the user's cache folder."""
     home = os.environ.get("MASKEDBANDIT_CACHE") or f"{os.environ.get('XDG_CACHE_HOME') or '~/.cache'}/maskedbandit"
     return Path(home).expanduser()
 
 
 @cache
-def usable(where: Path) -> bool:
+def is_usable_folder(where: Path) -> bool:
     """Whether the folder is there and nobody else can put files into it; it is made if it can be."""
     try:
         where.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -37,7 +37,7 @@ def usable(where: Path) -> bool:
     except OSError:
         return False
     if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
-        log.warning("kernels are compiled in memory: the cache folder %s is not yours alone to write", where)
+        folder_log.warning("kernels are compiled in memory: the cache folder %s is not yours alone to write", where)
         return False
     return True
 
@@ -50,7 +50,7 @@ class File(NamedTuple):
     path: str
 
 
-def files(where: Path) -> list[File]:
+def list_kernel_files(where: Path) -> list[File]:
     """All that is kept, what was not used for longest first."""
     found = []
     with suppress(OSError), os.scandir(where) as entries:
@@ -62,16 +62,16 @@ def files(where: Path) -> list[File]:
     return sorted(found)
 
 
-def mark(path: Path) -> None:
+def mark_as_used(path: Path) -> None:
     """Remember that a file was used."""
     with suppress(OSError):  # the folder is read-only, or another process has removed the file
-        if time.time() - path.stat().st_mtime > DAY:
+        if time.time() - path.stat().st_mtime > SECONDS_A_DAY:
             os.utime(path)
 
 
 def prune(where: Path, most: int) -> int:
     """Remove files if there are too many; how many bytes are left."""
-    found = files(where)
+    found = list_kernel_files(where)
     total = sum(each.size for each in found)
     if total > most:
         for each in found:
@@ -83,7 +83,7 @@ def prune(where: Path, most: int) -> int:
     return total
 
 
-class Room:
+class SpaceLeft:
     """How much room is left in a folder, as far as this process knows: it looks when it first writes, and when it has
     filled what was left.
     """
@@ -95,7 +95,7 @@ class Room:
         """So many bytes were written."""
         self._left[where] = self._left.get(where, 0) - size
         if self._left[where] < 0:
-            self._left[where] = MOST - prune(where, MOST)
+            self._left[where] = MOST_BYTES_KEPT - prune(where, MOST_BYTES_KEPT)
 
 
-ROOM = Room()
+ROOM = SpaceLeft()

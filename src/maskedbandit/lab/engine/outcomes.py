@@ -23,8 +23,8 @@ from maskedbandit.study.illegal import (
 
 DONE, BAD_ARM, BAD_COUNT, DEADLOCK, NO_FIT, UNSIZED, TOO_WIDE, BAD_DECK, BAD_CLOSE = range(9)
 MORE_SIZES, MORE_RELEASES, MORE_SLOTS = range(9, 12)  # the run is to be made again, with more room
-LARGEST = 2.0**52  # a sum above, in steps, would lose its last digit
-WIDEST = 2.0**60  # and noise of a variance above would not fit 64 bits
+LARGEST_EXACT = 2.0**52  # a sum above, in steps, would lose its last digit
+WIDEST_TOTAL = 2.0**60  # and noise of a variance above would not fit 64 bits
 
 
 class Out(NamedTuple):
@@ -46,7 +46,7 @@ def blank_out(k: int, marks: Integers, sizes: int = 4096, room: int = 0) -> Out:
 
 
 @kernel
-def noted(sizes: Integers, n: int) -> bool:
+def note_size(sizes: Integers, n: int) -> bool:
     """Whether n is among the sizes, or could be added to them."""
     for i in range(sizes.size):
         if sizes[i] == n or sizes[i] == 0:
@@ -58,7 +58,7 @@ def noted(sizes: Integers, n: int) -> bool:
 @kernel
 def too_wide(width: float, count: float, n: int, g: int) -> bool:
     """Whether so many draws of this width, or the sum of n rewards in steps of 1/g, do not fit 64-bit numbers."""
-    return width * width * count > WIDEST or float(n) * g > LARGEST
+    return width * width * count > WIDEST_TOTAL or float(n) * g > LARGEST_EXACT
 
 
 def check_whole(policy: Policy, state: Any, law: Law, rng: np.random.Generator) -> None:
@@ -75,7 +75,7 @@ def check_whole(policy: Policy, state: Any, law: Law, rng: np.random.Generator) 
             raise KernelError(f"{at} returns {decision}, whose {name} must be a whole number: int(...) makes one")
 
 
-def explain(status: int, arm: int, n: int, policy: Policy, channel: Channel, memory: Any) -> None:
+def raise_for_status(status: int, arm: int, n: int, policy: Policy, channel: Channel, memory: Any) -> None:
     """Raise what a run's status stands for."""
     name = type(policy).__name__
     if status == BAD_ARM:

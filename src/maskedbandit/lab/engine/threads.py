@@ -12,10 +12,10 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, ParamSpec, TypeVar
 
-from maskedbandit.privacy.exact import whole
+from maskedbandit.privacy.exact import to_whole
 
-P = ParamSpec("P")
-T = TypeVar("T")
+Arguments = ParamSpec("Arguments")
+Returned = TypeVar("Returned")
 
 
 class Threads(Executor):
@@ -27,12 +27,14 @@ class Threads(Executor):
     """
 
     def __init__(self, jobs: int | None = None) -> None:
-        self._most = whole("jobs", jobs if jobs is not None else os.cpu_count() or 1, 1)
+        self._most = to_whole("jobs", jobs if jobs is not None else os.cpu_count() or 1, 1)
         self._calls = SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None]()
         self._threads = list[Thread]()
 
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        future = Future[T]()
+    def submit(
+        self, fn: Callable[Arguments, Returned], /, *args: Arguments.args, **kwargs: Arguments.kwargs
+    ) -> Future[Returned]:
+        future = Future[Returned]()
         self._calls.put((future, partial(fn, *args, **kwargs)))
         if len(self._threads) < self._most:
             self._threads.append(Thread(target=self._work, daemon=True))

@@ -74,8 +74,8 @@ from maskedbandit.lab.goals.drive import check_arms
 from maskedbandit.lab.goals.goal import Goal, Labels, Shown
 from maskedbandit.lab.goals.setting import PublishedPoint, Setting, TheoryCurve
 from maskedbandit.lab.rehearsal.rehearse import refuse_unrehearsed
-from maskedbandit.privacy.exact import exact, whole
-from maskedbandit.study.naming import refuse_twice, refuse_unknown, table
+from maskedbandit.privacy.exact import to_fraction, to_whole
+from maskedbandit.study.naming import refuse_twice, refuse_unknown, expand_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -106,11 +106,11 @@ class Experiment:
         return self.shown.figures[self.figure](table, Labels(self.about, self.caption, self.value))
 
 
-def read(path: Path) -> Experiment:
+def read_experiment(path: Path) -> Experiment:
     """The experiment in a TOML file."""
     try:
         text = path.read_text()
-        return expand(path.stem, text, tomllib.loads(text))
+        return expand_settings(path.stem, text, tomllib.loads(text))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as wrong:
         raise InvalidValue("experiment", str(path), f"a TOML file that can be read ({wrong})") from None
     except RecursionError:
@@ -120,7 +120,7 @@ def read(path: Path) -> Experiment:
         raise
 
 
-def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
+def expand_settings(name: str, text: str, data: dict[str, Any]) -> Experiment:
     """All settings: every curve with every combination of the values that it takes."""
     goal = find_goal(data.get("goal", "regret"))
     refuse_keys("key", data, (*FILE, *goal.asks, *goal.options), goal)
@@ -156,16 +156,16 @@ def expand(name: str, text: str, data: dict[str, Any]) -> Experiment:
             raise InvalidValue(f"vary.{key}", values, f"a list, for {allowed}")
         refuse_twice(f"vary.{key}", [str(TABLES.made("delay", each)) for each in values] if key == "delay" else values)
         if part in PARTS:
-            refuse_unknown(f"parameter of {part}", [parameter], {each for c in curves for each in takes(part, c)})
+            refuse_unknown(f"parameter of {part}", [parameter], {each for c in curves for each in list_taken(part, c)})
     settings: list[Setting | TheoryCurve | PublishedPoint] = []
     for curve in curves:
         if "published" in curve:
-            settings += points(f"{name}/", len(settings), goal, curve, vary)
+            settings += list_published_points(f"{name}/", len(settings), goal, curve, vary)
             continue
         for values in combinations(curve, vary):
             settings.append(setting(f"{name}/{len(settings)}", goal, curve, values, data.get("seed", 0)))
     shown = goal.shown
-    figure, value = data.get("figure", next(iter(shown.figures))), columns(data.get("value", []))
+    figure, value = data.get("figure", next(iter(shown.figures))), name_columns(data.get("value", []))
     refuse_unknown("figure", [str(figure)], shown.figures)
     if bool(value) != (figure == "value"):
         raise InvalidValue("value", list(value.values()) or None, 'given if figure = "value", and only then')
@@ -183,7 +183,7 @@ def refuse_keys(kind: str, given: dict[str, Any], known: tuple[str, ...], goal: 
     refuse_unknown(kind, given, known)
 
 
-def parts(curve: dict[str, Any]) -> tuple[str, ...]:
+def list_curve_parts(curve: dict[str, Any]) -> tuple[str, ...]:
     """What a curve is made of; one of theory has no policy, and a channel only if it needs an epsilon."""
     if "published" in curve:
         return ()
@@ -192,14 +192,14 @@ def parts(curve: dict[str, Any]) -> tuple[str, ...]:
     return ("instance",) if curve["theory"] in theory.WITHOUT_EPSILON else ("channel", "instance")
 
 
-def takes(part: str, curve: dict[str, Any]) -> list[str]:
+def list_taken(part: str, curve: dict[str, Any]) -> list[str]:
     """The parameters that a part of a curve has."""
-    return TABLES.parameters(part, curve.get(part)) if part in parts(curve) else []
+    return TABLES.parameters(part, curve.get(part)) if part in list_curve_parts(curve) else []
 
 
 def combinations(curve: dict[str, Any], vary: dict[str, list[Any]]) -> Iterator[dict[str, Any]]:
     """All values of what varies in a curve, by their keys."""
-    axes = [key for key in vary if "." not in key or key.partition(".")[2] in takes(key.partition(".")[0], curve)]
+    axes = [key for key in vary if "." not in key or key.partition(".")[2] in list_taken(key.partition(".")[0], curve)]
     axes = [key for key in axes if key != "delay" or "theory" not in curve]  # theory has no delays
     for combination in product(*(vary[key] for key in axes)):
         yield dict(zip(axes, combination, strict=True))
@@ -207,7 +207,7 @@ def combinations(curve: dict[str, Any], vary: dict[str, list[Any]]) -> Iterator[
 
 def setting(id: str, goal: Goal, curve: dict[str, Any], values: dict[str, Any], seed: Any) -> Setting | TheoryCurve:
     """A curve at these values of what varies."""
-    own = {part: dict(table(part, curve.get(part))) for part in parts(curve)}
+    own = {part: dict(expand_table(part, curve.get(part))) for part in list_curve_parts(curve)}
     for key, value in values.items():
         part, _, parameter = key.partition(".")
         if part in PARTS:
@@ -234,22 +234,22 @@ def setting(id: str, goal: Goal, curve: dict[str, Any], values: dict[str, Any], 
     goal.check(policy, channel, instance, AT_ONCE, task)
     delay = TABLES.made("delay", values.get("delay", curve.get("delay", 0)))
     refuse_unrehearsed(channel, instance, delay)
-    runs = whole("runs", curve.get("runs", 1), 1, 10**7)
+    runs = to_whole("runs", curve.get("runs", 1), 1, 10**7)
     what = policy, channel, instance, task
-    return Setting(id, label_of(curve), *what, runs, whole("seed", seed, 0), values, delay)
+    return Setting(id, label_of(curve), *what, runs, to_whole("seed", seed, 0), values, delay)
 
 
-def points(
+def list_published_points(
     prefix: str, first: int, goal: Goal, curve: dict[str, Any], vary: dict[str, list[Any]]
 ) -> list[PublishedPoint]:
     """What others found, one setting for each number."""
     try:
         pairs = [(name, *pair) for name, each in curve["published"].items() for pair in each]
-        rows = [(name, float(exact("ε", x)), float(exact("samples", y))) for name, x, y in pairs]
+        rows = [(name, float(to_fraction("ε", x)), float(to_fraction("samples", y))) for name, x, y in pairs]
     except (AttributeError, TypeError, ValueError, OverflowError):
         allowed = "a table of lists of [epsilon, samples], both finite and above 0"
         raise InvalidValue("published", curve["published"], allowed) from None
-    means = vary.get("instance.means", [table("instance", curve.get("instance")).get("means")])
+    means = vary.get("instance.means", [expand_table("instance", curve.get("instance")).get("means")])
     refuse_unknown("instance of published", curve["published"], [each for each in means if isinstance(each, str)])
     found: list[PublishedPoint] = []
     task = {key: curve.get(key) for key in goal.asks}
@@ -262,10 +262,10 @@ def points(
 def label_of(curve: dict[str, Any]) -> str:
     """The label of a curve; the name of its theory or channel if it has none."""
     given = curve.get("label", curve.get("theory", "published" if "published" in curve else None))
-    return str(given if given is not None else table("channel", curve.get("channel"))["name"])
+    return str(given if given is not None else expand_table("channel", curve.get("channel"))["name"])
 
 
-def columns(value: Any) -> dict[str, str]:
+def name_columns(value: Any) -> dict[str, str]:
     """Names of columns by what to call them; in a list, each by its own."""
     value = [value] if isinstance(value, str) else value
     names: Any = list(value.values()) if isinstance(value, dict) else value

@@ -8,14 +8,14 @@ from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.logs.log import Log
 from maskedbandit.lab.worlds.contexts import Contexts
 from maskedbandit.lab.worlds.instance import Instance
-from maskedbandit.study.naming import TABLES as OF_STUDIES
-from maskedbandit.study.naming import Part, Tables
+from maskedbandit.study.naming import STUDY_PARTS as OF_STUDIES
+from maskedbandit.study.naming import TablePart, Tables
 
 PARTS = ("policy", "channel", "instance")
 TABLES = Tables(
     {
         **OF_STUDIES.parts,
-        "instance": Part((worlds.room, logs.room), (Instance, Contexts, Log)),
-        "delay": Part((delays.room,), (Delay,), short=Constant),  # a number of rounds
+        "instance": TablePart((worlds.room, logs.room), (Instance, Contexts, Log)),
+        "delay": TablePart((delays.room,), (Delay,), short=Constant),  # a number of rounds
     }
 )

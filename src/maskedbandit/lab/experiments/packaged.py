@@ -11,7 +11,7 @@ from maskedbandit.errors import InvalidValue, UnknownName
 STUDIES = "studies"  # the folder, of the experiments', in which protocols of studies are
 
 
-def folder() -> Path:
+def find_packaged_folder() -> Path:
     """Where they are.
 
     >>> (folder() / "quickstart.toml").exists()
@@ -22,7 +22,7 @@ def folder() -> Path:
     return installed if installed.is_dir() else package.parents[1] / "experiments"
 
 
-def find(given: str, kind: str = "experiment", below: str = "") -> Path:
+def find_experiment(given: str, kind: str = "experiment", below: str = "") -> Path:
     """The file of an experiment, or of another kind from a folder below, that is given by its path or by its name.
 
     >>> find("quickstart") == folder() / "quickstart.toml"
@@ -31,13 +31,13 @@ def find(given: str, kind: str = "experiment", below: str = "") -> Path:
     path = Path(given)
     if path.suffix or len(path.parts) > 1 or path.exists():
         return path
-    names = {each.stem: each for each in (folder() / below).glob("*.toml")}
+    names = {each.stem: each for each in (find_packaged_folder() / below).glob("*.toml")}
     if given not in names:
         raise UnknownName(kind, given, names)
     return names[given]
 
 
-def described(path: Path) -> str:
+def describe_file(path: Path) -> str:
     """What a file says of itself, which needs nothing of what it names.
 
     >>> described(find("newsletter", "study", STUDIES))

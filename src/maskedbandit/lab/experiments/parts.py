@@ -22,10 +22,10 @@ from maskedbandit.backends.backend import Backend
 from maskedbandit.channels.channel import Channel
 from maskedbandit.core import Kernel
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.engine.digest import ingredients, package
-from maskedbandit.lab.engine.each_run import stretches
+from maskedbandit.lab.engine.digest import list_ingredients, digest_package
+from maskedbandit.lab.engine.each_run import split_into_ranges
 from maskedbandit.lab.files import whole_file
-from maskedbandit.lab.goals.columns import together
+from maskedbandit.lab.goals.columns import join_parts
 from maskedbandit.lab.goals.setting import PublishedPoint, Setting, TheoryCurve
 from maskedbandit.lab.logs.log import Log
 from maskedbandit.lab.worlds.contexts import Contexts
@@ -38,24 +38,24 @@ AnySetting = Setting | TheoryCurve | PublishedPoint
 MADE_OF = Policy | Channel | Noise | Backend | Instance | Contexts | Log | Delay
 
 
-def write(table: pl.DataFrame, path: Path, about: dict[str, str]) -> None:
+def write_part(table: pl.DataFrame, path: Path, about: dict[str, str]) -> None:
     """A Parquet file, whole or not at all."""
     content = BytesIO()
-    table.write_parquet(content, metadata=about | {"digest": digest(table)})
+    table.write_parquet(content, metadata=about | {"digest": digest_table(table)})
     with whole_file(path) as file:
         file.write(content.getbuffer())
 
 
-def digest(table: pl.DataFrame) -> str:
+def digest_table(table: pl.DataFrame) -> str:
     """A name for all values of a table."""
     return hashlib.sha256(table.write_csv().encode()).hexdigest()
 
 
-def readable(path: Path) -> pl.DataFrame | None:
+def read_part(path: Path) -> pl.DataFrame | None:
     """A table as it was written; None if it is not: a copy was cut short, or the disk forgot."""
     try:
         table = pl.read_parquet(path)
-        return table if pl.read_parquet_metadata(path).get("digest") == digest(table) else None
+        return table if pl.read_parquet_metadata(path).get("digest") == digest_table(table) else None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError):
         return None
 
@@ -95,25 +95,25 @@ class Parts:
         """Which of these runs are in no part. Call it under their locks: a part that is damaged is removed."""
         kept = set[int]()
         for runs, path in self.there():
-            if readable(path) is None:
+            if read_part(path) is None:
                 path.unlink(missing_ok=True)
                 self.note(f"{path} is damaged and was removed")
             else:
                 kept |= {run for run in runs if run in wanted}
-        return list(stretches(run for run in wanted if run not in kept))
+        return list(split_into_ranges(run for run in wanted if run not in kept))
 
     def read(self) -> pl.DataFrame | None:
         """The rows of all runs that are there, each once; None if there are none."""
         tables, left = list[pl.DataFrame](), set(self.runs)
         for runs, path in self.there():
             new = left & set(runs)
-            table = readable(path) if new else None
+            table = read_part(path) if new else None
             if table is not None:
                 left -= new
                 tables.append(table.filter(pl.col("run").is_null() | pl.col("run").is_in(sorted(new))))
             elif new and path.exists():
                 self.note(f"{path} is damaged and was left out: --resume redoes it")
-        return together(tables) if tables else None
+        return join_parts(tables) if tables else None
 
 
 def fingerprint(setting: AnySetting) -> str:
@@ -123,7 +123,7 @@ def fingerprint(setting: AnySetting) -> str:
     """
     kinds = [kind for each in ingredients_of(setting) for kind in type(each).mro()]
     own = {f"{kind.__module__}.{kind.__qualname__}": code(kind) for kind in kinds}
-    found = [repr(replace(setting, runs=0)).encode(), package().encode(), *(own[name] for name in sorted(own))]
+    found = [repr(replace(setting, runs=0)).encode(), digest_package().encode(), *(own[name] for name in sorted(own))]
     return hashlib.sha256(b"\0".join(found)).hexdigest()[:16]
 
 
@@ -148,5 +148,5 @@ def code(kind: type) -> bytes:
     functions = [getattr(each, "__func__", each) for each in vars(kind).values()]
     functions = [each.function if isinstance(each, Kernel) else each for each in functions]
     functions += [each.fget for each in functions if isinstance(each, property)]
-    found = [ingredients(each, {}) for each in functions if isinstance(each, FunctionType)]
+    found = [list_ingredients(each, {}) for each in functions if isinstance(each, FunctionType)]
     return repr(found).encode()

@@ -17,7 +17,7 @@ from maskedbandit.lab.experiments.names import TABLES
 from maskedbandit.lab.goals.setting import PublishedPoint, Setting, TheoryCurve
 
 
-def protocol(text: str) -> Backend:
+def read_backend(text: str) -> Backend:
     """The backend that a text describes.
 
     >>> protocol("secagg,corrupted=0.1,server=malicious").corrupted
@@ -39,27 +39,27 @@ def protocol(text: str) -> Backend:
     return found
 
 
-def takes(channel: type, backend: Backend) -> bool:
+def takes_protocol(channel: type, backend: Backend) -> bool:
     """Whether such a channel can have its sums carried so: the type of its `backend` says what it needs."""
     needed = get_type_hints(channel).get("backend")
     return needed is not None and isinstance(backend, needed)
 
 
-def over(experiment: Experiment, text: str) -> tuple[Experiment, list[str]]:
+def put_over_protocol(experiment: Experiment, text: str) -> tuple[Experiment, list[str]]:
     """The experiment with this backend under every channel that takes it, and the labels of the other curves."""
-    backend, left = protocol(text), list[str]()
+    backend, left = read_backend(text), list[str]()
     settings: list[Setting | TheoryCurve | PublishedPoint] = []
     for each in experiment.settings:
         found = each
         channel: Any = each.channel if isinstance(each, Setting) else None
-        if isinstance(each, Setting) and takes(type(channel), backend):
+        if isinstance(each, Setting) and takes_protocol(type(channel), backend):
             if isinstance(channel.backend, Ideal):  # a file that names a protocol means it
                 found = replace(each, channel=replace(channel, backend=backend))
         elif isinstance(each, Setting) and each.label not in left:
             left.append(each.label)
         settings.append(found)
-    if not any(isinstance(each, Setting) and takes(type(each.channel), backend) for each in settings):
-        able = [name for name in channels.room if takes(channels.room[name], backend)]
+    if not any(isinstance(each, Setting) and takes_protocol(type(each.channel), backend) for each in settings):
+        able = [name for name in channels.room if takes_protocol(channels.room[name], backend)]
         allowed = f"one that a channel of {experiment.name} takes: this one is for {', '.join(able)}"
         raise InvalidValue("protocol", text, allowed)
     return replace(experiment, settings=settings, protocol=text), left

@@ -19,18 +19,18 @@ import polars as pl
 
 import maskedbandit
 from maskedbandit.errors import InvalidValue, MaskedBanditError, ResultsExist
-from maskedbandit.lab.engine.each_run import MOST, Ended, Interrupted, Workers, stretches
+from maskedbandit.lab.engine.each_run import MOST_RUNS, Ended, Interrupted, Workers, split_into_ranges
 from maskedbandit.lab.engine.threads import Threads
-from maskedbandit.lab.experiments.experiment import Experiment, expand
-from maskedbandit.lab.experiments.parts import FOLDER, AnySetting, Parts, write
-from maskedbandit.lab.experiments.protocol_option import over
+from maskedbandit.lab.experiments.experiment import Experiment, expand_settings
+from maskedbandit.lab.experiments.parts import FOLDER, AnySetting, Parts, write_part
+from maskedbandit.lab.experiments.protocol_option import put_over_protocol
 from maskedbandit.lab.files import Locks, whole_file
 from maskedbandit.lab.goals.result import LOSSES
 from maskedbandit.lab.goals.setting import PublishedPoint, Setting, TheoryCurve
 from maskedbandit.lab.worlds.instance import Instance
 
 LOCK = ".lock"
-EVERY = range(MOST)
+EVERY = range(MOST_RUNS)
 
 
 def provenance(experiment: Experiment) -> dict[str, str]:
@@ -81,12 +81,12 @@ class Results:
                 file.write(self.experiment.text.encode())
             with whole_file(self.out / "summary.csv") as file:
                 file.write(self.experiment.shown.summary(table).write_csv().encode())
-            write(table, self.out / "table.parquet", about)  # the last, as it says that the folder holds results
+            write_part(table, self.out / "table.parquet", about)  # the last, as it says that the folder holds results
             self.finish(table)
             return table
 
 
-def collect(
+def collect_results(
     experiment: Experiment,
     settings: Iterable[AnySetting],
     out: Path,
@@ -107,7 +107,7 @@ def collect(
     """
     if (out / "table.parquet").exists() and not resume:
         raise ResultsExist(f"{out} holds results already: resume them (--resume), or choose another folder (--out)")
-    check(experiment)
+    check_figure(experiment)
     about, new, written = provenance(experiment), not out.exists(), list[Path]()
     results = Results(experiment, out, note, finish)
 
@@ -122,21 +122,21 @@ def collect(
             try:
                 keep(setting, each, executor, partial(advance, setting, 1))
             except Interrupted as cut:
-                for some in stretches(sorted(cut.found)):
+                for some in split_into_ranges(sorted(cut.found)):
                     with suppress(Interrupted):  # of a log that is recorded, no run is known before the first
                         keep(setting, some, Ended(cut.found), lambda: None)
                 raise
 
     def keep(setting: AnySetting, some: range, workers: Workers, heard: Callable[[], object]) -> None:
         path = results.parts[setting.id].path(some)
-        write(part(experiment, setting, some, workers, heard), path, about)
+        write_part(part(experiment, setting, some, workers, heard), path, about)
         written.append(path)
 
     def waits(name: str) -> None:
         note(f"waiting for another process that works on {name} in {out}")
 
-    wanted = [(each, these(each, runs)) for each in settings]
-    with opened(out) as locks:
+    wanted = [(each, runs_of(each, runs)) for each in settings]
+    with open_locks(out) as locks:
         try:
             locks.in_turn({(each.id, some): partial(complete, each, some) for each, some in wanted if some}, waits)
             return results.gathered(locks, about)
@@ -154,12 +154,12 @@ def collect(
                 remove_without_parts(out)
 
 
-def these(setting: AnySetting, runs: range) -> range:
+def runs_of(setting: AnySetting, runs: range) -> range:
     """Those of the runs that a setting has; a curve that is computed or published is one."""
     return range(runs.start, min(runs.stop, setting.runs)) if setting.runs else range(1)
 
 
-def opened(out: Path) -> Locks:
+def open_locks(out: Path) -> Locks:
     """The locks of a folder, which is made; whoever else made it may remove it again in between."""
     while True:
         try:
@@ -183,7 +183,7 @@ def part(
         some = replace(setting, runs=len(runs))
         found = experiment.goal.run(some, runs_from=runs.start, executor=executor, advance=advance).to_frame()
     named = found.select(pl.lit(setting.id).alias("id"), pl.lit(setting.label).alias("label"), pl.all())
-    values = {key: pl.lit(shown(value)) for key, value in setting.values.items() if key not in setting.task}
+    values = {key: pl.lit(shown_value(value)) for key, value in setting.values.items() if key not in setting.task}
     if "delay" in values and isinstance(setting, Setting):
         values["delay"] = pl.lit(str(setting.delay))
     return named.with_columns(**values)
@@ -197,7 +197,7 @@ def remove_without_parts(out: Path) -> None:
         out.rmdir()
 
 
-def check(experiment: Experiment) -> None:
+def check_figure(experiment: Experiment) -> None:
     """Refuse a figure of columns that no run will have; what a policy finds has a name before anything is run."""
     known = ["regret", "realised_regret", *LOSSES]
     for setting in experiment.settings:
@@ -209,10 +209,10 @@ def check(experiment: Experiment) -> None:
             raise InvalidValue("value", name, f"a column of numbers: {', '.join(known)}")
 
 
-def shown(value: Any) -> Any:
+def shown_value(value: Any) -> Any:
     """A value that varies, as it stands in a table: lists and tables as text."""
     if isinstance(value, dict):
-        return ", ".join(str(each) if key == "name" else f"{key} = {shown(each)}" for key, each in value.items())
+        return ", ".join(str(each) if key == "name" else f"{key} = {shown_value(each)}" for key, each in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list) else value
 
 
@@ -223,11 +223,11 @@ def experiment_of(folder: Path) -> Experiment:
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         raise InvalidValue("DIR", str(folder), "a folder with a table.parquet, as `run` writes it") from None
     text = about["experiment"]
-    found = expand(about["name"], text, tomllib.loads(text))
-    return over(found, about["protocol"])[0] if "protocol" in about else found
+    found = expand_settings(about["name"], text, tomllib.loads(text))
+    return put_over_protocol(found, about["protocol"])[0] if "protocol" in about else found
 
 
-def merge(
+def merge_results(
     folders: Sequence[Path],
     out: Path,
     note: Callable[[str], object] = print,
@@ -242,7 +242,7 @@ def merge(
         other = experiment_of(each)
         if (other.name, other.text, other.protocol) != (experiment.name, experiment.text, experiment.protocol):
             raise InvalidValue("DIR", str(each), f"a folder with results of the same experiment as {folders[0]}")
-    with opened(out) as locks:
+    with open_locks(out) as locks:
         results = Results(experiment, out, note, finish)
         for setting in experiment.settings:
             for each in folders:

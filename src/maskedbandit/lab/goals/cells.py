@@ -30,7 +30,7 @@ def span(lines: list[Cells]) -> int:
     return sum(found) + 2 * max(len(found) - 1, 0)
 
 
-def table(lines: list[Cells], left: int) -> str:
+def format_table(lines: list[Cells], left: int) -> str:
     """Lines below their headings; the first `left` columns are text."""
     wide = widths(lines)
     pad = [str.ljust if i < left else str.rjust for i in range(len(wide))]
@@ -43,7 +43,7 @@ def table(lines: list[Cells], left: int) -> str:
     )
 
 
-def html(lines: list[Cells], caption: str) -> str:
+def format_html(lines: list[Cells], caption: str) -> str:
     """The same for a notebook.
 
     >>> html([{"curve": "a < b", "mean": "7"}], "two")
@@ -54,7 +54,7 @@ def html(lines: list[Cells], caption: str) -> str:
     return f"<table><caption>{escape(caption)}</caption>{''.join(f'<tr>{row}</tr>' for row in (head, *rows))}</table>"
 
 
-def text(rows: pl.DataFrame, cells: Callable[[dict[str, Any]], Cells], width: int = 80) -> str:
+def format_summary(rows: pl.DataFrame, cells: Callable[[dict[str, Any]], Cells], width: int = 80) -> str:
     """The summary as a table, and below it the trust model of each curve; `cells` are those of the goal.
 
     If a table is too wide, columns that are the same in all rows are stated once, and rows are split over several
@@ -82,7 +82,7 @@ def text(rows: pl.DataFrame, cells: Callable[[dict[str, Any]], Cells], width: in
                 break
             fitting.append(name)
         chosen = [{name: line[name] for name in fitting} for line in right]
-        tables.append(table([a | b for a, b in zip(left, chosen, strict=True)], len(left[0])))
+        tables.append(format_table([a | b for a, b in zip(left, chosen, strict=True)], len(left[0])))
         names = names[len(fitting) :]
     below = [textwrap.fill(each, width, subsequent_indent="  ") for each in dict.fromkeys(about)]
     return "\n\n".join([*tables, *said, "\n".join(below)])

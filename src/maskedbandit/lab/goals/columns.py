@@ -8,20 +8,20 @@ from maskedbandit.lab.goals.cells import VARIED
 from maskedbandit.lab.goals.result import LOSSES
 
 
-def together(parts: list[pl.DataFrame]) -> pl.DataFrame:
+def join_parts(parts: list[pl.DataFrame]) -> pl.DataFrame:
     """Parts of the runs of a setting as one table: a user's loss is the worst in all of them, and bounds go by it."""
     table = pl.concat(parts)
     worst = [pl.col(LOSSES).max(), *(pl.col(name).min() for name in ("bound",) if name in table.columns)]
     return table if len(parts) == 1 else table.with_columns(worst)
 
 
-def axes(table: pl.DataFrame) -> list[str]:
+def list_axes(table: pl.DataFrame) -> list[str]:
     """The columns of what varied, except the horizon, and the seeds of instances, over which everything is averaged."""
     named = [name for name in table.columns if name.startswith(VARIED)]
     return [name for name in named if name != "instance.seed"]
 
 
-def observed(table: pl.DataFrame, name: str) -> pl.DataFrame:
+def with_observations(table: pl.DataFrame, name: str) -> pl.DataFrame:
     """The table with a column `observed` of independent values of the column `name`, null elsewhere.
 
     If the seed of an instance varies, runs on the same instance are not independent: their mean is one observation, in

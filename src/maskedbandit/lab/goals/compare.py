@@ -13,7 +13,7 @@ from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine.each_run import Workers
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals import list_goals
-from maskedbandit.lab.goals.cells import Cells, table
+from maskedbandit.lab.goals.cells import Cells, format_table
 from maskedbandit.lab.goals.goal import Goal
 from maskedbandit.lab.goals.result import Result
 from maskedbandit.lab.goals.tidy import Block, Tidy
@@ -40,7 +40,7 @@ class Comparison(Tidy):
         return f"Comparison of {len(self.results)}, {runs:,} run{'s' * (runs != 1)} each"
 
     def __repr__(self) -> str:
-        return f"{self.title()}\n{table(self.lines(), 1)}"
+        return f"{self.title()}\n{format_table(self.lines(), 1)}"
 
     def blocks(self) -> list[Block]:
         """The rows of all pairs, with a label of each."""

@@ -20,7 +20,7 @@ PAPER: Any = {"font.size": 8, "axes.linewidth": 0.6, "xtick.major.width": 0.6, "
 DATES = {"pdf": "CreationDate", "svg": "Date"}  # left out: the same figure is the same file
 
 
-def draw(goal: str, table: pl.DataFrame, columns: int, axes: Any, file: str | Path | None) -> Any:
+def draw_result(goal: str, table: pl.DataFrame, columns: int, axes: Any, file: str | Path | None) -> Any:
     """The figure of the table of a result, in axes that are given or in new ones; returns the axes."""
     if columns not in WIDTHS:
         raise InvalidValue("columns", columns, "1 or 2")
@@ -28,7 +28,7 @@ def draw(goal: str, table: pl.DataFrame, columns: int, axes: Any, file: str | Pa
         own = axes is None
         if own:
             axes = pyplot.figure(figsize=(WIDTHS[columns], 3), layout="constrained").subplots()
-        found = find_goal(goal).shown.plot(axes, labelled(table))
+        found = find_goal(goal).shown.plot(axes, with_labels(table))
         figure = axes.figure
         if own:
             figure.set_figheight(found.height + (ENTRY * len(found.look) if columns == 1 else 0))
@@ -41,17 +41,17 @@ def draw(goal: str, table: pl.DataFrame, columns: int, axes: Any, file: str | Pa
         width = figure.get_figwidth() * (1 if own else axes.get_position().width)
         axes.set_xlabel(f"{axes.get_xlabel()}\n{fill(found.note, round(CHARACTERS * width))}", **PLAIN)
     if file is not None:
-        save(figure, Path(file))
+        save_result_figure(figure, Path(file))
     return axes
 
 
-def labelled(table: pl.DataFrame) -> pl.DataFrame:
+def with_labels(table: pl.DataFrame) -> pl.DataFrame:
     """The table with a label of each curve."""
     label = pl.concat_str("policy", "channel", separator=", ").alias("label")
     return table if "label" in table.columns else table.select(label, pl.all())
 
 
-def save(figure: Any, path: Path) -> None:
+def save_result_figure(figure: Any, path: Path) -> None:
     """Write a figure, in the format that the end of its name says."""
     format = path.suffix[1:].lower()
     if format not in figure.canvas.get_supported_filetypes():

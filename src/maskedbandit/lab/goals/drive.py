@@ -12,22 +12,30 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from maskedbandit.channels.channel import Channel, real
+from maskedbandit.channels.channel import Channel, find_backend
 from maskedbandit.core import Floats, Integers, Kernel
 from maskedbandit.errors import InvalidValue, KernelError
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.engine.arm_loop import running, whole_run
-from maskedbandit.lab.engine.compiler import compiled
-from maskedbandit.lab.engine.deck import dealing
+from maskedbandit.lab.engine.arm_loop import make_run_kernel, whole_run
+from maskedbandit.lab.engine.compiler import compile_loop
+from maskedbandit.lab.engine.deck import make_deal_kernel
 from maskedbandit.lab.engine.each_run import Task
-from maskedbandit.lab.engine.earnings import earning
-from maskedbandit.lab.engine.outcomes import MORE_RELEASES, MORE_SIZES, MORE_SLOTS, Out, blank_out, check_whole, explain
+from maskedbandit.lab.engine.earnings import make_earn_kernel
+from maskedbandit.lab.engine.outcomes import (
+    MORE_RELEASES,
+    MORE_SIZES,
+    MORE_SLOTS,
+    Out,
+    blank_out,
+    check_whole,
+    raise_for_status,
+)
 from maskedbandit.lab.goals.runs import Runs
-from maskedbandit.lab.rehearsal.rehearse import refuse_unrehearsed, rehearse
+from maskedbandit.lab.rehearsal.rehearse import refuse_unrehearsed, rehearse_run
 from maskedbandit.lab.streams import Streams
-from maskedbandit.lab.worlds.instance import Instance, no, yes
-from maskedbandit.law import Law, draws_of_one, steps
+from maskedbandit.lab.worlds.instance import Instance, never, always
+from maskedbandit.law import Law, draws_of_one, count_steps
 from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO, Loss
@@ -97,11 +105,11 @@ class Drive(Task[Row]):
     keep_releases: bool = False
 
     def made(self) -> Callable[[int, Streams], Row]:
-        if real(self.channel) is not None:
+        if find_backend(self.channel) is not None:
             return self.rehearsed
         policy, channel, marks = self.policy, self.channel, self.marks
-        names = kernels(policy, channel, self.instance, self.delay, self.keep_releases)
-        go: Any = compiled(whole_run, ask=policy.ask, run=running(**names))
+        names = bind_kernels(policy, channel, self.instance, self.delay, self.keep_releases)
+        go: Any = compile_loop(whole_run, ask=policy.ask, run=make_run_kernel(**names))
         law, parameters = channel.law(), channel.parameters()
         world, lags = self.instance.parameters(), self.delay.parameters()
         k, horizon, serve = self.arms, int(marks[-1]), policy.purpose.serves
@@ -127,7 +135,7 @@ class Drive(Task[Row]):
             if status == MORE_SLOTS:
                 slots[0] = max(slots[0], 8 * enough)
                 return single(run, streams, capacity, room)
-            explain(status, int(out.last[0]), int(out.last[1]), policy, channel, memory)
+            raise_for_status(status, int(out.last[0]), int(out.last[1]), policy, channel, memory)
             sizes: list[int] = out.sizes[out.sizes > 0].tolist()
             for n in sizes:
                 if n not in priced:  # now, because a channel may refuse a size
@@ -151,7 +159,7 @@ class Drive(Task[Row]):
         *others, of_policy, _ = drawn
         driver = Driver(self.policy, self.channel.law(), self.arms, self.aim, of_policy.bytes(32))
         with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64
-            spent = rehearse(driver, self.channel, self.instance, name, horizon, self.marks, out, *others)
+            spent = rehearse_run(driver, self.channel, self.instance, name, horizon, self.marks, out, *others)
         loss, thrown_away = spent
         if self.keep_releases:
             out = out._replace(recorded=np.array(driver.recorded(), np.float64).reshape(-1, 4))
@@ -178,7 +186,7 @@ class Drive(Task[Row]):
         return blank_out(self.arms, self.marks, capacity, room if self.keep_releases else 0)
 
 
-def drive(policy: Policy, channel: Channel, instance: Instance, aim: float, marks: Any, how: Runs) -> Driven:
+def drive_runs(policy: Policy, channel: Channel, instance: Instance, aim: float, marks: Any, how: Runs) -> Driven:
     """These runs of a policy with this aim; the last of the marks is the horizon."""
     refuse_unrehearsed(channel, instance, how.delay)
     parts: dict[str, Any] = {"policy": policy, "channel": channel, "instance": instance, "delay": how.delay}
@@ -186,7 +194,7 @@ def drive(policy: Policy, channel: Channel, instance: Instance, aim: float, mark
     rows = how.do(Drive(**parts, aim=aim, marks=np.array(marks), **named))
     outs = [row.out for row in rows]
     realised = np.array([out.realised for out in outs])
-    rounded = channel.law().grid > 0 and not instance.bits and real(channel) is None
+    rounded = channel.law().grid > 0 and not instance.bits and find_backend(channel) is None
     if rounded or not instance.tells_all:  # the rewards themselves are not known
         realised[:] = np.nan
     loss = ZERO
@@ -213,15 +221,15 @@ def drive(policy: Policy, channel: Channel, instance: Instance, aim: float, mark
     )
 
 
-def kernels(
+def bind_kernels(
     policy: Policy, channel: Channel, instance: Instance, delay: Delay = AT_ONCE, keep_releases: bool = False
 ) -> dict[str, Kernel[Any, Any]]:
     """The kernels that the names in the loop stand for."""
     names = {"ask": policy.ask, "tell": policy.tell, "perturb": channel.perturb, "noise": channel.draws}
     delays, expected = delay.parameters(), instance.expected
-    earn = earning(instance.one, instance.many, delays.lost > 0)
+    earn = make_earn_kernel(instance.one, instance.many, delays.lost > 0)
     names |= {"one": instance.one, "many": instance.many, "earn": earn, "expected": expected}
-    names |= {"late": delay.late, "deal": dealing(earn, expected)}
+    names |= {"late": delay.late, "deal": make_deal_kernel(earn, expected)}
     flags = {"moves": instance.moves, "delayed": delays.longest > 0, "loses": delays.lost > 0, "kept": keep_releases}
-    names |= {name: yes if holds else no for name, holds in flags.items()}
-    return names | {"draws_of_one": draws_of_one, "steps": steps}
+    names |= {name: always if holds else never for name, holds in flags.items()}
+    return names | {"draws_of_one": draws_of_one, "steps": count_steps}

@@ -5,7 +5,7 @@ from scipy.stats import beta
 LEVEL = 0.99  # of confidence
 
 
-def interval(count: int, trials: int, level: float = LEVEL) -> tuple[float, float]:
+def binomial_interval(count: int, trials: int, level: float = LEVEL) -> tuple[float, float]:
     """The Clopper-Pearson confidence interval for the probability of an event with `count` occurrences in the trials.
 
     >>> [round(end, 4) for end in interval(0, 100)], [round(end, 4) for end in interval(2, 100)]

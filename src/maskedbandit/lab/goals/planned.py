@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit.core import Integers
-from maskedbandit.lab.goals.interval import interval
+from maskedbandit.lab.goals.interval import binomial_interval
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.renyi_divergences import INF
@@ -94,9 +94,9 @@ WRONG = Column("wrong", 7, ".1%", lambda row, runs: row.expected.wrong)
 SEARCH = (*FIRST, MOST_PEOPLE, DAYS, *LOST_REWARDS, LEAST, WRONG)
 
 
-def wrong_interval(row: Row, runs: int) -> tuple[float, float]:
+def bound_wrong_share(row: Row, runs: int) -> tuple[float, float]:
     """A confidence interval for the probability of a wrong answer."""
-    return interval(round(row.expected.wrong * runs), runs)
+    return binomial_interval(round(row.expected.wrong * runs), runs)
 
 
 def people_alone(row: Row, runs: int) -> tuple[float, float, float, float]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
-from maskedbandit.channels.channel import Channel, real
+from maskedbandit.channels.channel import Channel, find_backend
 from maskedbandit.core import Floats, Integers
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
@@ -93,9 +93,9 @@ def private_bound(run: Result) -> tuple[str, float]:
     return "no_privacy" if math.isinf(epsilon) else "local" if run.channel.trust == "local" else "central", epsilon
 
 
-def who(run: Result) -> dict[str, Any]:
+def describe_run(run: Result) -> dict[str, Any]:
     """The columns that are the same in all rows of a run: policy, channel, trust model and loss of a user."""
-    over = f", over {type(backend).__name__}" if (backend := real(run.channel)) else ""
+    over = f", over {type(backend).__name__}" if (backend := find_backend(run.channel)) else ""
     return {
         **({} if run.delay == AT_ONCE else {"delay": str(run.delay)}),
         "trust": run.channel.trust,

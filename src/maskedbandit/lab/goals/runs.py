@@ -7,9 +7,9 @@ from typing import TypedDict, TypeVar
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.engine.each_run import Task, Workers, each_run, numbered
+from maskedbandit.lab.engine.each_run import Task, Workers, each_run, number_runs
 from maskedbandit.lab.engine.threads import Threads
-from maskedbandit.privacy.exact import whole
+from maskedbandit.privacy.exact import to_whole
 
 T = TypeVar("T")
 
@@ -44,11 +44,11 @@ class Runs:
     keep_releases: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "seed", whole("seed", self.seed, 0))
-        numbered(self.runs, self.runs_from)
+        object.__setattr__(self, "seed", to_whole("seed", self.seed, 0))
+        number_runs(self.runs, self.runs_from)
         if not isinstance(self.keep_releases, bool):
             raise InvalidValue("keep_releases", self.keep_releases, "true or false")
 
     def do(self, task: Task[T]) -> list[T]:
         """What these runs of a task give, in order."""
-        return each_run(task, numbered(self.runs, self.runs_from), self.executor, self.advance)
+        return each_run(task, number_runs(self.runs, self.runs_from), self.executor, self.advance)

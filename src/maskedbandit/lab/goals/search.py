@@ -18,14 +18,14 @@ import numpy.typing as npt
 from maskedbandit.channels.channel import Channel
 from maskedbandit.core import Integers
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.goals.drive import LONGEST, Driven, drive
+from maskedbandit.lab.goals.drive import LONGEST, Driven, drive_runs
 from maskedbandit.lab.goals.planned import Played
-from maskedbandit.lab.goals.result import ArmResult, Outcome, private_bound, who
+from maskedbandit.lab.goals.result import ArmResult, Outcome, private_bound, describe_run
 from maskedbandit.lab.goals.runs import Runs
 from maskedbandit.lab.goals.tidy import Block
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.policy import Policy
-from maskedbandit.privacy.exact import whole
+from maskedbandit.privacy.exact import to_whole
 
 LEAST = 1e-100  # of delta; thresholds and their logarithms stay far from the limits of floats
 MOST = 10**9  # people in a simulated study
@@ -42,7 +42,7 @@ def probability(name: str, value: Any) -> float:
 
 def check_search(given: dict[str, Any], instance: Instance) -> dict[str, Any]:
     """The probability of an error, and where a run is cut off."""
-    most = whole("max_pulls", given["max_pulls"], len(instance.true_means()), LONGEST)
+    most = to_whole("max_pulls", given["max_pulls"], len(instance.true_means()), LONGEST)
     return {"delta": probability("delta", given["delta"]), "max_pulls": most}
 
 
@@ -88,7 +88,7 @@ class Searched(ArmResult):
         """
         return [
             {
-                **who(self),
+                **describe_run(self),
                 "delta": self.delta,
                 "max_pulls": self.max_pulls,
                 "bound": self.bound,
@@ -103,12 +103,12 @@ class Searched(ArmResult):
         ]
 
 
-def search(
+def run_search(
     policy: Policy, channel: Channel, instance: Instance, delta: float, max_pulls: int, how: Runs
 ) -> tuple[Driven, dict[str, Any]]:
     """These runs of a policy that stops by itself, and the fields of a `Searched` but its answers."""
     task = check_search({"delta": delta, "max_pulls": max_pulls}, instance)
-    found = drive(policy, channel.carrying(instance.statistics), instance, task["delta"], [task["max_pulls"]], how)
+    found = drive_runs(policy, channel.carrying(instance.statistics), instance, task["delta"], [task["max_pulls"]], how)
     return found, {**found.shared, **task, "samples": found.users, "stopped": found.stopped}
 
 

@@ -33,7 +33,7 @@ def lines_of_labels(plot: Any, labels: list[str], colours: dict[str, Any]) -> di
     return heights
 
 
-def looks(labels: list[str], drawn: list[str]) -> dict[str, Any]:
+def choose_looks(labels: list[str], drawn: list[str]) -> dict[str, Any]:
     """How each curve looks, the first on top; those of theory, which are `drawn`, are thin and grey."""
     styles = zip([each for each in labels if each not in drawn], count(3, -0.01), cycle(COLOURS), cycle(LINES))
     found: dict[str, Any] = {
@@ -46,7 +46,7 @@ def looks(labels: list[str], drawn: list[str]) -> dict[str, Any]:
     return found
 
 
-def panels(table: pl.DataFrame, name: str | None) -> list[Any]:
+def list_panels(table: pl.DataFrame, name: str | None) -> list[Any]:
     """The values of an axis, in the order of the table; None for all of a table without one."""
     return table[name].drop_nulls().unique(maintain_order=True).to_list() if name else [None]
 
@@ -66,7 +66,7 @@ def make_panels(many: int, title: str, captions: Sequence[str]) -> tuple[Figure,
     return figure, plots[:many]
 
 
-def at(table: pl.DataFrame, name: str | None, value: Any) -> pl.DataFrame:
+def select_at(table: pl.DataFrame, name: str | None, value: Any) -> pl.DataFrame:
     """Rows at a value; a curve without one (no privacy has no epsilon) belongs in every panel."""
     return table if name is None else table.filter(pl.col(name).is_null() | (pl.col(name) == value))
 

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from maskedbandit.extras import needed
+from maskedbandit.extras import import_extra
 from maskedbandit.lab.files import whole_file
-from maskedbandit.lab.goals.cells import Cells, html
+from maskedbandit.lab.goals.cells import Cells, format_html
 
 Block = dict[str, Any]  # columns by their names: an array, or what is the same in all rows
 
@@ -36,17 +36,17 @@ class Tidy(ABC):
         """What it is, on a line."""
 
     def _repr_html_(self) -> str:
-        return html(self.lines(), self.title())
+        return format_html(self.lines(), self.title())
 
     def to_frame(self) -> Any:
         """A tidy table as a polars DataFrame; this needs the extra `lab`."""
-        pl = needed("polars")
+        pl = import_extra("polars")
         frames = [pl.DataFrame(block).with_columns(pl.col(pl.Null).cast(pl.Float64)) for block in self.blocks()]
         return pl.concat(frames, how="diagonal_relaxed")
 
     def to_pandas(self) -> Any:
         """The same as a pandas DataFrame, if pandas is installed."""
-        pandas = needed("pandas")
+        pandas = import_extra("pandas")
         return pandas.concat([pandas.DataFrame(block) for block in self.blocks()], ignore_index=True)
 
     def to_csv(self, file: str | Path) -> None:
@@ -65,11 +65,11 @@ class Tidy(ABC):
         The figure is as wide as one or two columns of a paper, unless `axes` of your own are given. `file`, such as
         "figure.pdf", is where it is written, with text that stays text.
         """
-        needed("matplotlib")
+        import_extra("matplotlib")
         table = self.to_frame()
-        from maskedbandit.lab.goals.drawing import draw
+        from maskedbandit.lab.goals.drawing import draw_result
 
-        return draw(self.goal, table, columns, axes, file)
+        return draw_result(self.goal, table, columns, axes, file)
 
 
 class Lines:

@@ -32,14 +32,14 @@ from maskedbandit.lab.logs.log import CHUNK, Chunk, Log
 from maskedbandit.lab.logs.recorded_log import RADIUS
 from maskedbandit.lab.streams import Streams
 
-START = 1_241_160_900  # the first second
+FIRST_SECOND = 1_241_160_900  # the first second
 TICK, VISITS = 300, 15_900  # times are given in ticks: the seconds and the visits of a tick
-DAY = 86_400 // TICK * VISITS  # in events
+VISITS_A_DAY = 86_400 // TICK * VISITS  # in events
 RATE = 0.04  # probability of a click, on average
 SPREAD = 0.1  # standard deviation of log popularity
 TASTE = 0.8  # the largest taste
-FIRST = 109_000  # the first id
-STEP = 1_000_000  # six decimals
+FIRST_ARTICLE = 109_000  # the first id
+FEATURE_STEPS = 1_000_000  # six decimals
 
 
 class World(NamedTuple):
@@ -109,7 +109,7 @@ class Newsroom(Log):
         popularity = RATE * np.exp(SPREAD * making.standard_normal(k) - SPREAD * SPREAD / 2)
         taste = making.uniform(-TASTE, TASTE, (k, 5))
         theta = popularity[:, None] * np.concatenate([np.ones((k, 1)), taste], axis=1)
-        features = rounded(making.dirichlet(np.ones(5), k))
+        features = round_memberships(making.dirichlet(np.ones(5), k))
         return World(theta, features, birth, np.array(changes), np.array(pools))
 
     def pools(self) -> tuple[Integers, Integers]:
@@ -117,14 +117,14 @@ class Newsroom(Log):
         return np.arange(len(arms) + 1) * self.size, arms.ravel()
 
     def articles(self) -> tuple[Integers, Floats]:
-        return FIRST + np.arange(self.k), self._world.features
+        return FIRST_ARTICLE + np.arange(self.k), self._world.features
 
     def click_rate(self, user: Floats, arm: Integers, at: Integers) -> Floats:
         """The probability that user [n, 6] clicks on the article at event `at`."""
         return np.clip(np.einsum("nd,nd->n", self._world.theta[arm], user) * self._drift(arm, at), 0, 1)
 
     def _drift(self, arm: Integers, at: Integers) -> Any:
-        wave = 1 + 0.2 * np.sin(2 * np.pi / DAY * at)
+        wave = 1 + 0.2 * np.sin(2 * np.pi / VISITS_A_DAY * at)
         return wave * (0.8 + 0.4 * np.exp((self._world.birth[arm] - at) / self.lifetime))  # 1 on average over a life
 
     def chunks(self, seed: int = 0) -> Iterator[Chunk]:
@@ -133,12 +133,12 @@ class Newsroom(Log):
             at = np.arange(start, min(start + CHUNK, self.events))
             fresh: Any = streams.of(number)
             _, users, showing, clicking, *_ = fresh
-            user = drawn(users, at.size)
+            user = draw_memberships(users, at.size)
             pool = np.searchsorted(self._world.changes, at, side="right") - 1
             slot, propensity = self._shown(showing, user, pool, at)
             arm = self._world.arms[pool, slot]
             click = (clicking.random(at.size) < self.click_rate(user, arm, at)).astype(np.float64)
-            yield Chunk(START + TICK * (at // VISITS), user, arm, click, pool, propensity)
+            yield Chunk(FIRST_SECOND + TICK * (at // VISITS), user, arm, click, pool, propensity)
 
     def _shown(self, rng: np.random.Generator, user: Floats, pool: Integers, at: Integers) -> tuple[Integers, Floats]:
         """The candidate that is shown, and its probability."""
@@ -153,23 +153,23 @@ class Newsroom(Log):
         return slot, chance[np.arange(at.size), slot]
 
 
-def drawn(rng: np.random.Generator, n: int) -> Floats:
+def draw_memberships(rng: np.random.Generator, n: int) -> Floats:
     """Users: most belong almost entirely to one group, some to several."""
     weight = rng.standard_exponential((n, 5), dtype=np.float32)
     weight *= weight * weight
     group = rng.integers(5, size=n)
     weight[np.arange(n), group] *= 300
-    return rounded(weight / weight.sum(axis=1, keepdims=True))
+    return round_memberships(weight / weight.sum(axis=1, keepdims=True))
 
 
-def rounded(memberships: Any) -> Floats:
+def round_memberships(memberships: Any) -> Floats:
     """A constant 1 and memberships of six decimals, as in the text and in a folder."""
     out = np.ones((len(memberships), 6))
-    out[:, 1:] = (np.rint(np.asarray(memberships, np.float64) * STEP) / STEP).astype(np.float32)
+    out[:, 1:] = (np.rint(np.asarray(memberships, np.float64) * FEATURE_STEPS) / FEATURE_STEPS).astype(np.float32)
     return out
 
 
-def write(log: Log, path: str | Path, seed: int = 0, advance: Any = lambda n: None) -> None:
+def write_log(log: Log, path: str | Path, seed: int = 0, advance: Any = lambda n: None) -> None:
     """Write a log as text, compressed if the name ends with .gz; `advance` is called with numbers of events written.
 
     The text has no field for propensities, so they must be those that its readers assume: equal for all candidates. The
@@ -178,16 +178,16 @@ def write(log: Log, path: str | Path, seed: int = 0, advance: Any = lambda n: No
     path = Path(path)
     if path.exists():
         raise ResultsExist(f"{path} exists already: choose another file with --out, or remove this one")
-    with whole_file(path) as disk, text(disk, path.suffix == ".gz") as file:
-        file.writelines(lines(log, seed, advance))
+    with whole_file(path) as disk, open_log_text(disk, path.suffix == ".gz") as file:
+        file.writelines(write_log_lines(log, seed, advance))
 
 
-def lines(log: Log, seed: int, advance: Any) -> Iterator[str]:
+def write_log_lines(log: Log, seed: int, advance: Any) -> Iterator[str]:
     """The text of a log."""
     starts, arms = log.pools()
     sizes = np.diff(starts)
     ids, features = log.articles()
-    said = [f"|{each} {numbers(row)}" for each, row in zip(ids.tolist(), features.tolist(), strict=True)]
+    said = [f"|{each} {format_features(row)}" for each, row in zip(ids.tolist(), features.tolist(), strict=True)]
     tails: dict[int, str] = {}
     for chunk in log.chunks(seed):
         if np.any(chunk.propensity * sizes[chunk.pool] != 1):
@@ -196,12 +196,12 @@ def lines(log: Log, seed: int, advance: Any) -> Iterator[str]:
         tails |= {pool: " ".join(said[arm] for arm in arms[starts[pool] : starts[pool + 1]]) for pool in new}
         columns = chunk.time.tolist(), ids[chunk.arm].tolist(), chunk.click.tolist(), chunk.pool.tolist()
         for time, shown, click, pool, user in zip(*columns, chunk.user.tolist(), strict=True):
-            yield f"{time} {shown} {click:.0f} |user {numbers(user)} {tails[pool]}\n"
+            yield f"{time} {shown} {click:.0f} |user {format_features(user)} {tails[pool]}\n"
         advance(chunk.time.size)
 
 
 @contextmanager
-def text(disk: BinaryIO, packed: bool) -> Iterator[TextIO]:
+def open_log_text(disk: BinaryIO, packed: bool) -> Iterator[TextIO]:
     """Text to write to a file, which is compressed if `packed`: the same text gives the same bytes."""
     with GzipFile("", "wb", 1, disk, mtime=0) if packed else nullcontext(disk) as file:
         words = TextIOWrapper(file, encoding="ascii", write_through=False)
@@ -210,7 +210,7 @@ def text(disk: BinaryIO, packed: bool) -> Iterator[TextIO]:
         words.detach()
 
 
-def numbers(row: list[float]) -> str:
+def format_features(row: list[float]) -> str:
     """Features as text, the constant last."""
     a, b, c, d, e, f = row
     return f"2:{b:.6f} 3:{c:.6f} 4:{d:.6f} 5:{e:.6f} 6:{f:.6f} 1:{a:.6f}"

@@ -12,7 +12,7 @@ import numpy as np
 from maskedbandit.core import Floats, Integers
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.logs.log import CHUNK, Chunk, Log
-from maskedbandit.privacy.exact import whole
+from maskedbandit.privacy.exact import to_whole
 
 FINISHED = "log.json"
 
@@ -55,7 +55,7 @@ class RecordedLog(Log):
         if not isinstance(least, int | float) or not 0 < least <= 1:
             raise InvalidValue(f"least in {folder / FINISHED}", least, "a probability above 0")
         for name, value in known.items():
-            whole(f"{name} in {folder / FINISHED}", value, 1, 10**12)
+            to_whole(f"{name} in {folder / FINISHED}", value, 1, 10**12)
         del known["parts"]
         for name, value in {"folder": folder, "about": about, "least": least, **known}.items():
             object.__setattr__(self, name, value)

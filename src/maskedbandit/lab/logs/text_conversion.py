@@ -22,18 +22,28 @@ import numpy as np
 import polars as pl
 
 from maskedbandit.errors import InvalidValue, ResultsExist
-from maskedbandit.lab.engine.compiler import compiled
+from maskedbandit.lab.engine.compiler import compile_loop
 from maskedbandit.lab.logs.candidates import Catalogue
 from maskedbandit.lab.logs.recorded_log import FINISHED
-from maskedbandit.lab.logs.text_reader import CANDIDATES, DONE, FEATURES, FULL, WRONG, Pool, Position, Visits, read
+from maskedbandit.lab.logs.text_reader import (
+    CANDIDATES,
+    READING_ENDS,
+    FEATURES,
+    FULL,
+    WHAT_IS_WRONG,
+    Pool,
+    Position,
+    VisitColumns,
+    read_lines,
+)
 
 NONE = np.empty(0, np.int64)
-PART = 2**20  # events of a file
+BYTES_AT_ONCE = 2**20  # events of a file
 BLOCK = 2**22  # bytes of text at a time
 PACKED = 2**18  # bytes of gzip at a time
-LONGEST = 2**20  # bytes of a line
+LONGEST_LINE = 2**20  # bytes of a line
 
-KINDS = {
+KINDS_OF_LINE = {
     "blank": "blank lines",
     "absent": "visits dropped: the article shown is not a candidate",
     "cut": "visits dropped: the file ends within the line",
@@ -92,16 +102,16 @@ class Conversion:
         self.out, self.tolerate = out, tolerate
         self.catalogue, self.counts = Catalogue(), Counter[str]()
         self.parts = self.events = 0
-        self.visits = Visits(
-            time=np.empty(PART, np.int64),
-            arm=np.empty(PART, np.int32),
-            click=np.empty(PART, np.uint8),
-            pool=np.empty(PART, np.int32),
-            user=np.empty((PART, FEATURES), np.float32),
+        self.visits = VisitColumns(
+            time=np.empty(BYTES_AT_ONCE, np.int64),
+            arm=np.empty(BYTES_AT_ONCE, np.int32),
+            click=np.empty(BYTES_AT_ONCE, np.uint8),
+            pool=np.empty(BYTES_AT_ONCE, np.int32),
+            user=np.empty((BYTES_AT_ONCE, FEATURES), np.float32),
         )
         self.position = Position(*(np.zeros(1, np.int64) for _ in Position._fields))
         self.pool = Pool(np.frombuffer(b"", np.uint8), NONE, NONE, np.full(1, -1))
-        self.read = compiled(read)
+        self.read = compile_loop(read_lines)
 
     def file(self, path: Path, advance: Callable[[int], object]) -> None:
         """Read all of a file."""
@@ -115,7 +125,7 @@ class Conversion:
                     rest = block[cut:]
                 else:
                     rest += block
-                if len(rest) > LONGEST:
+                if len(rest) > LONGEST_LINE:
                     self.endless(path, rest)
         except zlib.error as wrong:
             self.refuse(path, f"broken ({wrong})", "a whole gzip file: get it again")
@@ -129,7 +139,7 @@ class Conversion:
         """Read whole lines; of one that was cut off, only if it has the candidates of the line before."""
         array, position = np.frombuffer(text, np.uint8), self.position
         position.next[0] = 0
-        while (stop := self.read(array, array.size, self.pool, position, self.visits)) != DONE:
+        while (stop := self.read(array, array.size, self.pool, position, self.visits)) != READING_ENDS:
             start, end = int(position.next[0]), int(position.end[0])
             if stop == FULL:
                 self.flush()
@@ -142,17 +152,17 @@ class Conversion:
             if cut:
                 self.counts["cut"] += 1
             else:
-                self.refuse(path, shown(text[start:end]), f"a visit, which {WRONG[stop]}")
+                self.refuse(path, cut_line(text[start:end]), f"a visit, which {WHAT_IS_WRONG[stop]}")
             position.next[0] = end + 1
             position.line[0] += 1
 
     def endless(self, path: Path, line: bytes) -> None:
         """Stop: a file that is not a log cannot be skipped line by line."""
         where = f"{path}, line {self.position.line[0] + 1}"
-        allowed = f"shorter than {LONGEST} bytes: this is not a log"
+        allowed = f"shorter than {LONGEST_LINE} bytes: this is not a log"
         if b"\r" in line:
             allowed = "one visit: lines end with a line feed, and these with a carriage return alone"
-        raise InvalidValue(where, f"{shown(line)}...", allowed)
+        raise InvalidValue(where, f"{cut_line(line)}...", allowed)
 
     def refuse(self, path: Path, found: str, allowed: str) -> None:
         """Count what is malformed, or stop."""
@@ -198,18 +208,18 @@ class Conversion:
             "least": 1 / max(map(len, known.pools)),
             "parts": self.parts,
             "sources": [path.name for path in sources],
-            "irregular": {name: counted.get(name, 0) for name in KINDS},
+            "irregular": {name: counted.get(name, 0) for name in KINDS_OF_LINE},
         }
         (self.out / FINISHED).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
         return about
 
 
-def shown(line: bytes) -> str:
+def cut_line(line: bytes) -> str:
     """The beginning of a line, as text."""
     return line[:60].decode("ascii", "backslashreplace")
 
 
-def convert(
+def convert_logs(
     files: Iterable[str | Path], out: str | Path, tolerate: int = 0, advance: Callable[[int], object] = lambda n: None
 ) -> dict[str, Any]:
     """Read files in this order, write a folder, and say what was found; `advance` is called with numbers of bytes read.
@@ -245,8 +255,8 @@ def convert(
     return about
 
 
-def report(about: dict[str, Any]) -> str:
+def describe_conversion(about: dict[str, Any]) -> str:
     """What a conversion found, in lines."""
     rows = [("events", about["events"]), ("articles", about["k"]), ("pools", about["pools"])]
-    rows += [(KINDS[name], count) for name, count in about["irregular"].items() if count]
+    rows += [(KINDS_OF_LINE[name], count) for name, count in about["irregular"].items() if count]
     return "\n".join(f"{count:>14,}  {what}" for what, count in rows)

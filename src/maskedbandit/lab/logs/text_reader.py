@@ -14,21 +14,21 @@ import numpy.typing as npt
 
 from maskedbandit.core import Integers, kernel
 
-DONE, FULL, CANDIDATES = 0, 1, 2  # why the loop stopped; a larger number: the line is not a visit
-TIME, SHOWN, CLICK, USER, FEATURE = 3, 4, 5, 6, 7
-WRONG = {
-    TIME: "begins with a whole number of seconds",
+READING_ENDS, FULL, CANDIDATES = 0, 1, 2  # why the loop stopped; a larger number: the line is not a visit
+WRONG_TIME, SHOWN, CLICK, USER, FEATURE = 3, 4, 5, 6, 7
+WHAT_IS_WRONG = {
+    WRONG_TIME: "begins with a whole number of seconds",
     SHOWN: "has the article shown, a whole number, as its second word",
     CLICK: "has 0 or 1 for the click as its third word",
     USER: "has |user as its fourth word",
     FEATURE: "has user features NUMBER:VALUE, with different numbers from 1 to 6 and plain decimal values",
     CANDIDATES: "has candidates |NUMBER with features NUMBER:VALUE, with different numbers from 1 to 6",
 }
-DIGITS = 18  # as many fit an integer of 64 bits
+MOST_DIGITS = 18  # as many fit an integer of 64 bits
 FEATURES = 6
 
 
-class Visits(NamedTuple):
+class VisitColumns(NamedTuple):
     """Columns of visits, with space for a part of a log."""
 
     time: Integers
@@ -63,7 +63,7 @@ class Position(NamedTuple):
 
 
 @kernel
-def blank(byte: int) -> bool:
+def is_blank_byte(byte: int) -> bool:
     """Whether a byte separates words: a space, a tab or a carriage return."""
     return byte == 32 or byte == 9 or byte == 13
 
@@ -71,7 +71,7 @@ def blank(byte: int) -> bool:
 @kernel
 def skipped(text: npt.NDArray[np.uint8], i: int) -> int:
     """Where the next word begins, or the line ends."""
-    while blank(text[i]):
+    while is_blank_byte(text[i]):
         i += 1
     return i
 
@@ -85,19 +85,19 @@ def ended(text: npt.NDArray[np.uint8], i: int) -> int:
 
 
 @kernel
-def whole(text: npt.NDArray[np.uint8], i: int) -> tuple[int, int]:
+def read_whole_number(text: npt.NDArray[np.uint8], i: int) -> tuple[int, int]:
     """The whole number that begins here, and where it ends; -1 for the end if there is none."""
     start, number = i, 0
-    while 48 <= text[i] <= 57 and i - start <= DIGITS:
+    while 48 <= text[i] <= 57 and i - start <= MOST_DIGITS:
         number = 10 * number + int(text[i]) - 48
         i += 1
-    if i == start or i - start > DIGITS:
+    if i == start or i - start > MOST_DIGITS:
         return number, -1
     return number, i
 
 
 @kernel
-def decimal(text: npt.NDArray[np.uint8], i: int) -> tuple[float, int]:
+def read_decimal(text: npt.NDArray[np.uint8], i: int) -> tuple[float, int]:
     """The decimal number that begins here, and where it ends; -1 for the end if there is none.
 
     Digits are read as one integer and divided by a power of ten. Up to 2^53 both are exact, so the quotient is what
@@ -108,7 +108,7 @@ def decimal(text: npt.NDArray[np.uint8], i: int) -> tuple[float, int]:
         sign = -1.0
         i += 1
     point = False
-    while digits <= DIGITS:
+    while digits <= MOST_DIGITS:
         if 48 <= text[i] <= 57:
             number = 10 * number + int(text[i]) - 48
             digits += 1
@@ -119,7 +119,7 @@ def decimal(text: npt.NDArray[np.uint8], i: int) -> tuple[float, int]:
         else:
             break
         i += 1
-    if digits == 0 or digits > DIGITS:
+    if digits == 0 or digits > MOST_DIGITS:
         return 0.0, -1
     return sign * number / scale, i
 
@@ -154,30 +154,30 @@ def features(text: npt.NDArray[np.uint8], i: int, user: npt.NDArray[np.float32])
             return -1, count
         seen |= 1 << f
         count += 1
-        value, i = decimal(text, i + 2)
-        if i < 0 or not (blank(text[i]) or text[i] == 10 or text[i] == 124):
+        value, i = read_decimal(text, i + 2)
+        if i < 0 or not (is_blank_byte(text[i]) or text[i] == 10 or text[i] == 124):
             return -1, count
         user[f] = value
 
 
 @kernel
-def head(text: npt.NDArray[np.uint8], i: int, row: int, visits: Visits) -> tuple[int, int, int]:
+def read_line_head(text: npt.NDArray[np.uint8], i: int, row: int, visits: VisitColumns) -> tuple[int, int, int]:
     """Read a line up to its candidates; returns their position (or minus the error), the article, and the features."""
-    time, i = whole(text, i)
-    if i < 0 or not blank(text[i]):
-        return -TIME, 0, 0
-    shown, i = whole(text, skipped(text, i))
-    if i < 0 or not blank(text[i]):
+    time, i = read_whole_number(text, i)
+    if i < 0 or not is_blank_byte(text[i]):
+        return -WRONG_TIME, 0, 0
+    shown, i = read_whole_number(text, skipped(text, i))
+    if i < 0 or not is_blank_byte(text[i]):
         return -SHOWN, 0, 0
-    click, i = whole(text, skipped(text, i))
-    if i < 0 or click > 1 or not blank(text[i]):
+    click, i = read_whole_number(text, skipped(text, i))
+    if i < 0 or click > 1 or not is_blank_byte(text[i]):
         return -CLICK, 0, 0
     i = skipped(text, i)
     for byte in (124, 117, 115, 101, 114):  # |user
         if text[i] != byte:
             return -USER, 0, 0
         i += 1
-    if not (blank(text[i]) or text[i] == 10):
+    if not (is_blank_byte(text[i]) or text[i] == 10):
         return -USER, 0, 0
     i, count = features(text, i, visits.user[row])
     if i < 0:
@@ -186,7 +186,7 @@ def head(text: npt.NDArray[np.uint8], i: int, row: int, visits: Visits) -> tuple
     return i, shown, count
 
 
-def read(text: npt.NDArray[np.uint8], end: int, pool: Pool, position: Position, visits: Visits) -> int:
+def read_lines(text: npt.NDArray[np.uint8], end: int, pool: Pool, position: Position, visits: VisitColumns) -> int:
     """Read whole lines, up to `end`, until all are read, the columns are full, or the caller has to read a line."""
     i = position.next[0]
     while i < end:
@@ -200,7 +200,7 @@ def read(text: npt.NDArray[np.uint8], end: int, pool: Pool, position: Position, 
         row = position.filled[0]
         if row == visits.time.size:
             return FULL
-        i, shown, count = head(text, i, row, visits)
+        i, shown, count = read_line_head(text, i, row, visits)
         if i < 0:
             position.end[0] = ended(text, position.next[0])
             return -i
@@ -229,4 +229,4 @@ def read(text: npt.NDArray[np.uint8], end: int, pool: Pool, position: Position, 
         visits.arm[row], visits.pool[row] = arm, pool.number[0]
         position.filled[0] += 1
     position.next[0] = i
-    return DONE
+    return READING_ENDS

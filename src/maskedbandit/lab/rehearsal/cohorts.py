@@ -19,7 +19,7 @@ from typing import Any, Literal, NoReturn
 
 from maskedbandit.backends.backend import Aggregate
 from maskedbandit.backends.ideal import Ideal
-from maskedbandit.channels.channel import Channel, real
+from maskedbandit.channels.channel import Channel, find_backend
 from maskedbandit.channels.offers import Offer
 from maskedbandit.checks import User
 from maskedbandit.errors import Implausible, InvalidValue, OutOfTurn, ProtocolError, TooFew
@@ -71,7 +71,7 @@ class Cohorts:
     """
 
     def __init__(self, channel: Channel, k: int, name: str, bits: Bits) -> None:
-        backend = real(channel)
+        backend = find_backend(channel)
         self.channel, self.name, self.bits = channel, name, bits
         self.attempts = backend.attempts if backend else 1
         self.memory = channel.memory(k)
@@ -175,6 +175,6 @@ class Cohorts:
         """Say why nothing is released, and what would help."""
         raise TooFew(
             f"{self._failed} cohorts in a row were thrown away, the last because {self._last}: "
-            f"lower `dropout` or raise `attempts` of {real(self.channel)}, or lower `honest` of "
+            f"lower `dropout` or raise `attempts` of {find_backend(self.channel)}, or lower `honest` of "
             f"{type(self.channel).__name__}, so that more may be lost"
         ) from self._last

@@ -17,21 +17,21 @@ from matplotlib.figure import Figure
 from scipy.stats import binom
 
 from maskedbandit.backends.backend import Aggregate
-from maskedbandit.backends.secagg import SECRECY, SecAgg, rehearsed
+from maskedbandit.backends.secagg import SECRECY, SecAgg, rehearse_round
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.core import Floats
 from maskedbandit.errors import InvalidValue
-from maskedbandit.privacy.exact import Number, exact, whole
+from maskedbandit.privacy.exact import Number, to_fraction, to_whole
 from maskedbandit.privacy.sampling import Bits, bernoulli
 from maskedbandit.secagg.graph import Ring
 from maskedbandit.secagg.masks import KEY, random_bytes
-from maskedbandit.secagg.plan import Plan
-from maskedbandit.secagg.server import Server
+from maskedbandit.secagg.plan import RoundPlan
+from maskedbandit.secagg.server import RoundServer
 
-RARE = 1e-6  # unless `lost` is given, more devices are lost than are allowed for with at most this probability
-REWARD = Fraction(7, 10)  # the probability that a device's bit is 1
-HERE, EDGE = "#0072B2", "#8FA9BF"
-LOST = ("#000000", "#D55E00", "#E69F00", "#CC79A7", "#009E73")  # before each phase
+RARE_FAILURE = 1e-6  # unless `lost` is given, more devices are lost than are allowed for with at most this probability
+DEMO_REWARD = Fraction(7, 10)  # the probability that a device's bit is 1
+COLOURS_HERE, EDGE = "#0072B2", "#8FA9BF"
+COLOURS_LOST = ("#000000", "#D55E00", "#E69F00", "#CC79A7", "#009E73")  # before each phase
 DEPTH = 0.62  # how far the edges of a sparse graph bend to the middle
 
 
@@ -40,7 +40,7 @@ class Round(NamedTuple):
 
     channel: Distributed
     backend: SecAgg
-    plan: Plan
+    plan: RoundPlan
     ring: Ring
     rewards: list[int]
     leaves: dict[int, int]  # the devices that were lost, and before which phase
@@ -55,7 +55,7 @@ class Round(NamedTuple):
 
 def allowed(n: int, dropout: Fraction) -> int:
     """The least number of lost devices that is exceeded with probability at most RARE."""
-    return max(0, int(binom.isf(RARE, n, float(dropout))))
+    return max(0, int(binom.isf(RARE_FAILURE, n, float(dropout))))
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ class Demo:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        whole("n", self.n, 3, 10**6)
-        whole("seed", self.seed, 0)
+        to_whole("n", self.n, 3, 10**6)
+        to_whole("seed", self.seed, 0)
         self.backend.neighbourhood(self.n, self.channel.counted_on(self.n))
 
     @cached_property
@@ -94,7 +94,7 @@ class Demo:
             raise InvalidValue("dropout", str(self.dropout), "so low that some devices are neither lost nor corrupted")
         c, lost = backend.corrupted_of(n), allowed(n, drop)
         if self.lost is not None:
-            lost = math.ceil(n * exact("lost", self.lost, strict=False))
+            lost = math.ceil(n * to_fraction("lost", self.lost, strict=False))
             if lost < drop * n:
                 raise InvalidValue("lost", str(self.lost), f"at least the dropout, {float(drop):g}: a round would fail")
         least = n - c - lost
@@ -110,25 +110,25 @@ class Demo:
 
     def run(self, advance: Callable[[], object] = lambda: None) -> Round:
         """The round; `advance` is called after every message."""
-        n, channel, backend, seen = self.n, self.channel, self.backend, list[Server]()
+        n, channel, backend, seen = self.n, self.channel, self.backend, list[RoundServer]()
         bits = Bits(np.random.Generator(np.random.Philox(self.seed)).bytes)
-        rewards = [int(bernoulli(REWARD, bits)) for _ in range(n)]
+        rewards = [int(bernoulli(DEMO_REWARD, bits)) for _ in range(n)]
         offer = channel.offer(n)
         sent = {user: channel.randomize(reward, offer, bits) for user, reward in enumerate(rewards)}
         order = random_bytes(KEY, bits)
         about = channel.counted_on(n), offer.modulus, offer.digest + b"demonstration", sha256(order).digest()
         plan, leaves = backend.plan(n, *about), backend.leaves(n, bits)
 
-        def watch(server: Server) -> None:
+        def watch(server: RoundServer) -> None:
             seen[:] = [server]
             advance()
 
-        found = rehearsed(plan, order, sent, leaves, bits, watch)
+        found = rehearse_round(plan, order, sent, leaves, bits, watch)
         released = channel.analyze(found.total, offer, bits, answers=len(found.survivors))
         return Round(channel, backend, plan, seen[0].ring, rewards, leaves, found, released)
 
 
-def report(round: Round) -> str:
+def describe_round(round: Round) -> str:
     """What happened in a round, as text."""
     plan, channel, n = round.plan, round.channel, round.plan.n
     c, least = round.backend.corrupted_of(n), channel.counted_on(n)
@@ -184,16 +184,16 @@ def costs(round: Round) -> dict[str, str]:
     return rows
 
 
-def drawn(round: Round) -> Figure:
+def draw_secagg_round(round: Round) -> Figure:
     """Devices in the order of the ring; edges between those that sent keys, coloured where one end was lost."""
     plan, leaves, ring = round.plan, round.leaves, round.ring
     angle = dict(zip(ring.order, np.pi / 2 - 2 * np.pi * np.arange(plan.n) / plan.n, strict=True))
     edges: dict[str, list[Floats]] = {}
     pairs = [(user, other) for user in ring.order for other in ring.around(user) if user < other]
     for user, other in pairs:
-        first = min(leaves.get(user, len(LOST)), leaves.get(other, len(LOST)))
+        first = min(leaves.get(user, len(COLOURS_LOST)), leaves.get(other, len(COLOURS_LOST)))
         if first > 0:  # no device shares secrets with one that sent no keys
-            colour = LOST[first] if first < len(LOST) else EDGE
+            colour = COLOURS_LOST[first] if first < len(COLOURS_LOST) else EDGE
             edges.setdefault(colour, []).append(bent(angle[user], angle[other], plan.neighbours, plan.n))
     figure = Figure(figsize=(8.6, 7.2), layout="constrained")
     plot = figure.subplots()
@@ -202,9 +202,11 @@ def drawn(round: Round) -> Figure:
         look = {"linewidths": 0.3 + 0.5 * crowded, "alpha": crowded * (0.35 if colour == EDGE else 0.5)}
         plot.add_collection(LineCollection(lines, colors=colour, rasterized=True, **look))
     size, after = max(2.2, min(8.0, 110 / plan.n**0.5)), len(round.aggregate.phases)
-    groups = [(after, "stayed to the end", HERE)]
+    groups = [(after, "stayed to the end", COLOURS_HERE)]
     for phase, each in enumerate(round.aggregate.phases):
-        groups.append((phase, f"lost before the {each.name}" + (": in the sum" if phase > 2 else ""), LOST[phase]))
+        groups.append(
+            (phase, f"lost before the {each.name}" + (": in the sum" if phase > 2 else ""), COLOURS_LOST[phase])
+        )
     for phase, label, colour in groups:
         there = np.array([angle[user] for user in ring.order if leaves.get(user, after) == phase])
         if there.size:

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maskedbandit import policies
-from maskedbandit.channels.channel import Channel, real
+from maskedbandit.channels.channel import Channel, find_backend
 from maskedbandit.core import Integers
 from maskedbandit.errors import AlreadySpent, InvalidValue, ProtocolError
 from maskedbandit.lab.delays.constant import AT_ONCE
@@ -49,7 +49,7 @@ from maskedbandit.study.illegal import unknown_size
 
 def refuse_unrehearsed(channel: Channel, instance: Any, delay: Delay) -> None:
     """All devices of a rehearsal have their rewards when their cohort closes, and means stay."""
-    if backend := real(channel):
+    if backend := find_backend(channel):
         where = f"where {type(backend).__name__} carries the sums"
         if delay != AT_ONCE:
             said = f"left out, or 0, {where}: its devices have their rewards when their cohort closes"
@@ -58,7 +58,7 @@ def refuse_unrehearsed(channel: Channel, instance: Any, delay: Delay) -> None:
             raise InvalidValue("instance", instance, f"one whose means stay, {where}")
 
 
-def rehearse(
+def rehearse_run(
     driver: Driver,
     channel: Channel,
     instance: Instance,
@@ -154,13 +154,13 @@ def advised(policy: Policy, n: int) -> Iterator[None]:
 def advice(policy: Policy, n: int) -> str:
     """What to do about a cohort that a protocol refuses."""
     said = f"{type(policy).__name__} asked for a cohort of {n}"
-    if "least" in parameters(policy):
+    if "least" in list_parameters(policy):
         return f"{said}: its `least` is the size of its smallest cohort"
     sized = [name for name in policies.room if policies.room[name].goal == policy.goal]
-    sized = [name for name in sized if "least" in parameters(policies.room[name])]
+    sized = [name for name in sized if "least" in list_parameters(policies.room[name])]
     return f"{said}; policies with a smallest cohort to set, `least`: {', '.join(sized)}"
 
 
-def parameters(policy: Any) -> list[str]:
+def list_parameters(policy: Any) -> list[str]:
     """Names of the parameters of a policy."""
     return [each.name for each in fields(policy)] if hasattr(policy, "__dataclass_fields__") else []

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from maskedbandit.core import Floats, kernel
-from maskedbandit.lab.streams import Rewards, binomial, uniform
-from maskedbandit.lab.worlds.instance import Instance, checked
+from maskedbandit.lab.streams import Rewards, draw_binomial, draw_uniform
+from maskedbandit.lab.worlds.instance import Instance, check_means
 from maskedbandit.lab.worlds.named_means import listed_means
 
 
@@ -31,7 +31,7 @@ class Bernoulli(Instance):
     example: ClassVar = {"means": [0.3, 1.0, 0.0]}
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "means", tuple(checked("means", self.means).tolist()))
+        object.__setattr__(self, "means", tuple(check_means("means", self.means).tolist()))
 
     @classmethod
     def from_table(cls, means: Any, k: Any = 10, seed: Any = 0) -> Self:
@@ -46,9 +46,9 @@ class Bernoulli(Instance):
     @staticmethod
     @kernel
     def one(i: BernoulliParameters, arm: int, t: int, g: int, stream: Rewards) -> float:
-        return max(g, 1.0) * (uniform(stream, t) < i.means[arm])
+        return max(g, 1.0) * (draw_uniform(stream, t) < i.means[arm])
 
     @staticmethod
     @kernel
     def many(i: BernoulliParameters, arm: int, n: int, g: int, stream: Rewards) -> float:
-        return max(g, 1.0) * binomial(n, i.means[arm], stream.generator)
+        return max(g, 1.0) * draw_binomial(n, i.means[arm], stream.generator)

@@ -8,8 +8,8 @@ import numpy as np
 
 from maskedbandit.core import Floats, kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.streams import Rewards, binomial
-from maskedbandit.lab.worlds.instance import Instance, checked, rounded
+from maskedbandit.lab.streams import Rewards, draw_binomial
+from maskedbandit.lab.worlds.instance import Instance, check_means, round_reward
 
 
 class BetaParameters(NamedTuple):
@@ -35,7 +35,7 @@ class Beta(Instance):
 
     def __post_init__(self) -> None:
         for name in ("alpha", "beta"):
-            array = checked(name, getattr(self, name), 1e-3, 1e9)
+            array = check_means(name, getattr(self, name), 1e-3, 1e9)
             object.__setattr__(self, name, tuple(array.tolist()))
         if len(self.alpha) != len(self.beta):
             raise InvalidValue("beta", self.beta, f"a list of {len(self.alpha)} numbers, one for each alpha")
@@ -50,14 +50,14 @@ class Beta(Instance):
     @staticmethod
     @kernel
     def one(i: BetaParameters, arm: int, t: int, g: int, stream: Rewards) -> float:
-        return float(rounded(stream.generator.beta(i.alpha[arm], i.beta[arm]), g, stream.generator))
+        return float(round_reward(stream.generator.beta(i.alpha[arm], i.beta[arm]), g, stream.generator))
 
     @staticmethod
     @kernel
     def many(i: BetaParameters, arm: int, n: int, g: int, stream: Rewards) -> float:
         if g == 1:
-            return float(binomial(n, i.means[arm], stream.generator))
+            return float(draw_binomial(n, i.means[arm], stream.generator))
         total = 0.0
         for _ in range(n):
-            total += rounded(stream.generator.beta(i.alpha[arm], i.beta[arm]), g, stream.generator)
+            total += round_reward(stream.generator.beta(i.alpha[arm], i.beta[arm]), g, stream.generator)
         return total

@@ -13,10 +13,10 @@ import numpy as np
 
 from maskedbandit.core import Floats, kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.streams import Rewards, uniform
-from maskedbandit.lab.worlds.instance import Expected, Instance, checked, no_sum
+from maskedbandit.lab.streams import Rewards, draw_uniform
+from maskedbandit.lab.worlds.instance import Expected, Instance, check_means, no_sum
 from maskedbandit.lab.worlds.named_means import listed_means
-from maskedbandit.privacy.exact import whole
+from maskedbandit.privacy.exact import to_whole
 
 
 class ChangingParameters(NamedTuple):
@@ -48,13 +48,13 @@ class Changing(Instance):
 
     def __post_init__(self) -> None:
         try:
-            lists = [tuple(checked("means", each).tolist()) for each in self.means]
+            lists = [tuple(check_means("means", each).tolist()) for each in self.means]
         except TypeError:
             raise InvalidValue("means", self.means, "a list of lists of numbers, one for each arm") from None
         if len(lists) < 2 or any(len(each) != len(lists[0]) for each in lists):
             raise InvalidValue("means", self.means, "at least two lists with as many numbers each, one for each arm")
         object.__setattr__(self, "means", tuple(lists))
-        object.__setattr__(self, "every", whole("every", self.every, 1))
+        object.__setattr__(self, "every", to_whole("every", self.every, 1))
 
     @classmethod
     def from_table(cls, means: Any, every: Any, k: Any = 10, seed: Any = 0) -> Self:
@@ -76,6 +76,6 @@ class Changing(Instance):
     @staticmethod
     @kernel
     def one(i: ChangingParameters, arm: int, t: int, g: int, stream: Rewards) -> float:
-        return max(g, 1.0) * (uniform(stream, t) < i.lists[t // i.every % i.best.size, arm])
+        return max(g, 1.0) * (draw_uniform(stream, t) < i.lists[t // i.every % i.best.size, arm])
 
     many = no_sum

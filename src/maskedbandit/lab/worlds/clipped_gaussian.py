@@ -7,10 +7,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from maskedbandit.core import Floats, kernel
-from maskedbandit.lab.streams import Rewards, binomial
-from maskedbandit.lab.worlds.instance import Instance, checked, rounded
+from maskedbandit.lab.streams import Rewards, draw_binomial
+from maskedbandit.lab.worlds.instance import Instance, check_means, round_reward
 from maskedbandit.lab.worlds.named_means import listed_means
-from maskedbandit.privacy.exact import exact
+from maskedbandit.privacy.exact import to_fraction
 
 
 class ClippedGaussianParameters(NamedTuple):
@@ -37,8 +37,8 @@ class ClippedGaussian(Instance):
     example: ClassVar = {"means": [0.3, 0.95, 0.0], "sd": 0.3}
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "means", tuple(checked("means", self.means).tolist()))
-        object.__setattr__(self, "sd", float(exact("sd", self.sd)))
+        object.__setattr__(self, "means", tuple(check_means("means", self.means).tolist()))
+        object.__setattr__(self, "sd", float(to_fraction("sd", self.sd)))
 
     @classmethod
     def from_table(cls, means: Any, sd: Any, k: Any = 10, seed: Any = 0) -> Self:
@@ -58,14 +58,18 @@ class ClippedGaussian(Instance):
     @staticmethod
     @kernel
     def one(i: ClippedGaussianParameters, arm: int, t: int, g: int, stream: Rewards) -> float:
-        return float(rounded(min(max(stream.generator.normal(i.centers[arm], i.sd), 0.0), 1.0), g, stream.generator))
+        return float(
+            round_reward(min(max(stream.generator.normal(i.centers[arm], i.sd), 0.0), 1.0), g, stream.generator)
+        )
 
     @staticmethod
     @kernel
     def many(i: ClippedGaussianParameters, arm: int, n: int, g: int, stream: Rewards) -> float:
         if g == 1:
-            return float(binomial(n, i.means[arm], stream.generator))
+            return float(draw_binomial(n, i.means[arm], stream.generator))
         total = 0.0
         for _ in range(n):
-            total += rounded(min(max(stream.generator.normal(i.centers[arm], i.sd), 0.0), 1.0), g, stream.generator)
+            total += round_reward(
+                min(max(stream.generator.normal(i.centers[arm], i.sd), 0.0), 1.0), g, stream.generator
+            )
         return total

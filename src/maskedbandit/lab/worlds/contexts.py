@@ -31,7 +31,7 @@ class Contexts(ABC):
         """How many contexts are shown: one for each arm, or one for all."""
 
 
-class Answer(NamedTuple):
+class ArmAnswer(NamedTuple):
     """What an arm pays."""
 
     weight: float  # 1 / the chance that the arm is tried in this event; 0: it was not

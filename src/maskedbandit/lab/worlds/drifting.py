@@ -16,11 +16,11 @@ import numpy as np
 
 from maskedbandit.core import Floats, kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.streams import Rewards, uniform
+from maskedbandit.lab.streams import Rewards, draw_uniform
 from maskedbandit.lab.worlds.instance import Expected, Instance, no_sum
-from maskedbandit.privacy.exact import whole
+from maskedbandit.privacy.exact import to_whole
 
-LONGEST = 10**7  # period: its shifts are in memory
+LONGEST_DRIFT = 10**7  # period: its shifts are in memory
 ROUNDED = 1e-12  # what a mean may be outside [0, 1] because floats are rounded
 SHAPES = ("sine", "step", "linear")
 
@@ -65,13 +65,13 @@ class Drifting(Instance):
         if not isinstance(self.instance, Instance) or not self.instance.bits or self.instance.moves:
             allowed = "an instance whose rewards are bits and whose means stay, such as Bernoulli([0.6, 0.5])"
             raise InvalidValue("instance", self.instance, allowed)
-        object.__setattr__(self, "amplitude", number("amplitude", self.amplitude, 0))
-        object.__setattr__(self, "period", whole("period", self.period, 1, LONGEST))
+        object.__setattr__(self, "amplitude", check_mean_number("amplitude", self.amplitude, 0))
+        object.__setattr__(self, "period", to_whole("period", self.period, 1, LONGEST_DRIFT))
         if self.shape not in SHAPES:
             if isinstance(self.shape, str) or not hasattr(self.shape, "__len__") or len(self.shape) == 0:
                 allowed = f"{', '.join(map(repr, SHAPES))} or a list of numbers from -1 to 1"
                 raise InvalidValue("shape", self.shape, allowed)
-            object.__setattr__(self, "shape", tuple(number("shape", each, -1) for each in self.shape))
+            object.__setattr__(self, "shape", tuple(check_mean_number("shape", each, -1) for each in self.shape))
         shifts = self.parameters().shifts
         for arm, mean in enumerate(self.true_means().tolist()):
             for far in (mean + shifts.min(), mean + shifts.max()):
@@ -111,12 +111,12 @@ class Drifting(Instance):
     @kernel
     def one(i: DriftingParameters, arm: int, t: int, g: int, stream: Rewards) -> float:
         shift = i.shifts[t % i.shifts.size if i.again else min(t, i.shifts.size - 1)]
-        return max(g, 1.0) * (uniform(stream, t) < i.means[arm] + shift)
+        return max(g, 1.0) * (draw_uniform(stream, t) < i.means[arm] + shift)
 
     many = no_sum
 
 
-def number(name: str, value: Any, least: float) -> float:
+def check_mean_number(name: str, value: Any, least: float) -> float:
     """A number from `least` to 1."""
     if isinstance(value, bool) or not isinstance(value, Real) or not least <= float(value) <= 1:
         raise InvalidValue(name, value, f"a number from {least} to 1")

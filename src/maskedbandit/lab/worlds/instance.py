@@ -14,11 +14,11 @@ import numpy as np
 
 from maskedbandit.core import Floats, kernel, large_kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.privacy.statistics import REWARD, Statistics
+from maskedbandit.privacy.statistics import SINGLE_REWARD, Statistics
 
 
 @kernel
-def rounded(x: float, g: int, rng: np.random.Generator) -> float:
+def round_reward(x: float, g: int, rng: np.random.Generator) -> float:
     """A reward in steps of 1/g, rounded at random; the reward itself if g is 0."""
     return x if g == 0 else math.floor(x * g + rng.random())
 
@@ -31,7 +31,7 @@ class Expected(NamedTuple):
 
 
 @kernel
-def highest(means: Floats) -> float:
+def find_highest_mean(means: Floats) -> float:
     """The highest mean. (Numba compiles `means.max()` for a second, in every process that compiles a loop.)"""
     found = means[0]
     for mean in means:
@@ -42,7 +42,7 @@ def highest(means: Floats) -> float:
 @large_kernel  # only worlds that move are asked, and have kernels of their own
 def means_of_all(i: Any, arm: int, t: int) -> Expected:
     """`expected` where means do not move: they are the same for every user."""
-    return Expected(i.means[arm], highest(i.means))
+    return Expected(i.means[arm], find_highest_mean(i.means))
 
 
 @kernel
@@ -52,13 +52,13 @@ def no_sum(i: Any, arm: int, n: int, g: int, stream: Any) -> float:
 
 
 @kernel
-def yes() -> bool:
+def always() -> bool:
     """True, as a kernel: compiled with it, the loop holds no code for the other case."""
     return True
 
 
 @kernel
-def no() -> bool:
+def never() -> bool:
     """False, as a kernel."""
     return False
 
@@ -76,7 +76,7 @@ class Instance(ABC):
     @property
     def statistics(self) -> Statistics:
         """What a user adds to a sum: a reward, or a capped sum of rewards."""
-        return REWARD
+        return SINGLE_REWARD
 
     @abstractmethod
     def true_means(self) -> Floats:
@@ -96,7 +96,7 @@ class Instance(ABC):
         """What the kernels need, and never change; `means` among it are the true means."""
 
 
-def checked(name: str, values: Sequence[float], low: float = 0, high: float = 1) -> Floats:
+def check_means(name: str, values: Sequence[float], low: float = 0, high: float = 1) -> Floats:
     """The values as an array, if there are at least two and all lie in [low, high]."""
     try:
         array = np.asarray(values, dtype=float)

@@ -17,9 +17,9 @@ import numpy as np
 
 from maskedbandit.core import Floats, Integers, kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.streams import Rewards, uniform
-from maskedbandit.lab.worlds.contexts import Answer, Contexts
-from maskedbandit.privacy.statistics import clip
+from maskedbandit.lab.streams import Rewards, draw_uniform
+from maskedbandit.lab.worlds.contexts import ArmAnswer, Contexts
+from maskedbandit.privacy.statistics import clip_vector
 
 
 class LinearParameters(NamedTuple):
@@ -32,7 +32,7 @@ class LinearParameters(NamedTuple):
 
 
 @kernel
-def draw(x: Floats, row: int, rng: np.random.Generator) -> None:
+def draw_context(x: Floats, row: int, rng: np.random.Generator) -> None:
     """A context: first number 1 / sqrt 2, direction of the others uniform; on the grid."""
     norm = 0.0
     for a in range(1, x.shape[1]):
@@ -41,7 +41,7 @@ def draw(x: Floats, row: int, rng: np.random.Generator) -> None:
     x[row, 0] = math.sqrt(0.5)
     for a in range(1, x.shape[1]):
         x[row, a] *= math.sqrt(0.5 / norm)
-    clip(x[row], True)
+    clip_vector(x[row], True)
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class LinearContexts(Contexts):
         weights[:, 0] += math.sqrt(0.5)
         contexts = np.zeros((self.k if self.fixed else 0, self.d))
         for row in range(len(contexts)):
-            draw(contexts, row, rng)
+            draw_context(contexts, row, rng)
         return LinearParameters(np.array([0, self.k]), np.arange(self.k), weights, contexts)
 
     @staticmethod
@@ -93,12 +93,12 @@ class LinearContexts(Contexts):
             if parameters.fixed.shape[0] > 0:
                 x[row] = parameters.fixed[row]
             else:
-                draw(x, row, stream.generator)
+                draw_context(x, row, stream.generator)
         return 0
 
     @staticmethod
     @kernel
-    def answer(parameters: LinearParameters, i: int, t: int, x: Floats, arm: int, stream: Rewards) -> Answer:
+    def answer(parameters: LinearParameters, i: int, t: int, x: Floats, arm: int, stream: Rewards) -> ArmAnswer:
         best, mean = -1.0, 0.0
         for a in range(parameters.arms.size):
             model = a if parameters.weights.shape[0] > 1 else 0
@@ -110,4 +110,4 @@ class LinearContexts(Contexts):
             best = max(best, value)
             if a == arm:
                 mean = value
-        return Answer(1.0, 1.0 if uniform(stream, t) < mean else 0.0, mean, best)
+        return ArmAnswer(1.0, 1.0 if draw_uniform(stream, t) < mean else 0.0, mean, best)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.privacy.exact import whole
+from maskedbandit.privacy.exact import to_whole
 
 SPREADS = {"easy": 0.5, "hard": 0.1}
 STUDIED = {  # [SS19]: of equal gaps, linear, and with means that crowd at the bottom or at the top
@@ -27,7 +27,7 @@ SEARCHED = {  # those on which private searches for the best arm are compared [A
 
 def listed_means(means: Any, k: Any = 10, seed: Any = 0) -> Any:
     """The means that an experiment asks for: a list as it stands, or those that have a name."""
-    k, seed = whole("k", k, 2, 10**6), whole("instance seed", seed, 0, 2**32 - 1)
+    k, seed = to_whole("k", k, 2, 10**6), to_whole("instance seed", seed, 0, 2**32 - 1)
     return named_means(means, k, seed) if isinstance(means, str) else means
 
 

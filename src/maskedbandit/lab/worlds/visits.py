@@ -19,12 +19,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from maskedbandit.checks import number
+from maskedbandit.checks import is_number
 from maskedbandit.core import Floats, kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.streams import Rewards, binomial, uniform
-from maskedbandit.lab.worlds.instance import Instance, checked
-from maskedbandit.privacy.statistics import Statistics, capped
+from maskedbandit.lab.streams import Rewards, draw_binomial, draw_uniform
+from maskedbandit.lab.worlds.instance import Instance, check_means
+from maskedbandit.privacy.statistics import Statistics, capped_sum
 
 MOST_VISITS = 10**6
 
@@ -63,12 +63,12 @@ class Visits(Instance):
     }
 
     def __post_init__(self) -> None:
-        shares, visits, means = (listed(name, getattr(self, name)) for name in ("shares", "visits", "means"))
-        nested = len(means) > 0 and not number(means[0])
-        rows = [checked("means", row) for row in (means if nested else [means])]
-        if not all(number(each) and each > 0 for each in shares) or abs(sum(shares) - 1) > 1e-9:
+        shares, visits, means = (list_numbers(name, getattr(self, name)) for name in ("shares", "visits", "means"))
+        nested = len(means) > 0 and not is_number(means[0])
+        rows = [check_means("means", row) for row in (means if nested else [means])]
+        if not all(is_number(each) and each > 0 for each in shares) or abs(sum(shares) - 1) > 1e-9:
             raise InvalidValue("shares", self.shares, "numbers above 0 that add up to 1, one for each kind of people")
-        if len(visits) != len(shares) or not all(number(each) and 1 <= each <= MOST_VISITS for each in visits):
+        if len(visits) != len(shares) or not all(is_number(each) and 1 <= each <= MOST_VISITS for each in visits):
             allowed = f"numbers from 1 to {MOST_VISITS}, one for each kind of people: {len(shares)}"
             raise InvalidValue("visits", self.visits, allowed)
         if len(rows) != len(shares) or len({row.size for row in rows}) > 1:
@@ -81,7 +81,7 @@ class Visits(Instance):
 
     @property
     def statistics(self) -> Statistics:
-        return capped(self.cap)
+        return capped_sum(self.cap)
 
     def true_means(self) -> Floats:
         answer: Floats = (np.array(self.shares) * np.array(self.visits)) @ np.array(self.means)
@@ -100,7 +100,7 @@ class Visits(Instance):
     @staticmethod
     @kernel
     def one(i: VisitsParameters, arm: int, t: int, g: int, stream: Rewards) -> float:
-        cap, u, x = i.chances.shape[1] - 1, uniform(stream, t), 0
+        cap, u, x = i.chances.shape[1] - 1, draw_uniform(stream, t), 0
         while x < cap and u >= i.up_to[arm, x]:
             x += 1
         if g == 0:
@@ -112,24 +112,24 @@ class Visits(Instance):
     @kernel
     def many(i: VisitsParameters, arm: int, n: int, g: int, stream: Rewards) -> float:
         if g == 1:
-            return float(binomial(n, i.told[arm], stream.generator))
+            return float(draw_binomial(n, i.told[arm], stream.generator))
         cap, total = i.chances.shape[1] - 1, 0.0
         for x in range(cap, 0, -1):  # of those who have no larger sum, how many have this one
             if n > 0 and i.chances[arm, x] > 0:
-                users = binomial(n, min(1.0, i.chances[arm, x] / i.up_to[arm, x]), stream.generator)
+                users = draw_binomial(n, min(1.0, i.chances[arm, x] / i.up_to[arm, x]), stream.generator)
                 n -= users
                 if g == 0:
                     total += users * (x / cap)
                 else:
                     total += users * (x * g // cap)
                     if x * g % cap > 0:
-                        total += binomial(users, (x * g % cap) / cap, stream.generator)
+                        total += draw_binomial(users, (x * g % cap) / cap, stream.generator)
         return total
 
 
-def listed(name: str, values: Any) -> Sequence[Any]:
+def list_numbers(name: str, values: Any) -> Sequence[Any]:
     """A number as a list of one."""
-    if number(values):
+    if is_number(values):
         return (values,)
     if not isinstance(values, Iterable):
         raise InvalidValue(name, values, "a number or a list")
@@ -140,13 +140,13 @@ def capped_sums(visits: float, mean: float, cap: int) -> Floats:
     """The chances of capped sums of 0, ..., cap for one kind of people."""
     found, rate = np.zeros(cap + 1), (visits - 1) * mean
     for x in range(cap):
-        chance = poisson(rate, x)  # of x rewards after the first visit
+        chance = poisson_chance(rate, x)  # of x rewards after the first visit
         found[x] += (1 - mean) * chance
         found[x + 1] += mean * chance
     found[cap] = max(0.0, 1 - found[:cap].sum())
     return found
 
 
-def poisson(rate: float, x: int) -> float:
+def poisson_chance(rate: float, x: int) -> float:
     """The chance of x, by its logarithm: e^-rate alone may be below the smallest number where the chance is not."""
     return math.exp(x * math.log(rate) - rate - math.lgamma(x + 1)) if rate > 0 else float(x == 0)

@@ -14,8 +14,8 @@ import numpy as np
 
 from maskedbandit.core import Decision, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.fixed_phases import FixedPhases, State, begin, follow, planned, split_equally
-from maskedbandit.theory.wrong_answers import Plan
+from maskedbandit.policies.parts.fixed_phases import FixedPhases, State, new_plan, follow_plan, plan_of, split_equally
+from maskedbandit.theory.wrong_answers import PhasePlan
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,13 @@ class EqualSplit(FixedPhases):
     pooled = True
 
     def init(self, k: int, horizon: int) -> State:
-        split_equally(s := begin(k, horizon, 0, self.pooled))
+        split_equally(s := new_plan(k, horizon, 0, self.pooled))
         return s
 
-    def plan(self, k: int, horizon: int, law: Law) -> Plan:
-        return planned(self.init(k, horizon), self.pooled)
+    def plan(self, k: int, horizon: int, law: Law) -> PhasePlan:
+        return plan_of(self.init(k, horizon), self.pooled)
 
     @staticmethod
     @lean_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        return follow(s, law, rng)
+        return follow_plan(s, law, rng)

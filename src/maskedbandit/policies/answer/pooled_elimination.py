@@ -27,20 +27,20 @@ from maskedbandit.policies.parts.fixed_phases import (
     PLANNED,
     FixedPhases,
     State,
-    begin,
-    follow,
-    planned,
+    new_plan,
+    follow_plan,
+    plan_of,
     split_equally,
-    variance,
+    noise_variance,
 )
-from maskedbandit.privacy.exact import whole
-from maskedbandit.theory.wrong_answers import Plan
+from maskedbandit.privacy.exact import to_whole
+from maskedbandit.theory.wrong_answers import PhasePlan
 
-SMALL = 0.1  # of the variance of rewards: noise of a release below that is no reason for fewer phases
+SMALL_NOISE = 0.1  # of the variance of rewards: noise of a release below that is no reason for fewer phases
 
 
 @lean_kernel
-def kept(arms: int, fast: bool) -> int:
+def arms_kept(arms: int, fast: bool) -> int:
     """How many of the arms are left after a phase."""
     if arms <= 2:
         return 1
@@ -57,7 +57,7 @@ def growth(ratio: float) -> float:
 def is_dear(law: Law, users: int) -> bool:
     """Whether two releases have much more noise than one release of as many users."""
     half = max(1, users // 2)
-    return 2 * variance(law, half) - variance(law, 2 * half) > SMALL * half / 2
+    return 2 * noise_variance(law, half) - noise_variance(law, 2 * half) > SMALL_NOISE * half / 2
 
 
 @lean_kernel
@@ -68,13 +68,13 @@ def prepare(s: State, law: Law) -> None:
     while arms > 1:
         had = growth(k / arms)
         cost += (had - before) * arms
-        before, arms, phases = had, kept(arms, fast), phases + 1
+        before, arms, phases = had, arms_kept(arms, fast), phases + 1
     people = s.horizon - (phases - 1) * s.late
     arms, before, used, least = k, 0.0, 0, people
     for p in range(phases):
         had = growth(k / arms)
         s.size[p] = math.floor((had - before) * people / cost)
-        s.keep[p] = kept(arms, fast)
+        s.keep[p] = arms_kept(arms, fast)
         used, least = used + s.size[p] * arms, min(least, s.size[p])
         if p == phases - 1:  # those that rounding left over
             s.size[p] += (people - used) // arms
@@ -104,18 +104,18 @@ class PooledElimination(FixedPhases):
     late: int = 0
 
     def __post_init__(self) -> None:
-        whole("late", self.late, 0)
+        to_whole("late", self.late, 0)
 
     def init(self, k: int, horizon: int) -> State:
-        return begin(k, horizon, self.late, self.pooled)
+        return new_plan(k, horizon, self.late, self.pooled)
 
-    def plan(self, k: int, horizon: int, law: Law) -> Plan:
+    def plan(self, k: int, horizon: int, law: Law) -> PhasePlan:
         prepare(s := self.init(k, horizon), law)
-        return planned(s, self.pooled)
+        return plan_of(s, self.pooled)
 
     @staticmethod
     @lean_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if s.clock[PLANNED] == 0:
             prepare(s, law)
-        return follow(s, law, rng)
+        return follow_plan(s, law, rng)

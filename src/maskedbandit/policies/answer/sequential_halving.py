@@ -17,8 +17,8 @@ import numpy as np
 
 from maskedbandit.core import Decision, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.fixed_phases import FixedPhases, State, begin, follow, planned
-from maskedbandit.theory.wrong_answers import Plan
+from maskedbandit.policies.parts.fixed_phases import FixedPhases, State, new_plan, follow_plan, plan_of
+from maskedbandit.theory.wrong_answers import PhasePlan
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,16 @@ class SequentialHalving(FixedPhases):
     pooled = False
 
     def init(self, k: int, horizon: int) -> State:
-        s, arms, phases = begin(k, horizon, 0, self.pooled), k, max(k - 1, 1).bit_length()
+        s, arms, phases = new_plan(k, horizon, 0, self.pooled), k, max(k - 1, 1).bit_length()
         for p in range(phases if k > 1 else 0):
             s.size[p], s.keep[p] = horizon // (arms * phases), (arms + 1) // 2
             arms = (arms + 1) // 2
         return s
 
-    def plan(self, k: int, horizon: int, law: Law) -> Plan:
-        return planned(self.init(k, horizon), self.pooled)
+    def plan(self, k: int, horizon: int, law: Law) -> PhasePlan:
+        return plan_of(self.init(k, horizon), self.pooled)
 
     @staticmethod
     @lean_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        return follow(s, law, rng)
+        return follow_plan(s, law, rng)

@@ -41,10 +41,10 @@ from maskedbandit.core import kernel
 from maskedbandit.law import Law, is_noiseless, is_one_laplace_draw
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
-from maskedbandit.policies.parts.choice import NONE_YET, consider
-from maskedbandit.policies.parts.design import coordinates, information, optimal
-from maskedbandit.policies.parts.linear import factored, inverted
-from maskedbandit.privacy.statistics import clip
+from maskedbandit.policies.parts.choice import NONE_YET, weigh_arm
+from maskedbandit.policies.parts.design import write_coordinates, factor_information, optimize_weights
+from maskedbandit.policies.parts.linear import factor_matrix, invert_triangle
+from maskedbandit.privacy.statistics import clip_vector
 
 PHASE, RANK, PLANNED, ARRIVED = range(4)
 
@@ -66,7 +66,7 @@ class State(NamedTuple):
 
 
 @kernel
-def noise_bound(law: Law, n: int, x: float) -> float:
+def direction_noise(law: Law, n: int, x: float) -> float:
     """Q: the noise in one release over n users, combined in any direction, exceeds it with a chance below 2 exp(-x)."""
     if is_noiseless(law):
         return 0.0
@@ -84,12 +84,12 @@ def chances(s: State) -> float:
 
 
 @kernel
-def budget(s: State, law: Law, g: float) -> int:
+def phase_budget(s: State, law: Law, g: float) -> int:
     """c, the pulls of the phase; larger than the number of users left if the phase cannot end before the horizon."""
     x, aim, low, high = chances(s), 0.5 ** s.clock[PHASE], 1, s.horizon
     while low < high:
         c = (low + high) // 2
-        if math.sqrt(g * x / (2 * c)) + g / c * noise_bound(law, c, x) <= aim:
+        if math.sqrt(g * x / (2 * c)) + g / c * direction_noise(law, c, x) <= aim:
             high = c
         else:
             low = c + 1
@@ -97,7 +97,7 @@ def budget(s: State, law: Law, g: float) -> int:
 
 
 @kernel
-def plan(s: State, law: Law) -> None:
+def begin_phase(s: State, law: Law) -> None:
     """Begin the next phase."""
     k = s.arms.shape[0]
     s.clock[PHASE] += 1
@@ -105,27 +105,27 @@ def plan(s: State, law: Law) -> None:
     s.pulls[:] = 0
     s.open[:] = 0
     weights = np.zeros(k)
-    r = coordinates(s.arms, s.left, s.u, weights)
+    r = write_coordinates(s.arms, s.left, s.u, weights)
     s.clock[RANK] = r
     several = 0
     for a in range(k):
         several += s.left[a]
     if several < 2 or r == 0:
         return  # the best arm is found
-    g = optimal(s.u, r, s.left, weights)
-    c = budget(s, law, g)
+    g = optimize_weights(s.u, r, s.left, weights)
+    c = phase_budget(s, law, g)
     for a in range(k):
         weights[a] = math.ceil(c * weights[a])
     lower, low = np.zeros((r, r)), np.zeros((r, r))
-    information(s.u, r, weights, lower)
-    inverted(lower, low)
+    factor_information(s.u, r, weights, lower)
+    invert_triangle(lower, low)
     m, gram, scale = np.zeros((r, r)), np.zeros((r, r)), math.sqrt(c / g)
     for a in range(k):
         s.z[a] = 0.0
         for i in range(r):
             for j in range(i + 1):
                 s.z[a, i] += scale * low[i, j] * s.u[a, j]
-        clip(s.z[a], True)
+        clip_vector(s.z[a], True)
         seen = False
         for i in range(r):
             seen = seen or s.z[a, i] != 0.0
@@ -139,8 +139,8 @@ def plan(s: State, law: Law) -> None:
         for j in range(r):
             for b in range(r):
                 gram[i, j] += m[b, i] * m[b, j]
-    factored(gram, 0.0, lower)
-    inverted(lower, low)
+    factor_matrix(gram, 0.0, lower)
+    invert_triangle(lower, low)
     s.inverse[:] = 0.0
     for i in range(r):  # M^-1 = (M' M)^-1 M'
         for j in range(r):
@@ -164,7 +164,7 @@ def margin(s: State, law: Law, n: int, a: int) -> float:
             for j in range(r):
                 inner += v[j] * s.z[b, j]
             spread += s.pulls[b] * inner * inner
-    return math.sqrt(x / 2 * spread) + math.sqrt(square) * noise_bound(law, n, x)
+    return math.sqrt(x / 2 * spread) + math.sqrt(square) * direction_noise(law, n, x)
 
 
 @dataclass(frozen=True)
@@ -208,14 +208,14 @@ class AdaCGOPE(ContextualPolicy):
     def ask(s: State, x: np.ndarray, pool: np.ndarray, law: Law, rng: np.random.Generator) -> int:
         if s.clock[PHASE] == 0:  # the first contexts are those of every round: arms are fixed and public
             s.arms[:] = x
-            plan(s, law)
+            begin_phase(s, law)
         planned, other = NONE_YET, NONE_YET
         for i in range(pool.size):
             arm = int(pool[i])
             if s.open[arm] > 0:
-                planned = consider(planned, arm, float(s.open[arm]), rng)
+                planned = weigh_arm(planned, arm, float(s.open[arm]), rng)
             elif planned.arm < 0:
-                other = consider(other, arm, s.value[arm], rng)
+                other = weigh_arm(other, arm, s.value[arm], rng)
         best = planned.arm if planned.arm >= 0 else other.arm
         for i in range(x.shape[1]):
             if x[best, i] != s.arms[best, i]:
@@ -261,4 +261,4 @@ class AdaCGOPE(ContextualPolicy):
             if s.left[a] and s.value[a] + margins[a] < floor:
                 s.left[a] = False
                 s.value[a] = -math.inf
-        plan(s, law)
+        begin_phase(s, law)

@@ -6,8 +6,9 @@
     gamma = (bound on |Y|) / sqrt(smallest eigenvalue of V)
 
 Contexts and arms are public, so V is known and decides when a cohort closes: once det V has grown by a factor of
-1 + `growth`, and the cohort has `LEAST` users. So there are O(d ln T) releases, each with one draw of noise, whatever
-the number of arms. With weights theta, |theta| <= `norm`, and independent rewards in [0, 1] of mean theta' z, always
+1 + `growth`, and the cohort has `LEAST_COHORT` users. So there are O(d ln T) releases, each with one draw of noise,
+whatever the number of arms. With weights theta, |theta| <= `norm`, and independent rewards in [0, 1] of mean theta' z,
+always
 
     |w - theta|_V <= beta + gamma         with probability at least 1 - p, p = `failure`:
 
@@ -33,10 +34,10 @@ from maskedbandit.core import kernel
 from maskedbandit.law import NO_NOISE, Law, is_gaussian, is_noiseless
 from maskedbandit.noise_bounds import deviation, radius
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
-from maskedbandit.policies.parts.linear import Models, fit, highest_bound, models
-from maskedbandit.privacy.statistics import clip
+from maskedbandit.policies.parts.linear import Models, fit_model, highest_bound, begin_models
+from maskedbandit.privacy.statistics import clip_vector
 
-LEAST = 32  # users of a cohort: a sum of fewer is mostly noise, and shuffling needs a crowd
+LEAST_COHORT = 32  # users of a cohort: a sum of fewer is mostly noise, and shuffling needs a crowd
 SQUARINGS = 6  # the largest eigenvalue is computed to within a factor of d^(1/128)
 
 
@@ -88,10 +89,10 @@ def length(law: Law, m: int, n: int, d: int, x: float) -> float:
 
 
 @kernel
-def refresh(s: State, law: Law) -> None:
+def refresh_models(s: State, law: Law) -> None:
     """Compute weights and widths from all releases."""
     model, d = s.model, s.inverse.shape[0]
-    fit(model, 0, 0.0)
+    fit_model(model, 0, 0.0)
     s.inverse[:] = model.work[2]
     s.grown[:] = 0.0
     for i in range(d):
@@ -136,10 +137,10 @@ class AdaCOFUL(ContextualPolicy):
         return 1
 
     def init(self, k: int, aim: Aim) -> State:
-        model = models(1, aim.d, 1.0, float(self.ridge), 1.0, 1, 0.0)
+        model = begin_models(1, aim.d, 1.0, float(self.ridge), 1.0, 1, 0.0)
         numbers = math.log1p(self.growth), float(self.norm), float(self.failure)
         s = State(model, np.zeros((aim.d, aim.d)), np.zeros(2), np.zeros(1), *numbers)
-        refresh(s, Law(NO_NOISE))
+        refresh_models(s, Law(NO_NOISE))
         return s
 
     def lacks(self, rows: int, fixed: bool) -> str:
@@ -155,7 +156,7 @@ class AdaCOFUL(ContextualPolicy):
     def direction(s: State, arm: int, x: np.ndarray, z: np.ndarray) -> None:
         for i in range(z.size):
             z[i] = x[i]
-        clip(z, True)
+        clip_vector(z, True)
 
     @staticmethod
     @kernel
@@ -175,7 +176,7 @@ class AdaCOFUL(ContextualPolicy):
     @staticmethod
     @kernel
     def due(s: State, law: Law, model: int, n: int) -> bool:
-        return n >= LEAST and s.grown[1] > s.enough
+        return n >= LEAST_COHORT and s.grown[1] > s.enough
 
     @staticmethod
     @kernel
@@ -184,4 +185,4 @@ class AdaCOFUL(ContextualPolicy):
             s.model.response[0, i] += sums[i]
         s.model.users[0] += n
         s.model.releases[0] += 1
-        refresh(s, law)
+        refresh_models(s, law)

@@ -16,7 +16,7 @@ from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
 from maskedbandit.policies.contextual_policy import Aim, NoReleasePolicy
-from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.parts.choice import pick_highest
 
 
 class State(NamedTuple):
@@ -68,4 +68,4 @@ class FixedWeights(NoReleasePolicy):
             row = arm if x.shape[0] > 1 else 0
             for a in range(x.shape[1]):
                 index[i] += s.weights[own, a] * x[row, a]
-        return int(pool[highest(index, rng)])
+        return int(pool[pick_highest(index, rng)])

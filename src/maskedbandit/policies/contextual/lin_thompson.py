@@ -12,7 +12,7 @@ import numpy as np
 
 from maskedbandit.core import kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.linear import LinearPolicy, Models, products, value, width
+from maskedbandit.policies.parts.linear import LinearPolicy, Models, write_products, predict_value, interval_width
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class LinThompson(LinearPolicy):
                     seen += drawn[a] * x[row, a]
             else:
                 if i == 0 or x.shape[0] > 1:
-                    products(x[row], squares)
-                seen = value(s, arm, x[row]) + s.scale * width(s, arm, squares) * rng.standard_normal()
+                    write_products(x[row], squares)
+                seen = predict_value(s, arm, x[row]) + s.scale * interval_width(s, arm, squares) * rng.standard_normal()
             if best < 0 or seen > highest:
                 best, highest = arm, seen
         return int(best)

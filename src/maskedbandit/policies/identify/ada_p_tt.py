@@ -44,22 +44,22 @@ from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, Floats, kernel, large_kernel, lean_kernel
 from maskedbandit.law import Law
 from maskedbandit.noise_bounds import radius
-from maskedbandit.policies.parts.choice import NONE_YET, Turns, consider, highest, leads, turns
+from maskedbandit.policies.parts.choice import NONE_YET, Turns, weigh_arm, pick_highest, take_turn, begin_turns
 from maskedbandit.policies.parts.phases import (
     BEST,
     LEADER,
     NEWS,
-    Progress,
+    PhaseProgress,
     check_forced,
-    fail,
+    note_failure,
     is_starved,
-    lack,
-    note_release,
-    phases,
-    pull,
-    ready,
-    settle,
-    settled,
+    lacks_grid,
+    note_phase,
+    begin_phases,
+    pull_arm,
+    has_news,
+    decide_settled,
+    is_settled,
 )
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.thresholds import ZETA_2, gaussian_base, gaussian_threshold
@@ -71,7 +71,7 @@ class State(NamedTuple):
     mean: np.ndarray  # [k] of that phase: the last one, if none overtook another
     size: np.ndarray  # [k] its users
     cost: np.ndarray  # [k] of making this arm look as good as the leader, up to the current number of pulls
-    phases: Progress
+    phases: PhaseProgress
     turns: Turns
     delta: float
     heuristic: int
@@ -85,39 +85,39 @@ def challenger(s: State, rng: np.random.Generator) -> int:
     for a in range(pulls.size):
         if a != leader:
             value = 1.0 / pulls[a] if is_starved(s.phases, a) else -(s.cost[a] * pulls[a] / (pulls[a] + n))
-            best = consider(best, a, value, rng)
+            best = weigh_arm(best, a, value, rng)
     return best.arm
 
 
 @kernel
-def rank(s: State, law: Law, most: float, rng: np.random.Generator) -> int:
+def rank_all(s: State, law: Law, most: float, rng: np.random.Generator) -> int:
     """Find the leader, the costs of the others, gap min(gap, most), and the best arm."""
     for a in range(s.mean.size):
         j, w = s.phases.number[a], s.size[a]
         s.cost[a] = s.mean[a] + math.sqrt(j / w) + radius(law, 1, w, j) / w
-    leader = highest(s.cost, rng)
+    leader = pick_highest(s.cost, rng)
     for a in range(s.mean.size):
         gap = max(0.0, s.mean[leader] - s.mean[a])
         s.cost[a] = gap * min(gap, most)
-    best = highest(s.mean, rng)
+    best = pick_highest(s.mean, rng)
     s.phases.clock[LEADER], s.phases.clock[BEST] = leader, best
     return best
 
 
 @kernel
-def doubt(arms: int, w: int, delta: float) -> float:
+def doubt_of(arms: int, w: int, delta: float) -> float:
     """ln(K zeta(2) k^2 / delta), for one arm and the phase of w users."""
     k = 2 + math.log2(w)
     return math.log(arms * ZETA_2 * k * k / delta)
 
 
 @kernel
-def proved_threshold(law: Law, arms: int, w_a: int, w_b: int, delta: float) -> float:
+def gap_threshold(law: Law, arms: int, w_a: int, w_b: int, delta: float) -> float:
     """The proved threshold of W_ab, for phases of w_a and w_b users."""
     k = (2 + math.log2(w_a)) * (2 + math.log2(w_b)) * ZETA_2
     rewards = gaussian_threshold(gaussian_base(arms, delta / (2 * k * k)), w_a, w_b)
-    r_a = radius(law, 1, w_a, doubt(arms, w_a, delta / 2))
-    r_b = radius(law, 1, w_b, doubt(arms, w_b, delta / 2))
+    r_a = radius(law, 1, w_a, doubt_of(arms, w_a, delta / 2))
+    r_b = radius(law, 1, w_b, doubt_of(arms, w_b, delta / 2))
     return 2 * rewards + 4 * (r_a * r_a / w_a + r_b * r_b / w_b)
 
 
@@ -133,25 +133,25 @@ def heuristic_threshold(law: Law, w_a: int, w_b: int, delta: float) -> float:
 @kernel
 def weigh(s: State, law: Law, rng: np.random.Generator) -> None:
     """After a release: the best arm, the leader and all tests."""
-    if not ready(s.phases):
+    if not has_news(s.phases):
         return
-    k, a = s.mean.size, rank(s, law, math.inf, rng)
+    k, a = s.mean.size, rank_all(s, law, math.inf, rng)
     for b in range(k):
         if b != a:
             u, v, gap = s.size[a], s.size[b], s.mean[a] - s.mean[b]
-            enough = heuristic_threshold(law, u, v, s.delta) if s.heuristic else proved_threshold(law, k, u, v, s.delta)
+            enough = heuristic_threshold(law, u, v, s.delta) if s.heuristic else gap_threshold(law, k, u, v, s.delta)
             if not 2 * gap * gap * (u * v / (u + v)) >= enough:  # a nan threshold is never reached
-                fail(s.phases, b)
+                note_failure(s.phases, b)
 
 
 @kernel
-def step(s: State, rng: np.random.Generator) -> Decision:
+def next_pull(s: State, rng: np.random.Generator) -> Decision:
     """What to ask for, once all tests are up to date."""
-    if settled(s.phases):
-        return settle(s.phases, rng)
+    if is_settled(s.phases):
+        return decide_settled(s.phases, rng)
     leader = int(s.phases.clock[LEADER])
-    arm = leader if leads(s.turns, leader) else challenger(s, rng)
-    return pull(s.phases, arm)
+    arm = leader if take_turn(s.turns, leader) else challenger(s, rng)
+    return pull_arm(s.phases, arm)
 
 
 @dataclass(frozen=True)
@@ -177,10 +177,10 @@ class AdaPTT(Policy):
         check_choice("threshold", self.threshold, ("proved", "heuristic"))
 
     def init(self, k: int, delta: float) -> State:
-        return begin(k, self.beta, self.forced, delta, self.threshold == "heuristic")
+        return begin_tt(k, self.beta, self.forced, delta, self.threshold == "heuristic")
 
     def needs(self, law: Law) -> str:
-        return super().needs(law) or lack(law)
+        return super().needs(law) or lacks_grid(law)
 
     def means(self, s: State) -> Floats:
         return np.where(s.size > 0, s.mean, np.nan)
@@ -191,7 +191,7 @@ class AdaPTT(Policy):
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if s.phases.clock[NEWS] == 1:
             weigh(s, law, rng)
-        return step(s, rng)
+        return next_pull(s, rng)
 
     @staticmethod
     @lean_kernel
@@ -199,10 +199,10 @@ class AdaPTT(Policy):
         if n >= s.size[arm]:
             s.mean[arm] = total / n
             s.size[arm] = n
-        note_release(s.phases, arm)
+        note_phase(s.phases, arm)
 
 
-def begin(k: int, beta: float, forced: float, delta: float, heuristic: bool = False) -> State:
+def begin_tt(k: int, beta: float, forced: float, delta: float, heuristic: bool = False) -> State:
     """The state of k arms before the first release."""
-    known = np.zeros(k), np.zeros(k, np.int64), np.zeros(k), phases(k, 2.0, forced), turns(k, beta)
+    known = np.zeros(k), np.zeros(k, np.int64), np.zeros(k), begin_phases(k, 2.0, forced), begin_turns(k, beta)
     return State(*known, float(delta), int(heuristic))

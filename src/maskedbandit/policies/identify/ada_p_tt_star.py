@@ -31,8 +31,16 @@ from maskedbandit.checks import check_fraction
 from maskedbandit.core import Decision, Floats, kernel, large_kernel, lean_kernel
 from maskedbandit.law import Law
 from maskedbandit.noise_bounds import radius
-from maskedbandit.policies.identify.ada_p_tt import AdaPTT, State, begin, doubt, proved_threshold, rank, step
-from maskedbandit.policies.parts.phases import NEWS, check_forced, fail, lack, ready
+from maskedbandit.policies.identify.ada_p_tt import (
+    AdaPTT,
+    State,
+    begin_tt,
+    doubt_of,
+    gap_threshold,
+    rank_all,
+    next_pull,
+)
+from maskedbandit.policies.parts.phases import NEWS, check_forced, note_failure, lacks_grid, has_news
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.thresholds import w_bar
 
@@ -47,13 +55,13 @@ def linear_from(law: Law) -> float:
 @kernel
 def spread(arms: int, w: int, delta: float) -> float:
     """h, for w users."""
-    return w_bar(2 * doubt(arms, w, delta / 3) + 4 * math.log(4 + math.log(w)) + 0.5) / 2
+    return w_bar(2 * doubt_of(arms, w, delta / 3) + 4 * math.log(4 + math.log(w)) + 0.5) / 2
 
 
 @kernel
 def reach(law: Law, arms: int, w: int, delta: float) -> float:
     """r, for w users."""
-    return radius(law, 1, w, doubt(arms, w, delta / 3))
+    return radius(law, 1, w, doubt_of(arms, w, delta / 3))
 
 
 @kernel
@@ -61,7 +69,7 @@ def near_threshold(law: Law, arms: int, w_a: int, w_b: int, delta: float) -> flo
     """The threshold of W_ab for a gap below 3 e."""
     r_a, r_b = reach(law, arms, w_a, delta), reach(law, arms, w_b, delta)
     cross = r_a * math.sqrt(spread(arms, w_a, delta) / w_a) + r_b * math.sqrt(spread(arms, w_b, delta) / w_b)
-    return proved_threshold(law, arms, w_a, w_b, 2 * delta / 3) / 2 + 2 * math.sqrt(2.0) * cross
+    return gap_threshold(law, arms, w_a, w_b, 2 * delta / 3) / 2 + 2 * math.sqrt(2.0) * cross
 
 
 @kernel
@@ -75,16 +83,16 @@ def far_threshold(law: Law, arms: int, w_a: int, w_b: int, delta: float) -> floa
 @kernel
 def weigh(s: State, law: Law, rng: np.random.Generator) -> None:
     """After a release: the best arm, the leader and all tests."""
-    if not ready(s.phases):
+    if not has_news(s.phases):
         return
     k, linear = s.mean.size, linear_from(law)
-    a = rank(s, law, linear, rng)
+    a = rank_all(s, law, linear, rng)
     for b in range(k):
         if b != a:
             u, v, gap = s.size[a], s.size[b], s.mean[a] - s.mean[b]
             enough = near_threshold(law, k, u, v, s.delta) if gap < linear else far_threshold(law, k, u, v, s.delta)
             if not 2 * gap * min(gap, linear) * (u * v / (u + v)) >= enough:
-                fail(s.phases, b)
+                note_failure(s.phases, b)
 
 
 @dataclass(frozen=True)
@@ -107,10 +115,10 @@ class AdaPTTStar(Policy):
         check_forced(self.forced)
 
     def init(self, k: int, delta: float) -> State:
-        return begin(k, self.beta, self.forced, delta)
+        return begin_tt(k, self.beta, self.forced, delta)
 
     def needs(self, law: Law) -> str:
-        return super().needs(law) or lack(law)
+        return super().needs(law) or lacks_grid(law)
 
     def means(self, s: State) -> Floats:
         return np.where(s.size > 0, s.mean, np.nan)
@@ -121,6 +129,6 @@ class AdaPTTStar(Policy):
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if s.phases.clock[NEWS] == 1:
             weigh(s, law, rng)
-        return step(s, rng)
+        return next_pull(s, rng)
 
     tell = AdaPTT.tell

@@ -25,7 +25,7 @@ from maskedbandit.checks import check_choice
 from maskedbandit.core import Floats, kernel
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.dpse import DPSE
-from maskedbandit.policies.regret.successive_elimination import FOREVER, batch_means, note_release
+from maskedbandit.policies.regret.successive_elimination import UNLIMITED_USERS, batch_means, note_sum
 
 
 class State(NamedTuple):
@@ -56,7 +56,7 @@ class BestArmDPSE(Policy):
         check_choice("counts", self.counts, ("epoch", "published"))
 
     def init(self, k: int, delta: float) -> State:
-        clock = np.array([0, 0, k, 0, FOREVER, 0])
+        clock = np.array([0, 0, k, 0, UNLIMITED_USERS, 0])
         return State(
             np.zeros(k), np.ones(k, np.int64), clock, delta, np.zeros(k, np.int64), int(self.counts == "published")
         )
@@ -71,4 +71,4 @@ class BestArmDPSE(Policy):
     def tell(s: State, arm: int, n: int, total: float) -> None:
         s.users[arm] += n
         s.mean[arm] = total / (s.users[arm] if s.published else n)
-        note_release(s, n)
+        note_sum(s, n)

@@ -33,11 +33,11 @@ from maskedbandit.policies.parts.one_by_one import (
     RELEASED,
     Coins,
     OneByOnePolicy,
-    certain,
-    coins,
-    ratio,
-    recount,
-    serve,
+    is_certain,
+    begin_coins,
+    z_ratio,
+    recount_arm,
+    serve_one,
 )
 
 
@@ -64,15 +64,15 @@ def eliminate(s: State, law: Law) -> None:
     c, best = s.coins, -1
     for a in range(s.left.size):
         if s.left[a] == 1:
-            recount(c, law, a)
+            recount_arm(c, law, a)
             if best < 0 or c.mean[a] > c.mean[best]:
                 best = a
     t, c.clock[BEST] = float(c.n[best]), best
     width = 2 * math.sqrt(math.log(5 * s.left.size * t * t / s.delta) / t)
     for b in range(s.left.size):
         if s.left[b] == 1 and b != best:
-            c.z[b] = ratio(c, best, b)
-            if certain(c, b) if c.threshold == PROVED else c.mean[best] - c.mean[b] >= width:
+            c.z[b] = z_ratio(c, best, b)
+            if is_certain(c, b) if c.threshold == PROVED else c.mean[best] - c.mean[b] >= width:
                 s.left[b] = 0
 
 
@@ -94,7 +94,7 @@ class BestArmElimination(OneByOnePolicy):
         check_choice("threshold", self.threshold, ("proved", "published"))
 
     def init(self, k: int, delta: float) -> State:
-        return State(coins(k, delta, self.threshold), np.ones(k, np.int64), np.zeros(1, np.int64), float(delta))
+        return State(begin_coins(k, delta, self.threshold), np.ones(k, np.int64), np.zeros(1, np.int64), float(delta))
 
     @staticmethod
     @lean_kernel
@@ -108,4 +108,4 @@ class BestArmElimination(OneByOnePolicy):
             if following(s.left, arm + 1) == s.left.size:
                 return Decision(arm, 0, 0)
         s.turn[0] = arm + 1
-        return serve(s.coins, arm)
+        return serve_one(s.coins, arm)

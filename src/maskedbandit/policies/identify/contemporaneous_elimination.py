@@ -33,30 +33,33 @@ import numpy as np
 
 from maskedbandit.checks import check_cohort
 from maskedbandit.core import WAIT, Decision, kernel
-from maskedbandit.golden_section import bracket, narrowed
-from maskedbandit.law import Law, is_laplace, is_response, largest_tilt, steps
+from maskedbandit.golden_section import open_bracket, narrow_down
+from maskedbandit.law import Law, is_laplace, is_response, largest_tilt, count_steps
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.batches import check_ratio
 from maskedbandit.policies.parts.epochs import (
     NEXT,
     Flight,
     Pairs,
-    arrive,
-    flight,
-    fold,
+    store_arrival,
+    begin_flight,
+    fold_epochs,
     free_row,
-    launch,
+    launch_epoch,
     mean_of_pair,
-    moments,
+    bound_moments,
     next_of_plan,
-    pairs,
-    unlike,
+    begin_pairs,
+    unlike_size,
 )
 from maskedbandit.policies.policy import Policy
 
 EPOCHS, RELEASED = range(1, 3)
-LARGEST, SMALLEST = 1.0, 1e-9  # lam: above 1 a better reward of a could count against a, as it changes V
-MOST = 2**50  # users
+LARGEST_TEST_LAM, SMALLEST_TEST_LAM = (
+    1.0,
+    1e-9,
+)  # lam: above 1 a better reward of a could count against a, as it changes V
+MOST_EPOCH_USERS = 2**50  # users
 
 
 class State(NamedTuple):
@@ -87,7 +90,7 @@ def doubt(s: State, parts: float) -> float:
 def variance_bound(s: State, law: Law, a: int, c: int) -> float:
     """V, for two arms."""
     n, y = s.pairs.weight[a, c], 0.5
-    if is_response(law) or steps(law, int(n)) == 1:
+    if is_response(law) or count_steps(law, int(n)) == 1:
         q = mean_of_pair(s.pairs, a, c)
         noise = 0.0 if is_response(law) else radius(law, 2 * s.clock[RELEASED], int(2 * n), doubt(s, 4.0)) / (2 * n)
         y = min(0.5, q + noise) if q < 0.5 else max(0.5, q - noise)
@@ -95,27 +98,29 @@ def variance_bound(s: State, law: Law, a: int, c: int) -> float:
 
 
 @kernel
-def evidence(s: State, law: Law, a: int, c: int) -> float:
+def order_evidence(s: State, law: Law, a: int, c: int) -> float:
     """How surprising the difference of two arms is, in nats, if arm a is at least as good as arm c."""
     difference = s.pairs.margin[a, c]
     if difference >= 0.0:
         return 0.0
     v, draws = variance_bound(s, law, a, c), s.pairs.draws[a, c]
-    g = steps(law, int(s.pairs.weight[a, c])) if is_laplace(law) else steps(law, 1)  # see log_mgf_of_sum
-    section = bracket(math.log(SMALLEST / (1 + law.scale)), math.log(min(LARGEST, largest_tilt(law))))
+    g = count_steps(law, int(s.pairs.weight[a, c])) if is_laplace(law) else count_steps(law, 1)  # see log_mgf_of_sum
+    section = open_bracket(
+        math.log(SMALLEST_TEST_LAM / (1 + law.scale)), math.log(min(LARGEST_TEST_LAM, largest_tilt(law)))
+    )
     for _ in range(26):
         lam = math.exp(section.x)
-        noise = 0.0 if is_response(law) else moments(law, draws, g, lam)
-        section = narrowed(section, lam * difference + lam * lam * v + noise)
+        noise = 0.0 if is_response(law) else bound_moments(law, draws, g, lam)
+        section = narrow_down(section, lam * difference + lam * lam * v + noise)
     return max(0.0, -section.least)
 
 
 @kernel
-def drop(s: State, law: Law) -> None:
+def drop_arms(s: State, law: Law) -> None:
     """Drop every arm that one of those left shows not to be the best: one is always left, even if tests contradict."""
     for a in range(s.n.size):
         for c in range(s.n.size):
-            if s.left[a] == 1 and s.left[c] == 1 and a != c and evidence(s, law, a, c) >= doubt(s, 2.0):
+            if s.left[a] == 1 and s.left[c] == 1 and a != c and order_evidence(s, law, a, c) >= doubt(s, 2.0):
                 s.left[a] = 0
 
 
@@ -123,7 +128,7 @@ def drop(s: State, law: Law) -> None:
 def first_size(s: State, law: Law) -> int:
     """Users of every arm in the first epoch: the least n with n >= 2 radius(noise of one release)."""
     n = s.least
-    while n < MOST and n < 2 * radius(law, 1, n, doubt(s, 2.0)):
+    while n < MOST_EPOCH_USERS and n < 2 * radius(law, 1, n, doubt(s, 2.0)):
         n += max(1, n // 8)
     return n
 
@@ -153,7 +158,7 @@ class ContemporaneousElimination(Policy):
     def init(self, k: int, delta: float) -> State:
         n, flying, plan = np.zeros((3, k), np.int64)
         clock, asked = np.array([k, 0, 0]), np.zeros(1, np.int64)
-        known = np.zeros(k), n, flying, np.ones(k, np.int64), plan, pairs(k), flight(k), clock, asked
+        known = np.zeros(k), n, flying, np.ones(k, np.int64), plan, begin_pairs(k), begin_flight(k), clock, asked
         return State(*known, float(delta), float(self.ratio), int(self.least))
 
     @staticmethod
@@ -162,10 +167,10 @@ class ContemporaneousElimination(Policy):
         k = s.n.size
         if s.clock[NEXT] < k:
             return next_of_plan(s.plan, s.clock)
-        epochs = fold(s.pairs, law, s.flight, s.n, s.total, s.flying)
+        epochs = fold_epochs(s.pairs, law, s.flight, s.n, s.total, s.flying)
         if epochs > 0:
             s.clock[RELEASED] += epochs
-            drop(s, law)
+            drop_arms(s, law)
         arms, last = 0, -1
         for a in range(k):
             if s.left[a] == 1:
@@ -178,14 +183,14 @@ class ContemporaneousElimination(Policy):
         if s.asked[0] == 0:
             size = first_size(s, law)
         for a in range(k):
-            s.plan[a] = unlike(s.flight, a, size) if s.left[a] == 1 else 0
+            s.plan[a] = unlike_size(s.flight, a, size) if s.left[a] == 1 else 0
         s.asked[0] += size
         s.clock[EPOCHS] += 1
         s.clock[NEXT] = 0
-        launch(s.flight, row, s.clock[EPOCHS], s.plan, s.flying)
+        launch_epoch(s.flight, row, s.clock[EPOCHS], s.plan, s.flying)
         return next_of_plan(s.plan, s.clock)
 
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        arrive(s.flight, arm, n, total)
+        store_arrival(s.flight, arm, n, total)

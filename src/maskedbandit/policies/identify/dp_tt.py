@@ -49,32 +49,32 @@ import numpy as np
 from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, Floats, kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.golden_section import bracket, narrowed
+from maskedbandit.golden_section import open_bracket, narrow_down
 from maskedbandit.law import Law, is_laplace, is_response
 from maskedbandit.noise_bounds import log_mgf_of_sum, radius
-from maskedbandit.policies.parts.choice import NONE_YET, Choice, Turns, consider, highest, leads, turns
+from maskedbandit.policies.parts.choice import NONE_YET, Choice, Turns, weigh_arm, pick_highest, take_turn, begin_turns
 from maskedbandit.policies.parts.phases import (
     BEST,
     LEADER,
     NEWS,
-    Progress,
+    PhaseProgress,
     check_forced,
-    fail,
+    note_failure,
     is_starved,
-    lack,
-    note_release,
-    phases,
-    planned,
-    pull,
-    ready,
-    settle,
-    settled,
+    lacks_grid,
+    note_phase,
+    begin_phases,
+    planned_users,
+    pull_arm,
+    has_news,
+    decide_settled,
+    is_settled,
 )
 from maskedbandit.policies.policy import Policy, means_of
 from maskedbandit.theory.thresholds import ZETA_2, w_bar
 from maskedbandit.theory.transport import private_cost
 
-LARGEST = 700.0  # e^-700 is negligible beside a mean
+LARGEST_EPSILON = 700.0  # e^-700 is negligible beside a mean
 PROVED, CLOSED, HEURISTIC = range(3)
 
 
@@ -87,7 +87,7 @@ class State(NamedTuple):
     threshold: np.ndarray  # [k] c
     cost: np.ndarray  # [k] a lower bound on C + ln n against the leader, which grows with every pull
     as_of: np.ndarray  # [k] pulls of the leader and this arm for which the bound is exact
-    phases: Progress
+    phases: PhaseProgress
     turns: Turns
     delta: float
     rule: int  # how the threshold is computed
@@ -97,7 +97,7 @@ class State(NamedTuple):
 def tilt(law: Law) -> float:
     """e: epsilon with Laplace noise, and its analogue with other noise."""
     noise = law.scale if is_laplace(law) else radius(law, 1, 1, 0.5)
-    return min(LARGEST, 1 / noise) if noise > 0.0 else LARGEST
+    return min(LARGEST_EPSILON, 1 / noise) if noise > 0.0 else LARGEST_EPSILON
 
 
 @kernel
@@ -109,9 +109,9 @@ def proved_threshold(law: Law, k: int, n: int, x: float) -> float:
     >>> round(proved_threshold(Law(LAPLACE, scale=10.0, grid=1, per_release=1), 9, 256, 9.0), 3)
     21.43
     """
-    e, section = tilt(law), bracket(0.0, 1.0)
+    e, section = tilt(law), open_bracket(0.0, 1.0)
     for _ in range(42):
-        section = narrowed(section, (x + log_mgf_of_sum(law, k, n, section.x * e)) / section.x)
+        section = narrow_down(section, (x + log_mgf_of_sum(law, k, n, section.x * e)) / section.x)
     return section.least
 
 
@@ -140,26 +140,26 @@ def arm_threshold(s: State, law: Law, a: int) -> float:
 @kernel
 def in_order(s: State, a: int) -> bool:
     """Whether the released sums of an arm are those of its first phases: later ones are larger."""
-    return bool(s.users[a] <= planned(s.phases, s.phases.number[a]))
+    return bool(s.users[a] <= planned_users(s.phases, s.phases.number[a]))
 
 
 @kernel
 def update(s: State, law: Law, rng: np.random.Generator) -> None:
     """After a release: the best arm, which is the leader, and what changes with it."""
-    if not ready(s.phases):
+    if not has_news(s.phases):
         return
     for a in range(s.mean.size):
         s.mean[a] = min(max(s.total[a] / s.users[a], 0.0), 1.0)
         s.threshold[a] = arm_threshold(s, law, a)
         s.cost[a], s.as_of[a] = 0.0, 0
-    best, e = highest(s.mean, rng), tilt(law)
+    best, e = pick_highest(s.mean, rng), tilt(law)
     s.phases.clock[BEST], s.phases.clock[LEADER] = best, best
     for b in range(s.mean.size):
         if b != best:
             cost = private_cost(s.mean[best], s.mean[b], s.users[best], s.users[b], e)
             whole = in_order(s, best) and in_order(s, b)
             if not (whole and cost > s.threshold[best] + s.threshold[b]):
-                fail(s.phases, b)
+                note_failure(s.phases, b)
 
 
 @kernel
@@ -179,7 +179,7 @@ def challenger(s: State, law: Law, rng: np.random.Generator) -> int:
             value = 1.0 / pulls[a] if starving else -s.cost[a]
             known = starving or s.as_of[a] == n + pulls[a]
             if known and exact:
-                best = consider(best, a, value, rng)
+                best = weigh_arm(best, a, value, rng)
             elif value > best.value or (exact and value == best.value):
                 best, exact = Choice(a, value, 1), known
         if exact:
@@ -219,14 +219,16 @@ class DPTT(Policy):
         users, as_of = np.zeros((2, k), np.int64)
         known = total, users, mean, bound, cost, as_of
         threshold = ("proved", "closed", "heuristic").index(self.threshold)
-        return State(*known, phases(k, 1.0 + self.eta, self.forced), turns(k, self.beta), float(delta), threshold)
+        return State(
+            *known, begin_phases(k, 1.0 + self.eta, self.forced), begin_turns(k, self.beta), float(delta), threshold
+        )
 
     def needs(self, law: Law) -> str:
         if is_response(law) or law.per_pull > 0:
             return "noise that does not grow with the number of users"
         if self.threshold == "closed" and not (is_laplace(law) and law.per_release == law.honest == 1):
             return "one draw of Laplace noise in each release"
-        return super().needs(law) or lack(law)
+        return super().needs(law) or lacks_grid(law)
 
     def means(self, s: State) -> Floats:
         return means_of(s.total, s.users)
@@ -236,15 +238,15 @@ class DPTT(Policy):
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if s.phases.clock[NEWS] == 1:
             update(s, law, rng)
-        if settled(s.phases):
-            return settle(s.phases, rng)
+        if is_settled(s.phases):
+            return decide_settled(s.phases, rng)
         leader = int(s.phases.clock[LEADER])
-        arm = leader if leads(s.turns, leader) else challenger(s, law, rng)
-        return pull(s.phases, arm)
+        arm = leader if take_turn(s.turns, leader) else challenger(s, law, rng)
+        return pull_arm(s.phases, arm)
 
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
         s.total[arm] += total
         s.users[arm] += n
-        note_release(s.phases, arm)
+        note_phase(s.phases, arm)

@@ -20,17 +20,17 @@ import numpy as np
 from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.choice import NONE_YET, Turns, consider, leads, turns
+from maskedbandit.policies.parts.choice import NONE_YET, Turns, weigh_arm, take_turn, begin_turns
 from maskedbandit.policies.parts.one_by_one import (
-    THRESHOLDS,
+    THRESHOLD_NAMES,
     Coins,
     OneByOnePolicy,
-    coins,
-    compare,
-    decided,
-    first,
-    ready,
-    serve,
+    begin_coins,
+    find_best,
+    passes_tests,
+    first_pull,
+    none_due,
+    serve_one,
 )
 
 
@@ -47,7 +47,7 @@ def challenger(s: Coins, best: int, rng: np.random.Generator) -> int:
     best_rival = NONE_YET
     for b in range(s.n.size):
         if b != best:
-            best_rival = consider(best_rival, b, -(s.z[b] + s.log_n[b]), rng)
+            best_rival = weigh_arm(best_rival, b, -(s.z[b] + s.log_n[b]), rng)
     return best_rival.arm
 
 
@@ -69,17 +69,17 @@ class EBTCI(OneByOnePolicy):
 
     def __post_init__(self) -> None:
         check_fraction("beta", self.beta)
-        check_choice("threshold", self.threshold, THRESHOLDS)
+        check_choice("threshold", self.threshold, THRESHOLD_NAMES)
 
     def init(self, k: int, delta: float) -> State:
-        return State(coins(k, delta, self.threshold), turns(k, self.beta))
+        return State(begin_coins(k, delta, self.threshold), begin_turns(k, self.beta))
 
     @staticmethod
     @lean_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        if not ready(s.coins):
-            return first(s.coins)
-        best = compare(s.coins, law, rng)
-        if decided(s.coins):
+        if not none_due(s.coins):
+            return first_pull(s.coins)
+        best = find_best(s.coins, law, rng)
+        if passes_tests(s.coins):
             return Decision(best, 0, 0)
-        return serve(s.coins, best if leads(s.turns, best) else challenger(s.coins, best, rng))
+        return serve_one(s.coins, best if take_turn(s.turns, best) else challenger(s.coins, best, rng))

@@ -34,27 +34,36 @@ import numpy as np
 from maskedbandit.checks import check_cohort
 from maskedbandit.core import Decision, Floats, kernel, large_kernel, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.batches import EARLY, FURTHER, begin, first, ready
-from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.parts.batches import EARLY, FURTHER, begin_cohort, first_cohort, all_released
+from maskedbandit.policies.parts.choice import pick_highest
 from maskedbandit.policies.parts.known_releases import (
     BEATEN,
-    MARGIN,
-    MOST,
+    AIM_MARGIN,
+    MOST_RELEASES,
     OUTWEIGHED,
-    UNKNOWN,
-    beginning,
-    check_forced,
-    expected,
-    keep,
-    lack,
+    NOT_COMPUTED,
+    beginning_users,
+    check_forced_growth,
+    expect_evidence,
+    keep_release,
+    lacks_pmf,
     next_size,
-    releases,
+    arm_releases,
     update_means,
 )
-from maskedbandit.policies.parts.shares import FEW, bets, equal, give_share, has_share, in_favour, nats_of_share, ranks
+from maskedbandit.policies.parts.shares import (
+    FEW_ARMS,
+    shared_bets,
+    count_equal_shares,
+    give_share,
+    has_share,
+    in_favour,
+    nats_of_share,
+    begin_ranks,
+)
 from maskedbandit.policies.policy import Policy, means_of
-from maskedbandit.theory.evidence import everywhere, evidence
-from maskedbandit.theory.likelihood import information
+from maskedbandit.theory.evidence import find_weak_mean, evidence_at
+from maskedbandit.theory.likelihood import mean_information
 
 LOUD = 24.0  # standard deviations of the noise in the first cohorts of ten arms or more
 
@@ -86,13 +95,13 @@ class State(NamedTuple):
 
 
 @large_kernel
-def compare(s: State, law: Law, b: int) -> None:
+def compare_rival(s: State, law: Law, b: int) -> None:
     """The evidence against a rival where it should be least, and where it was last found too small."""
     a = s.leader[0]
     gap, pooled = s.mean[a] - s.mean[b], (s.n[a] * s.mean[a] + s.n[b] * s.mean[b]) / (s.n[a] + s.n[b])
-    of_a = information(law, releases(s, a), min(max(pooled, 0.01), 0.99))
-    of_b = information(law, releases(s, b), min(max(pooled, 0.01), 0.99))
-    s.fraction[b], s.found[b], s.sure[b] = of_a / (of_a + of_b), UNKNOWN, 0
+    of_a = mean_information(law, arm_releases(s, a), min(max(pooled, 0.01), 0.99))
+    of_b = mean_information(law, arm_releases(s, b), min(max(pooled, 0.01), 0.99))
+    s.fraction[b], s.found[b], s.sure[b] = of_a / (of_a + of_b), NOT_COMPUTED, 0
     s.gains[:, b] = 0.0
     if gap > 0.0:
         bet(s, law, b, s.fraction[b])
@@ -106,8 +115,8 @@ def bet(s: State, law: Law, b: int, at: float) -> None:
     a = s.leader[0]
     gap = s.mean[a] - s.mean[b]
     z = min(max(s.mean[b] + at * gap, 1e-9), 1 - 1e-9)  # at 0 and 1 likelihood ratios can be 0 / 0
-    known = in_favour(s, a), releases(s, b)
-    s.found[b], s.gains[0, b], s.gains[1, b] = evidence(law, *known, bets(s, a, b), gap, z)
+    known = in_favour(s, a), arm_releases(s, b)
+    s.found[b], s.gains[0, b], s.gains[1, b] = evidence_at(law, *known, shared_bets(s, a, b), gap, z)
     s.found[b] -= nats_of_share(s, a, b)
 
 
@@ -117,10 +126,10 @@ def think(s: State, law: Law, rng: np.random.Generator) -> None:
     k, before = s.n.size, s.leader[0]
     if not update_means(s, law):
         return
-    s.leader[0] = highest(s.mean, rng)
+    s.leader[0] = pick_highest(s.mean, rng)
     for b in range(k):
         if b != s.leader[0] and (s.leader[0] != before or s.fresh[b] == 1 or s.fresh[s.leader[0]] == 1):
-            compare(s, law, b)
+            compare_rival(s, law, b)
     s.fresh[:] = 0
 
 
@@ -135,18 +144,18 @@ def certain(s: State, law: Law) -> bool:
             return False
     for b in range(s.n.size):
         if b != a and s.sure[b] == 0:
-            known, threshold = (in_favour(s, a), releases(s, b)), s.threshold + nats_of_share(s, a, b)
-            z = everywhere(law, *known, bets(s, a, b), s.mean[a], s.mean[b], threshold)
+            known, threshold = (in_favour(s, a), arm_releases(s, b)), s.threshold + nats_of_share(s, a, b)
+            z = find_weak_mean(law, *known, shared_bets(s, a, b), s.mean[a], s.mean[b], threshold)
             if z <= 1.0:
                 s.weak[b] = min(max((z - s.mean[b]) / (s.mean[a] - s.mean[b]), 0.0), 1.0)
-                s.found[b] = s.threshold - MARGIN / 2
+                s.found[b] = s.threshold - AIM_MARGIN / 2
                 return False
             s.sure[b] = 1
     return True
 
 
 @kernel
-def foreseen(s: State, b: int) -> float:
+def foresee_rival(s: State, b: int) -> float:
     """The factor by which the evidence against a rival grows, if users in flight show what the released ones did."""
     a = s.leader[0]
     now, then = s.n[a] * (s.n[b] / (s.n[a] + s.n[b])), s.asked[a] * (s.asked[b] / (s.asked[a] + s.asked[b]))
@@ -163,15 +172,15 @@ def challenger(s: State, rng: np.random.Generator) -> tuple[int, bool]:
             most = max(most, s.asked[b])
             doubt[b], need[b] = -1e300, -s.asked[b] / BEATEN  # if all are beaten, one of them
             if s.found[b] < s.threshold:
-                doubt[b], need[b] = -expected(s.found[b], foreseen(s, b)), -float(s.asked[b])
-    starved = highest(need, rng)
+                doubt[b], need[b] = -expect_evidence(s.found[b], foresee_rival(s, b)), -float(s.asked[b])
+    starved = pick_highest(need, rng)
     if -need[starved] < s.forced * most:
         return starved, True
-    return highest(doubt, rng), False
+    return pick_highest(doubt, rng), False
 
 
 @large_kernel
-def lacking(s: State) -> bool:
+def leader_lacks(s: State) -> bool:
     """Whether the leader needs users more than its rivals: at the optimum this sum of ratios of gains is 1 [GK16].
 
     Where bets gain little yet, their gains are taken from a normal model.
@@ -184,10 +193,10 @@ def lacking(s: State) -> bool:
 
 
 @large_kernel
-def next_cohort(s: State, law: Law, arm: int, rival: int) -> int:
+def rival_size(s: State, law: Law, arm: int, rival: int) -> int:
     """Users of the next cohort of an arm, so that the evidence against the rival may suffice."""
     gain = s.gains[0, rival] + s.gains[1, rival]
-    return next_size(s, law, arm, s.found[rival], gain, foreseen(s, rival))
+    return next_size(s, law, arm, s.found[rival], gain, foresee_rival(s, rival))
 
 
 @dataclass(frozen=True)
@@ -212,21 +221,23 @@ class ReleasedLikelihood(Policy):
     least: int = 1
 
     def __post_init__(self) -> None:
-        check_forced(self.forced, self.growth)
+        check_forced_growth(self.forced, self.growth)
         check_cohort("least", self.least)
 
     def needs(self, law: Law) -> str:
-        return lack(law)
+        return lacks_pmf(law)
 
     def init(self, k: int, delta: float) -> State:
-        total, users = np.zeros((k, MOST)), np.zeros((k, MOST), np.int64)
+        total, users = np.zeros((k, MOST_RELEASES)), np.zeros((k, MOST_RELEASES), np.int64)
         m, n, asked, flight, sure, fresh = np.zeros((6, k), np.int64)
         mean, found, fraction, weak = np.zeros((4, k))
-        found[:], weak[:] = UNKNOWN, UNKNOWN
+        found[:], weak[:] = NOT_COMPUTED, NOT_COMPUTED
         leader, clock = np.full(1, -1), np.zeros(1, np.int64)
         known = total, users, m, n, asked, flight, mean, found, np.zeros((2, k)), fraction, weak, sure, fresh
-        state = *known, leader, ranks(k), np.zeros(k, np.int64), clock
-        return State(*state, math.log(equal(k) / delta), float(self.forced), float(self.growth), int(self.least))
+        state = *known, leader, begin_ranks(k), np.zeros(k, np.int64), clock
+        return State(
+            *state, math.log(count_equal_shares(k) / delta), float(self.forced), float(self.growth), int(self.least)
+        )
 
     def means(self, s: State) -> Floats:
         return means_of(s.total.sum(axis=1), s.users.sum(axis=1))
@@ -234,20 +245,20 @@ class ReleasedLikelihood(Policy):
     @staticmethod
     @large_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        if not ready(s.n):
-            of_many = OUTWEIGHED * math.log(s.n.size) / math.log(FEW)
-            users = beginning(s, law, min(max(OUTWEIGHED, of_many), LOUD))
-            return first(s, users, FURTHER * users, EARLY, rng)
+        if not all_released(s.n):
+            of_many = OUTWEIGHED * math.log(s.n.size) / math.log(FEW_ARMS)
+            users = beginning_users(s, law, min(max(OUTWEIGHED, of_many), LOUD))
+            return first_cohort(s, users, FURTHER * users, EARLY, rng)
         think(s, law, rng)
         if certain(s, law):
             return Decision(int(s.leader[0]), 0, 0)
         rival, starves = challenger(s, rng)
-        arm = int(s.leader[0]) if not starves and (lacking(s) or s.found[rival] >= s.threshold) else rival
+        arm = int(s.leader[0]) if not starves and (leader_lacks(s) or s.found[rival] >= s.threshold) else rival
         if arm == s.leader[0]:
             give_share(s, arm, s.found[rival] >= s.threshold)
-        return begin(s, arm, next_cohort(s, law, arm, rival))
+        return begin_cohort(s, arm, rival_size(s, law, arm, rival))
 
     @staticmethod
     @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        keep(s, arm, n, total)
+        keep_release(s, arm, n, total)

@@ -23,18 +23,18 @@ import numpy as np
 from maskedbandit.checks import check_choice
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.parts.choice import pick_highest
 from maskedbandit.policies.parts.one_by_one import (
     RELEASED,
-    THRESHOLDS,
+    THRESHOLD_NAMES,
     Coins,
     OneByOnePolicy,
-    coins,
-    compare,
-    decided,
-    first,
-    ready,
-    serve,
+    begin_coins,
+    find_best,
+    passes_tests,
+    first_pull,
+    none_due,
+    serve_one,
 )
 from maskedbandit.theory.transport import kl_proportions
 
@@ -78,12 +78,12 @@ def alone(mean: np.ndarray, best: int) -> bool:
 
 
 @kernel
-def choose(s: State, rng: np.random.Generator) -> int:
+def furthest_behind(s: State, rng: np.random.Generator) -> int:
     """The arm that is furthest behind its proportion."""
     k, t = s.proportion.size, float(s.coins.clock[RELEASED])
     for a in range(k):
         s.lag[a] = -float(s.coins.n[a])
-    rare = highest(s.lag, rng)
+    rare = pick_highest(s.lag, rng)
     if s.cumulative == 0 and s.coins.n[rare] < math.sqrt(t) - k / 2:
         return rare
     kl_proportions(s.coins.mean, s.proportion)
@@ -92,7 +92,7 @@ def choose(s: State, rng: np.random.Generator) -> int:
     for a in range(k):
         s.due[a] = s.due[a] + s.proportion[a] if s.cumulative == 1 else t * s.proportion[a]
         s.lag[a] += s.due[a]
-    return highest(s.lag, rng)
+    return pick_highest(s.lag, rng)
 
 
 @dataclass(frozen=True)
@@ -112,19 +112,19 @@ class TrackAndStop(OneByOnePolicy):
     threshold: Literal["proved", "published", "heuristic"] = "proved"
 
     def __post_init__(self) -> None:
-        check_choice("threshold", self.threshold, THRESHOLDS)
+        check_choice("threshold", self.threshold, THRESHOLD_NAMES)
         check_choice("tracking", self.tracking, ("direct", "cumulative"))
 
     def init(self, k: int, delta: float) -> State:
         proportion, due, lag = np.zeros((3, k))
-        return State(coins(k, delta, self.threshold), proportion, due, lag, int(self.tracking == "cumulative"))
+        return State(begin_coins(k, delta, self.threshold), proportion, due, lag, int(self.tracking == "cumulative"))
 
     @staticmethod
     @lean_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        if not ready(s.coins):
-            return first(s.coins)
-        best = compare(s.coins, law, rng)
-        if decided(s.coins):
+        if not none_due(s.coins):
+            return first_pull(s.coins)
+        best = find_best(s.coins, law, rng)
+        if passes_tests(s.coins):
             return Decision(best, 0, 0)
-        return serve(s.coins, choose(s, rng) if alone(s.coins.mean, best) else best)
+        return serve_one(s.coins, furthest_behind(s, rng) if alone(s.coins.mean, best) else best)

@@ -28,9 +28,17 @@ import numpy as np
 
 from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel, lean_kernel
-from maskedbandit.law import Law, adds_noise, draws, is_gaussian
-from maskedbandit.policies.parts.choice import NONE_YET, Turns, consider, leads, turns
-from maskedbandit.policies.parts.one_by_one import LAST, RELEASED, first, ones, ready, record, serve
+from maskedbandit.law import Law, adds_noise, count_draws, is_gaussian
+from maskedbandit.policies.parts.choice import NONE_YET, Turns, weigh_arm, take_turn, begin_turns
+from maskedbandit.policies.parts.one_by_one import (
+    LAST,
+    RELEASED,
+    first_pull,
+    count_ones,
+    none_due,
+    add_reward,
+    serve_one,
+)
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.thresholds import gaussian_base
 
@@ -59,7 +67,7 @@ VARIANCE, THRESHOLD = range(2)
 def recount(s: State, law: Law, a: int) -> None:
     """Bring up to date what depends on the releases of an arm."""
     n = float(s.n[a])
-    s.mean[a] = ones(law, s.total[a], n) / n
+    s.mean[a] = count_ones(law, s.total[a], n) / n
     s.inverse[a] = 1 / n
     s.width[a] = 1 / math.sqrt(n)
 
@@ -84,7 +92,7 @@ def far(s: State, a: int, b: int) -> bool:
 
 
 @kernel
-def decided(s: State, best: int) -> bool:
+def passes_all_tests(s: State, best: int) -> bool:
     """Whether the best arm passes its test against every rival; the rival that failed last is checked first."""
     if s.clock[RIVAL] != best and not far(s, best, s.clock[RIVAL]):
         return False
@@ -101,7 +109,7 @@ def leader(s: State, rng: np.random.Generator) -> int:
     spread = 2 * math.sqrt(s.noise[VARIANCE] * math.log(s.clock[RELEASED] + 1.0))
     best = NONE_YET
     for a in range(s.n.size):
-        best = consider(best, a, s.mean[a] + spread * s.width[a], rng)
+        best = weigh_arm(best, a, s.mean[a] + spread * s.width[a], rng)
     return best.arm
 
 
@@ -112,7 +120,7 @@ def challenger(s: State, best: int, rng: np.random.Generator) -> int:
     nearest = NONE_YET
     for b in range(s.n.size):
         if b != best:
-            nearest = consider(nearest, b, -apart(s, best, b), rng)
+            nearest = weigh_arm(nearest, b, -apart(s, best, b), rng)
     return nearest.arm
 
 
@@ -146,26 +154,26 @@ class TTUCB(Policy):
         base = math.log(1 / delta) if heuristic else gaussian_base(k, delta)
         total, mean, inverse, width = np.zeros((4, k))
         n, clock, noise = np.zeros(k, np.int64), np.zeros(4, np.int64), np.zeros(2)
-        led = turns(k, self.beta)
+        led = begin_turns(k, self.beta)
         return State(total, n, mean, inverse, width, clock, noise, led, base, int(heuristic))
 
     @staticmethod
     @lean_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        if not ready(s):
-            return first(s)
+        if not none_due(s):
+            return first_pull(s)
         if s.noise[VARIANCE] == 0.0:
             for a in range(s.n.size):
                 recount(s, law, a)
-            s.noise[VARIANCE] = 0.25 + (draws(law, 1, 1) * law.scale * law.scale if is_gaussian(law) else 0.0)
+            s.noise[VARIANCE] = 0.25 + (count_draws(law, 1, 1) * law.scale * law.scale if is_gaussian(law) else 0.0)
         recount(s, law, s.clock[LAST])
         best = int(s.mean.argmax())
-        if decided(s, best):
+        if passes_all_tests(s, best):
             return Decision(best, 0, 0)
         top = leader(s, rng)
-        return serve(s, top if leads(s.turns, top) else challenger(s, top, rng))
+        return serve_one(s, top if take_turn(s.turns, top) else challenger(s, top, rng))
 
     @staticmethod
     @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        record(s, arm, n, total)
+        add_reward(s, arm, n, total)

@@ -17,16 +17,16 @@ from maskedbandit.core import Decision, lean_kernel
 from maskedbandit.law import Law
 from maskedbandit.policies.parts.one_by_one import (
     ASKED,
-    THRESHOLDS,
+    THRESHOLD_NAMES,
     Coins,
-    coins,
-    compare,
-    decided,
-    first,
-    lack,
-    ready,
-    record,
-    serve,
+    begin_coins,
+    find_best,
+    passes_tests,
+    first_pull,
+    lacks_coins,
+    none_due,
+    add_reward,
+    serve_one,
 )
 from maskedbandit.policies.policy import Policy
 
@@ -48,23 +48,23 @@ class UniformGLR(Policy):
     threshold: Literal["proved", "published", "heuristic"] = "proved"
 
     def __post_init__(self) -> None:
-        check_choice("threshold", self.threshold, THRESHOLDS)
+        check_choice("threshold", self.threshold, THRESHOLD_NAMES)
 
     def needs(self, law: Law) -> str:
-        return lack(law)
+        return lacks_coins(law)
 
     def init(self, k: int, delta: float) -> Coins:
-        return coins(k, delta, self.threshold)
+        return begin_coins(k, delta, self.threshold)
 
     @staticmethod
     @lean_kernel
     def ask(s: Coins, law: Law, rng: np.random.Generator) -> Decision:
-        if not ready(s):
-            return first(s)
-        best = compare(s, law, rng)
-        return Decision(best, 0, 0) if decided(s) else serve(s, s.clock[ASKED] % s.n.size)
+        if not none_due(s):
+            return first_pull(s)
+        best = find_best(s, law, rng)
+        return Decision(best, 0, 0) if passes_tests(s) else serve_one(s, s.clock[ASKED] % s.n.size)
 
     @staticmethod
     @lean_kernel
     def tell(s: Coins, arm: int, n: int, total: float) -> None:
-        record(s, arm, n, total)
+        add_reward(s, arm, n, total)

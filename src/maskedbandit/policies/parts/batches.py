@@ -16,10 +16,10 @@ from typing import Protocol
 
 import numpy as np
 
-from maskedbandit.checks import number
+from maskedbandit.checks import is_number
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.policies.parts.choice import fewest
+from maskedbandit.policies.parts.choice import pick_fewest
 
 USERS = 0
 EARLY = 1.1  # growth before the first releases, where the noise of one was outweighed by the first cohort
@@ -41,12 +41,12 @@ class Schedule(Protocol):
 
 def check_ratio(ratio: float) -> None:
     """By how much an arm grows with a batch."""
-    if not (number(ratio) and 1 < ratio <= 100):
+    if not (is_number(ratio) and 1 < ratio <= 100):
         raise InvalidValue("ratio", ratio, "a number above 1 and at most 100")
 
 
 @kernel
-def ready(told: np.ndarray) -> bool:
+def all_released(told: np.ndarray) -> bool:
     """Whether every arm has a release, by the users told of each: then the policy may choose."""
     least = told[0]
     for n in told:  # a loop, as NumPy's ways compile for a while
@@ -55,7 +55,7 @@ def ready(told: np.ndarray) -> bool:
 
 
 @kernel
-def begin(s: Schedule, arm: int, users: int) -> Decision:
+def begin_cohort(s: Schedule, arm: int, users: int) -> Decision:
     """Ask for a cohort of this many users."""
     s.clock[USERS] += users
     s.asked[arm] += users
@@ -64,29 +64,29 @@ def begin(s: Schedule, arm: int, users: int) -> Decision:
 
 
 @kernel
-def lacking(n: int, ratio: float) -> int:
+def count_lacking(n: int, ratio: float) -> int:
     """How many users bring a count of n to the multiple, but one at least."""
     return max(1, math.ceil(ratio * n * (1 - 1e-15)) - int(n))
 
 
 @kernel
-def grow(s: Schedule, arm: int, ratio: float) -> Decision:
+def grow_arm(s: Schedule, arm: int, ratio: float) -> Decision:
     """Ask for the next cohort of an arm that was chosen."""
     if s.asked[arm] > 2 * s.n[arm]:
         return WAIT
-    return begin(s, arm, lacking(s.asked[arm], ratio))
+    return begin_cohort(s, arm, count_lacking(s.asked[arm], ratio))
 
 
 @kernel
-def first(s: Schedule, users: int, further: int, ratio: float, rng: np.random.Generator) -> Decision:
+def first_cohort(s: Schedule, users: int, further: int, ratio: float, rng: np.random.Generator) -> Decision:
     """The cohorts before every arm has a release: the first ones, arm by arm, have so many users, further ones at least
     so many, as each will have noise of its own."""
-    arm = fewest(s.asked, rng)
-    return begin(s, arm, users if s.asked[arm] == 0 else max(further, lacking(s.asked[arm], ratio)))
+    arm = pick_fewest(s.asked, rng)
+    return begin_cohort(s, arm, users if s.asked[arm] == 0 else max(further, count_lacking(s.asked[arm], ratio)))
 
 
 @kernel
-def close(s: Schedule, arm: int, n: int) -> None:
+def close_cohort(s: Schedule, arm: int, n: int) -> None:
     """Note that a cohort was released, with n users after dropouts.
 
     Which of an arm's cohorts that was is not known, so the users whom it lost count as asked until none is in flight.

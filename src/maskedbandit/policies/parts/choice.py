@@ -34,7 +34,7 @@ NONE_YET = Choice(-1, -math.inf, 0)
 
 
 @kernel
-def consider(best: Choice, arm: int, value: float, rng: np.random.Generator) -> Choice:
+def weigh_arm(best: Choice, arm: int, value: float, rng: np.random.Generator) -> Choice:
     """The better one of the best so far and of one more arm.
 
     >>> consider(consider(NONE_YET, 4, 0.5, None), 7, 0.25, None)
@@ -51,11 +51,11 @@ def consider(best: Choice, arm: int, value: float, rng: np.random.Generator) -> 
 
 
 @kernel
-def highest(index: np.ndarray, rng: np.random.Generator) -> int:
+def pick_highest(index: np.ndarray, rng: np.random.Generator) -> int:
     """The arm of the highest index."""
     best = NONE_YET
     for a in range(index.size):
-        best = consider(best, a, index[a], rng)
+        best = weigh_arm(best, a, index[a], rng)
     return best.arm
 
 
@@ -73,12 +73,12 @@ def mark_highest(index: np.ndarray, how_many: int, marked: np.ndarray, rng: np.r
         best = NONE_YET
         for a in range(index.size):
             if marked[a] == 0:
-                best = consider(best, a, index[a], rng)
+                best = weigh_arm(best, a, index[a], rng)
         marked[best.arm] = 1
 
 
 @kernel
-def fewest(users: np.ndarray, rng: np.random.Generator) -> int:
+def pick_fewest(users: np.ndarray, rng: np.random.Generator) -> int:
     """The arm of the fewest users. As before the first users all arms are equal, one draw is for all ties together.
 
     >>> fewest(np.array([3, 1, 2]), None)
@@ -104,7 +104,7 @@ def in_turn(asked: np.ndarray, rng: np.random.Generator) -> int:
     >>> [in_turn(asked, rng) for _ in range(6)], asked
     ([1, 2, 0, 0, 2, 1], array([2, 2, 2]))
     """
-    arm = fewest(asked, rng)
+    arm = pick_fewest(asked, rng)
     asked[arm] += 1
     return arm
 
@@ -117,13 +117,13 @@ class Turns(NamedTuple):
     beta: float
 
 
-def turns(k: int, beta: float) -> Turns:
+def begin_turns(k: int, beta: float) -> Turns:
     """The state before the first pull."""
     return Turns(np.zeros(k, np.int64), np.zeros(k, np.int64), float(beta))
 
 
 @kernel
-def leads(s: Turns, leader: int) -> bool:
+def take_turn(s: Turns, leader: int) -> bool:
     """Whether the leader gets this pull; counts it."""
     s.led[leader] += 1
     mine = s.own[leader] <= s.beta * s.led[leader]

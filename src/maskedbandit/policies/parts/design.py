@@ -4,8 +4,8 @@ For weights pi on vectors a that span r dimensions, V(pi) = sum_a pi_a a a', the
 
     g(pi) = max_a  a' V(pi)^-1 a
 
-is r [KW60]. `optimal` finds pi with g(pi) <= (1 + SLACK) r by steps of Frank and Wolfe [LS20, Ch. 21]: weight moves to
-the vector of the largest a' V^-1 a, by as much as makes det V(pi) largest. It starts from the r vectors of a
+is r [KW60]. `optimize_weights` finds pi with g(pi) <= 1.02 r by steps of Frank and Wolfe [LS20, Ch. 21]: weight moves
+to the vector of the largest a' V^-1 a, by as much as makes det V(pi) largest. It starts from the r vectors of a
 Gram-Schmidt basis, each the one farthest from the span of those before, so few vectors ever have weight.
 
 Vectors that lie in a subspace are written in r coordinates of an orthonormal basis of it, and the rest is left out.
@@ -16,15 +16,15 @@ import math
 import numpy as np
 
 from maskedbandit.core import kernel
-from maskedbandit.policies.parts.linear import factored, inverted
+from maskedbandit.policies.parts.linear import factor_matrix, invert_triangle
 
-SLACK = 0.02
+DESIGN_SLACK = 0.02
 NEAR = 1e-4  # a vector closer than this to the span of others counts as lying in it
-MOST = 100_000  # steps, far more than are needed
+MOST_DESIGN_STEPS = 100_000  # steps, far more than are needed
 
 
 @kernel
-def coordinates(vectors: np.ndarray, among: np.ndarray, u: np.ndarray, weights: np.ndarray) -> int:
+def write_coordinates(vectors: np.ndarray, among: np.ndarray, u: np.ndarray, weights: np.ndarray) -> int:
     """Write all vectors to u in the first r coordinates of a basis of the span of some; r is returned.
 
     The weights are 1 / r for the vectors that the basis was made of.
@@ -61,7 +61,7 @@ def coordinates(vectors: np.ndarray, among: np.ndarray, u: np.ndarray, weights: 
 
 
 @kernel
-def information(u: np.ndarray, r: int, weights: np.ndarray, lower: np.ndarray) -> bool:
+def factor_information(u: np.ndarray, r: int, weights: np.ndarray, lower: np.ndarray) -> bool:
     """Write the lower triangle L with L L' = V to the first r rows and columns; False if V is singular."""
     v = np.zeros((r, r))
     for a in range(u.shape[0]):
@@ -69,7 +69,7 @@ def information(u: np.ndarray, r: int, weights: np.ndarray, lower: np.ndarray) -
             for i in range(r):
                 for j in range(i + 1):
                     v[i, j] += weights[a] * u[a, i] * u[a, j]
-    return factored(v, 0.0, lower)
+    return factor_matrix(v, 0.0, lower)
 
 
 @kernel
@@ -85,20 +85,20 @@ def leverage(u: np.ndarray, r: int, low: np.ndarray, a: int) -> float:
 
 
 @kernel
-def optimal(u: np.ndarray, r: int, among: np.ndarray, weights: np.ndarray) -> float:
-    """Improve the weights of `coordinates` until g(weights) <= (1 + SLACK) r; returned is g."""
+def optimize_weights(u: np.ndarray, r: int, among: np.ndarray, weights: np.ndarray) -> float:
+    """Improve the weights of `write_coordinates` until g(weights) <= 1.02 r; returned is g."""
     lower, low = np.zeros((r, r)), np.zeros((r, r))
     g = math.inf
-    for _ in range(MOST):
-        information(u, r, weights, lower)
-        inverted(lower, low)
+    for _ in range(MOST_DESIGN_STEPS):
+        factor_information(u, r, weights, lower)
+        invert_triangle(lower, low)
         g, top = 0.0, -1
         for a in range(u.shape[0]):
             if among[a]:
                 square = leverage(u, r, low, a)
                 if square > g:
                     g, top = square, a
-        if g <= (1 + SLACK) * r:
+        if g <= (1 + DESIGN_SLACK) * r:
             break
         step = (g / r - 1) / (g - 1)
         for a in range(u.shape[0]):

@@ -17,7 +17,7 @@ import numpy as np
 from maskedbandit.checks import check_positive
 from maskedbandit.core import Decision, Floats, kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.batches import close
+from maskedbandit.policies.parts.batches import close_cohort
 from maskedbandit.policies.policy import Policy
 
 
@@ -35,7 +35,7 @@ class State(NamedTuple):
 
 
 @kernel
-def latest(s: State, a: int) -> int:
+def latest_size(s: State, a: int) -> int:
     """Users of the arm's last episode, as if those in flight had shown the released mean."""
     return max(s.size[a], s.asked[a] - s.asked[a] // 2) if s.flight[a] > 0 else s.size[a]
 
@@ -69,4 +69,4 @@ class EpisodePolicy(Policy):
         if n >= s.size[arm]:
             s.mean[arm] = total / n
             s.size[arm] = n
-        close(s, arm, n)
+        close_cohort(s, arm, n)

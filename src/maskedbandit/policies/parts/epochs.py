@@ -13,7 +13,7 @@ and noise comes in draws of one width. The log-moments of -(S - E S) are at most
     V_a = sum_e w^2 / n_a,     D = sum_e (w / n_a)^2 draws + (w / n_c)^2 draws,     K the cumulant of one draw.
 
 The first part is Bennett's bound [BLM13, Thm. 2.9] for terms of at most w / n <= 1 times a reward, as phi grows; the
-second holds since K(w lam) <= w^2 K(lam) for w <= 1 (see `nodes` in law.py; `moments` are those of coins). So
+second holds since K(w lam) <= w^2 K(lam) for w <= 1 (see `nodes` in law.py; `bound_moments` are those of coins). So
 
     P(S <= s) <= exp(-I(s)),    I(s) = sup over lam >= 0 of  -lam s - (what is above),
 
@@ -33,13 +33,22 @@ from typing import NamedTuple
 import numpy as np
 
 from maskedbandit.core import TOGETHER, WAIT, Decision, kernel, large_kernel, lean_kernel
-from maskedbandit.golden_section import bracket, narrowed
-from maskedbandit.law import Law, draws_of_one, is_coins, is_laplace, is_response, largest_tilt, steps, unit_variance
+from maskedbandit.golden_section import open_bracket, narrow_down
+from maskedbandit.law import (
+    Law,
+    draws_of_one,
+    is_coins,
+    is_laplace,
+    is_response,
+    largest_tilt,
+    count_steps,
+    unit_variance,
+)
 from maskedbandit.noise_bounds import cumulant
 
 ROWS = 128  # epochs in flight at most
 NEXT = 0  # in the clock of a policy: the next arm of the epoch that it asks for
-LARGEST, SMALLEST = 40.0, 1e-9  # lam
+LARGEST_LAM, SMALLEST_LAM = 40.0, 1e-9  # lam
 
 
 class Pairs(NamedTuple):
@@ -62,12 +71,12 @@ class Flight(NamedTuple):
     awaited: np.ndarray  # [rows] releases
 
 
-def pairs(k: int) -> Pairs:
+def begin_pairs(k: int) -> Pairs:
     """Nothing is known."""
     return Pairs(*np.zeros((5, k, k)))
 
 
-def flight(k: int) -> Flight:
+def begin_flight(k: int) -> Flight:
     """Nothing is in flight."""
     asked, n = np.zeros((2, ROWS, k), np.int64)
     return Flight(asked, n, np.zeros((ROWS, k)), *np.zeros((2, ROWS), np.int64))
@@ -83,7 +92,7 @@ def free_row(f: Flight) -> int:
 
 
 @kernel
-def unlike(f: Flight, arm: int, n: int) -> int:
+def unlike_size(f: Flight, arm: int, n: int) -> int:
     """The least size from n on that no cohort of this arm in flight has."""
     taken = True
     while taken:
@@ -97,7 +106,7 @@ def unlike(f: Flight, arm: int, n: int) -> int:
 
 
 @kernel
-def arrive(f: Flight, arm: int, n: int, total: float) -> None:
+def store_arrival(f: Flight, arm: int, n: int, total: float) -> None:
     """Store a release in the row to which it belongs."""
     found, best = -1, -1  # fits exactly, with some users lost, or not at all as others were taken for it
     for row in range(ROWS):
@@ -112,12 +121,12 @@ def arrive(f: Flight, arm: int, n: int, total: float) -> None:
 
 @large_kernel
 @lean_kernel
-def fold(p: Pairs, law: Law, f: Flight, n: np.ndarray, total: np.ndarray, flying: np.ndarray) -> int:
+def fold_epochs(p: Pairs, law: Law, f: Flight, n: np.ndarray, total: np.ndarray, flying: np.ndarray) -> int:
     """Add all epochs whose releases are there to the pairs and to the arms; how many there were."""
     found = 0
     for row in range(ROWS):
         if f.number[row] > 0 and f.awaited[row] == 0:
-            compare(p, law, f, row)
+            compare_epoch(p, law, f, row)
             for a in range(n.size):
                 n[a] += f.n[row, a]
                 total[a] += f.total[row, a]
@@ -129,7 +138,7 @@ def fold(p: Pairs, law: Law, f: Flight, n: np.ndarray, total: np.ndarray, flying
 
 
 @kernel
-def launch(f: Flight, row: int, number: int, plan: np.ndarray, flying: np.ndarray) -> None:
+def launch_epoch(f: Flight, row: int, number: int, plan: np.ndarray, flying: np.ndarray) -> None:
     """Put the cohorts of an epoch in flight, in a free row."""
     f.number[row], f.awaited[row] = number, 0
     for a in range(plan.size):
@@ -145,7 +154,7 @@ def rewards_or_bits(law: Law, total: float, n: int) -> float:
 
 
 @kernel
-def compare(p: Pairs, law: Law, f: Flight, row: int) -> None:
+def compare_epoch(p: Pairs, law: Law, f: Flight, row: int) -> None:
     """Add an epoch, all of whose releases are there, to the pairs."""
     k = p.margin.shape[0]
     for a in range(k):
@@ -181,7 +190,7 @@ def cautious_mean(p: Pairs, law: Law, a: int, c: int) -> float:
 
 
 @kernel
-def standardized(p: Pairs, law: Law, a: int, c: int) -> float:
+def standardize_sum(p: Pairs, law: Law, a: int, c: int) -> float:
     """S over its standard deviation; 0 if the arms share no epoch."""
     w = p.weight[a, c]
     if w == 0.0:
@@ -198,31 +207,31 @@ def phi(x: float) -> float:
 
 
 @kernel
-def moments(law: Law, draws: float, g: int, lam: float) -> float:
+def bound_moments(law: Law, draws: float, g: int, lam: float) -> float:
     """D K(lam). That of coins is concave in lam^2, so w^2 K(lam) is too little: the tangent at 0 is taken instead."""
     return draws * law.scale * law.scale * lam * lam / 2 if is_coins(law) else cumulant(law, law.scale, draws, g, lam)
 
 
 @kernel
-def exponent(p: Pairs, law: Law, a: int, c: int, q: float, g: int, lam: float) -> float:
+def pair_exponent(p: Pairs, law: Law, a: int, c: int, q: float, g: int, lam: float) -> float:
     """What I(s) is the supremum of, for the pair's S and arms of mean q."""
     rewards = q * (1 - q) * lam * lam * (p.spread[a, c] * phi(lam * q) + p.spread[c, a] * phi(lam * (1 - q)))
-    noise = 0.0 if is_response(law) else moments(law, p.draws[a, c], g, lam)
+    noise = 0.0 if is_response(law) else bound_moments(law, p.draws[a, c], g, lam)
     return -lam * p.margin[a, c] - rewards - noise
 
 
 @large_kernel
 @lean_kernel
-def evidence(p: Pairs, law: Law, a: int, c: int) -> float:
+def epoch_evidence(p: Pairs, law: Law, a: int, c: int) -> float:
     """I(S): how surprising the epochs would be, in nats, if arm a were at least as good as arm c."""
     if p.margin[a, c] >= 0.0:
         return 0.0
     q = cautious_mean(p, law, a, c)
-    g = steps(law, int(p.weight[a, c])) if is_laplace(law) else steps(law, 1)  # see log_mgf_of_sum
-    top = min(LARGEST, largest_tilt(law))
-    section = bracket(math.log(SMALLEST / (1 + law.scale)), math.log(top))
+    g = count_steps(law, int(p.weight[a, c])) if is_laplace(law) else count_steps(law, 1)  # see log_mgf_of_sum
+    top = min(LARGEST_LAM, largest_tilt(law))
+    section = open_bracket(math.log(SMALLEST_LAM / (1 + law.scale)), math.log(top))
     for _ in range(26):
-        section = narrowed(section, -exponent(p, law, a, c, q, g, math.exp(section.x)))
+        section = narrow_down(section, -pair_exponent(p, law, a, c, q, g, math.exp(section.x)))
     return max(0.0, -section.least)
 
 

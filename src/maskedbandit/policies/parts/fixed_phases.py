@@ -22,9 +22,9 @@ import numpy as np
 from maskedbandit.core import TOGETHER, WAIT, Decision, Floats, large_kernel, lean_kernel
 from maskedbandit.law import Law
 from maskedbandit.noise_bounds import deviation
-from maskedbandit.policies.parts.choice import NONE_YET, consider
+from maskedbandit.policies.parts.choice import NONE_YET, weigh_arm
 from maskedbandit.policies.policy import Policy, means_of
-from maskedbandit.theory.wrong_answers import Plan, most_wrong
+from maskedbandit.theory.wrong_answers import PhasePlan, most_wrong
 
 PHASE, NEXT, AWAITED, PLANNED = range(4)
 
@@ -44,7 +44,7 @@ class State(NamedTuple):
     pooled: int  # 1: all releases of an arm count, 0: the last one
 
 
-def begin(k: int, horizon: int, late: int, pooled: bool) -> State:
+def new_plan(k: int, horizon: int, late: int, pooled: bool) -> State:
     """The state before the first user, without a plan; no plan has more phases than arms."""
     size, keep, left, clock = (np.zeros(length, np.int64) for length in (k, k, k, 4))
     left[:], clock[PHASE], total, n = 1, -1, np.zeros((k, k)), np.zeros((k, k), np.int64)
@@ -61,7 +61,7 @@ def split_equally(s: State) -> None:
 
 
 @lean_kernel
-def arms_left(s: State) -> int:
+def count_arms_left(s: State) -> int:
     """The number of arms that were not dropped."""
     arms = 0
     for a in range(s.left.size):
@@ -71,7 +71,7 @@ def arms_left(s: State) -> int:
 
 @large_kernel
 @lean_kernel
-def variance(law: Law, n: int) -> float:
+def noise_variance(law: Law, n: int) -> float:
     """The variance of the noise in the sum of n rewards."""
     noise = deviation(law, 1, n)
     return noise * noise
@@ -85,22 +85,22 @@ def score(s: State, law: Law, arm: int) -> float:
     for p in range(first, int(s.clock[PHASE]) + 1):
         if s.n[p, arm] > 0:
             n = float(s.n[p, arm])
-            weight = n * n / (n / 4 + variance(law, s.n[p, arm]))
+            weight = n * n / (n / 4 + noise_variance(law, s.n[p, arm]))
             weights += weight
             found += weight * (s.total[p, arm] / n)
     return found / weights if weights > 0.0 else 0.0
 
 
 @lean_kernel
-def drop(s: State, law: Law, keep: int, rng: np.random.Generator) -> None:
+def drop_lowest(s: State, law: Law, keep: int, rng: np.random.Generator) -> None:
     """The arms with the lowest scores leave, until so many are left."""
     for a in range(s.left.size):
         s.score[a] = score(s, law, a)
-    for _ in range(arms_left(s) - keep):
+    for _ in range(count_arms_left(s) - keep):
         worst = NONE_YET
         for a in range(s.left.size):
             if s.left[a] == 1:
-                worst = consider(worst, a, -s.score[a], rng)
+                worst = weigh_arm(worst, a, -s.score[a], rng)
         s.left[worst.arm] = 0
 
 
@@ -113,17 +113,17 @@ def next_arm(s: State, arm: int) -> int:
 
 
 @lean_kernel
-def follow(s: State, law: Law, rng: np.random.Generator) -> Decision:
+def follow_plan(s: State, law: Law, rng: np.random.Generator) -> Decision:
     """The next decision of a plan."""
     while s.clock[AWAITED] == 0:
         if s.clock[PHASE] >= 0:
-            drop(s, law, s.keep[s.clock[PHASE]], rng)
+            drop_lowest(s, law, s.keep[s.clock[PHASE]], rng)
         if next_arm(s, next_arm(s, 0) + 1) == s.left.size:
             return Decision(next_arm(s, 0), 0, 0)
         s.clock[PHASE] += 1
         s.clock[NEXT] = 0
         if s.size[s.clock[PHASE]] > 0:
-            s.clock[AWAITED] = arms_left(s)
+            s.clock[AWAITED] = count_arms_left(s)
     arm = next_arm(s, int(s.clock[NEXT]))
     if arm == s.left.size:
         return WAIT
@@ -142,7 +142,7 @@ class FixedPhases(Policy):
     def init(self, k: int, horizon: int) -> State: ...
 
     @abstractmethod
-    def plan(self, k: int, horizon: int, law: Law) -> Plan:
+    def plan(self, k: int, horizon: int, law: Law) -> PhasePlan:
         """The phases: how many users each arm gets, and how many arms are left afterwards."""
 
     def most_wrong(self, means: Sequence[float], horizon: int, law: Law) -> float:
@@ -165,7 +165,7 @@ class FixedPhases(Policy):
         return means_of(s.total[last, arms], s.n[last, arms])
 
 
-def planned(s: State, pooled: bool) -> Plan:
+def plan_of(s: State, pooled: bool) -> PhasePlan:
     """The plan in a state."""
     phases = int(np.count_nonzero(s.keep))
-    return Plan(tuple(s.size[:phases].tolist()), tuple(s.keep[:phases].tolist()), pooled)
+    return PhasePlan(tuple(s.size[:phases].tolist()), tuple(s.keep[:phases].tolist()), pooled)

@@ -8,28 +8,28 @@ from typing import Protocol
 
 import numpy as np
 
-from maskedbandit.checks import number
+from maskedbandit.checks import is_number
 from maskedbandit.core import kernel, large_kernel, lean_kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, adds_noise, draws_of_one, is_sub_gamma, unit_variance
-from maskedbandit.policies.parts.batches import Schedule, close
-from maskedbandit.theory.likelihood import Releases, likeliest
+from maskedbandit.policies.parts.batches import Schedule, close_cohort
+from maskedbandit.theory.likelihood import ArmReleases, likeliest_mean
 
-MOST = 256  # releases of one arm that are kept
-MANY = 192  # from there on counts at least double, so there is space for as many as 64 bits can count
+MOST_RELEASES = 256  # releases of one arm that are kept
+MANY_RELEASES = 192  # from there on counts at least double, so there is space for as many as 64 bits can count
 OUTWEIGHED = 17.0  # standard deviations of its noise in the first release of an arm
 LEAST_GROWTH = 0.05
-LEAST_PART = 0.15  # of the users of a first cohort of few arms: a release of fewer is mostly noise
+LEAST_FIRST_PART = 0.15  # of the users of a first cohort of few arms: a release of fewer is mostly noise
 WHILE_WAITING = 0.5  # the same, while a release of the arm is in flight: more of them would not be known any sooner
-LOST = 4.0  # nats that the mixture of bets loses to the best of them, about
+MIXTURE_LOSS = 4.0  # nats that the mixture of bets loses to the best of them, about
 AIMED = 0.3  # of the missing evidence, by a cohort whose release has no noise
 COUNTED = 2.0  # how often the variance of the noise is counted there
-MARGIN = 0.5  # a cohort aims at so much more evidence than the threshold needs
-UNKNOWN = -1.0  # evidence that was not computed
+AIM_MARGIN = 0.5  # a cohort aims at so much more evidence than the threshold needs
+NOT_COMPUTED = -1.0  # evidence that was not computed
 BEATEN = 0.075  # of `forced`, for arms of which all evidence suffices
 
 
-class Known(Schedule, Protocol):
+class KnownState(Schedule, Protocol):
     """The part of the state that holds the releases."""
 
     @property
@@ -50,7 +50,7 @@ class Known(Schedule, Protocol):
     def least(self) -> int: ...  # users of a cohort
 
 
-def lack(law: Law) -> str:
+def lacks_pmf(law: Law) -> str:
     """What a channel lacks for these policies."""
     if law.counter > 0:
         return "releases that are independent of one another"
@@ -65,66 +65,66 @@ def lack(law: Law) -> str:
 
 def check_growth(growth: float) -> None:
     """How many times the released users of an arm a cohort may have."""
-    if not (number(growth) and 0.1 <= growth <= 100):
+    if not (is_number(growth) and 0.1 <= growth <= 100):
         raise InvalidValue("growth", growth, "a number from 0.1 to 100")
 
 
-def check_forced(forced: float, growth: float) -> None:
+def check_forced_growth(forced: float, growth: float) -> None:
     """The fraction of users below which an arm is starved, and the growth of an arm by a cohort."""
     check_growth(growth)
-    if not (number(forced) and 0 <= forced * (1 + growth) <= 1):  # else a cohort of one arm would starve all others
+    if not (is_number(forced) and 0 <= forced * (1 + growth) <= 1):  # else a cohort of one arm would starve all others
         raise InvalidValue("forced", forced, f"a number from 0 to 1 / (1 + growth) = {1 / (1 + growth):g}")
 
 
 @kernel
-def releases(s: Known, a: int) -> Releases:
+def arm_releases(s: KnownState, a: int) -> ArmReleases:
     """The releases of an arm."""
-    return Releases(s.total[a], s.users[a], s.m[a])
+    return ArmReleases(s.total[a], s.users[a], s.m[a])
 
 
 @kernel
-def deviation(law: Law, n: int) -> float:
+def release_deviation(law: Law, n: int) -> float:
     """Standard deviation of the noise of a release."""
     draw = law.scale * math.sqrt(unit_variance(law))
     return draw * math.sqrt(draws_of_one(law, n)) if adds_noise(law) else 0.0
 
 
 @kernel
-def first_size(law: Law, deviations: float = OUTWEIGHED) -> int:
+def first_users(law: Law, deviations: float = OUTWEIGHED) -> int:
     """Users in the first cohort of each arm: enough to tell means 1/8 apart, and to outweigh the noise."""
     bits = 8 / ((1 - 2 * law.flip) * (1 - 2 * law.flip))
-    return math.ceil(max(bits, deviations * deviation(law, 1)))
+    return math.ceil(max(bits, deviations * release_deviation(law, 1)))
 
 
 @kernel
-def beginning(s: Known, law: Law, deviations: float = OUTWEIGHED) -> int:
+def beginning_users(s: KnownState, law: Law, deviations: float = OUTWEIGHED) -> int:
     """The same, with as many as the policy wants at least."""
-    return max(s.least, first_size(law, deviations))
+    return max(s.least, first_users(law, deviations))
 
 
 @large_kernel
-def update_means(s: Known, law: Law) -> bool:
+def update_means(s: KnownState, law: Law) -> bool:
     """Bring the likeliest means up to date; whether there is a new release."""
     news = False
     for a in range(s.n.size):
         if s.fresh[a] == 1:
             news = True
             guess = s.total[a, 0] / s.n[a] if s.m[a] == 1 else s.mean[a]
-            s.mean[a] = likeliest(law, releases(s, a), guess)
+            s.mean[a] = likeliest_mean(law, arm_releases(s, a), guess)
     return news
 
 
 @kernel
-def expected(found: float, more: float) -> float:
+def expect_evidence(found: float, more: float) -> float:
     """The evidence once all users in flight are released, if they show the same as those before.
 
     What bets gain grows by the factor `more`, and what their mixture loses to the best of them does not.
     """
-    return found + max(found + LOST, 1.0) * (more - 1.0)
+    return found + max(found + MIXTURE_LOSS, 1.0) * (more - 1.0)
 
 
 @large_kernel
-def next_size(s: Known, law: Law, arm: int, found: float, gain: float, more: float) -> int:
+def next_size(s: KnownState, law: Law, arm: int, found: float, gain: float, more: float) -> int:
     """Users of the next cohort of an arm, so that the evidence may suffice.
 
     There are at most `growth` times as many as were released, or a twentieth of those asked for: what is in flight
@@ -137,25 +137,25 @@ def next_size(s: Known, law: Law, arm: int, found: float, gain: float, more: flo
     """
     n = s.asked[arm]
     gain = max(gain, 0.3) * more
-    short = s.threshold + MARGIN + max(gain - found * more, 2.0)  # the loss of the mixture of bets is added
-    least = 1.0 if s.m[arm] + s.flight[arm] >= MANY else LEAST_GROWTH
+    short = s.threshold + AIM_MARGIN + max(gain - found * more, 2.0)  # the loss of the mixture of bets is added
+    least = 1.0 if s.m[arm] + s.flight[arm] >= MANY_RELEASES else LEAST_GROWTH
     missing, mean = n * (short / gain - 1), min(max(s.mean[arm], 0.01), 0.99)
-    noise = COUNTED * deviation(law, n) ** 2
+    noise = COUNTED * release_deviation(law, n) ** 2
     loud = noise / (noise + max(missing, 1.0) * mean * (1 - mean))
     most = s.growth * s.n[arm]
     users = max(n * least, min((AIMED + (1 - AIMED) * loud) * missing, most))
-    part = WHILE_WAITING if s.flight[arm] > 0 else LEAST_PART
-    return max(s.least, math.ceil(max(users, min(part * first_size(law), most))))
+    part = WHILE_WAITING if s.flight[arm] > 0 else LEAST_FIRST_PART
+    return max(s.least, math.ceil(max(users, min(part * first_users(law), most))))
 
 
 @lean_kernel
-def keep(s: Known, arm: int, n: int, total: float) -> None:
+def keep_release(s: KnownState, arm: int, n: int, total: float) -> None:
     """Keep a release."""
-    if s.m[arm] == MOST:  # only if most users drop out of most cohorts; the evidence is valid without it
-        close(s, arm, 0)
+    if s.m[arm] == MOST_RELEASES:  # only if most users drop out of most cohorts; the evidence is valid without it
+        close_cohort(s, arm, 0)
         return
     s.total[arm, s.m[arm]] = total
     s.users[arm, s.m[arm]] = n
     s.m[arm] += 1
     s.fresh[arm] = 1
-    close(s, arm, n)
+    close_cohort(s, arm, n)

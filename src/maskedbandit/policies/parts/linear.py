@@ -19,17 +19,17 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from maskedbandit.checks import check_choice, check_cohort, number
+from maskedbandit.checks import check_choice, check_cohort, is_number
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
 from maskedbandit.noise_bounds import deviation
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
-from maskedbandit.policies.parts.choice import highest
-from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.policies.parts.choice import pick_highest
+from maskedbandit.privacy.exact import Number, to_fraction
 
-FIRST, GROWTH = 1024, 1.0  # of cohorts, where noise comes with every release
-LEAF = 64  # users of a cohort on a tree
+FIRST_COHORT, COHORT_GROWTH = 1024, 1.0  # of cohorts, where noise comes with every release
+TREE_COHORT = 64  # users of a cohort on a tree
 
 
 class Models(NamedTuple):
@@ -50,19 +50,19 @@ class Models(NamedTuple):
     growth: float  # of later ones, relative to all before; below 0: chosen by the distribution of the noise
 
 
-def models(m: int, d: int, scale: float, ridge: float, products: float, first: int, growth: float) -> Models:
+def begin_models(m: int, d: int, scale: float, ridge: float, products: float, first: int, growth: float) -> Models:
     """The state before the first release."""
     gram, roots, work = np.zeros((m, d, d)), np.zeros((m, d, d)), np.zeros((3, d, d))
     response, weights, spread = np.zeros((m, d)), np.zeros((m, d)), np.zeros((m, d * (d + 1) // 2))
     users, releases = np.zeros((2, m), np.int64)
     s = Models(gram, response, weights, spread, roots, users, releases, work, scale, ridge, products, first, growth)
     for model in range(m):
-        fit(s, model, 0.0)
+        fit_model(s, model, 0.0)
     return s
 
 
 @kernel
-def factored(a: np.ndarray, shift: float, lower: np.ndarray) -> bool:
+def factor_matrix(a: np.ndarray, shift: float, lower: np.ndarray) -> bool:
     """Cholesky: the lower triangle L with L L' = a + shift I; False if that is not positive definite."""
     d = a.shape[0]
     for i in range(d):
@@ -80,7 +80,7 @@ def factored(a: np.ndarray, shift: float, lower: np.ndarray) -> bool:
 
 
 @kernel
-def inverted(lower: np.ndarray, inverse: np.ndarray) -> None:
+def invert_triangle(lower: np.ndarray, inverse: np.ndarray) -> None:
     """Write the inverse of a lower triangle to `inverse`, whose upper triangle is left as it was."""
     d = lower.shape[0]
     for j in range(d):
@@ -93,14 +93,14 @@ def inverted(lower: np.ndarray, inverse: np.ndarray) -> None:
 
 
 @kernel
-def fit(s: Models, model: int, noise: float) -> None:
+def fit_model(s: Models, model: int, noise: float) -> None:
     """Weights and widths of a model from its sums, whose entries have noise of this standard deviation."""
     d = s.gram.shape[1]
     lower, low, inverse = s.work[0], s.work[1], s.work[2]
     shift = s.ridge + 5 * noise * math.sqrt(float(d))
-    while not factored(s.gram[model], shift, lower):
+    while not factor_matrix(s.gram[model], shift, lower):
         shift *= 2.0
-    inverted(lower, low)
+    invert_triangle(lower, low)
     entry = 0
     for i in range(d):  # V^-1 = (L^-1)' L^-1
         for j in range(i, d):
@@ -131,11 +131,11 @@ def learn(s: Models, law: Law, model: int, n: int, sums: np.ndarray) -> None:
         s.response[model, i] += sums[entry + i]
     s.users[model] += n
     s.releases[model] += 1
-    fit(s, model, deviation(law, int(s.releases[model]), int(s.users[model])) / s.products)
+    fit_model(s, model, deviation(law, int(s.releases[model]), int(s.users[model])) / s.products)
 
 
 @kernel
-def full(s: Models, law: Law, model: int, n: int) -> bool:
+def cohort_is_full(s: Models, law: Law, model: int, n: int) -> bool:
     """Whether the cohort of a model closes now.
 
     Where noise comes with every release, cohorts grow, so there are O(log T) of them; on trees they are small, and
@@ -144,14 +144,14 @@ def full(s: Models, law: Law, model: int, n: int) -> bool:
     costly = law.counter == 0 and law.per_release > 0.0
     first, growth = s.first, s.growth
     if first == 0:
-        first = FIRST if costly else (LEAF if law.counter > 0 else 1)
+        first = FIRST_COHORT if costly else (TREE_COHORT if law.counter > 0 else 1)
     if growth < 0.0:
-        growth = GROWTH if costly else 0.0
+        growth = COHORT_GROWTH if costly else 0.0
     return n >= first and n >= growth * s.users[model]
 
 
 @kernel
-def products(x: np.ndarray, found: np.ndarray) -> None:
+def write_products(x: np.ndarray, found: np.ndarray) -> None:
     """z_i z_j for i <= j."""
     entry = 0
     for i in range(x.size):
@@ -161,7 +161,7 @@ def products(x: np.ndarray, found: np.ndarray) -> None:
 
 
 @kernel
-def value(s: Models, model: int, x: np.ndarray) -> float:
+def predict_value(s: Models, model: int, x: np.ndarray) -> float:
     """w'z."""
     total = 0.0
     for i in range(x.size):
@@ -170,7 +170,7 @@ def value(s: Models, model: int, x: np.ndarray) -> float:
 
 
 @kernel
-def width(s: Models, model: int, squares: np.ndarray) -> float:
+def interval_width(s: Models, model: int, squares: np.ndarray) -> float:
     """The width, given the products of z. Four sums are kept, so that additions need not wait for one another."""
     spread, size, entry = s.spread[model], squares.size, 0
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
@@ -195,9 +195,9 @@ def highest_bound(s: Models, x: np.ndarray, pool: np.ndarray, rng: np.random.Gen
         model = arm if s.weights.shape[0] > 1 else 0
         row = arm if x.shape[0] > 1 else 0
         if i == 0 or x.shape[0] > 1:
-            products(x[row], squares)
-        index[i] = value(s, model, x[row]) + s.scale * width(s, model, squares)
-    return int(pool[highest(index, rng)])
+            write_products(x[row], squares)
+        index[i] = predict_value(s, model, x[row]) + s.scale * interval_width(s, model, squares)
+    return int(pool[pick_highest(index, rng)])
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,8 @@ class LinearPolicy(ContextualPolicy):
 
     z z' is multiplied by `products`: less than 1 leaves more of the budget for r z, which pays if rewards are rare.
     `model` says whether every arm has its own weights ("disjoint"), or contexts describe the arms ("shared"). Cohorts
-    have `first` users, then `growth` times as many as all before; the defaults depend on the channel (see `full`).
+    have `first` users, then `growth` times as many as all before; the defaults depend on the channel (see
+    `cohort_is_full`).
     """
 
     alpha: float = 1.0
@@ -218,17 +219,17 @@ class LinearPolicy(ContextualPolicy):
 
     def __post_init__(self) -> None:
         check_choice("model", self.model, ("disjoint", "shared"))
-        if not (number(self.alpha) and 0 <= self.alpha < math.inf):
+        if not (is_number(self.alpha) and 0 <= self.alpha < math.inf):
             raise InvalidValue("alpha", self.alpha, "a number of at least 0")
-        if not (number(self.ridge) and 1e-100 <= self.ridge < math.inf):
+        if not (is_number(self.ridge) and 1e-100 <= self.ridge < math.inf):
             raise InvalidValue("ridge", self.ridge, "a number of at least 1e-100")
-        products = exact("products", self.products)
+        products = to_fraction("products", self.products)
         if not (products <= 1 and 256 % products.denominator == 0):
             raise InvalidValue("products", self.products, "a multiple of 1/256, above 0 and at most 1")
         object.__setattr__(self, "products", products)
         if self.first is not None:
             check_cohort("first", self.first)
-        if self.growth is not None and not (number(self.growth) and 0 <= self.growth < math.inf):
+        if self.growth is not None and not (is_number(self.growth) and 0 <= self.growth < math.inf):
             raise InvalidValue("growth", self.growth, "a number of at least 0")
 
     def models(self, k: int) -> int:
@@ -237,7 +238,7 @@ class LinearPolicy(ContextualPolicy):
     def init(self, k: int, aim: Aim) -> Models:
         first, growth = int(self.first or 0), -1.0 if self.growth is None else float(self.growth)
         numbers = float(self.alpha), float(self.ridge), float(self.products)
-        return models(self.models(k), aim.d, *numbers, first, growth)
+        return begin_models(self.models(k), aim.d, *numbers, first, growth)
 
     def lacks(self, rows: int, fixed: bool) -> str:
         return "a context for every arm, as all arms share one model" if self.model == "shared" and rows == 1 else ""
@@ -245,7 +246,7 @@ class LinearPolicy(ContextualPolicy):
     @staticmethod
     @kernel
     def due(s: Models, law: Law, model: int, n: int) -> bool:
-        return full(s, law, model, n)
+        return cohort_is_full(s, law, model, n)
 
     @staticmethod
     @kernel

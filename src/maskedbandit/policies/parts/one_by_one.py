@@ -17,16 +17,16 @@ import numpy as np
 
 from maskedbandit.core import WAIT, Decision, Floats, kernel, lean_kernel
 from maskedbandit.law import Law, adds_noise, is_response
-from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.parts.choice import pick_highest
 from maskedbandit.policies.policy import Policy, means_of
 from maskedbandit.theory.thresholds import highest_likelihood, redundancy
 
 ASKED, RELEASED, LAST, BEST, RIVAL = range(5)
-THRESHOLDS = ("proved", "published", "heuristic")
+THRESHOLD_NAMES = ("proved", "published", "heuristic")
 PROVED, PUBLISHED, HEURISTIC = range(3)
 
 
-class Counts(Protocol):
+class SingleCounts(Protocol):
     """The state that every policy of single users has."""
 
     @property
@@ -52,40 +52,40 @@ class Coins(NamedTuple):
     threshold: int  # its index in THRESHOLDS
 
 
-def coins(k: int, delta: float, threshold: str) -> Coins:
+def begin_coins(k: int, delta: float, threshold: str) -> Coins:
     """The state before the first release."""
     sure = math.log((1 if threshold == "heuristic" else max(k - 1, 1)) / delta)
     total, ones, mean, likely, log_n, z = np.zeros((6, k))
     n, clock = np.zeros(k, np.int64), np.array([0, 0, 0, -1, 0])
-    return Coins(total, n, ones, mean, likely, log_n, z, clock, sure, THRESHOLDS.index(threshold))
+    return Coins(total, n, ones, mean, likely, log_n, z, clock, sure, THRESHOLD_NAMES.index(threshold))
 
 
-def lack(law: Law) -> str:
+def lacks_coins(law: Law) -> str:
     """What a channel lacks for these policies."""
     return "rewards themselves, or one randomized bit of each user" if adds_noise(law) else ""
 
 
 @kernel
-def serve(s: Counts, arm: int) -> Decision:
+def serve_one(s: SingleCounts, arm: int) -> Decision:
     """One user, whose reward is released at once."""
     s.clock[ASKED] += 1
     return Decision(int(arm), 1, 1)
 
 
 @kernel
-def ready(s: Counts) -> bool:
+def none_due(s: SingleCounts) -> bool:
     """Whether every arm was pulled, and no release is awaited."""
     return s.clock[RELEASED] >= s.n.size and s.clock[RELEASED] == s.clock[ASKED]
 
 
 @kernel
-def first(s: Counts) -> Decision:
+def first_pull(s: SingleCounts) -> Decision:
     """Every arm once; then wait."""
-    return serve(s, s.clock[ASKED]) if s.clock[ASKED] < s.n.size else WAIT
+    return serve_one(s, s.clock[ASKED]) if s.clock[ASKED] < s.n.size else WAIT
 
 
 @kernel
-def record(s: Counts, arm: int, n: int, total: float) -> None:
+def add_reward(s: SingleCounts, arm: int, n: int, total: float) -> None:
     """Add a release to the statistics."""
     s.total[arm] += total
     s.n[arm] += n
@@ -94,7 +94,7 @@ def record(s: Counts, arm: int, n: int, total: float) -> None:
 
 
 @kernel
-def ones(law: Law, total: float, n: float) -> float:
+def count_ones(law: Law, total: float, n: float) -> float:
     """The sum of the coins behind a released sum."""
     if is_response(law):
         return float(round(total * (1 - 2 * law.flip) + n * law.flip))  # whole, except for rounding errors
@@ -102,17 +102,17 @@ def ones(law: Law, total: float, n: float) -> float:
 
 
 @kernel
-def recount(s: Coins, law: Law, a: int) -> None:
+def recount_arm(s: Coins, law: Law, a: int) -> None:
     """Bring up to date what depends on the releases of an arm."""
     n = float(s.n[a])
-    s.ones[a] = ones(law, s.total[a], n)
+    s.ones[a] = count_ones(law, s.total[a], n)
     s.mean[a] = s.ones[a] / n
     s.likely[a] = highest_likelihood(s.ones[a], n)
     s.log_n[a] = math.log(n)
 
 
 @kernel
-def ratio(s: Coins, a: int, b: int) -> float:
+def z_ratio(s: Coins, a: int, b: int) -> float:
     """Z of a over b; 0 if a does not look better than b."""
     z = 0.0
     if s.mean[a] > s.mean[b]:
@@ -122,25 +122,25 @@ def ratio(s: Coins, a: int, b: int) -> float:
 
 
 @kernel
-def compare(s: Coins, law: Law, rng: np.random.Generator) -> int:
+def find_best(s: Coins, law: Law, rng: np.random.Generator) -> int:
     """The arm of the highest mean, with ties broken at random, after z was updated with the last release."""
     k, last = s.n.size, s.clock[LAST]
     if s.clock[BEST] < 0:
         for a in range(k):
-            recount(s, law, a)
-    recount(s, law, last)
-    best = highest(s.mean, rng)
+            recount_arm(s, law, a)
+    recount_arm(s, law, last)
+    best = pick_highest(s.mean, rng)
     if best == s.clock[BEST] and best != last:
-        s.z[last] = ratio(s, best, last)
+        s.z[last] = z_ratio(s, best, last)
     else:
         for b in range(k):
-            s.z[b] = ratio(s, best, b)
+            s.z[b] = z_ratio(s, best, b)
     s.clock[BEST] = best
     return best
 
 
 @kernel
-def certain(s: Coins, b: int) -> bool:
+def is_certain(s: Coins, b: int) -> bool:
     """Whether Z of the best arm over b reaches its threshold."""
     a, excess = s.clock[BEST], s.z[b] - s.sure
     if excess > 0.0 and s.threshold == HEURISTIC:
@@ -155,13 +155,13 @@ def certain(s: Coins, b: int) -> bool:
 
 
 @kernel
-def decided(s: Coins) -> bool:
+def passes_tests(s: Coins) -> bool:
     """Whether the best arm passes its test against every rival; the rival that failed last is checked first."""
     best, b = s.clock[BEST], 0
-    if s.clock[RIVAL] != best and not certain(s, s.clock[RIVAL]):
+    if s.clock[RIVAL] != best and not is_certain(s, s.clock[RIVAL]):
         b = -1
     while 0 <= b < s.n.size:
-        if b != best and not certain(s, b):
+        if b != best and not is_certain(s, b):
             s.clock[RIVAL] = b
             b = -1
         else:
@@ -175,7 +175,7 @@ class OneByOnePolicy(Policy):
     goal = "identify"
 
     def needs(self, law: Law) -> str:
-        return lack(law)
+        return lacks_coins(law)
 
     def means(self, s: Any) -> Floats:
         return means_of(s.coins.total, s.coins.n)
@@ -183,4 +183,4 @@ class OneByOnePolicy(Policy):
     @staticmethod
     @lean_kernel
     def tell(s: Any, arm: int, n: int, total: float) -> None:
-        record(s.coins, arm, n, total)
+        add_reward(s.coins, arm, n, total)

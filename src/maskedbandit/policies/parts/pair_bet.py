@@ -27,34 +27,42 @@ from typing import NamedTuple
 import numpy as np
 
 from maskedbandit.core import kernel, large_kernel, lean_kernel
-from maskedbandit.golden_section import bracket, narrowed
+from maskedbandit.golden_section import open_bracket, narrow_down
 from maskedbandit.law import Law, draws_of_one, largest_tilt
-from maskedbandit.policies.parts.epochs import LARGEST, SMALLEST, Flight, Pairs, cautious_mean, moments, phi
+from maskedbandit.policies.parts.epochs import (
+    LARGEST_LAM,
+    SMALLEST_LAM,
+    Flight,
+    Pairs,
+    cautious_mean,
+    bound_moments,
+    phi,
+)
 from maskedbandit.theory.bet import SPARED
 
-MOST = 64  # epochs that are kept
-APART = 0.03  # of two equal scales, so that the density of their sum is that of different ones
+MOST_EPOCHS = 64  # epochs that are kept
+SCALES_APART = 0.03  # of two equal scales, so that the density of their sum is that of different ones
 
 
-class Kept(NamedTuple):
+class KeptEpochs(NamedTuple):
     """What was released in each epoch."""
 
     total: np.ndarray  # [MOST, k]
     n: np.ndarray  # [MOST, k] rewards in it; 0: no cohort
 
 
-def kept(k: int) -> Kept:
+def begin_kept(k: int) -> KeptEpochs:
     """Nothing was released."""
-    return Kept(np.zeros((MOST, k)), np.zeros((MOST, k), np.int64))
+    return KeptEpochs(np.zeros((MOST_EPOCHS, k)), np.zeros((MOST_EPOCHS, k), np.int64))
 
 
 @large_kernel
 @lean_kernel
-def keep(known: Kept, f: Flight, epochs: int) -> int:
-    """Add the epochs whose releases are there, to those before; how many there are then, of which MOST are kept."""
+def keep_epochs(known: KeptEpochs, f: Flight, epochs: int) -> int:
+    """Add the epochs whose releases are there, to those before; how many there are then; MOST_EPOCHS are kept."""
     for row in range(f.number.size):
         if f.number[row] > 0 and f.awaited[row] == 0:
-            if epochs < MOST:
+            if epochs < MOST_EPOCHS:
                 for a in range(f.n.shape[1]):
                     known.total[epochs, a], known.n[epochs, a] = f.total[row, a], f.n[row, a]
             epochs += 1
@@ -83,7 +91,7 @@ def log_density(x: float, v: float, a: float, b: float) -> float:
     1.0
     """
     middle, x, s = math.sqrt((a * a + b * b) / 2), abs(x) / math.sqrt(2 * v), math.sqrt(v / 2)
-    a, b = max(a, b, (1 + APART) * middle), min(a, b, (1 - APART) * middle)
+    a, b = max(a, b, (1 + SCALES_APART) * middle), min(a, b, (1 - SCALES_APART) * middle)
     top = log_tail(x, s / a)
     of_a = a * (1 + math.exp(log_tail(-x, s / a) - top))
     of_b = b * (math.exp(log_tail(x, s / b) - top) + math.exp(log_tail(-x, s / b) - top))
@@ -98,13 +106,16 @@ def of_rewards(q: float, in_a: float, in_c: float, lam: float) -> float:
 
 @large_kernel
 @lean_kernel
-def difference(p: Pairs, law: Law, a: int, c: int, q: float, level: float) -> tuple[float, float]:
+def pair_shift(p: Pairs, law: Law, a: int, c: int, q: float, level: float) -> tuple[float, float]:
     """delta and lam, for arms of mean q."""
-    section, lam = bracket(math.log(SMALLEST / (1 + law.scale)), math.log(min(LARGEST, largest_tilt(law)))), 0.0
+    section, lam = (
+        open_bracket(math.log(SMALLEST_LAM / (1 + law.scale)), math.log(min(LARGEST_LAM, largest_tilt(law)))),
+        0.0,
+    )
     for _ in range(26):
         lam = math.exp(section.x)
-        price = of_rewards(q, p.spread[a, c], p.spread[c, a], lam) + moments(law, p.draws[a, c], 1, lam)
-        section = narrowed(section, (level * level / (level + SPARED) + price) / lam)
+        price = of_rewards(q, p.spread[a, c], p.spread[c, a], lam) + bound_moments(law, p.draws[a, c], 1, lam)
+        section = narrow_down(section, (level * level / (level + SPARED) + price) / lam)
     return section.least / p.weight[a, c], lam
 
 
@@ -122,10 +133,10 @@ def of_epoch(law: Law, n_a: int, x_a: float, n_c: int, x_c: float, q: float, del
 
 @large_kernel
 @lean_kernel
-def bet(p: Pairs, known: Kept, epochs: int, law: Law, a: int, c: int, level: float) -> float:
+def bet_on_order(p: Pairs, known: KeptEpochs, epochs: int, law: Law, a: int, c: int, level: float) -> float:
     """Lambda, from the epochs that the pair shares; there must be one."""
     q, found = cautious_mean(p, law, a, c), 0.0
-    delta, lam = difference(p, law, a, c, q, level)
+    delta, lam = pair_shift(p, law, a, c, q, level)
     for e in range(epochs):
         n_a, n_c = known.n[e, a], known.n[e, c]
         if n_a > 0 and n_c > 0:

@@ -17,18 +17,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maskedbandit.checks import number
+from maskedbandit.checks import is_number
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.batches import ready as all_told
-from maskedbandit.policies.parts.choice import fewest
+from maskedbandit.policies.parts.batches import all_released as all_told
+from maskedbandit.policies.parts.choice import pick_fewest
 
 TIME, NEWS, TESTS, BEST, LEADER = range(5)
 PASSED = 0.25
 
 
-class Progress(NamedTuple):
+class PhaseProgress(NamedTuple):
     """The current phase of every arm, and the results of the last tests."""
 
     pulls: np.ndarray  # [k] users asked for
@@ -40,33 +40,33 @@ class Progress(NamedTuple):
     forced: float  # fraction of (all pulls / K) below which an arm is starved
 
 
-def phases(k: int, growth: float, forced: float) -> Progress:
+def begin_phases(k: int, growth: float, forced: float) -> PhaseProgress:
     """The state before the first user."""
     pulls, number, unsure, clock = (np.zeros(size, np.int64) for size in (k, k, k, 5))
-    return Progress(pulls, np.ones(k), number, unsure, clock, float(growth), float(forced))
+    return PhaseProgress(pulls, np.ones(k), number, unsure, clock, float(growth), float(forced))
 
 
 def check_forced(value: float) -> None:
     """Raise unless 0 <= value < 1."""
-    if not (number(value) and 0 <= value < 1):
+    if not (is_number(value) and 0 <= value < 1):
         raise InvalidValue("forced", value, "a number of at least 0 and below 1")
 
 
-def lack(law: Law) -> str:
+def lacks_grid(law: Law) -> str:
     """What a channel lacks for phases: the grid must not depend on the size of a cohort, which is unknown while it
     fills."""
     return "a grid that is the same for cohorts of every size" if law.root > 0 else ""
 
 
 @kernel
-def note_release(p: Progress, arm: int) -> None:
+def note_phase(p: PhaseProgress, arm: int) -> None:
     """The sum of a phase was released."""
     p.number[arm] += 1
     p.clock[NEWS] = 1
 
 
 @kernel
-def planned(p: Progress, phases: int) -> int:
+def planned_users(p: PhaseProgress, phases: int) -> int:
     """Users in the first so many phases of an arm."""
     edge, users = 1.0, 0
     for _ in range(phases):
@@ -77,7 +77,7 @@ def planned(p: Progress, phases: int) -> int:
 
 
 @kernel
-def ready(p: Progress) -> bool:
+def has_news(p: PhaseProgress) -> bool:
     """Whether there is a new release, and one of every arm: then the tests are repeated, and their results reset."""
     if p.clock[NEWS] == 0 or not all_told(p.number):
         return False
@@ -87,7 +87,7 @@ def ready(p: Progress) -> bool:
 
 
 @kernel
-def fail(p: Progress, b: int) -> None:
+def note_failure(p: PhaseProgress, b: int) -> None:
     """Note that the best arm is not yet known to be better than b."""
     p.clock[TESTS] += 1
     p.unsure[b] = 1
@@ -95,28 +95,28 @@ def fail(p: Progress, b: int) -> None:
 
 
 @kernel
-def settled(p: Progress) -> bool:
+def is_settled(p: PhaseProgress) -> bool:
     """Whether nothing is left to choose: before every arm has a release, and when the answer is known."""
     return not all_told(p.number) or p.clock[TESTS] == 0
 
 
 @kernel
-def settle(p: Progress, rng: np.random.Generator) -> Decision:
+def decide_settled(p: PhaseProgress, rng: np.random.Generator) -> Decision:
     """The decision where nothing is left to choose."""
     if not all_told(p.number):
-        return pull(p, fewest(p.pulls, rng))
+        return pull_arm(p, pick_fewest(p.pulls, rng))
     return Decision(int(p.clock[BEST]), 0, 0)
 
 
 @kernel
-def is_starved(p: Progress, a: int) -> bool:
+def is_starved(p: PhaseProgress, a: int) -> bool:
     """Whether the arm has too few of all pulls."""
     least = p.forced if p.unsure[a] == 1 else PASSED * p.forced
     return p.pulls[a] * p.pulls.size < least * p.clock[TIME]
 
 
 @kernel
-def pull(p: Progress, arm: int) -> Decision:
+def pull_arm(p: PhaseProgress, arm: int) -> Decision:
     """One more user of the arm, and the phase ends if that makes enough of them."""
     p.clock[TIME] += 1
     p.pulls[arm] += 1

@@ -19,13 +19,13 @@ from maskedbandit.checks import check_cohort
 from maskedbandit.core import Floats
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.selection import check_threshold, least_samples_above, least_samples_top
-from maskedbandit.theory.transport import SAME
+from maskedbandit.theory.transport import SAME_MEAN
 
-Arms = npt.NDArray[np.bool_]
-Means = Floats
+SelectedArms = npt.NDArray[np.bool_]
+InstanceMeans = Floats
 
 
-class Question(ABC):
+class SelectionQuestion(ABC):
     """Which arms are asked for."""
 
     @property
@@ -34,11 +34,11 @@ class Question(ABC):
         """Of how many arms, at least, it asks something."""
 
     @abstractmethod
-    def lacks(self, means: Means) -> str:
+    def lacks(self, means: InstanceMeans) -> str:
         """What an instance of these means should be, so that there is an answer to be found; empty if it is that."""
 
     @abstractmethod
-    def right(self, means: Means, selected: Arms) -> Arms:
+    def right(self, means: InstanceMeans, selected: SelectedArms) -> SelectedArms:
         """Which of these answers, one for each row, are right."""
 
     @abstractmethod
@@ -47,7 +47,7 @@ class Question(ABC):
 
 
 @dataclass(frozen=True)
-class Top(Question):
+class Top(SelectionQuestion):
     """The m arms of the highest means."""
 
     m: int
@@ -59,18 +59,18 @@ class Top(Question):
     def least_arms(self) -> int:
         return self.m + 1
 
-    def lacks(self, means: Means) -> str:
+    def lacks(self, means: InstanceMeans) -> str:
         if means.size < self.least_arms:
             return f"one of more than {self.m} arms, as m is {self.m}"
         ranked = np.sort(means)[::-1]
-        equal = ranked[self.m - 1] - ranked[self.m] < SAME
+        equal = ranked[self.m - 1] - ranked[self.m] < SAME_MEAN
         one = f"one in which the {self.m} best are better than all others, as otherwise the search does not end"
         return one if equal else ""
 
-    def right(self, means: Means, selected: Arms) -> Arms:
+    def right(self, means: InstanceMeans, selected: SelectedArms) -> SelectedArms:
         best = np.zeros(means.size, bool)
         best[np.argsort(-means, kind="stable")[: self.m]] = True
-        found: Arms = np.all(selected == best, axis=-1)
+        found: SelectedArms = np.all(selected == best, axis=-1)
         return found
 
     def least_samples(self, name: str, means: Sequence[float], delta: float, epsilon: float) -> float:
@@ -78,7 +78,7 @@ class Top(Question):
 
 
 @dataclass(frozen=True)
-class Above(Question):
+class Above(SelectionQuestion):
     """The arms whose means are at least theta, or anything within the tolerance."""
 
     theta: float
@@ -91,14 +91,14 @@ class Above(Question):
     def least_arms(self) -> int:
         return 1
 
-    def lacks(self, means: Means) -> str:
-        if self.tolerance == 0 and np.any(abs(means - self.theta) < SAME):
+    def lacks(self, means: InstanceMeans) -> str:
+        if self.tolerance == 0 and np.any(abs(means - self.theta) < SAME_MEAN):
             return f"one without an arm of mean {self.theta:g} itself, as otherwise only a tolerance ends the search"
         return ""
 
-    def right(self, means: Means, selected: Arms) -> Arms:
+    def right(self, means: InstanceMeans, selected: SelectedArms) -> SelectedArms:
         low, high = self.theta - self.tolerance, self.theta + self.tolerance
-        found: Arms = np.all(np.where(selected, means > low + SAME, means < high - SAME), axis=-1)
+        found: SelectedArms = np.all(np.where(selected, means > low + SAME_MEAN, means < high - SAME_MEAN), axis=-1)
         return found
 
     def least_samples(self, name: str, means: Sequence[float], delta: float, epsilon: float) -> float:
@@ -112,9 +112,9 @@ class Selection(Policy):
 
     @property
     @abstractmethod
-    def question(self) -> Question:
+    def question(self) -> SelectionQuestion:
         """Which arms it names."""
 
     @abstractmethod
-    def selected(self, s: Any) -> Arms:
+    def selected(self, s: Any) -> SelectedArms:
         """The arms that it names, by its state when it stopped."""

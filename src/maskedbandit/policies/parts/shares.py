@@ -1,8 +1,8 @@
 """Which share each arm has in the bets that it is better than another one, and which of its releases count for them.
 
-With up to `FEW` arms all have the same share, 1 / (K - 1), and all their releases count. With more, an arm gets its
-share when it leads and has a good part of the users that a leader needs: the first one 0.7, and the r-th one
-0.3 / (r (r - 1)), which does not depend on K. What it had released before counts against it, but not in its favour.
+With up to `FEW_ARMS` arms all have the same share, 1 / (K - 1), and all their releases count. With more, an arm gets
+its share when it leads and has a good part of the users that a leader needs: the first one 0.7, and the r-th one 0.3 /
+(r (r - 1)), which does not depend on K. What it had released before counts against it, but not in its favour.
 
 **Guarantee**: shares in the bets against an arm add up to at most one, and each is fixed before what counts for it is
 released. So the bets against an arm are a supermartingale together: docs/released_likelihood.md, Theorem 3.
@@ -14,16 +14,16 @@ from typing import Protocol
 import numpy as np
 
 from maskedbandit.core import Integers, kernel
-from maskedbandit.policies.parts.known_releases import Known
+from maskedbandit.policies.parts.known_releases import KnownState
 from maskedbandit.theory.evidence import Bets
-from maskedbandit.theory.likelihood import Releases
+from maskedbandit.theory.likelihood import ArmReleases
 
-FEW = 5  # arms: up to so many, a share that is fixed late saves less than the releases before it are worth
+FEW_ARMS = 5  # arms: up to so many, a share that is fixed late saves less than the releases before it are worth
 SHARE = 0.7  # of the first arm that gets one late
 GROWN = 0.2  # of the users for one of each rival that the best arm needs at the optimum, where all rivals are equal
 
 
-class Shares(Known, Protocol):
+class Shares(KnownState, Protocol):
     """The part of the state that shares are made of: the releases, and these."""
 
     @property
@@ -32,18 +32,18 @@ class Shares(Known, Protocol):
     def before(self) -> np.ndarray: ...  # [k] releases that do not count in the arm's favour
 
 
-def equal(k: int) -> int:
+def count_equal_shares(k: int) -> int:
     """By how many arms bets are shared alike from the beginning: their threshold is that much higher.
 
     >>> equal(2), equal(5), equal(6)
     (1, 4, 1)
     """
-    return max(k - 1, 1) if k <= FEW else 1
+    return max(k - 1, 1) if k <= FEW_ARMS else 1
 
 
-def ranks(k: int) -> Integers:
+def begin_ranks(k: int) -> Integers:
     """The ranks at the beginning: few arms all have their share then."""
-    return np.arange(1, k + 1) if k <= FEW else np.zeros(k, np.int64)
+    return np.arange(1, k + 1) if k <= FEW_ARMS else np.zeros(k, np.int64)
 
 
 @kernel
@@ -53,10 +53,10 @@ def has_share(s: Shares, a: int) -> bool:
 
 
 @kernel
-def in_favour(s: Shares, a: int) -> Releases:
+def in_favour(s: Shares, a: int) -> ArmReleases:
     """The releases of an arm that came after it got its share."""
     before = s.before[a]
-    return Releases(s.total[a][before:], s.users[a][before:], s.m[a] - before)
+    return ArmReleases(s.total[a][before:], s.users[a][before:], s.m[a] - before)
 
 
 @kernel
@@ -72,7 +72,7 @@ def next_rank(s: Shares) -> int:
 @kernel
 def of_share(s: Shares, a: int, b: int) -> float:
     """One over the share of an arm in the bets against b; of an arm without one, over what it would get now."""
-    if s.n.size <= FEW:
+    if s.n.size <= FEW_ARMS:
         return s.n.size - 1.0
     rank = s.rank[a] if has_share(s, a) else next_rank(s)
     if 0 < s.rank[b] < rank:
@@ -81,15 +81,15 @@ def of_share(s: Shares, a: int, b: int) -> float:
 
 
 @kernel
-def bets(s: Shares, a: int, b: int) -> Bets:
+def shared_bets(s: Shares, a: int, b: int) -> Bets:
     """The bets that an arm is better than b."""
-    return Bets(1.0, of_share(s, a, b), s.n.size > FEW)
+    return Bets(1.0, of_share(s, a, b), s.n.size > FEW_ARMS)
 
 
 @kernel
 def nats_of_share(s: Shares, a: int, b: int) -> float:
     """How much more evidence is needed for a share that is fixed late; the threshold has that of equal ones."""
-    return 0.0 if s.n.size <= FEW else math.log(of_share(s, a, b))
+    return 0.0 if s.n.size <= FEW_ARMS else math.log(of_share(s, a, b))
 
 
 @kernel

@@ -15,14 +15,14 @@ import numpy as np
 from maskedbandit.checks import check_cohort
 from maskedbandit.core import WAIT, Decision, kernel, large_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.batches import check_ratio, lacking
-from maskedbandit.policies.parts.known_releases import first_size
+from maskedbandit.policies.parts.batches import check_ratio, count_lacking
+from maskedbandit.policies.parts.known_releases import first_users
 from maskedbandit.theory.chernoff import chernoff_bound
 
 ASKED, TOLD, NEWS, USERS = range(4)
 
 
-class Rounds(NamedTuple):
+class UniformRounds(NamedTuple):
     """The releases, and what they say of the means."""
 
     total: np.ndarray  # [k] released
@@ -36,28 +36,28 @@ class Rounds(NamedTuple):
     least: int
 
 
-def check_rounds(ratio: float, least: int) -> None:
+def check_round_sizes(ratio: float, least: int) -> None:
     """How users of an arm grow with a round, and the least size of a cohort."""
     check_ratio(ratio)
     check_cohort("least", least)
 
 
-def rounds(k: int, delta: float, ratio: float, least: int) -> Rounds:
+def begin_rounds(k: int, delta: float, ratio: float, least: int) -> UniformRounds:
     """The state before the first cohort."""
     total, low = np.zeros((2, k))
     n, m = np.zeros((2, k), np.int64)
     clock = np.zeros(4, np.int64)
-    return Rounds(total, n, m, low, np.ones(k), clock, math.log(2 * k / delta), float(ratio), int(least))
+    return UniformRounds(total, n, m, low, np.ones(k), clock, math.log(2 * k / delta), float(ratio), int(least))
 
 
 @kernel
-def complete(s: Rounds) -> bool:
+def round_is_over(s: UniformRounds) -> bool:
     """Whether a round is over, and all its sums are released."""
     return s.clock[ASKED] > 0 and s.clock[TOLD] >= s.clock[ASKED] and s.clock[ASKED] % s.n.size == 0
 
 
 @large_kernel
-def enclose(s: Rounds, law: Law) -> None:
+def enclose_means(s: UniformRounds, law: Law) -> None:
     """Bring the intervals up to date."""
     if s.clock[NEWS] == 1:
         for a in range(s.n.size):
@@ -69,13 +69,13 @@ def enclose(s: Rounds, law: Law) -> None:
 
 
 @kernel
-def next_cohort(s: Rounds, law: Law) -> Decision:
+def next_of_round(s: UniformRounds, law: Law) -> Decision:
     """The next cohort of the round, or of the next one."""
     arm = int(s.clock[ASKED] % s.n.size)
     if arm == 0 and s.clock[TOLD] < s.clock[ASKED]:
         return WAIT
     before = int(s.clock[USERS])
-    size = max(s.least, first_size(law) if before == 0 else lacking(before, s.ratio))
+    size = max(s.least, first_users(law) if before == 0 else count_lacking(before, s.ratio))
     s.clock[ASKED] += 1
     if arm == s.n.size - 1:
         s.clock[USERS] += size
@@ -83,7 +83,7 @@ def next_cohort(s: Rounds, law: Law) -> Decision:
 
 
 @kernel
-def record(s: Rounds, arm: int, n: int, total: float) -> None:
+def record_cohort(s: UniformRounds, arm: int, n: int, total: float) -> None:
     """Add a release."""
     s.total[arm] += total
     s.n[arm] += n

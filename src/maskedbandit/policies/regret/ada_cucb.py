@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from maskedbandit.core import Decision, kernel
-from maskedbandit.law import Law, draws, is_gaussian, is_noiseless
-from maskedbandit.policies.parts.batches import USERS, first, grow, ready
-from maskedbandit.policies.parts.choice import highest
-from maskedbandit.policies.parts.episodes import EpisodePolicy, State, latest
+from maskedbandit.law import Law, count_draws, is_gaussian, is_noiseless
+from maskedbandit.policies.parts.batches import USERS, first_cohort, grow_arm, all_released
+from maskedbandit.policies.parts.choice import pick_highest
+from maskedbandit.policies.parts.episodes import EpisodePolicy, State, latest_size
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class AdaCUCB(EpisodePolicy):
     @staticmethod
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        if not ready(s.n):
-            return first(s, 1, 1, 2.0, rng)
+        if not all_released(s.n):
+            return first_cohort(s, 1, 1, 2.0, rng)
         x = s.beta * math.log(s.clock[USERS] + 1)
         for a in range(s.n.size):
-            n = float(latest(s, a))
-            noise = draws(law, 1, latest(s, a)) * law.scale * law.scale
+            n = float(latest_size(s, a))
+            noise = count_draws(law, 1, latest_size(s, a)) * law.scale * law.scale
             s.score[a] = s.mean[a] + math.sqrt(2 * x * (1 / (4 * n) + noise / (n * n)))
-        return grow(s, highest(s.score, rng), 2.0)
+        return grow_arm(s, pick_highest(s.score, rng), 2.0)

@@ -20,9 +20,9 @@ import numpy as np
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law
 from maskedbandit.noise_bounds import radius
-from maskedbandit.policies.parts.batches import USERS, first, grow, ready
-from maskedbandit.policies.parts.choice import highest
-from maskedbandit.policies.parts.episodes import EpisodePolicy, State, latest
+from maskedbandit.policies.parts.batches import USERS, first_cohort, grow_arm, all_released
+from maskedbandit.policies.parts.choice import pick_highest
+from maskedbandit.policies.parts.episodes import EpisodePolicy, State, latest_size
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,10 @@ class AdaPUCB(EpisodePolicy):
     @staticmethod
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        if not ready(s.n):
-            return first(s, 1, 1, 2.0, rng)
+        if not all_released(s.n):
+            return first_cohort(s, 1, 1, 2.0, rng)
         x = s.beta * math.log(s.clock[USERS] + 1)
         for a in range(s.n.size):
-            n = latest(s, a)
+            n = latest_size(s, a)
             s.score[a] = s.mean[a] + math.sqrt(x / (2 * n)) + radius(law, 1, n, x) / n
-        return grow(s, highest(s.score, rng), 2.0)
+        return grow_arm(s, pick_highest(s.score, rng), 2.0)

@@ -27,12 +27,12 @@ from maskedbandit.checks import check_positive
 from maskedbandit.core import Decision, Floats, kernel
 from maskedbandit.law import Law
 from maskedbandit.noise_bounds import radius
-from maskedbandit.policies.parts.batches import USERS, ready
-from maskedbandit.policies.parts.choice import fewest, highest
+from maskedbandit.policies.parts.batches import USERS, all_released
+from maskedbandit.policies.parts.choice import pick_fewest, pick_highest
 from maskedbandit.policies.policy import Policy
 
 
-class Cohorts(Protocol):
+class FillingCohorts(Protocol):
     """The state of cohorts that fill at the same time."""
 
     @property
@@ -61,13 +61,13 @@ class State(NamedTuple):
 
 
 @kernel
-def size(s: Cohorts, arm: int) -> int:
+def size(s: FillingCohorts, arm: int) -> int:
     """Users of the arm's open cohort once it is full."""
     return max(1, 2 * int(s.n[arm]))
 
 
 @kernel
-def fill(s: Cohorts, arm: int, users: int) -> Decision:
+def fill_cohort(s: FillingCohorts, arm: int, users: int) -> Decision:
     """Users for an arm's open cohort; it closes when it is twice as large as the last."""
     s.filled[arm] += users
     s.clock[USERS] += users
@@ -79,14 +79,14 @@ def fill(s: Cohorts, arm: int, users: int) -> Decision:
 
 
 @kernel
-def early(s: Cohorts, rng: np.random.Generator) -> Decision:
+def early_cohort(s: FillingCohorts, rng: np.random.Generator) -> Decision:
     """A whole cohort before every arm has a release."""
-    arm = fewest(s.n, rng)
-    return fill(s, arm, size(s, arm))
+    arm = pick_fewest(s.n, rng)
+    return fill_cohort(s, arm, size(s, arm))
 
 
 @kernel
-def refill(s: Cohorts, arm: int, n: int) -> bool:
+def replace_cohort(s: FillingCohorts, arm: int, n: int) -> bool:
     """A full cohort was released, and replaces the last one of the arm; False if it was overtaken by a larger one."""
     s.flight[arm] = max(0, s.flight[arm] - 1)
     larger = n >= s.told[arm]
@@ -97,24 +97,24 @@ def refill(s: Cohorts, arm: int, n: int) -> bool:
     return bool(larger)
 
 
-def sizes(law: Law) -> str:
+def lacks_sizes(law: Law) -> str:
     """What a channel lacks for cohorts whose size is known only when they close."""
     return "" if law.root == 0 else "a grid that does not depend on the size of cohorts"
 
 
 @kernel
-def value(s: State, law: Law, a: int, t: int) -> float:
+def index_for_user(s: State, law: Law, a: int, t: int) -> float:
     """The index of arm a for user t, as if its last full cohort had shown the released mean."""
     n, x = s.n[a], s.beta * math.log(t)
     return s.mean[a] + math.sqrt(x / n) + radius(law, 1, n, x) / n
 
 
 @kernel
-def overtaken(s: State, law: Law, arm: int, t: int) -> bool:
+def is_overtaken(s: State, law: Law, arm: int, t: int) -> bool:
     """Whether an arm that was not ahead of this one is ahead for user t."""
-    top, found = value(s, law, arm, t), False
+    top, found = index_for_user(s, law, arm, t), False
     for a in range(s.n.size):
-        found |= s.n[a] < s.n[arm] and value(s, law, a, t) > top
+        found |= s.n[a] < s.n[arm] and index_for_user(s, law, a, t) > top
     return found
 
 
@@ -140,7 +140,7 @@ class AnytimeLazyUCB(Policy):
         check_positive("beta", self.beta)
 
     def needs(self, law: Law) -> str:
-        return super().needs(law) or sizes(law)
+        return super().needs(law) or lacks_sizes(law)
 
     def init(self, k: int, horizon: int) -> State:
         told, n, flight, filled = np.zeros((4, k), np.int64)
@@ -153,23 +153,23 @@ class AnytimeLazyUCB(Policy):
     @staticmethod
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        if not ready(s.told):
-            return early(s, rng)
+        if not all_released(s.told):
+            return early_cohort(s, rng)
         t = s.clock[USERS] + 1
         for a in range(s.n.size):
-            s.score[a] = value(s, law, a, t)
-        arm = highest(s.score, rng)
+            s.score[a] = index_for_user(s, law, a, t)
+        arm = pick_highest(s.score, rng)
         low, high = 1, size(s, arm) - int(s.filled[arm])
         while low < high:
             users = (low + high + 1) // 2
-            if overtaken(s, law, arm, t + users - 1):
+            if is_overtaken(s, law, arm, t + users - 1):
                 high = users - 1
             else:
                 low = users
-        return fill(s, arm, low)
+        return fill_cohort(s, arm, low)
 
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        if refill(s, arm, n):
+        if replace_cohort(s, arm, n):
             s.mean[arm] = total / n

@@ -46,34 +46,34 @@ from maskedbandit.core import WAIT, Decision, large_kernel, lean_kernel
 from maskedbandit.law import Law, is_laplace
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.batches import check_ratio
-from maskedbandit.policies.parts.choice import NONE_YET, consider
+from maskedbandit.policies.parts.choice import NONE_YET, weigh_arm
 from maskedbandit.policies.parts.epochs import (
     NEXT,
     Flight,
     Pairs,
-    arrive,
-    evidence,
-    flight,
-    fold,
+    store_arrival,
+    epoch_evidence,
+    begin_flight,
+    fold_epochs,
     free_row,
-    launch,
+    launch_epoch,
     next_of_plan,
-    pairs,
-    standardized,
-    unlike,
+    begin_pairs,
+    standardize_sum,
+    unlike_size,
 )
-from maskedbandit.policies.parts.pair_bet import MOST, Kept, bet, keep, kept
+from maskedbandit.policies.parts.pair_bet import MOST_EPOCHS, KeptEpochs, bet_on_order, keep_epochs, begin_kept
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.likelihood import is_known
 
 LEADER, EPOCHS, ASKED, RELEASED = range(1, 5)
-QUIET = 2.5  # first cohorts, in radii of the noise
+QUIET_RADII = 2.5  # first cohorts, in radii of the noise
 LEAST_LEAD, STEEPNESS, LARGEST_LEAD = 1.2, 0.8, 20.0  # of the leader over a challenger
 AIM = 0.35  # the part of the users that are missing, at the rate so far
 LEAST_STEP, LEAST_PART = 0.05, 0.3  # of an arm's users, and of its first cohort
 BLIND, FLYING = 3, 0.1  # cohorts before the first release: in first cohorts, and in users in flight
 SHORT = 100.0  # times the users in the first epoch: f is lower where the horizon is shorter
-REST = 0.75  # of the horizon, in the evidence that rules an arm out
+REST_OF_HORIZON = 0.75  # of the horizon, in the evidence that rules an arm out
 AFFORDED = 10.0  # users that a bet may cost in the mean by failing at the first epoch
 LEAST_NOISE = 0.5  # its scale, where bets were computed to be fair: epsilon = 2 under central trust
 HASTE = 3.0  # times the evidence that rules out a challenger while something is in flight
@@ -88,7 +88,7 @@ class State(NamedTuple):
     against: np.ndarray  # [k] evidence against each arm
     plan: np.ndarray  # [k] sizes of the epoch's cohorts
     pairs: Pairs
-    kept: Kept
+    kept: KeptEpochs
     flight: Flight
     clock: np.ndarray  # [5] next arm of the plan, leader or -1, epochs so far, users asked for, epochs released
     horizon: int
@@ -100,7 +100,7 @@ class State(NamedTuple):
 @lean_kernel
 def level(horizon: int, k: int, users: float, first: int) -> float:
     """f, for an arm with so many users, after a first epoch of so many for each."""
-    return math.log1p(REST * horizon / users * min(1.0, horizon / (SHORT * k * max(1, first))))
+    return math.log1p(REST_OF_HORIZON * horizon / users * min(1.0, horizon / (SHORT * k * max(1, first))))
 
 
 @large_kernel
@@ -109,11 +109,11 @@ def first_size(horizon: int, k: int, least: int, law: Law) -> int:
     """Users of every arm in the first epoch."""
     most = max(least, horizon // k)
     low, high = least - 1, least
-    while high < most and high < QUIET * radius(law, 1, high, level(horizon, k, float(high), high)):
+    while high < most and high < QUIET_RADII * radius(law, 1, high, level(horizon, k, float(high), high)):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        if middle >= QUIET * radius(law, 1, middle, level(horizon, k, float(middle), middle)):
+        if middle >= QUIET_RADII * radius(law, 1, middle, level(horizon, k, float(middle), middle)):
             high = middle
         else:
             low = middle
@@ -126,14 +126,14 @@ def against(s: State, law: Law, first: int, c: int, leader: int) -> float:
     """I_c."""
     epochs, n, m, shared = s.clock[RELEASED], float(s.n[c]), float(s.flying[c]), 0
     by_bet = is_laplace(law) and is_known(law) and law.scale >= LEAST_NOISE
-    if not by_bet or epochs > MOST or s.pairs.weight[c, leader] == 0.0:
-        return evidence(s.pairs, law, c, leader)
+    if not by_bet or epochs > MOST_EPOCHS or s.pairs.weight[c, leader] == 0.0:
+        return epoch_evidence(s.pairs, law, c, leader)
     for e in range(epochs):
         shared += s.kept.n[e, c] > 0 and s.kept.n[e, leader] > 0
     f = level(s.horizon, s.n.size, n + m, first)
     needed = f + math.log(max(1.0, first / AFFORDED)) / shared
     so_far = needed * n / (n + m)
-    more = max(0.0, bet(s.pairs, s.kept, epochs, law, c, leader, so_far) + so_far)
+    more = max(0.0, bet_on_order(s.pairs, s.kept, epochs, law, c, leader, so_far) + so_far)
     return f / needed * more * more / (4 * so_far)
 
 
@@ -147,8 +147,8 @@ def judge(s: State, law: Law, rng: np.random.Generator) -> None:
         worst = math.inf
         for c in range(k):
             if c != a:
-                worst = min(worst, standardized(s.pairs, law, a, c))
-        best = consider(best, a, worst, rng)
+                worst = min(worst, standardize_sum(s.pairs, law, a, c))
+        best = weigh_arm(best, a, worst, rng)
     s.clock[LEADER] = best.arm
     for c in range(k):
         s.against[c] = 0.0 if c == best.arm else against(s, law, first, c, best.arm)
@@ -183,20 +183,20 @@ def challengers(s: State, law: Law) -> bool:
 
 @large_kernel
 @lean_kernel
-def begin(s: State) -> bool:
+def begin_epoch(s: State) -> bool:
     """Put the planned epoch in flight; False if it cannot end by the horizon, or too many are in flight."""
     row, users = free_row(s.flight), 0
     if row < 0:
         return False
     for a in range(s.n.size):
         if s.plan[a] > 0:
-            s.plan[a] = unlike(s.flight, a, s.plan[a])
+            s.plan[a] = unlike_size(s.flight, a, s.plan[a])
             users += s.plan[a]
     if s.clock[ASKED] + users > s.horizon and s.clock[EPOCHS] > 0:
         return False
     s.clock[ASKED] += users
     s.clock[EPOCHS] += 1
-    launch(s.flight, row, s.clock[EPOCHS], s.plan, s.flying)
+    launch_epoch(s.flight, row, s.clock[EPOCHS], s.plan, s.flying)
     s.clock[NEXT] = 0
     return True
 
@@ -226,7 +226,7 @@ class ContemporaneousKLUCB(Policy):
     def init(self, k: int, horizon: int) -> State:
         n, flying, plan = np.zeros((3, k), np.int64)
         clock = np.array([k, -1, 0, 0, 0])
-        known = np.zeros(k), n, flying, np.zeros(k), plan, pairs(k), kept(k), flight(k), clock
+        known = np.zeros(k), n, flying, np.zeros(k), plan, begin_pairs(k), begin_kept(k), begin_flight(k), clock
         return State(*known, horizon, float(self.ratio), int(self.least))
 
     @staticmethod
@@ -235,21 +235,21 @@ class ContemporaneousKLUCB(Policy):
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if s.clock[NEXT] < s.n.size:
             return next_of_plan(s.plan, s.clock)
-        s.clock[RELEASED] = keep(s.kept, s.flight, s.clock[RELEASED])
-        if fold(s.pairs, law, s.flight, s.n, s.total, s.flying) > 0:
+        s.clock[RELEASED] = keep_epochs(s.kept, s.flight, s.clock[RELEASED])
+        if fold_epochs(s.pairs, law, s.flight, s.n, s.total, s.flying) > 0:
             judge(s, law, rng)
         if s.clock[LEADER] >= 0:
             return (
                 next_of_plan(s.plan, s.clock)
-                if challengers(s, law) and begin(s)
+                if challengers(s, law) and begin_epoch(s)
                 else Decision(int(s.clock[LEADER]), 0, 0)
             )
         first = first_size(s.horizon, s.n.size, s.least, law)
         for a in range(s.n.size):
             s.plan[a] = first if s.clock[EPOCHS] == 0 else max(BLIND * first, math.ceil(FLYING * s.flying[a]))
-        return next_of_plan(s.plan, s.clock) if begin(s) else WAIT
+        return next_of_plan(s.plan, s.clock) if begin_epoch(s) else WAIT
 
     @staticmethod
     @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        arrive(s.flight, arm, n, total)
+        store_arrival(s.flight, arm, n, total)

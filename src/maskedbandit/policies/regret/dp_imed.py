@@ -21,10 +21,10 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, is_noiseless
-from maskedbandit.policies.parts.batches import first, grow, ready
-from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.parts.batches import first_cohort, grow_arm, all_released
+from maskedbandit.policies.parts.choice import pick_highest
 from maskedbandit.policies.policy import Policy
-from maskedbandit.policies.regret.dp_klucb import DPKLUCB, State, clipped
+from maskedbandit.policies.regret.dp_klucb import DPKLUCB, State, clipped_mean
 from maskedbandit.theory.divergences import kl, private_divergence
 
 
@@ -53,17 +53,17 @@ class DPIMED(Policy):
     @staticmethod
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        if not ready(s.n):
-            return first(s, 1, 1, s.ratio, rng)
+        if not all_released(s.n):
+            return first_cohort(s, 1, 1, s.ratio, rng)
         best = 0.0
         for a in range(s.n.size):
-            best = max(best, clipped(s, a))
+            best = max(best, clipped_mean(s, a))
         for a in range(s.n.size):
             if is_noiseless(law):
-                far = kl(clipped(s, a), best)
+                far = kl(clipped_mean(s, a), best)
             else:
-                far = private_divergence(clipped(s, a), best, 1 / law.scale)
+                far = private_divergence(clipped_mean(s, a), best, 1 / law.scale)
             s.score[a] = -(s.asked[a] * far + math.log(s.asked[a]))
-        return grow(s, highest(s.score, rng), s.ratio)
+        return grow_arm(s, pick_highest(s.score, rng), s.ratio)
 
     tell = DPKLUCB.tell

@@ -28,8 +28,8 @@ import numpy as np
 from maskedbandit.checks import check_positive
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, is_laplace, is_noiseless
-from maskedbandit.policies.parts.batches import USERS, check_ratio, close, first, grow, ready
-from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.parts.batches import USERS, check_ratio, close_cohort, first_cohort, grow_arm, all_released
+from maskedbandit.policies.parts.choice import pick_highest
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.divergences import kl_upper, private_upper
 
@@ -48,7 +48,7 @@ class State(NamedTuple):
 
 
 @kernel
-def clipped(s: State, a: int) -> float:
+def clipped_mean(s: State, a: int) -> float:
     """The released mean of arm a, in [0, 1]."""
     return min(max(s.total[a] / s.n[a], 0.0), 1.0)
 
@@ -89,18 +89,18 @@ class DPKLUCB(Policy):
     @staticmethod
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        if not ready(s.n):
-            return first(s, 1, 1, s.ratio, rng)
+        if not all_released(s.n):
+            return first_cohort(s, 1, 1, s.ratio, rng)
         x = s.beta * math.log(s.clock[USERS] + 1)
         for a in range(s.n.size):
             if is_noiseless(law):
-                s.score[a] = kl_upper(clipped(s, a), x / s.asked[a])
+                s.score[a] = kl_upper(clipped_mean(s, a), x / s.asked[a])
             else:
-                s.score[a] = private_upper(clipped(s, a), x / s.asked[a], 1 / law.scale)
-        return grow(s, highest(s.score, rng), s.ratio)
+                s.score[a] = private_upper(clipped_mean(s, a), x / s.asked[a], 1 / law.scale)
+        return grow_arm(s, pick_highest(s.score, rng), s.ratio)
 
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
         s.total[arm] += total
-        close(s, arm, n)
+        close_cohort(s, arm, n)

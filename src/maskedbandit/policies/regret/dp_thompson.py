@@ -45,11 +45,11 @@ from maskedbandit.law import BINARY, KARY, Law, is_laplace
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.choice import in_turn
 from maskedbandit.policies.policy import Policy, means_of
-from maskedbandit.policies.regret.thompson_sampling import UNKNOWN, sampled, update
+from maskedbandit.policies.regret.thompson_sampling import UNKNOWN_MODE, sample_arm, update_mode
 
 PILOT, FIRST, THEN = range(3)
 STEP, EPOCH, SIZE, SERVED, AWAITED, USERS = range(6)
-LARGEST = 2.0**60
+LARGEST_COUNT = 2.0**60
 CORRECTED, PAPER = -1, -2  # values of `pilot` that are not a number of first users
 
 
@@ -69,7 +69,7 @@ class State(NamedTuple):
 
 
 @kernel
-def worst(law: Law, horizon: int) -> int:
+def worst_release(law: Law, horizon: int) -> int:
     """The number of releases, up to `horizon`, after which a running sum has most noise: all digits are largest."""
     base = law.arity if law.counter == KARY else 2
     m = base // 2
@@ -79,13 +79,13 @@ def worst(law: Law, horizon: int) -> int:
 
 
 @kernel
-def enough(law: Law, m: int, users: float, x: float, shift: float) -> float:
+def enough_users(law: Law, m: int, users: float, x: float, shift: float) -> float:
     """The least number of users, at least `users`, whose mean the noise of m releases moves by at most `shift`.
 
     m = 0: each user is a release, on channels where releases are independent.
     """
     for _ in range(200):  # the radius grows at most like the square root, so this climbs to the least solution
-        n = int(min(users, LARGEST))
+        n = int(min(users, LARGEST_COUNT))
         least = float(math.ceil(radius(law, m if m > 0 else n, n, x) / shift))
         if least <= users:
             break
@@ -117,10 +117,10 @@ def target(s: State, law: Law) -> float:
         x = math.log(4.0 * k * m * (m + 1) * s.horizon)
         users, shift = float(math.ceil(128 * x / (gap * gap))), gap / 16
     else:
-        m = worst(law, s.horizon) if law.counter > 0 else 0
+        m = worst_release(law, s.horizon) if law.counter > 0 else 0
         x = math.log(2.0 * k) + 2 * log
         users, shift = max(n, 1.0), gap / 8
-    return enough(law, m, users, x, shift)
+    return enough_users(law, m, users, x, shift)
 
 
 @kernel
@@ -151,7 +151,7 @@ def advance(s: State, law: Law) -> None:
             s.clock[STEP] = FIRST
             s.gap[0] *= wide
         s.clock[EPOCH] += 1
-    size = min(target(s, law) - least_users(s.n), LARGEST)
+    size = min(target(s, law) - least_users(s.n), LARGEST_COUNT)
     if size < 1 or (s.pilot == CORRECTED and size * s.n.size > s.clock[USERS]):
         s.clock[STEP] = THEN
         return
@@ -193,7 +193,7 @@ class DPThompson(Policy):
         clock = np.array([PILOT, 0, 0, k, 0, horizon])
         pilot = self.pilot if isinstance(self.pilot, int) else {"corrected": CORRECTED, "paper": PAPER}[self.pilot]
         asked = np.zeros(k, np.int64)
-        return State(success, n, np.full(k, UNKNOWN), peak, mean, np.ones(1), asked, clock, horizon, pilot)
+        return State(success, n, np.full(k, UNKNOWN_MODE), peak, mean, np.ones(1), asked, clock, horizon, pilot)
 
     def means(self, s: State) -> Floats:
         return means_of(s.success, s.n)
@@ -211,7 +211,7 @@ class DPThompson(Policy):
                 s.clock[SERVED] += 1
                 s.clock[AWAITED] += 1
                 return Decision(in_turn(s.asked, rng), int(s.clock[SIZE]), 1)
-        return Decision(sampled(s, rng), 1, 1)
+        return Decision(sample_arm(s, rng), 1, 1)
 
     @staticmethod
     @kernel
@@ -223,4 +223,4 @@ class DPThompson(Policy):
         s.mean[arm] = total / n if lost else s.success[arm] / s.n[arm]
         if s.clock[STEP] != THEN:
             s.clock[AWAITED] -= 1
-        update(s, arm)
+        update_mode(s, arm)

@@ -28,15 +28,15 @@ from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.successive_elimination import (
     AWAITED,
     BATCH,
-    FOREVER,
-    answer,
+    UNLIMITED_USERS,
+    answer_best,
     arms_left,
     batch_means,
-    begin,
-    eliminate,
+    begin_batch,
+    eliminate_arms,
     fewest_users,
-    next_cohort,
-    record,
+    next_of_batch,
+    record_sum,
 )
 
 
@@ -50,7 +50,7 @@ class State(NamedTuple):
 
 
 @kernel
-def epoch(law: Law, arms: int, e: int, p: float) -> int:
+def epoch_size(law: Law, arms: int, e: int, p: float) -> int:
     """R, the number of users per arm in epoch e."""
     y, x, gap = math.log(8 * arms * e * e / p), math.log(4 * arms * e * e / p), 0.5**e
     n = 1 + math.floor(32 * y / gap**2)
@@ -83,7 +83,7 @@ class DPSE(Policy):
         check_choice("unfinished", self.unfinished, ("skip", "start"))
 
     def init(self, k: int, horizon: int) -> State:
-        clock = np.array([0, 0, k, 0, horizon if self.unfinished == "skip" else FOREVER, 0])
+        clock = np.array([0, 0, k, 0, horizon if self.unfinished == "skip" else UNLIMITED_USERS, 0])
         return State(np.zeros(k), np.ones(k, np.int64), clock, self.failure or 1 / horizon)
 
     def means(self, s: State) -> Floats:
@@ -96,12 +96,12 @@ class DPSE(Policy):
             e, n, arms = s.clock[BATCH], fewest_users(s), arms_left(s)
             if e > 0:
                 y, x = math.log(8 * arms * e * e / s.p), math.log(4 * arms * e * e / s.p)
-                eliminate(s, math.sqrt(y / (2 * n)) + radius(law, 1, n, x) / n)
-            if not begin(s, epoch(law, arms_left(s), e + 1, s.p)):
-                return answer(s, rng)
-        return next_cohort(s)
+                eliminate_arms(s, math.sqrt(y / (2 * n)) + radius(law, 1, n, x) / n)
+            if not begin_batch(s, epoch_size(law, arms_left(s), e + 1, s.p)):
+                return answer_best(s, rng)
+        return next_of_batch(s)
 
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        record(s, arm, n, total)
+        record_sum(s, arm, n, total)

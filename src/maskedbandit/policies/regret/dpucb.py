@@ -33,7 +33,7 @@ import numpy as np
 
 from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel
-from maskedbandit.law import BINARY, Law, draws, is_laplace, width
+from maskedbandit.law import BINARY, Law, count_draws, is_laplace, widest_scale
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.choice import in_turn
 from maskedbandit.policies.policy import Policy
@@ -61,11 +61,11 @@ class State(NamedTuple):
 
 
 @kernel
-def noise(law: Law, m: int, n: int, x: float) -> float:
+def bound_noise(law: Law, m: int, n: int, x: float) -> float:
     """At least `radius`: a closed form where `radius` would search."""
     if not is_laplace(law):
         return radius(law, m, n, x)
-    count, scale = draws(law, m, n), width(law, m)
+    count, scale = count_draws(law, m, n), widest_scale(law, m)
     if count == 0.0:
         return 0.0
     if count == 1.0:
@@ -76,7 +76,7 @@ def noise(law: Law, m: int, n: int, x: float) -> float:
 
 
 @kernel
-def refresh(s: State, law: Law, a: int) -> None:
+def refresh_index(s: State, law: Law, a: int) -> None:
     """The parts of arm a's index, after a release."""
     n, total = s.n[a], s.total[a]
     if s.interval == CHAPELLE_LI:
@@ -87,7 +87,7 @@ def refresh(s: State, law: Law, a: int) -> None:
         if s.interval == PAPER:
             total += s.relaxed * law.scale
         else:
-            total += noise(law, s.releases[a], n, s.x)
+            total += bound_noise(law, s.releases[a], n, s.x)
         s.mean[a] = total / n
         s.root[a] = 1 / math.sqrt(n)
     s.changed[a] = 0
@@ -146,7 +146,7 @@ class DPUCB(Policy):
         spread = math.sqrt(2 * log_t)
         for a in range(k):
             if s.changed[a] == 1:
-                refresh(s, law, a)
+                refresh_index(s, law, a)
             index = s.mean[a] + spread * s.root[a] + log_t * s.inverse[a]
             if index > top:
                 s.best[0] = a  # a store, so that the processor guesses the arm instead of waiting for it

@@ -44,11 +44,11 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, is_noiseless
 from maskedbandit.policies.parts.choice import in_turn
 from maskedbandit.policies.policy import Policy
-from maskedbandit.privacy.exact import Number, exact
+from maskedbandit.privacy.exact import Number, to_fraction
 from maskedbandit.privacy.gaussian import gaussian_epsilon
 from maskedbandit.privacy.loss import ZERO, Loss
 
-DELTA = 1e-5  # of the `realised_epsilon` in the findings
+FINDINGS_DELTA = 1e-5  # of the `realised_epsilon` in the findings
 DRAWS, ASKED, OPEN = range(3)
 PHI = 0.3989422804014327  # the normal density at 0
 
@@ -119,11 +119,11 @@ class GaussianThompson(Policy):
     epsilon: Number | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "inflation", exact("inflation", self.inflation))
+        object.__setattr__(self, "inflation", to_fraction("inflation", self.inflation))
         if type(self.initial) is not int or self.initial < 0:
             raise InvalidValue("initial", self.initial, "a whole number of at least 0")
         if self.epsilon is not None:
-            object.__setattr__(self, "epsilon", exact("epsilon", self.epsilon))
+            object.__setattr__(self, "epsilon", to_fraction("epsilon", self.epsilon))
             if self.inflation != 1:
                 raise InvalidValue("inflation", self.inflation, "left out, because epsilon sets it")
 
@@ -152,7 +152,7 @@ class GaussianThompson(Policy):
     def findings(self, s: State) -> dict[str, float]:
         late = np.where(s.n > 0, (s.clock[DRAWS] - s.since) / (s.n + 1), 0.0)
         mu = math.sqrt(float(np.max(s.exposed + late)) / s.inflation)
-        return {"mu": mu, "realised_epsilon": gaussian_epsilon(mu, DELTA), "claimed_epsilon": s.claimed}
+        return {"mu": mu, "realised_epsilon": gaussian_epsilon(mu, FINDINGS_DELTA), "claimed_epsilon": s.claimed}
 
     @staticmethod
     @kernel

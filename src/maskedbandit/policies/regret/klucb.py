@@ -60,7 +60,7 @@ def centre(law: Law, total: float, n: int, f: float) -> float:
 
 
 @kernel
-def above(s: State, law: Law, arm: int, rival: float, f: float) -> bool:
+def is_above(s: State, law: Law, arm: int, rival: float, f: float) -> bool:
     """Whether the index of an arm is certainly above that of its rival; that takes one divergence and no index."""
     n = s.n[arm]
     if n == 0 or rival >= 1:
@@ -121,7 +121,7 @@ class KLUCB(Policy):
                     best, top, rival = a, bound, top
                 elif bound > rival:
                     rival = bound
-            if s.known[best] == t or above(s, law, best, rival, f):
+            if s.known[best] == t or is_above(s, law, best, rival, f):
                 return Decision(best, 1, 1)
             compute(s, law, best, f)
 

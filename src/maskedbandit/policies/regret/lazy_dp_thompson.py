@@ -29,10 +29,10 @@ from maskedbandit.checks import check_positive
 from maskedbandit.core import Decision, Floats, kernel
 from maskedbandit.law import Law
 from maskedbandit.noise_bounds import radius
-from maskedbandit.policies.parts.batches import USERS, ready
+from maskedbandit.policies.parts.batches import USERS, all_released
 from maskedbandit.policies.policy import Policy, means_of
-from maskedbandit.policies.regret.anytime_lazy_ucb import early, fill, refill, sizes
-from maskedbandit.policies.regret.thompson_sampling import challenge, peak
+from maskedbandit.policies.regret.anytime_lazy_ucb import early_cohort, fill_cohort, replace_cohort, lacks_sizes
+from maskedbandit.policies.regret.thompson_sampling import challenge_leader, peak_density
 
 LEAD, END = range(2)
 
@@ -79,7 +79,7 @@ def open_window(s: State, law: Law, t: int) -> None:
         s.height[a] = 0.0
         for moment in (t, end):
             look(s, law, a, moment)
-            s.height[a] = max(s.height[a], peak(s, a))
+            s.height[a] = max(s.height[a], peak_density(s, a))
         s.top[a] = s.mode[a]
         if s.top[a] > s.top[s.window[LEAD]]:
             s.window[LEAD] = a
@@ -115,7 +115,7 @@ class LazyDPThompson(Policy):
         check_positive("beta", self.beta)
 
     def needs(self, law: Law) -> str:
-        return super().needs(law) or sizes(law)
+        return super().needs(law) or lacks_sizes(law)
 
     def init(self, k: int, horizon: int) -> State:
         told, n, flight, filled = np.zeros((4, k), np.int64)
@@ -131,8 +131,8 @@ class LazyDPThompson(Policy):
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         t = s.clock[USERS] + 1
         if t > s.window[END]:
-            if not ready(s.told):
-                return early(s, rng)
+            if not all_released(s.told):
+                return early_cohort(s, rng)
             open_window(s, law, t)
         arm = int(s.window[LEAD])
         good = optimistic_total(s, law, arm, t)
@@ -140,8 +140,8 @@ class LazyDPThompson(Policy):
         if u < rivals(s, x):
             for a in range(s.n.size):
                 look(s, law, a, t)
-            arm = challenge(s, arm, x, u, rng)
-        decision = fill(s, arm, 1)
+            arm = challenge_leader(s, arm, x, u, rng)
+        decision = fill_cohort(s, arm, 1)
         if decision.close == 1:
             s.window[END] = 0
         return decision
@@ -149,6 +149,6 @@ class LazyDPThompson(Policy):
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        if refill(s, arm, n):
+        if replace_cohort(s, arm, n):
             s.total[arm] = total
         s.window[END] = 0

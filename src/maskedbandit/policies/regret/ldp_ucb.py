@@ -22,7 +22,7 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, adds_noise, is_laplace, is_one_laplace_draw
-from maskedbandit.policies.parts.choice import fewest
+from maskedbandit.policies.parts.choice import pick_fewest
 from maskedbandit.policies.policy import Policy
 
 
@@ -74,7 +74,7 @@ class LDPUCB(Policy):
         best, top = -1, -math.inf
         for a in range(s.n.size):
             if s.asked[a] <= least or s.n[a] == 0.0:  # rewards may be late
-                best = fewest(s.asked, rng)
+                best = pick_fewest(s.asked, rng)
                 break
             index = (1 - 2 * law.flip) * s.mean[a] + spread * s.width[a]  # without f, which all arms have in common
             if index > top:

@@ -7,7 +7,7 @@ The index of an arm is an upper confidence bound of its mean at the level
 
 * where the likelihood of the releases is known, by one bet against every candidate mean [theory/bet.py]: noise of known
   distribution that is added to whole sums of bits; where users may be lost with their noise, every release costs a
-  bet what `allowance` says;
+  bet what `log_allowance` says;
 * elsewhere, or with `anytime`, by a Chernoff bound [theory/chernoff.py]: for every noise whose moments are bounded, and
   without noise, where it is KL-UCB.
 
@@ -45,17 +45,26 @@ from maskedbandit.core import Decision, kernel, large_kernel, lean_kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
 from maskedbandit.noise_bounds import radius
-from maskedbandit.policies.parts.batches import EARLY, FURTHER, USERS, check_ratio, close, first, grow, ready
-from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.parts.batches import (
+    EARLY,
+    FURTHER,
+    USERS,
+    check_ratio,
+    close_cohort,
+    first_cohort,
+    grow_arm,
+    all_released,
+)
+from maskedbandit.policies.parts.choice import pick_highest
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.bet import bet_bound
 from maskedbandit.theory.chernoff import chernoff_bound
-from maskedbandit.theory.likelihood import Releases, is_known
+from maskedbandit.theory.likelihood import ArmReleases, is_known
 
-MOST = 64  # releases of one arm that are kept; with more, its index is the Chernoff bound
+MOST_KEPT = 64  # releases of one arm that are kept; with more, its index is the Chernoff bound
 AFFORDED = 100.0  # users that a bound by bets may cost in the mean by failing at the first batch
 SHORT = 200.0  # times the users in all first batches: the level is lower where the horizon is shorter
-FOREVER = 2**50
+LARGEST_FIRST_BATCH = 2**50
 FIRST_BATCH = 1  # of the clock
 
 
@@ -86,15 +95,15 @@ def exploration_rate(s: State, n: int, n_1: int) -> float:
 
 
 @kernel
-def releases(s: State, a: int) -> Releases:
+def kept_releases(s: State, a: int) -> ArmReleases:
     """The releases of an arm."""
-    return Releases(s.totals[a], s.users[a], s.m[a])
+    return ArmReleases(s.totals[a], s.users[a], s.m[a])
 
 
 @kernel
-def bets(s: State, law: Law, a: int) -> bool:
+def by_bets(s: State, law: Law, a: int) -> bool:
     """Whether the index of an arm is by bets."""
-    return s.anytime == 0 and s.m[a] <= MOST and is_known(law)
+    return s.anytime == 0 and s.m[a] <= MOST_KEPT and is_known(law)
 
 
 @kernel
@@ -108,8 +117,8 @@ def level(s: State, a: int) -> float:
 @kernel
 def index(s: State, law: Law, a: int, most: float) -> float:
     """The upper confidence bound of an arm; if it is by bets, and larger than `most`, then `most`."""
-    if bets(s, law, a):
-        return bet_bound(law, releases(s, a), s.n[a], level(s, a), most)
+    if by_bets(s, law, a):
+        return bet_bound(law, kept_releases(s, a), s.n[a], level(s, a), most)
     n = s.asked[a]
     f = exploration_rate(s, n, s.clock[FIRST_BATCH])
     return chernoff_bound(law, s.total[a] * (n / s.n[a]), s.m[a] + s.flight[a], n, f)
@@ -117,7 +126,7 @@ def index(s: State, law: Law, a: int, most: float) -> float:
 
 @large_kernel
 @lean_kernel
-def choose(s: State, law: Law, rng: np.random.Generator) -> int:
+def choose_arm(s: State, law: Law, rng: np.random.Generator) -> int:
     """The arm with the largest index.
 
     If one index alone has to be computed, by bets, it does not matter how far it is above the largest of the others.
@@ -128,7 +137,7 @@ def choose(s: State, law: Law, rng: np.random.Generator) -> int:
             one, unknown = a, unknown + 1
         else:
             known = max(known, s.value[a])
-    if unknown == 1 and 0.0 < known < 1.0 and bets(s, law, one):
+    if unknown == 1 and 0.0 < known < 1.0 and by_bets(s, law, one):
         value = index(s, law, one, known)
         if value >= known:
             return one
@@ -137,7 +146,7 @@ def choose(s: State, law: Law, rng: np.random.Generator) -> int:
         for a in range(s.n.size):
             if s.anytime == 1 or math.isnan(s.value[a]):
                 s.value[a] = index(s, law, a, 1.0)
-    return highest(s.value, rng)
+    return pick_highest(s.value, rng)
 
 
 @kernel
@@ -150,9 +159,9 @@ def quiet(s: State, law: Law, n: int) -> bool:
 
 @large_kernel
 @lean_kernel
-def smallest(s: State, law: Law) -> int:
+def first_batch(s: State, law: Law) -> int:
     """Users in the first batch of every arm."""
-    most = FOREVER if s.anytime == 1 else max(s.least, s.horizon // s.n.size)
+    most = LARGEST_FIRST_BATCH if s.anytime == 1 else max(s.least, s.horizon // s.n.size)
     low, high, step = s.least - 1, s.least, 1
     while high < most and not quiet(s, law, high):
         low, high, step = high, high + step, 2 * step
@@ -166,15 +175,15 @@ def smallest(s: State, law: Law) -> int:
 
 
 @kernel
-def store(s: State, arm: int, n: int, total: float) -> None:
+def add_release(s: State, arm: int, n: int, total: float) -> None:
     """Add a release to the state."""
-    if s.m[arm] < MOST:
+    if s.m[arm] < MOST_KEPT:
         s.totals[arm, s.m[arm]] = total
         s.users[arm, s.m[arm]] = n
     s.total[arm] += total
     s.m[arm] += 1
     s.value[arm] = math.nan
-    close(s, arm, n)
+    close_cohort(s, arm, n)
 
 
 @dataclass(frozen=True)
@@ -207,8 +216,8 @@ class NoiseAwareKLUCB(Policy):
         return State(
             np.zeros(k),
             n,
-            np.zeros((k, MOST)),
-            np.zeros((k, MOST), np.int64),
+            np.zeros((k, MOST_KEPT)),
+            np.zeros((k, MOST_KEPT), np.int64),
             asked,
             flight,
             m,
@@ -221,14 +230,14 @@ class NoiseAwareKLUCB(Policy):
     @staticmethod
     @lean_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        if not ready(s.n):
-            users = s.clock[FIRST_BATCH] = smallest(s, law)
-            return first(s, users, FURTHER * users, EARLY, rng)
-        best = choose(s, law, rng)
+        if not all_released(s.n):
+            users = s.clock[FIRST_BATCH] = first_batch(s, law)
+            return first_cohort(s, users, FURTHER * users, EARLY, rng)
+        best = choose_arm(s, law, rng)
         s.value[best] = math.nan
-        return grow(s, best, max(s.ratio, 1 + s.least / s.asked[best]))
+        return grow_arm(s, best, max(s.ratio, 1 + s.least / s.asked[best]))
 
     @staticmethod
     @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        store(s, arm, n, total)
+        add_release(s, arm, n, total)

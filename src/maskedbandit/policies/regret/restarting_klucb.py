@@ -36,16 +36,23 @@ import numpy as np
 from maskedbandit.checks import check_cohort
 from maskedbandit.core import Decision, Floats, kernel, large_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.batches import EARLY, FURTHER, USERS, first, grow, ready
+from maskedbandit.policies.parts.batches import EARLY, FURTHER, USERS, first_cohort, grow_arm, all_released
 from maskedbandit.policies.policy import Policy, means_of
 from maskedbandit.policies.regret import noise_aware_klucb
-from maskedbandit.policies.regret.noise_aware_klucb import FIRST_BATCH, MOST, NoiseAwareKLUCB, choose, smallest, store
+from maskedbandit.policies.regret.noise_aware_klucb import (
+    FIRST_BATCH,
+    MOST_KEPT,
+    NoiseAwareKLUCB,
+    choose_arm,
+    first_batch,
+    add_release,
+)
 from maskedbandit.theory.chernoff import Sum, has_changed
 
 NUMBER, LENGTH, END, BEGAN = range(4)
 COHORTS, QUICK = 50, 40  # users of the first window: so many cohorts for each arm, of so many users at least
-PARTS = 40  # of a window: the largest cohort
-PATIENCE = 10  # times the users before the first releases: the least window, for each that has no change
+WINDOW_PARTS = 40  # of a window: the largest cohort
+RESTART_PATIENCE = 10  # times the users before the first releases: the least window, for each that has no change
 SURE = 15.0  # nats: a change is found
 RATIO = 1.5
 
@@ -88,7 +95,7 @@ def renew(s: State, law: Law, number: int) -> None:
     of = s.known
     length = s.window
     if length == 0:
-        length = number * COHORTS * of.n.size * max(smallest(within(s, s.horizon), law), QUICK)
+        length = number * COHORTS * of.n.size * max(first_batch(within(s, s.horizon), law), QUICK)
     s.clock[NUMBER], s.clock[BEGAN], s.clock[END] = number, of.clock[USERS], 0
     left = s.horizon - of.clock[USERS]
     s.clock[LENGTH] = min(length, left if left > 0 else s.horizon)  # more users than planned: as if planned again
@@ -99,7 +106,7 @@ def renew(s: State, law: Law, number: int) -> None:
 
 
 @kernel
-def changed(s: State, law: Law, arm: int) -> bool:
+def arm_changed(s: State, law: Law, arm: int) -> bool:
     """Whether the last releases of an arm contradict those before."""
     of, m, x, n, due = s.known, s.known.m[arm], 0.0, 0, 1
     for late in range(1, m):
@@ -117,9 +124,9 @@ def any_changed(s: State, law: Law) -> bool:
     """Whether an arm has changed, by its releases since the last test."""
     for a in range(s.tested.size):
         m = s.known.m[a]
-        if s.tested[a] < m <= MOST:
+        if s.tested[a] < m <= MOST_KEPT:
             s.tested[a] = m
-            if changed(s, law, a):
+            if arm_changed(s, law, a):
                 return True
     return False
 
@@ -158,24 +165,24 @@ class RestartingKLUCB(Policy):
     @staticmethod
     @kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        told = ready(s.known.n)
+        told = all_released(s.known.n)
         if s.clock[NUMBER] == 0 or (told and any_changed(s, law)):
             renew(s, law, 1)
         elif told and 0 < s.clock[END] <= s.known.clock[USERS]:
             renew(s, law, s.clock[NUMBER] + 1)
-        if s.clock[END] == 0 and ready(s.known.n):
+        if s.clock[END] == 0 and all_released(s.known.n):
             if s.window == 0:
                 early = s.known.clock[USERS] - s.clock[BEGAN]
-                s.clock[LENGTH] = max(s.clock[LENGTH], PATIENCE * s.clock[NUMBER] * early)
+                s.clock[LENGTH] = max(s.clock[LENGTH], RESTART_PATIENCE * s.clock[NUMBER] * early)
             s.clock[END] = s.known.clock[USERS] + s.clock[LENGTH]
         of = within(s, s.clock[LENGTH])
-        if not ready(of.n):
-            users = of.clock[FIRST_BATCH] = smallest(of, law)
-            return first(of, users, FURTHER * users, EARLY, rng)
-        most = max(of.clock[FIRST_BATCH], s.clock[LENGTH] // PARTS)
-        best = choose(of, law, rng)
+        if not all_released(of.n):
+            users = of.clock[FIRST_BATCH] = first_batch(of, law)
+            return first_cohort(of, users, FURTHER * users, EARLY, rng)
+        most = max(of.clock[FIRST_BATCH], s.clock[LENGTH] // WINDOW_PARTS)
+        best = choose_arm(of, law, rng)
         of.value[best] = math.nan
-        return grow(of, best, max(min(RATIO, 1 + most / of.asked[best]), 1 + of.least / of.asked[best]))
+        return grow_arm(of, best, max(min(RATIO, 1 + most / of.asked[best]), 1 + of.least / of.asked[best]))
 
     @staticmethod
     @kernel
@@ -183,4 +190,4 @@ class RestartingKLUCB(Policy):
         if s.old[arm] > 0:
             s.old[arm] -= 1
         else:
-            store(s.known, arm, n, total)
+            add_release(s.known, arm, n, total)

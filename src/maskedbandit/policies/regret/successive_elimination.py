@@ -30,13 +30,13 @@ import numpy as np
 from maskedbandit.checks import check_choice, check_cohort, check_fraction
 from maskedbandit.core import TOGETHER, WAIT, Decision, Floats, kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import Law, draws, is_gaussian, is_laplace, is_skellam, steps
+from maskedbandit.law import Law, count_draws, is_gaussian, is_laplace, is_skellam, count_steps
 from maskedbandit.noise_bounds import radius
-from maskedbandit.policies.parts.choice import NONE_YET, consider
+from maskedbandit.policies.parts.choice import NONE_YET, weigh_arm
 from maskedbandit.policies.policy import Policy
 
 
-class Rounds(Protocol):
+class EliminationState(Protocol):
     """The state that every elimination in rounds has."""
 
     @property
@@ -60,12 +60,12 @@ class State(NamedTuple):
 
 
 BATCH, SIZE, NEXT, AWAITED, USERS, LOST = range(6)
-FOREVER = 2**62
-LARGEST = 2.0**60  # batch: far above every horizon, and a float that is a whole number
+UNLIMITED_USERS = 2**62
+LARGEST_BATCH = 2.0**60  # batch: far above every horizon, and a float that is a whole number
 
 
 @kernel
-def arms_left(s: Rounds) -> int:
+def arms_left(s: EliminationState) -> int:
     """Number of arms left."""
     arms = 0
     for a in range(s.left.size):
@@ -74,7 +74,7 @@ def arms_left(s: Rounds) -> int:
 
 
 @kernel
-def leader(s: Rounds) -> int:
+def leader(s: EliminationState) -> int:
     """The arm left that looked best, the first one of ties."""
     best = -1
     for a in range(s.mean.size):
@@ -84,19 +84,19 @@ def leader(s: Rounds) -> int:
 
 
 @kernel
-def answer(s: Rounds, rng: np.random.Generator) -> Decision:
+def answer_best(s: EliminationState, rng: np.random.Generator) -> Decision:
     """From now on serve the arm left that looked best; ties are broken at random, as before the first release."""
     best = NONE_YET
     for a in range(s.mean.size):
         if s.left[a] == 1:
-            best = consider(best, a, s.mean[a], rng)
+            best = weigh_arm(best, a, s.mean[a], rng)
     s.left[:] = 0
     s.left[best.arm] = 1  # asked again, it gives the same answer
     return Decision(best.arm, 0, 0)
 
 
 @kernel
-def eliminate(s: Rounds, beta: float) -> None:
+def eliminate_arms(s: EliminationState, beta: float) -> None:
     """Drop every arm whose upper bound is below the highest lower bound."""
     floor = s.mean[leader(s)] - beta
     for a in range(s.mean.size):
@@ -105,7 +105,7 @@ def eliminate(s: Rounds, beta: float) -> None:
 
 
 @kernel
-def begin(s: Rounds, n: int) -> bool:
+def begin_batch(s: EliminationState, n: int) -> bool:
     """Start a batch of n users for every arm left; False if it cannot finish, or only one arm is left."""
     arms = arms_left(s)
     if arms == 1 or float(arms) * n > s.clock[USERS]:  # as a float, in which a huge batch does not overflow
@@ -120,7 +120,7 @@ def begin(s: Rounds, n: int) -> bool:
 
 
 @kernel
-def following(s: Rounds, arm: int) -> int:
+def following(s: EliminationState, arm: int) -> int:
     """The first arm left from this one on; k if there is none."""
     while arm < s.left.size and s.left[arm] == 0:
         arm += 1
@@ -128,7 +128,7 @@ def following(s: Rounds, arm: int) -> int:
 
 
 @kernel
-def next_cohort(s: Rounds) -> Decision:
+def next_of_batch(s: EliminationState) -> Decision:
     """The batch's next arm; all its cohorts are dealt together."""
     arm = following(s, int(s.clock[NEXT]))
     if arm == s.mean.size:
@@ -138,39 +138,39 @@ def next_cohort(s: Rounds) -> Decision:
 
 
 @kernel
-def record(s: Rounds, arm: int, n: int, total: float) -> None:
+def record_sum(s: EliminationState, arm: int, n: int, total: float) -> None:
     """Store a released sum of the batch."""
     s.mean[arm] = total / n
-    note_release(s, n)
+    note_sum(s, n)
 
 
 @kernel
-def note_release(s: Rounds, n: int) -> None:
+def note_sum(s: EliminationState, n: int) -> None:
     """Note the release of a cohort of the batch, with n users after dropouts."""
     s.clock[AWAITED] -= 1
     s.clock[LOST] = max(s.clock[LOST], s.clock[SIZE] - n)
 
 
-def batch_means(s: Rounds) -> Floats:
+def batch_means(s: EliminationState) -> Floats:
     """Means of the last batch; nan until all sums of the first one are released."""
     known = s.clock[BATCH] > 1 or (s.clock[BATCH] == 1 and s.clock[AWAITED] == 0)
     return s.mean.copy() if known else np.full(s.mean.size, np.nan)
 
 
 @kernel
-def fewest_users(s: Rounds) -> int:
+def fewest_users(s: EliminationState) -> int:
     """The least number of users in a sum of the batch: that mean has the largest radius."""
     return s.clock[SIZE] - s.clock[LOST]
 
 
 @kernel
-def published(law: Law, n: int, z: float) -> float:
+def published_radius(law: Law, n: int, z: float) -> float:
     """sigma sqrt(z) + h z, for the noise of one release [CZ23, Lem. 2 and App. C, D, E]."""
-    sigma = law.scale * math.sqrt(draws(law, 1, n))
+    sigma = law.scale * math.sqrt(count_draws(law, 1, n))
     if is_laplace(law):
         return sigma * math.sqrt(2 * z) + law.scale * z
     if is_skellam(law):
-        return 2 * sigma * math.sqrt(z) + math.sqrt(2.0) / steps(law, n) * z
+        return 2 * sigma * math.sqrt(z) + math.sqrt(2.0) / count_steps(law, n) * z
     if is_gaussian(law):
         return sigma * math.sqrt(2 * z)
     return radius(law, 1, n, z)
@@ -182,7 +182,7 @@ def confidence(s: State, law: Law) -> float:
     b, n, arms = s.clock[BATCH], fewest_users(s), arms_left(s)
     if s.paper == 1:
         z = math.log(2 * arms * b * b / s.p)
-        return math.sqrt((z + math.log(2.0)) / (2 * n)) + published(law, n, z) / n
+        return math.sqrt((z + math.log(2.0)) / (2 * n)) + published_radius(law, n, z) / n
     y = math.log(4 * arms * b * (b + 1) / s.p)
     return math.sqrt(y / (2 * n)) + radius(law, 1, n, y) / n
 
@@ -218,7 +218,7 @@ class SuccessiveElimination(Policy):
         check_choice("unfinished", self.unfinished, ("skip", "start"))
 
     def init(self, k: int, horizon: int) -> State:
-        clock = np.array([0, 0, k, 0, horizon if self.unfinished == "skip" else FOREVER, 0])
+        clock = np.array([0, 0, k, 0, horizon if self.unfinished == "skip" else UNLIMITED_USERS, 0])
         p = self.failure or 1 / horizon
         paper = int(self.radius == "paper")
         return State(np.zeros(k), np.ones(k, np.int64), clock, p, float(self.base), int(self.least), paper)
@@ -231,12 +231,12 @@ class SuccessiveElimination(Policy):
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if s.clock[AWAITED] == 0:
             if s.clock[BATCH] > 0:
-                eliminate(s, confidence(s, law))
-            if not begin(s, max(s.least, math.ceil(min(s.base ** (s.clock[BATCH] + 1), LARGEST)))):
-                return answer(s, rng)
-        return next_cohort(s)
+                eliminate_arms(s, confidence(s, law))
+            if not begin_batch(s, max(s.least, math.ceil(min(s.base ** (s.clock[BATCH] + 1), LARGEST_BATCH)))):
+                return answer_best(s, rng)
+        return next_of_batch(s)
 
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        record(s, arm, n, total)
+        record_sum(s, arm, n, total)

@@ -22,11 +22,11 @@ from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
 from maskedbandit.noise_bounds import radius
-from maskedbandit.policies.parts.choice import NONE_YET, consider, fewest
+from maskedbandit.policies.parts.choice import NONE_YET, weigh_arm, pick_fewest
 from maskedbandit.policies.policy import Policy
 
 TIME, TOLD = range(2)
-MOST = 10**6  # cohorts in a window
+MOST_COHORTS = 10**6  # cohorts in a window
 
 
 class State(NamedTuple):
@@ -68,13 +68,13 @@ class SWUCB(Policy):
             check_cohort("window", self.window)
         check_cohort("batch", self.batch)
         check_positive("xi", self.xi)
-        if self.window is not None and self.window > MOST * self.batch:
-            allowed = f"at most {MOST:,} times batch, so here {MOST * int(self.batch):,}"
+        if self.window is not None and self.window > MOST_COHORTS * self.batch:
+            allowed = f"at most {MOST_COHORTS:,} times batch, so here {MOST_COHORTS * int(self.batch):,}"
             raise InvalidValue("window", self.window, allowed)
 
     def init(self, k: int, horizon: int) -> State:
         for_one_change = math.ceil(2 * math.sqrt(horizon * math.log(horizon))) or 1
-        window = self.window or min(for_one_change, MOST * self.batch)
+        window = self.window or min(for_one_change, MOST_COHORTS * self.batch)
         (n, m, asked), size = np.zeros((3, k), np.int64), -(-min(window, horizon) // self.batch)
         ring = np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size)
         settings = int(window), int(self.batch), float(self.xi)
@@ -90,9 +90,9 @@ class SWUCB(Policy):
                     missing = a
             elif missing < 0:
                 noise = radius(law, s.m[a], s.n[a], 2 * level)
-                best = consider(best, a, (s.total[a] + noise) / s.n[a] + math.sqrt(level / s.n[a]), rng)
+                best = weigh_arm(best, a, (s.total[a] + noise) / s.n[a] + math.sqrt(level / s.n[a]), rng)
         if missing >= 0 and s.asked[missing] == 0:  # never asked for, and neither were its equals
-            missing = fewest(s.asked, rng)
+            missing = pick_fewest(s.asked, rng)
         arm = missing if missing >= 0 else best.arm
         s.clock[TIME] += s.batch
         s.asked[arm] = s.clock[TIME]

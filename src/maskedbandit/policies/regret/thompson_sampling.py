@@ -24,7 +24,7 @@ from maskedbandit.core import Decision, Floats, kernel
 from maskedbandit.law import Law
 from maskedbandit.policies.policy import Policy, means_of
 
-UNKNOWN = 2.0  # the mode of an arm without rewards: above every x, so its theta is drawn directly
+UNKNOWN_MODE = 2.0  # the mode of an arm without rewards: above every x, so its theta is drawn directly
 
 
 class Posteriors(Protocol):
@@ -52,24 +52,24 @@ class State(NamedTuple):
 
 
 @kernel
-def counts(s: Posteriors, a: int) -> tuple[float, float]:
+def count_successes(s: Posteriors, a: int) -> tuple[float, float]:
     """Successes and failures of arm a."""
     good = min(max(s.success[a], 0.0), s.n[a])
     return good, s.n[a] - good
 
 
 @kernel
-def update(s: Posteriors, a: int) -> None:
+def update_mode(s: Posteriors, a: int) -> None:
     """The mode of arm a, after its counts changed."""
-    good, _ = counts(s, a)
+    good, _ = count_successes(s, a)
     s.mode[a] = good / s.n[a]
     s.peak[a] = -1.0
 
 
 @kernel
-def peak(s: Posteriors, a: int) -> float:
+def peak_density(s: Posteriors, a: int) -> float:
     """Density of arm a's posterior at its mode, divided by 4 n."""
-    good, bad = counts(s, a)
+    good, bad = count_successes(s, a)
     log = math.lgamma(s.n[a] + 2) - math.lgamma(good + 1) - math.lgamma(bad + 1)
     if good > 0.0:
         log += good * math.log(s.mode[a])
@@ -79,13 +79,13 @@ def peak(s: Posteriors, a: int) -> float:
 
 
 @kernel
-def challenge(s: Posteriors, lead: int, x: float, u: float, rng: np.random.Generator) -> int:
+def challenge_leader(s: Posteriors, lead: int, x: float, u: float, rng: np.random.Generator) -> int:
     """The arm of the largest theta, given the leader's theta x and a uniform u for the coins of the others."""
     best = lead
     for a in range(s.n.size):
         if a == lead:
             continue
-        good, bad = counts(s, a)
+        good, bad = count_successes(s, a)
         slope = good / x - bad / (1 - x)
         chance = 1.0
         if x > s.mode[a] and slope < 0:
@@ -93,7 +93,7 @@ def challenge(s: Posteriors, lead: int, x: float, u: float, rng: np.random.Gener
             fall = good * math.log(x / s.mode[a]) if good > 0.0 else 0.0
             fall += bad * math.log((1 - x) / (1 - s.mode[a])) if bad > 0.0 else 0.0
             if s.peak[a] < 0.0:
-                s.peak[a] = peak(s, a)
+                s.peak[a] = peak_density(s, a)
             chance = 4 * s.n[a] * s.peak[a] * math.exp(fall) / -slope
         if chance >= 1.0:
             theta = rng.beta(1 + good, 1 + bad)
@@ -113,13 +113,13 @@ def challenge(s: Posteriors, lead: int, x: float, u: float, rng: np.random.Gener
 
 
 @kernel
-def sampled(s: Posteriors, rng: np.random.Generator) -> int:
+def sample_arm(s: Posteriors, rng: np.random.Generator) -> int:
     """The arm of the largest theta."""
     lead, top = 0, -1.0
     for a in range(s.n.size):
         if s.mode[a] > top and s.n[a] > 0.0:
             lead, top = a, s.mode[a]
-    good, bad = counts(s, lead)
+    good, bad = count_successes(s, lead)
     x = rng.beta(1 + good, 1 + bad)
     u = rng.random()
     chance = 0.0
@@ -127,11 +127,11 @@ def sampled(s: Posteriors, rng: np.random.Generator) -> int:
         if a != lead:
             d = x - s.mode[a]
             if s.peak[a] < 0.0:
-                s.peak[a] = peak(s, a)
+                s.peak[a] = peak_density(s, a)
             z = 2 * s.n[a] * d * d
             # exp(-z) <= 1 / (1 + z + z^2/2 + z^3/6)
             chance += s.peak[a] / (d * (1 + z * (1 + z * (0.5 + z / 6)))) if d > 0.0 else 2.0
-    return challenge(s, lead, x, u, rng) if u < chance else lead
+    return challenge_leader(s, lead, x, u, rng) if u < chance else lead
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class ThompsonSampling(Policy):
 
     def init(self, k: int, horizon: int) -> State:
         zero = np.zeros(k)
-        return State(zero, zero.copy(), np.full(k, UNKNOWN), zero.copy(), zero.copy(), np.zeros(1, np.int64))
+        return State(zero, zero.copy(), np.full(k, UNKNOWN_MODE), zero.copy(), zero.copy(), np.zeros(1, np.int64))
 
     def means(self, s: State) -> Floats:
         return means_of(s.success + s.part, s.n)
@@ -169,9 +169,9 @@ class ThompsonSampling(Policy):
                     whole = math.floor(s.part[a])
                     s.success[a] += whole + (rng.random() < s.part[a] - whole)
                     s.part[a] = 0.0
-                    update(s, a)
+                    update_mode(s, a)
             s.parts[0] = 0
-        return Decision(sampled(s, rng), 1, 1)
+        return Decision(sample_arm(s, rng), 1, 1)
 
     @staticmethod
     @kernel
@@ -182,4 +182,4 @@ class ThompsonSampling(Policy):
         if whole != total:
             s.part[arm] += total - whole
             s.parts[0] += 1
-        update(s, arm)
+        update_mode(s, arm)

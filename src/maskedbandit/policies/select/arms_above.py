@@ -25,21 +25,21 @@ import numpy as np
 from maskedbandit.checks import check_cohort
 from maskedbandit.core import Decision, Floats, kernel, large_kernel, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.batches import EARLY, FURTHER, begin, first, ready
-from maskedbandit.policies.parts.choice import highest
+from maskedbandit.policies.parts.batches import EARLY, FURTHER, begin_cohort, first_cohort, all_released
+from maskedbandit.policies.parts.choice import pick_highest
 from maskedbandit.policies.parts.known_releases import (
-    MOST,
-    beginning,
+    MOST_RELEASES,
+    beginning_users,
     check_growth,
-    keep,
-    lack,
+    keep_release,
+    lacks_pmf,
     next_size,
-    releases,
+    arm_releases,
     update_means,
 )
-from maskedbandit.policies.parts.selection import Above, Arms, Selection
+from maskedbandit.policies.parts.selection import Above, SelectedArms, Selection
 from maskedbandit.policies.policy import means_of
-from maskedbandit.theory.evidence import beyond
+from maskedbandit.theory.evidence import evidence_beyond
 
 BELOW, OPEN, ABOVE = -1, 0, 1
 
@@ -82,7 +82,7 @@ def think(s: State, law: Law) -> None:
             z = rejected(s, a)
             s.found[a], s.gain[a] = 0.0, 0.0
             if s.mean[a] != z:
-                s.found[a], s.gain[a] = beyond(law, releases(s, a), z, s.mean[a])
+                s.found[a], s.gain[a] = evidence_beyond(law, arm_releases(s, a), z, s.mean[a])
             if s.found[a] >= s.threshold:
                 s.side[a] = ABOVE if s.mean[a] > z else BELOW
     s.fresh[:] = 0
@@ -95,7 +95,7 @@ def next_arm(s: State, rng: np.random.Generator) -> int:
     for a in range(s.n.size):
         if s.side[a] == OPEN:
             few[a] = -float(s.asked[a])
-    arm = highest(few, rng)
+    arm = pick_highest(few, rng)
     return arm if s.side[arm] == OPEN else -1
 
 
@@ -128,10 +128,10 @@ class ArmsAbove(Selection):
         return Above(float(self.theta), float(self.tolerance))
 
     def needs(self, law: Law) -> str:
-        return lack(law)
+        return lacks_pmf(law)
 
     def init(self, k: int, delta: float) -> State:
-        total, users = np.zeros((k, MOST)), np.zeros((k, MOST), np.int64)
+        total, users = np.zeros((k, MOST_RELEASES)), np.zeros((k, MOST_RELEASES), np.int64)
         m, n, asked, flight, side, fresh = np.zeros((6, k), np.int64)
         mean, found, gain = np.zeros((3, k))
         known = total, users, m, n, asked, flight, mean, found, gain, side, fresh, np.zeros(1, np.int64)
@@ -141,24 +141,24 @@ class ArmsAbove(Selection):
     def means(self, s: State) -> Floats:
         return means_of(s.total.sum(axis=1), s.users.sum(axis=1))
 
-    def selected(self, s: State) -> Arms:
-        answer: Arms = s.side == ABOVE
+    def selected(self, s: State) -> SelectedArms:
+        answer: SelectedArms = s.side == ABOVE
         return answer
 
     @staticmethod
     @large_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        if not ready(s.n):
-            users = beginning(s, law)
-            return first(s, users, FURTHER * users, EARLY, rng)
+        if not all_released(s.n):
+            users = beginning_users(s, law)
+            return first_cohort(s, users, FURTHER * users, EARLY, rng)
         think(s, law)
         arm = next_arm(s, rng)
         if arm < 0:
             return Decision(int(np.argmax(s.mean)), 0, 0)
         more = s.asked[arm] / s.n[arm]
-        return begin(s, arm, next_size(s, law, arm, s.found[arm], s.gain[arm], more))
+        return begin_cohort(s, arm, next_size(s, law, arm, s.found[arm], s.gain[arm], more))
 
     @staticmethod
     @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        keep(s, arm, n, total)
+        keep_release(s, arm, n, total)

@@ -22,9 +22,17 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.choice import NONE_YET, consider, mark_highest
-from maskedbandit.policies.parts.one_by_one import LAST, first, lack, ones, ready, record, serve
-from maskedbandit.policies.parts.selection import Arms, Selection, Top
+from maskedbandit.policies.parts.choice import NONE_YET, weigh_arm, mark_highest
+from maskedbandit.policies.parts.one_by_one import (
+    LAST,
+    first_pull,
+    lacks_coins,
+    count_ones,
+    none_due,
+    add_reward,
+    serve_one,
+)
+from maskedbandit.policies.parts.selection import SelectedArms, Selection, Top
 from maskedbandit.theory.divergences import kl_upper
 from maskedbandit.theory.thresholds import redundancy
 
@@ -47,10 +55,10 @@ ALL, NEXT = 3, 4
 
 
 @kernel
-def enclose(s: State, law: Law, a: int) -> None:
+def enclose_arm(s: State, law: Law, a: int) -> None:
     """Bring the interval of an arm up to date."""
     n = float(s.n[a])
-    x = ones(law, s.total[a], n)
+    x = count_ones(law, s.total[a], n)
     s.mean[a] = x / n
     rate = (s.sure + redundancy(x, n)) / n
     s.high[a], s.low[a] = kl_upper(s.mean[a], rate), 1 - kl_upper(1 - s.mean[a], rate)
@@ -76,7 +84,7 @@ class KLLUCB(Selection):
         return Top(int(self.m))
 
     def needs(self, law: Law) -> str:
-        return lack(law)
+        return lacks_coins(law)
 
     def init(self, k: int, delta: float) -> State:
         total, mean, low = np.zeros((3, k))
@@ -84,35 +92,35 @@ class KLLUCB(Selection):
         clock = np.array([0, 0, 0, 0, -1])
         return State(total, n, mean, low, np.ones(k), inside, clock, math.log(k / delta), min(int(self.m), k))
 
-    def selected(self, s: State) -> Arms:
-        answer: Arms = s.inside == 1
+    def selected(self, s: State) -> SelectedArms:
+        answer: SelectedArms = s.inside == 1
         return answer
 
     @staticmethod
     @lean_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        if not ready(s):
-            return first(s)
+        if not none_due(s):
+            return first_pull(s)
         for a in range(s.n.size):
             if s.clock[ALL] == 0 or a == s.clock[LAST]:
-                enclose(s, law, a)
+                enclose_arm(s, law, a)
         s.clock[ALL] = 1
         if s.clock[NEXT] >= 0:
             arm, s.clock[NEXT] = s.clock[NEXT], -1
-            return serve(s, arm)
+            return serve_one(s, arm)
         mark_highest(s.mean, s.best, s.inside, rng)
         weakest, strongest = NONE_YET, NONE_YET
         for a in range(s.n.size):
             if s.inside[a] == 1:
-                weakest = consider(weakest, a, -s.low[a], rng)
+                weakest = weigh_arm(weakest, a, -s.low[a], rng)
             else:
-                strongest = consider(strongest, a, s.high[a], rng)
+                strongest = weigh_arm(strongest, a, s.high[a], rng)
         if s.best == s.n.size or s.low[weakest.arm] >= s.high[strongest.arm]:
             return Decision(int(np.argmax(s.mean)), 0, 0)
         s.clock[NEXT] = strongest.arm
-        return serve(s, weakest.arm)
+        return serve_one(s, weakest.arm)
 
     @staticmethod
     @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        record(s, arm, n, total)
+        add_reward(s, arm, n, total)

@@ -29,26 +29,26 @@ import numpy as np
 from maskedbandit.checks import check_cohort
 from maskedbandit.core import Decision, Floats, kernel, large_kernel, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.batches import EARLY, FURTHER, begin, first, ready
-from maskedbandit.policies.parts.choice import highest, mark_highest
+from maskedbandit.policies.parts.batches import EARLY, FURTHER, begin_cohort, first_cohort, all_released
+from maskedbandit.policies.parts.choice import pick_highest, mark_highest
 from maskedbandit.policies.parts.known_releases import (
     BEATEN,
-    MARGIN,
-    MOST,
-    UNKNOWN,
-    beginning,
-    check_forced,
-    expected,
-    keep,
-    lack,
+    AIM_MARGIN,
+    MOST_RELEASES,
+    NOT_COMPUTED,
+    beginning_users,
+    check_forced_growth,
+    expect_evidence,
+    keep_release,
+    lacks_pmf,
     next_size,
-    releases,
+    arm_releases,
     update_means,
 )
-from maskedbandit.policies.parts.selection import Arms, Selection, Top
+from maskedbandit.policies.parts.selection import SelectedArms, Selection, Top
 from maskedbandit.policies.policy import means_of
-from maskedbandit.theory.evidence import Bets, everywhere, evidence
-from maskedbandit.theory.likelihood import information
+from maskedbandit.theory.evidence import Bets, find_weak_mean, evidence_at
+from maskedbandit.theory.likelihood import mean_information
 
 
 class State(NamedTuple):
@@ -78,12 +78,12 @@ class State(NamedTuple):
 
 
 @large_kernel
-def compare(s: State, law: Law, i: int, j: int) -> None:
+def compare_pair(s: State, law: Law, i: int, j: int) -> None:
     """The evidence for a pair where it should be least, and where it was last found too small."""
     gap, pooled = s.mean[i] - s.mean[j], (s.n[i] * s.mean[i] + s.n[j] * s.mean[j]) / (s.n[i] + s.n[j])
-    of_i = information(law, releases(s, i), min(max(pooled, 0.01), 0.99))
-    of_j = information(law, releases(s, j), min(max(pooled, 0.01), 0.99))
-    s.fraction[i, j], s.found[i, j], s.sure[i, j] = of_i / (of_i + of_j), UNKNOWN, 0
+    of_i = mean_information(law, arm_releases(s, i), min(max(pooled, 0.01), 0.99))
+    of_j = mean_information(law, arm_releases(s, j), min(max(pooled, 0.01), 0.99))
+    s.fraction[i, j], s.found[i, j], s.sure[i, j] = of_i / (of_i + of_j), NOT_COMPUTED, 0
     s.gains[:, i, j] = 0.0
     if gap > 0.0:
         bet(s, law, i, j, s.fraction[i, j])
@@ -92,7 +92,7 @@ def compare(s: State, law: Law, i: int, j: int) -> None:
 
 
 @kernel
-def bets(s: State) -> Bets:
+def share_bets(s: State) -> Bets:
     """All pairs share alike."""
     return Bets(float(s.best), float(s.n.size - s.best), False)
 
@@ -102,7 +102,7 @@ def bet(s: State, law: Law, i: int, j: int, at: float) -> None:
     """The evidence for a pair at a fraction of the way from the lower mean to the higher."""
     gap = s.mean[i] - s.mean[j]
     z = min(max(s.mean[j] + at * gap, 1e-9), 1 - 1e-9)  # at 0 and 1 likelihood ratios can be 0 / 0
-    known = evidence(law, releases(s, i), releases(s, j), bets(s), gap, z)
+    known = evidence_at(law, arm_releases(s, i), arm_releases(s, j), share_bets(s), gap, z)
     s.found[i, j], s.gains[0, i, j], s.gains[1, i, j] = known
 
 
@@ -116,7 +116,7 @@ def think(s: State, law: Law, rng: np.random.Generator) -> None:
         for j in range(s.n.size):
             if s.inside[i] == 1 and s.inside[j] == 0 and s.seen[i, j] != s.m[i] + s.m[j]:
                 s.seen[i, j] = s.m[i] + s.m[j]
-                compare(s, law, i, j)
+                compare_pair(s, law, i, j)
     s.fresh[:] = 0
 
 
@@ -131,18 +131,18 @@ def certain(s: State, law: Law) -> bool:
     for i in range(k):
         for j in range(k):
             if s.inside[i] == 1 and s.inside[j] == 0 and s.sure[i, j] == 0:
-                known = releases(s, i), releases(s, j)
-                z = everywhere(law, *known, bets(s), s.mean[i], s.mean[j], s.threshold)
+                known = arm_releases(s, i), arm_releases(s, j)
+                z = find_weak_mean(law, *known, share_bets(s), s.mean[i], s.mean[j], s.threshold)
                 if z <= 1.0:
                     s.weak[i, j] = min(max((z - s.mean[j]) / (s.mean[i] - s.mean[j]), 0.0), 1.0)
-                    s.found[i, j] = s.threshold - MARGIN / 2
+                    s.found[i, j] = s.threshold - AIM_MARGIN / 2
                     return False
                 s.sure[i, j] = 1
     return True
 
 
 @kernel
-def foreseen(s: State, i: int, j: int) -> float:
+def foresee_pair(s: State, i: int, j: int) -> float:
     """The factor by which the evidence for a pair grows, if users in flight show what the released ones did."""
     now, then = s.n[i] * (s.n[j] / (s.n[i] + s.n[j])), s.asked[i] * (s.asked[j] / (s.asked[i] + s.asked[j]))
     return float(then / now)
@@ -161,7 +161,7 @@ def next_pair(s: State, rng: np.random.Generator) -> tuple[int, int]:
         most[s.inside[i]] = max(most[s.inside[i]], s.asked[i])
         for j in range(k):
             if s.inside[i] == 1 and s.inside[j] == 0:
-                there = max(expected(s.found[i, j], foreseen(s, i, j)), 0.0)
+                there = max(expect_evidence(s.found[i, j], foresee_pair(s, i, j)), 0.0)
                 for a, other in ((i, j), (j, i)):
                     if s.found[i, j] < s.threshold:
                         open_to[a] = 1
@@ -172,9 +172,9 @@ def next_pair(s: State, rng: np.random.Generator) -> tuple[int, int]:
                     useful[j] += math.exp(-there) * (s.gains[1, i, j] + s.fraction[i, j]) / s.asked[j]
     for a in range(k):
         need[a] = -s.asked[a] / (most[s.inside[a]] * (1.0 if open_to[a] == 1 else BEATEN))
-    arm = highest(need, rng)
+    arm = pick_highest(need, rng)
     if -need[arm] >= s.forced:
-        arm = highest(useful, rng)
+        arm = pick_highest(useful, rng)
     return arm, int(partner[arm])
 
 
@@ -200,7 +200,7 @@ class TopArms(Selection):
 
     def __post_init__(self) -> None:
         Top(self.m)
-        check_forced(self.forced, self.growth)
+        check_forced_growth(self.forced, self.growth)
         check_cohort("least", self.least)
 
     @property
@@ -208,15 +208,15 @@ class TopArms(Selection):
         return Top(int(self.m))
 
     def needs(self, law: Law) -> str:
-        return lack(law)
+        return lacks_pmf(law)
 
     def init(self, k: int, delta: float) -> State:
         best = min(int(self.m), k)
-        total, users = np.zeros((k, MOST)), np.zeros((k, MOST), np.int64)
+        total, users = np.zeros((k, MOST_RELEASES)), np.zeros((k, MOST_RELEASES), np.int64)
         m, n, asked, flight, inside, fresh = np.zeros((6, k), np.int64)
         found, fraction, weak = np.zeros((3, k, k))
         sure, seen = np.zeros((2, k, k), np.int64)
-        found[:], weak[:] = UNKNOWN, UNKNOWN
+        found[:], weak[:] = NOT_COMPUTED, NOT_COMPUTED
         pairs = found, np.zeros((2, k, k)), fraction, weak, sure, seen
         known = total, users, m, n, asked, flight, np.zeros(k), inside, *pairs, fresh, np.zeros(1, np.int64)
         threshold = math.log(max(best * (k - best), 1) / delta)
@@ -225,25 +225,25 @@ class TopArms(Selection):
     def means(self, s: State) -> Floats:
         return means_of(s.total.sum(axis=1), s.users.sum(axis=1))
 
-    def selected(self, s: State) -> Arms:
-        answer: Arms = s.inside == 1
+    def selected(self, s: State) -> SelectedArms:
+        answer: SelectedArms = s.inside == 1
         return answer
 
     @staticmethod
     @large_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        if not ready(s.n):
-            users = beginning(s, law)
-            return first(s, users, FURTHER * users, EARLY, rng)
+        if not all_released(s.n):
+            users = beginning_users(s, law)
+            return first_cohort(s, users, FURTHER * users, EARLY, rng)
         think(s, law, rng)
         if certain(s, law):
             return Decision(int(np.argmax(s.mean)), 0, 0)
         arm, other = next_pair(s, rng)
         i, j = (arm, other) if s.inside[arm] == 1 else (other, arm)
         gain = s.gains[0, i, j] + s.gains[1, i, j]
-        return begin(s, arm, next_size(s, law, arm, s.found[i, j], gain, foreseen(s, i, j)))
+        return begin_cohort(s, arm, next_size(s, law, arm, s.found[i, j], gain, foresee_pair(s, i, j)))
 
     @staticmethod
     @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        keep(s, arm, n, total)
+        keep_release(s, arm, n, total)

@@ -14,15 +14,15 @@ import numpy as np
 
 from maskedbandit.core import Decision, Floats, kernel, large_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.selection import Above, Arms, Selection
+from maskedbandit.policies.parts.selection import Above, SelectedArms, Selection
 from maskedbandit.policies.parts.uniform_rounds import (
-    Rounds,
-    check_rounds,
-    complete,
-    enclose,
-    next_cohort,
-    record,
-    rounds,
+    UniformRounds,
+    check_round_sizes,
+    round_is_over,
+    enclose_means,
+    next_of_round,
+    record_cohort,
+    begin_rounds,
 )
 from maskedbandit.policies.policy import means_of
 
@@ -30,14 +30,14 @@ from maskedbandit.policies.policy import means_of
 class State(NamedTuple):
     """Intervals, and which arms they name."""
 
-    rounds: Rounds
+    rounds: UniformRounds
     above: np.ndarray  # [k] 1: above theta
     theta: float
     tolerance: float
 
 
 @kernel
-def decided(s: State) -> bool:
+def all_decided(s: State) -> bool:
     """Whether every interval is on one side of theta; marks the arms above."""
     every = True
     for a in range(s.above.size):
@@ -67,33 +67,33 @@ class UniformArmsAbove(Selection):
 
     def __post_init__(self) -> None:
         Above(self.theta, self.tolerance)
-        check_rounds(self.ratio, self.least)
+        check_round_sizes(self.ratio, self.least)
 
     @property
     def question(self) -> Above:
         return Above(float(self.theta), float(self.tolerance))
 
     def init(self, k: int, delta: float) -> State:
-        known = rounds(k, delta, self.ratio, self.least), np.zeros(k, np.int64)
+        known = begin_rounds(k, delta, self.ratio, self.least), np.zeros(k, np.int64)
         return State(*known, float(self.theta), float(self.tolerance))
 
     def means(self, s: State) -> Floats:
         return means_of(s.rounds.total, s.rounds.n)
 
-    def selected(self, s: State) -> Arms:
-        answer: Arms = s.above == 1
+    def selected(self, s: State) -> SelectedArms:
+        answer: SelectedArms = s.above == 1
         return answer
 
     @staticmethod
     @large_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        if complete(s.rounds):
-            enclose(s.rounds, law)
-            if decided(s):
+        if round_is_over(s.rounds):
+            enclose_means(s.rounds, law)
+            if all_decided(s):
                 return Decision(int(np.argmax(s.rounds.total / s.rounds.n)), 0, 0)
-        return next_cohort(s.rounds, law)
+        return next_of_round(s.rounds, law)
 
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        record(s.rounds, arm, n, total)
+        record_cohort(s.rounds, arm, n, total)

@@ -14,15 +14,15 @@ import numpy as np
 
 from maskedbandit.core import Decision, Floats, kernel, large_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.selection import Arms, Selection, Top
+from maskedbandit.policies.parts.selection import SelectedArms, Selection, Top
 from maskedbandit.policies.parts.uniform_rounds import (
-    Rounds,
-    check_rounds,
-    complete,
-    enclose,
-    next_cohort,
-    record,
-    rounds,
+    UniformRounds,
+    check_round_sizes,
+    round_is_over,
+    enclose_means,
+    next_of_round,
+    record_cohort,
+    begin_rounds,
 )
 from maskedbandit.policies.policy import means_of
 
@@ -30,7 +30,7 @@ from maskedbandit.policies.policy import means_of
 class State(NamedTuple):
     """Intervals, and which arms they name."""
 
-    rounds: Rounds
+    rounds: UniformRounds
     inside: np.ndarray  # [k] 1: among the m best
     best: int  # how many arms are asked for
 
@@ -68,32 +68,32 @@ class UniformTopArms(Selection):
 
     def __post_init__(self) -> None:
         Top(self.m)
-        check_rounds(self.ratio, self.least)
+        check_round_sizes(self.ratio, self.least)
 
     @property
     def question(self) -> Top:
         return Top(int(self.m))
 
     def init(self, k: int, delta: float) -> State:
-        return State(rounds(k, delta, self.ratio, self.least), np.zeros(k, np.int64), min(int(self.m), k))
+        return State(begin_rounds(k, delta, self.ratio, self.least), np.zeros(k, np.int64), min(int(self.m), k))
 
     def means(self, s: State) -> Floats:
         return means_of(s.rounds.total, s.rounds.n)
 
-    def selected(self, s: State) -> Arms:
-        answer: Arms = s.inside == 1
+    def selected(self, s: State) -> SelectedArms:
+        answer: SelectedArms = s.inside == 1
         return answer
 
     @staticmethod
     @large_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        if complete(s.rounds):
-            enclose(s.rounds, law)
+        if round_is_over(s.rounds):
+            enclose_means(s.rounds, law)
             if separated(s):
                 return Decision(int(np.argmax(s.rounds.total / s.rounds.n)), 0, 0)
-        return next_cohort(s.rounds, law)
+        return next_of_round(s.rounds, law)
 
     @staticmethod
     @kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
-        record(s.rounds, arm, n, total)
+        record_cohort(s.rounds, arm, n, total)

@@ -15,9 +15,9 @@ import numpy as np
 from maskedbandit import __version__
 from maskedbandit.core import Floats
 
-FORMAT = "maskedbandit audit 1"
+AUDIT_FORMAT = "maskedbandit audit 1"
 ERROR = 1e-5  # the probability with which a sound target is found to be broken, of each part
-ROUNDING = 1e-6  # relative, of probabilities that are added up in floating point
+AUDIT_ROUNDING = 1e-6  # relative, of probabilities that are added up in floating point
 Advance = Callable[[int], object]
 
 
@@ -31,10 +31,10 @@ class How(NamedTuple):
     advance: Advance = lambda n: None
 
 
-USUAL = How()
+USUAL_AUDIT = How()
 
 
-class Promise(NamedTuple):
+class AuditPromise(NamedTuple):
     """What is promised of one person."""
 
     epsilon: float
@@ -44,7 +44,7 @@ class Promise(NamedTuple):
         return f"ε = {self.epsilon:.4g}" + (f" at δ = {self.delta:.3g}" if self.delta else "")
 
 
-class Control(NamedTuple):
+class BrokenTwin(NamedTuple):
     """A broken twin: what was shown of it at least, and whether that is above what it promises."""
 
     twin: str
@@ -53,14 +53,14 @@ class Control(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Part:
+class AuditPart:
     """One promise, and what was shown. `error` is the probability with which a sampled bound is wrong."""
 
     part: str
-    promised: Promise
+    promised: AuditPromise
     method: Literal["exact", "sampled"]
     lower_bound: float
-    controls: tuple[Control, ...]
+    controls: tuple[BrokenTwin, ...]
     samples: int = 0
     error: float = 0.0
     event: str = ""  # that tells the neighbours apart
@@ -71,10 +71,10 @@ class Part:
     @property
     def violation(self) -> bool:
         """Whether the promise is broken."""
-        return above(self.lower_bound, self.promised, self.method)
+        return breaks_promise(self.lower_bound, self.promised, self.method)
 
     @property
-    def weakest(self) -> Control:
+    def weakest(self) -> BrokenTwin:
         """The broken twin that was the hardest to catch."""
         return min(self.controls, key=lambda each: each.lower_bound)
 
@@ -87,7 +87,7 @@ class Part:
         """For programs."""
         return {
             "part": self.part,
-            "promised": promised(self.promised),
+            "promised": promise_for_programs(self.promised),
             "method": self.method,
             "samples": self.samples,
             "confidence": 1 - self.error,
@@ -103,7 +103,7 @@ class Audit:
     """What was found."""
 
     target: str
-    parts: tuple[Part, ...]
+    parts: tuple[AuditPart, ...]
     error: float  # the probability with which any sampled bound is wrong, also of what was left out
     protocol: str | None = None
     left_out: tuple[str, ...] = ()  # what was not audited, and why
@@ -120,12 +120,12 @@ class Audit:
         return bool(self.parts) and all(part.proves for part in self.parts)
 
     @property
-    def worst(self) -> Part:
+    def worst(self) -> AuditPart:
         """The part that comes nearest to its promise, or is farthest above it."""
         return max(self.parts, key=lambda part: part.lower_bound - part.promised.epsilon)
 
     @property
-    def weakest(self) -> Control:
+    def weakest(self) -> BrokenTwin:
         """The broken twin that was the hardest to catch."""
         found = [(part.weakest.lower_bound - part.promised.epsilon, part.weakest) for part in self.parts]
         return min(found, key=lambda each: each[0])[1]
@@ -134,12 +134,12 @@ class Audit:
         """Everything, for programs; docs/audit.md says what the fields are."""
         sampled = any(part.method == "sampled" for part in self.parts)
         return {
-            "format": FORMAT,
+            "format": AUDIT_FORMAT,
             "version": __version__,
             "target": self.target,
             "protocol": self.protocol,
             "date": self.date,
-            "promised": promised(self.worst.promised),
+            "promised": promise_for_programs(self.worst.promised),
             "method": "sampled" if sampled else "exact",
             "samples": sum(part.samples for part in self.parts),
             "confidence": 1 - self.error,
@@ -151,12 +151,12 @@ class Audit:
         }
 
     def __str__(self) -> str:
-        return "\n".join(lines(self))
+        return "\n".join(write_audit_lines(self))
 
 
-def above(lower_bound: float, promise: Promise, method: str) -> bool:
+def breaks_promise(lower_bound: float, promise: AuditPromise, method: str) -> bool:
     """Whether what was shown breaks a promise: by more than rounding, if it was enumerated."""
-    return lower_bound > promise.epsilon * (1 + (ROUNDING if method == "exact" else 0.0))
+    return lower_bound > promise.epsilon * (1 + (AUDIT_ROUNDING if method == "exact" else 0.0))
 
 
 def finite(epsilon: float) -> float | None:
@@ -164,17 +164,17 @@ def finite(epsilon: float) -> float | None:
     return epsilon if math.isfinite(epsilon) else None
 
 
-def promised(promise: Promise) -> dict[str, Any]:
+def promise_for_programs(promise: AuditPromise) -> dict[str, Any]:
     """A promise, for programs."""
     return {"epsilon": finite(promise.epsilon), "delta": promise.delta}
 
 
-def control(found: Control) -> dict[str, Any]:
+def control(found: BrokenTwin) -> dict[str, Any]:
     """A control, for programs."""
     return {"twin": found.twin, "lower_bound": finite(found.lower_bound), "caught": found.caught}
 
 
-def lines(audit: Audit) -> Iterator[str]:
+def write_audit_lines(audit: Audit) -> Iterator[str]:
     """An audit in words."""
     yield f"audit of {audit.target}"
     for part in audit.parts:

@@ -19,7 +19,7 @@ from scipy.stats import beta
 from maskedbandit.core import Floats, Integers
 
 Views = Floats  # [runs, what was seen]
-BINS, THRESHOLDS, POINTS, FAR = 16, 64, 400, 1e9
+BINS, MOST_THRESHOLDS, MOST_POINTS, FAR = 16, 64, 400, 1e9
 
 
 def largest_ratio(p: Floats, q: Floats) -> float:
@@ -30,7 +30,7 @@ def largest_ratio(p: Floats, q: Floats) -> float:
     return float(np.max(np.abs(np.log(p[seen]) - np.log(q[seen]))))
 
 
-def excess(p: Floats, q: Floats, epsilon: float) -> float:
+def hockey_stick_excess(p: Floats, q: Floats, epsilon: float) -> float:
     """max over events of P - e^epsilon Q, whichever of the distributions is P: the delta that they need at epsilon."""
     grown = math.exp(epsilon)
     return float(max(np.maximum(p - grown * q, 0).sum(), np.maximum(q - grown * p, 0).sum()))
@@ -38,12 +38,12 @@ def excess(p: Floats, q: Floats, epsilon: float) -> float:
 
 def needed_epsilon(p: Floats, q: Floats, delta: float) -> float:
     """The smallest epsilon at which delta is enough, from below to nine digits; infinite if none up to 100 is."""
-    if excess(p, q, 100.0) > delta:
+    if hockey_stick_excess(p, q, 100.0) > delta:
         return math.inf
     low, high = 0.0, 100.0
     for _ in range(40):
         middle = (low + high) / 2
-        low, high = (middle, high) if excess(p, q, middle) > delta else (low, middle)
+        low, high = (middle, high) if hockey_stick_excess(p, q, middle) > delta else (low, middle)
     return low
 
 
@@ -54,11 +54,13 @@ def trade_off(p: Floats, q: Floats) -> Floats:
     order = np.argsort(-ratio, kind="stable")
     positives, found, ratio = np.cumsum(q[order]), np.cumsum(p[order]), ratio[order]
     corners = np.flatnonzero(np.append(ratio[:-1] - ratio[1:] > 1e-9, True))
-    corners = np.unique(corners[np.searchsorted(positives[corners], np.linspace(0, positives[-1], POINTS) - 1e-12)])
+    corners = np.unique(
+        corners[np.searchsorted(positives[corners], np.linspace(0, positives[-1], MOST_POINTS) - 1e-12)]
+    )
     return np.stack([np.r_[0.0, positives[corners]], np.r_[1.0, 1 - found[corners]]])
 
 
-def bounds(p: Integers, runs_p: int, q: Integers, runs_q: int, error: float) -> tuple[Floats, Floats]:
+def bound_odds(p: Integers, runs_p: int, q: Integers, runs_q: int, error: float) -> tuple[Floats, Floats]:
     """Of events that were seen p and q times: the probability at least, and the other one at most [CP34]."""
     with np.errstate(divide="ignore", invalid="ignore"):
         low = np.where(p > 0, beta.ppf(error / 2, p, runs_p - p + 1), 0.0)
@@ -68,7 +70,7 @@ def bounds(p: Integers, runs_p: int, q: Integers, runs_q: int, error: float) -> 
 
 def at_least(p: Integers, runs_p: int, q: Integers, runs_q: int, delta: float, error: float) -> Floats:
     """The epsilon of each of several events that were seen p and q times, wrong with probability `error` for each."""
-    low, high = bounds(p, runs_p, q, runs_q, error)
+    low, high = bound_odds(p, runs_p, q, runs_q, error)
     found: Floats = np.log(np.maximum(low - delta, 1e-300) / high)
     return np.maximum(found, 0.0)
 
@@ -82,7 +84,7 @@ class Event(NamedTuple):
     first: bool
 
 
-class Shown(NamedTuple):
+class ShownEpsilon(NamedTuple):
     """What samples show."""
 
     epsilon: float
@@ -91,7 +93,7 @@ class Shown(NamedTuple):
     curve: Floats  # as of `trade_off`, in the samples that chose nothing
 
 
-def shown(a: Views, b: Views, names: Sequence[str], delta: float, error: float) -> Shown:
+def measure_shown_epsilon(a: Views, b: Views, names: Sequence[str], delta: float, error: float) -> ShownEpsilon:
     """The epsilon that views of two neighbours show at least, wrong with a probability of at most `error`.
 
     >>> rng = np.random.default_rng(1)
@@ -102,18 +104,18 @@ def shown(a: Views, b: Views, names: Sequence[str], delta: float, error: float) 
     half_a, half_b = len(a) // 2, len(b) // 2
     ratio = Ratio(a[: half_a // 2], b[: half_b // 2])
     columns_a, columns_b = np.column_stack([a, ratio(a)]), np.column_stack([b, ratio(b)])
-    chosen = choose(columns_a[half_a // 2 : half_a], columns_b[half_b // 2 : half_b], delta, error)
+    chosen = choose_event(columns_a[half_a // 2 : half_a], columns_b[half_b // 2 : half_b], delta, error)
     rest_a, rest_b = columns_a[half_a:, chosen.what], columns_b[half_b:, chosen.what]
     hits = [int(np.sum((rest > chosen.threshold) == chosen.above)) for rest in (rest_a, rest_b)]
     runs = [rest_a.size, rest_b.size]
     if not chosen.first:
         hits, runs = hits[::-1], runs[::-1]
-    low, high = bounds(np.array([hits[0]]), runs[0], np.array([hits[1]]), runs[1], error)
+    low, high = bound_odds(np.array([hits[0]]), runs[0], np.array([hits[1]]), runs[1], error)
     found = at_least(np.array([hits[0]]), runs[0], np.array([hits[1]]), runs[1], delta, error)
     corner = float(high[0]), 1 - float(low[0])
     name = [*names, "log-likelihood ratio"][chosen.what]
     event = f"{name} {'above' if chosen.above else 'at most'} {chosen.threshold:.4g}"
-    return Shown(float(found[0]), event, corner if chosen.first else corner[::-1], curve_of(rest_a, rest_b))
+    return ShownEpsilon(float(found[0]), event, corner if chosen.first else corner[::-1], curve_of(rest_a, rest_b))
 
 
 class Ratio:
@@ -138,13 +140,13 @@ class Ratio:
         return found
 
 
-def choose(a: Views, b: Views, delta: float, error: float) -> Event:
+def choose_event(a: Views, b: Views, delta: float, error: float) -> Event:
     """The event that shows most in these samples."""
     best, most = Event(0, 0.0, True, True), -1.0
     for what, (own, other) in enumerate(zip(a.T, b.T, strict=True)):
         values = np.unique(np.concatenate([own, other]))
-        if values.size > THRESHOLDS:
-            values = np.unique(np.quantile(values, np.linspace(0, 1, THRESHOLDS)))
+        if values.size > MOST_THRESHOLDS:
+            values = np.unique(np.quantile(values, np.linspace(0, 1, MOST_THRESHOLDS)))
         at = (values[1:] + values[:-1]) / 2 if values.size > 1 else values
         above_a = own.size - np.searchsorted(np.sort(own), at, side="right")
         above_b = other.size - np.searchsorted(np.sort(other), at, side="right")
@@ -164,7 +166,7 @@ def curve_of(a: Floats, b: Floats) -> Floats:
     if a.mean() < b.mean():
         a, b = -a, -b
     at = np.unique(np.concatenate([a, b]))
-    at = np.unique(np.quantile(at, np.linspace(0, 1, POINTS)))
+    at = np.unique(np.quantile(at, np.linspace(0, 1, MOST_POINTS)))
     positives = 1 - np.searchsorted(np.sort(b), at, side="right") / b.size
     negatives = np.searchsorted(np.sort(a), at, side="right") / a.size
     return np.stack([np.r_[positives[::-1], 1.0], np.r_[negatives[::-1], 0.0]])

@@ -27,21 +27,21 @@ from maskedbandit.core import Floats
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.noise import Noise
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.privacy.statistics import REWARD
-from maskedbandit.reports.audit.audit import Control, Part, Promise, above
+from maskedbandit.privacy.statistics import SINGLE_REWARD
+from maskedbandit.reports.audit.audit import BrokenTwin, AuditPart, AuditPromise, breaks_promise
 from maskedbandit.reports.audit.bounds import largest_ratio, needed_epsilon, trade_off
 
-DELTAS = (1e-6, 1e-3, 1e-9)  # at which losses without a pure ε are looked at; the first one is reported
-WIDEST, WIDEST_TWICE = 200_000, 1500  # numbers in a distribution, and in one that is squared
-Pair = tuple[Floats, Floats]
+AUDITED_DELTAS = (1e-6, 1e-3, 1e-9)  # at which losses without a pure ε are looked at; the first one is reported
+WIDEST_WINDOW, WIDEST_TWICE = 200_000, 1500  # numbers in a distribution, and in one that is squared
+Neighbours = tuple[Floats, Floats]
 NOISY = (Central, Local, Distributed, TwoServers)
 
 
-def promise_of(loss: Loss, delta: float = DELTAS[0]) -> Promise:
+def promise_of(loss: Loss, delta: float = AUDITED_DELTAS[0]) -> AuditPromise:
     """What a loss promises: its pure ε, with its own δ, or else the ε at this δ."""
     if loss.pure_epsilon < math.inf:
-        return Promise(loss.epsilon(loss.delta), float(loss.delta))
-    return Promise(loss.epsilon(delta), delta)
+        return AuditPromise(loss.epsilon(loss.delta), float(loss.delta))
+    return AuditPromise(loss.epsilon(delta), delta)
 
 
 def noise_sums(noise: Noise, parts: int, of: int, far: int) -> Floats:
@@ -55,39 +55,39 @@ def noise_sums(noise: Noise, parts: int, of: int, far: int) -> Floats:
     return total
 
 
-def neighbours(mass: Floats, steps: int) -> Pair:
+def shift_mass(mass: Floats, steps: int) -> Neighbours:
     """A distribution and itself some steps further, where both are known well: without what the window cut off."""
     cut = mass.size // 4
     return mass[cut + steps : -cut], mass[cut : -cut - steps]
 
 
-def released(channel: NoisyChannel, n: int, survivors: int = 0) -> Pair:
+def released(channel: NoisyChannel, n: int, survivors: int = 0) -> Neighbours:
     """What leaves a cohort of n of whom so few add their noise, for two neighbours; or what leaves one device."""
     if isinstance(channel, Distributed):
         parts, of = survivors or channel.counted_on(n), channel.counted_on(n)
     else:
         parts, of = 1, 1
     noise = channel.release_noise(n)
-    return shifted(noise, parts, of, channel.steps(n))
+    return shift_noise(noise, parts, of, channel.steps(n))
 
 
-def shifted(noise: Noise, parts: int, of: int, steps: int) -> Pair:
+def shift_noise(noise: Noise, parts: int, of: int, steps: int) -> Neighbours:
     """So many shares of a noise, and the same so many steps further."""
-    return neighbours(noise_sums(noise, parts, of, window(noise, steps)), steps)
+    return shift_mass(noise_sums(noise, parts, of, find_window(noise, steps)), steps)
 
 
-def window(noise: Noise, steps: int) -> int:
+def find_window(noise: Noise, steps: int) -> int:
     """How far a distribution is computed."""
     return 4 * math.ceil(12 * max(float(noise.scale), 2.0)) + 4 * steps
 
 
-def released_bit(channel: Response) -> Pair:
+def released_bit(channel: Response) -> Neighbours:
     """What leaves one device."""
     flip = channel.law().flip
     return np.array([flip, 1 - flip]), np.array([1 - flip, flip])
 
 
-def released_coins(coins: int) -> Pair:
+def released_coins(coins: int) -> Neighbours:
     """The number of ones among a bit and so many coins."""
     from scipy.stats import binom
 
@@ -95,69 +95,72 @@ def released_coins(coins: int) -> Pair:
     return mass[1:], mass[:-1]
 
 
-def repeated(pair: Pair) -> Pair:
+def repeated(pair: Neighbours) -> Neighbours:
     """One sum, released twice with noise of its own each time."""
     a, b = (np.outer(mass, mass).ravel() for mass in pair)
     return a, b
 
 
-def looser(channel: Any) -> Any:
+def loosen_channel(channel: Any) -> Any:
     """The same channel with twice the epsilon."""
     return replace(channel, epsilon=2 * Fraction(channel.epsilon))
 
 
-def noisy_twins(channel: NoisyChannel, n: int) -> Iterator[tuple[str, Pair]]:
+def noisy_twins(channel: NoisyChannel, n: int) -> Iterator[tuple[str, Neighbours]]:
     """Broken twins of a channel that adds noise to sums or to rewards."""
     noise, steps = channel.release_noise(n), channel.steps(n)
-    yield "half of the noise", released(looser(channel), n)
+    yield "half of the noise", released(loosen_channel(channel), n)
     if (pair := released(channel, n))[0].size <= WIDEST_TWICE:
         yield "noise redrawn for the same sum", repeated(pair)
     if steps > 1:
-        yield "noise not stretched by the steps in a reward", shifted(noise.stretch(Fraction(1, steps)), 1, 1, steps)
+        yield (
+            "noise not stretched by the steps in a reward",
+            shift_noise(noise.stretch(Fraction(1, steps)), 1, 1, steps),
+        )
     if isinstance(channel, TwoServers):
-        yield "one draw of noise, half of it from each server", shifted(noise, 1, 2, steps)
+        yield "one draw of noise, half of it from each server", shift_noise(noise, 1, 2, steps)
     if isinstance(channel, Distributed):
         least = channel.counted_on(n)
         if least < n:
-            yield "noise shares as if everybody were honest", shifted(noise, least, n, steps)
+            yield "noise shares as if everybody were honest", shift_noise(noise, least, n, steps)
         if least > 1:
             name = "an unfinished cohort, with the noise shares that are there"
             yield name, released(channel, n, survivors=least - 1)
 
 
-def response_twins(channel: Response) -> Iterator[tuple[str, Pair]]:
+def response_twins(channel: Response) -> Iterator[tuple[str, Neighbours]]:
     """Broken twins of randomized response."""
-    yield "half of the privacy", released_bit(looser(channel))
+    yield "half of the privacy", released_bit(loosen_channel(channel))
     yield "flips redrawn for the same bit", repeated(released_bit(channel))
 
 
-def coin_twins(coins: int) -> Iterator[tuple[str, Pair]]:
+def coin_twins(coins: int) -> Iterator[tuple[str, Neighbours]]:
     """Broken twins of bits among coins."""
     yield "half of the coins", released_coins(coins // 2)
     if coins <= WIDEST_TWICE:
         yield "coins tossed again for the same bit", repeated(released_coins(coins))
 
 
-def judge_pair(name: str, loss: Loss, pair: Pair, twins: list[tuple[str, Pair]]) -> Part:
+def judge_pair(name: str, loss: Loss, pair: Neighbours, twins: list[tuple[str, Neighbours]]) -> AuditPart:
     """What the pair needs, beside what the loss says; a loss without a pure ε is looked at where it is tightest."""
     promise, needed = promise_of(loss), 0.0
-    for i, delta in enumerate(DELTAS):
+    for i, delta in enumerate(AUDITED_DELTAS):
         said = promise_of(loss, delta)
         found = shown_by(pair, said)
-        if i == 0 or above(found, said, "exact"):
+        if i == 0 or breaks_promise(found, said, "exact"):
             promise, needed = said, found
-    controls = [Control(twin, shown_by(broken, promise), True) for twin, broken in twins]
-    controls = [each._replace(caught=above(each.lower_bound, promise, "exact")) for each in controls]
+    controls = [BrokenTwin(twin, shown_by(broken, promise), True) for twin, broken in twins]
+    controls = [each._replace(caught=breaks_promise(each.lower_bound, promise, "exact")) for each in controls]
     curves = trade_off(*pair), trade_off(*min(twins, key=lambda each: shown_by(each[1], promise))[1])
-    return Part(name, promise, "exact", needed, tuple(controls), curve=curves[0], twin_curve=curves[1])
+    return AuditPart(name, promise, "exact", needed, tuple(controls), curve=curves[0], twin_curve=curves[1])
 
 
-def shown_by(pair: Pair, promise: Promise) -> float:
+def shown_by(pair: Neighbours, promise: AuditPromise) -> float:
     """The ε that a pair needs at the δ of a promise."""
     return needed_epsilon(*pair, promise.delta) if promise.delta else largest_ratio(*pair)
 
 
-def fitting(channel: Channel, people: int) -> int:
+def fit_cohort_size(channel: Channel, people: int) -> int:
     """The size of an audited cohort: so many people, or if the channel does not allow that, fewer or more."""
     larger = (people * 4**power for power in range(1, 6))
     refused: InvalidValue | None = None
@@ -172,9 +175,9 @@ def fitting(channel: Channel, people: int) -> int:
     raise refused
 
 
-def exact_part(channel: Channel, n: int) -> tuple[Part | None, str]:
+def exact_part(channel: Channel, n: int) -> tuple[AuditPart | None, str]:
     """The release of a cohort of n, enumerated; or why not. Both, if it is not all that an adversary sees."""
-    if not getattr(channel, "statistics", REWARD).is_single:
+    if not getattr(channel, "statistics", SINGLE_REWARD).is_single:
         return None, "vectors: a distribution of as many numbers is too large to enumerate; each number is audited"
     if isinstance(channel, PureShuffled | SplitAndMix):
         part, _ = exact_part(channel.summed, n)
@@ -189,13 +192,13 @@ def exact_part(channel: Channel, n: int) -> tuple[Part | None, str]:
         return judge_pair("what a device sends", channel.loss(1), released_bit(channel), twins), ""
     if type(channel) is Shuffled:
         coins = channel.needed()
-        if coins > WIDEST:
+        if coins > WIDEST_WINDOW:
             return None, f"{coins} coins: too many to enumerate"
         one = Loss.approximate(channel.epsilon, channel.delta)
         name = f"the number of ones among {coins} honest coins"
         return judge_pair(name, one, released_coins(coins), list(coin_twins(coins))), ""
     if type(channel) in NOISY and isinstance(channel, NoisyChannel):
-        if window(channel.release_noise(n), channel.steps(n)) > WIDEST:
+        if find_window(channel.release_noise(n), channel.steps(n)) > WIDEST_WINDOW:
             return None, f"{channel}: its noise is too wide to enumerate"
         once: Any = channel
         if hasattr(channel, "backend"):  # an attempt more is a loss more, and this is one

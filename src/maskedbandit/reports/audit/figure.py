@@ -17,12 +17,12 @@ import numpy as np
 
 from maskedbandit.core import Floats
 from maskedbandit.lab.goals.style import COLOURS, PLAIN, TEXT_STAYS_TEXT
-from maskedbandit.reports.audit.audit import Audit, Part, Promise
+from maskedbandit.reports.audit.audit import Audit, AuditPart, AuditPromise
 
-WIDE = 3  # panels in a row
+PANELS_A_ROW = 3  # panels in a row
 
 
-def promised_curve(promise: Promise, positives: Floats) -> Floats:
+def promised_curve(promise: AuditPromise, positives: Floats) -> Floats:
     """The least false negatives that are allowed.
 
     >>> promised_curve(Promise(0.0), np.array([0.0, 0.5, 1.0])).tolist()
@@ -33,7 +33,7 @@ def promised_curve(promise: Promise, positives: Floats) -> Floats:
     return np.clip(np.maximum(rest - grown * positives, (rest - positives) / grown), 0.0, 1.0)
 
 
-def draw(axes: Any, part: Part) -> None:
+def draw_audit_part(axes: Any, part: AuditPart) -> None:
     """One part: what is promised, what was seen, and the broken twin."""
     rest = 1 - part.promised.delta
     x = np.array([0.0, rest / (1 + math.exp(min(part.promised.epsilon, 700.0))), rest, 1.0])  # straight between these
@@ -51,7 +51,7 @@ def draw(axes: Any, part: Part) -> None:
     axes.grid(alpha=0.25)
 
 
-def save(audit: Audit, path: Path) -> None:
+def save_audit_figure(audit: Audit, path: Path) -> None:
     """A panel for each part."""
     import matplotlib as mpl
 
@@ -59,14 +59,14 @@ def save(audit: Audit, path: Path) -> None:
     import matplotlib.pyplot as plt
 
     parts = audit.parts
-    columns = 2 if len(parts) == 4 else min(len(parts), WIDE)
+    columns = 2 if len(parts) == 4 else min(len(parts), PANELS_A_ROW)
     rows = -(-len(parts) // columns)
     with plt.rc_context(TEXT_STAYS_TEXT):
         figure, grid = plt.subplots(
             rows, columns, figsize=(3.9 * columns, 4.1 * rows + 0.5), layout="constrained", squeeze=False
         )
         for part, axes in zip(parts, grid.flat, strict=False):
-            draw(axes, part)
+            draw_audit_part(axes, part)
         for axes in list(grid.flat)[len(parts) :]:
             axes.set_axis_off()
         handles, labels = grid.flat[0].get_legend_handles_labels()

@@ -10,19 +10,19 @@ from typing import Any
 
 import httpx
 
-from maskedbandit.client.calls import check_key, checked_url
+from maskedbandit.client.calls import check_key, check_url
 from maskedbandit.errors import Forbidden, MaskedBanditError, StorageFailed, Unauthorized, UnknownStudy
 from maskedbandit.service import keys
-from maskedbandit.service.app import application
+from maskedbandit.service.app import make_application
 from maskedbandit.service.host.host import Host
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.writer import Writer
 
-TOGETHER = 1000  # requests in a batch
-ARMS, ARMS_FAR = 200, 1000  # cohorts that are released together: here, and where each release takes seconds
+REQUESTS_AT_ONCE = 1000  # requests in a batch
+COHORTS_AT_ONCE, ARMS_FAR = 200, 1000  # cohorts that are released together: here, and where each release takes seconds
 NO_WINDOW, WINDOW_FAR = "0 seconds", "4 seconds"  # in which reports must arrive
 MEMORY = Path("/dev/shm")
-WRONG: dict[str, type[MaskedBanditError]] = {
+ERRORS_BY_CODE: dict[str, type[MaskedBanditError]] = {
     "unauthorized": Unauthorized,
     "forbidden": Forbidden,
     "unknown_study": UnknownStudy,
@@ -43,7 +43,7 @@ class Service:
         client: httpx.AsyncClient,
         key: str,
         wait: Wait = a_while,
-        arms: int = ARMS,
+        arms: int = COHORTS_AT_ONCE,
         window: str = NO_WINDOW,
     ) -> None:
         self._client, self._key, self.wait, self.arms, self.window = client, key, wait, arms, window
@@ -62,15 +62,15 @@ class Service:
             await asyncio.sleep(float(reply.headers.get("Retry-After", 1)))
         found = reply.json()
         if reply.status_code >= 400:
-            kind = WRONG.get(found.get("code", ""), StorageFailed)
+            kind = ERRORS_BY_CODE.get(found.get("code", ""), StorageFailed)
             raise kind(f"the service says: {found.get('detail', reply.status_code)}")
         return found
 
     async def together(self, path: str, requests: list[Any], key: str, may_be: str = "") -> list[Any]:
         """The answers to many requests of one kind, all of which must be granted, or be refused for this reason."""
         answers = []
-        for i in range(0, len(requests), TOGETHER):
-            for item in (await self.ask("POST", path, {"requests": requests[i : i + TOGETHER]}, key))["items"]:
+        for i in range(0, len(requests), REQUESTS_AT_ONCE):
+            for item in (await self.ask("POST", path, {"requests": requests[i : i + REQUESTS_AT_ONCE]}, key))["items"]:
                 if "answer" not in item and item["problem"]["code"] != may_be:
                     raise StorageFailed(f"the service says: {item['problem']['detail']}")
                 answers.append(item.get("answer"))
@@ -78,21 +78,21 @@ class Service:
 
 
 @asynccontextmanager
-async def reached(url: str, key: str) -> AsyncIterator[Service]:
+async def reach_service(url: str, key: str) -> AsyncIterator[Service]:
     """A service that runs at an address."""
     check_key(key)
-    async with httpx.AsyncClient(base_url=checked_url(url), trust_env=False, timeout=60) as client:
+    async with httpx.AsyncClient(base_url=check_url(url), trust_env=False, timeout=60) as client:
         yield Service(client, key, arms=ARMS_FAR, window=WINDOW_FAR)
 
 
 @asynccontextmanager
-async def own() -> AsyncIterator[Service]:
+async def start_own_service() -> AsyncIterator[Service]:
     """A service of this process, whose database ends with the block; its clock goes on when it is waited for."""
     with TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:  # whose people are made up
         now, address, witness = [0], f"sqlite:///{folder}/studies.db", Path(folder) / "witness"
         host = Host(address, witness, rate=1e9, clock=lambda: now[0])
-        database = connect(address)
-        key = keys.make(database, keys.OWNER, None, 0)
+        database = open_database(address)
+        key = keys.write_key(database, keys.OWNER, None, 0)
         host.keys.read(database)
         database.close()
 
@@ -102,7 +102,7 @@ async def own() -> AsyncIterator[Service]:
             assert isinstance(held, Writer)
             await held.submit("tick")
 
-        transport = httpx.ASGITransport(app=application(host))
+        transport = httpx.ASGITransport(app=make_application(host))
         await host.start()
         try:
             async with httpx.AsyncClient(base_url="http://audit", transport=transport, timeout=None) as client:

@@ -15,24 +15,24 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.core import Decision, Floats, Integers, kernel
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.engine.arm_loop import loop
-from maskedbandit.lab.engine.books import blank
-from maskedbandit.lab.engine.checkpoints import checkpoints
+from maskedbandit.lab.engine.arm_loop import run_arms
+from maskedbandit.lab.engine.books import open_books
+from maskedbandit.lab.engine.checkpoints import list_checkpoints
 from maskedbandit.lab.engine.compiler import bind_hooks
 from maskedbandit.lab.engine.outcomes import DONE, Out, blank_out
-from maskedbandit.lab.goals.drive import kernels
+from maskedbandit.lab.goals.drive import bind_kernels
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.policy import Policy
 
 Hooks: TypeAlias = dict[str, Any]  # functions, by the names that the loop has for them
 Twin: TypeAlias = Callable[[Hooks], Hooks]
 
-DELTA = 0.1  # for policies that search, and whose horizon cuts them off
+RUN_DELTA = 0.1  # for policies that search, and whose horizon cuts them off
 
 
-def aim(policy: Policy, horizon: int) -> float:
+def choose_aim(policy: Policy, horizon: int) -> float:
     """What a policy is told of how far it has to go."""
-    return DELTA if policy.purpose.aim == "delta" else horizon
+    return RUN_DELTA if policy.purpose.aim == "delta" else horizon
 
 
 class TableParameters(NamedTuple):
@@ -69,7 +69,7 @@ class Table(Instance):
         return np.nan
 
 
-class Play(NamedTuple):
+class AuditedRun(NamedTuple):
     """One run, and what the channel was given in it."""
 
     decisions: list[Decision]
@@ -101,10 +101,10 @@ def run_loop(
     """One run of the engine's loop with these hooks, as Python, up to the last of the marks; how it ended."""
     k, horizon, lags = out.pulls.size, int(marks[-1]), delay.parameters()
     parts = state, channel.law(), channel.parameters(), channel.memory(k), world, lags
-    books = blank(k, k + min(horizon, lags.longest))
-    calls = loop.__globals__ | hooks
+    books = open_books(k, k + min(horizon, lags.longest))
+    calls = run_arms.__globals__ | hooks
     with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64
-        return bind_hooks(loop, calls | twin(calls))(*parts, horizon, serve, marks, out, *streams, books)
+        return bind_hooks(run_arms, calls | twin(calls))(*parts, horizon, serve, marks, out, *streams, books)
 
 
 def keep_sums(calls: Hooks) -> Hooks:
@@ -128,7 +128,7 @@ def count_twice(calls: Hooks) -> Hooks:
     return {"perturb": broken}
 
 
-def play(
+def play_audited_run(
     policy: Policy,
     channel: Channel,
     rows: Sequence[Sequence[float]],
@@ -136,10 +136,10 @@ def play(
     forced: Sequence[Decision] = (),
     twin: Twin = break_nothing,
     delay: Delay = AT_ONCE,
-) -> Play:
+) -> AuditedRun:
     """A run of as many users as there are rows; decisions are the policy's, unless they are forced."""
     k, horizon, instance = len(rows[0]), len(rows), Table(tuple(map(tuple, rows)))
-    marks, table, script = checkpoints(horizon), instance.parameters(), iter(forced)
+    marks, table, script = list_checkpoints(horizon), instance.parameters(), iter(forced)
     decisions, starts, sums, released, draws, out = [], [], [], [], [0], blank_out(k, marks)
 
     def ask(*args: Any) -> Decision:
@@ -161,9 +161,9 @@ def play(
         return float(total if forced else channel.perturb(parameters, memory, law, arm, total, n, *rest))
 
     heard = {"ask": ask, "tell": tell, "noise": noise, "perturb": perturb}
-    hooks = {**kernels(policy, channel, instance, delay), **heard}
+    hooks = {**bind_kernels(policy, channel, instance, delay), **heard}
     dealer = np.random.Generator(np.random.PCG64(rng.integers(2**32)))  # of its own, so that noise does not move users
     streams = np.zeros(2, np.uint64), rng, rng, rng, dealer
-    state = policy.init(k, aim(policy, horizon))
+    state = policy.init(k, choose_aim(policy, horizon))
     assert run_loop(state, channel, table, delay, True, marks, out, streams, hooks, twin) == DONE
-    return Play(decisions, starts, tuple(table.arms.tolist()), sums, draws[0], int(out.releases[0]), released)
+    return AuditedRun(decisions, starts, tuple(table.arms.tolist()), sums, draws[0], int(out.releases[0]), released)

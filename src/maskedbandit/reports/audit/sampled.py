@@ -14,16 +14,25 @@ import numpy as np
 
 from maskedbandit.backends.backend import Aggregate, NoisyAdder
 from maskedbandit.backends.ideal import Ideal
-from maskedbandit.channels.channel import Channel, real
+from maskedbandit.channels.channel import Channel, find_backend
 from maskedbandit.channels.pure_shuffled import PureShuffled
 from maskedbandit.channels.tree import Tree
 from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.reports.audit.audit import ERROR, USUAL, Advance, Control, How, Part, Promise, above
-from maskedbandit.reports.audit.bounds import Shown, Views, shown
-from maskedbandit.reports.audit.exact import looser, promise_of
+from maskedbandit.reports.audit.audit import (
+    ERROR,
+    USUAL_AUDIT,
+    Advance,
+    BrokenTwin,
+    How,
+    AuditPart,
+    AuditPromise,
+    breaks_promise,
+)
+from maskedbandit.reports.audit.bounds import ShownEpsilon, Views, measure_shown_epsilon
+from maskedbandit.reports.audit.exact import loosen_channel, promise_of
 
 MOST_SAMPLES = 200_000
 VISIBLE_DELTA = 1e-2  # of losses without a pure ε: at a smaller one, what exceeds it is too rare to be seen
@@ -31,12 +40,12 @@ TREE_RELEASES = 3
 Both = tuple[Views, Views]  # what was seen of two neighbours
 
 
-def promise_to_samples(loss: Loss) -> Promise:
+def promise_to_samples(loss: Loss) -> AuditPromise:
     """What a loss promises, at a δ at which samples can refute it."""
     return promise_of(loss, VISIBLE_DELTA)
 
 
-def enough(promise: Promise) -> int:
+def count_enough_samples(promise: AuditPromise) -> int:
     """Samples with which twice the promised ε is noticed; more than `MOST_SAMPLES` if it cannot be."""
     if not math.isfinite(promise.epsilon):
         raise InvalidValue("what is promised", str(promise), "a finite ε: there is nothing to audit")
@@ -46,22 +55,22 @@ def enough(promise: Promise) -> int:
 
 def sampled_part(
     name: str,
-    promise: Promise,
+    promise: AuditPromise,
     views: Both,
     twins: Sequence[tuple[str, Both]],
     names: Sequence[str],
     error: float = ERROR,
-) -> Part:
+) -> AuditPart:
     """What samples of both neighbours show, and whether as many show that the twins are broken."""
 
-    def look(both: Both) -> Shown:
+    def look(both: Both) -> ShownEpsilon:
         more = [f"{each}, again" for each in names] * (both[0].shape[1] // len(names) - 1)
-        return shown(*both, [*names, *more], promise.delta, error)
+        return measure_shown_epsilon(*both, [*names, *more], promise.delta, error)
 
     found, seen = look(views), [(twin, look(broken)) for twin, broken in twins]
-    controls = [Control(twin, each.epsilon, above(each.epsilon, promise, "sampled")) for twin, each in seen]
+    controls = [BrokenTwin(twin, each.epsilon, breaks_promise(each.epsilon, promise, "sampled")) for twin, each in seen]
     samples = sum(map(len, views))
-    return Part(
+    return AuditPart(
         name,
         promise,
         "sampled",
@@ -95,7 +104,7 @@ def at_worst(channel: Channel) -> Any:
     if isinstance(channel, TwoServers):
         return replace(channel, backend=OneKnown())
     protocol: Any = channel
-    return replace(protocol, backend=Ideal()) if real(channel) else channel
+    return replace(protocol, backend=Ideal()) if find_backend(channel) else channel
 
 
 def live(channel: Channel, n: int, samples: int, seed: int, advance: Advance, again: int = 1) -> Both:
@@ -123,15 +132,15 @@ def live(channel: Channel, n: int, samples: int, seed: int, advance: Advance, ag
     return np.array(views[0]), np.array(views[1])
 
 
-def live_part(channel: Channel, n: int, how: How = USUAL) -> tuple[Part | None, str]:
+def live_part(channel: Channel, n: int, how: How = USUAL_AUDIT) -> tuple[AuditPart | None, str]:
     """The release of a cohort of n as it is made live; or why it is not audited."""
     n, channel = 1 if channel.trust == "local" else n, at_worst(channel)
     promise = promise_to_samples(channel.loss(n))
-    many = enough(promise) if how.samples is None else how.samples
+    many = count_enough_samples(promise) if how.samples is None else how.samples
     if many > MOST_SAMPLES:
         return None, f"{promise} by samples: it would take more than {MOST_SAMPLES:,} of them"
     try:
-        twin = "half of the noise", live(looser(channel), n, many, how.seed + 1, how.advance)
+        twin = "half of the noise", live(loosen_channel(channel), n, many, how.seed + 1, how.advance)
     except (InvalidValue, TypeError, AttributeError):  # a channel whose epsilon has another meaning, or a bound
         twin = "noise redrawn for the same sum", live(channel, n, many, how.seed + 1, how.advance, again=2)
     name = "what a device sends, live" if channel.trust == "local" else f"the release of a cohort of {n}, live"

@@ -23,36 +23,44 @@ from typing import Any
 import numpy as np
 
 from maskedbandit.channels.channel import Channel, at_epsilon, epsilon_of
-from maskedbandit.client.device import noisy
+from maskedbandit.client.device import add_report_noise
 from maskedbandit.errors import (
     InvalidValue,
     MaskedBanditError,
     StorageFailed,
 )
 from maskedbandit.policies.regret.successive_elimination import SuccessiveElimination
-from maskedbandit.privacy.exact import exact
-from maskedbandit.reports.audit.audit import USUAL, Advance, How, Part
-from maskedbandit.reports.audit.reached import ARMS, NO_WINDOW, TOGETHER, Service
-from maskedbandit.reports.audit.sampled import MOST_SAMPLES, Both, enough, promise_to_samples, sampled_part
+from maskedbandit.privacy.exact import to_fraction
+from maskedbandit.reports.audit.audit import USUAL_AUDIT, Advance, How, AuditPart
+from maskedbandit.reports.audit.reached import COHORTS_AT_ONCE, NO_WINDOW, REQUESTS_AT_ONCE, Service
+from maskedbandit.reports.audit.sampled import (
+    MOST_SAMPLES,
+    Both,
+    count_enough_samples,
+    promise_to_samples,
+    sampled_part,
+)
 from maskedbandit.study.guardrail import Guardrail
-from maskedbandit.study.naming import table
+from maskedbandit.study.naming import expand_table
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.tables import MOST_LOSS
 
-SIZE = 2  # people in a cohort
-PART = "the service: its releases, and its arms"
-PATIENCE = 60  # seconds until a release must have come
+SERVICE_COHORT = 2  # people in a cohort
+SERVICE_PART = "the service: its releases, and its arms"
+WINDOW_PATIENCE = 60  # seconds until a release must have come
 SEEN = ("the release", "the release after it", "when the arm is dealt next", "what the device sends")
 
 
-def throw_away(protocol: Protocol, name: str, factor: int = 1, arms: int = ARMS, window: str = NO_WINDOW) -> Protocol:
+def throw_away(
+    protocol: Protocol, name: str, factor: int = 1, arms: int = COHORTS_AT_ONCE, window: str = NO_WINDOW
+) -> Protocol:
     """A study with the channel and the rewards of another, of many small cohorts; at so many times its epsilon."""
     given = protocol.table
-    channel, budget = dict(table("channel", given["channel"])), dict(given["budget"])
+    channel, budget = dict(expand_table("channel", given["channel"])), dict(given["budget"])
     if factor > 1:
-        channel["epsilon"] = written(factor * epsilon_of(agreed(protocol)))
+        channel["epsilon"] = write_exact_number(factor * epsilon_of(shared_epsilon_channel(protocol)))
         for key in budget.keys() & {"epsilon", "rho"}:
-            budget[key] = written(min(1000 * exact(key, budget[key]), Fraction(MOST_LOSS)))
+            budget[key] = write_exact_number(min(1000 * to_fraction(key, budget[key]), Fraction(MOST_LOSS)))
     reward = {key: value for key, value in given.get("reward", {}).items() if key in ("least", "most", "rule", "cap")}
     second = {} if protocol.guardrail is None else {"guardrail": never_harmful(protocol.guardrail, given["guardrail"])}
     if lacks := SuccessiveElimination().needs(protocol.channel.law()):
@@ -62,7 +70,7 @@ def throw_away(protocol: Protocol, name: str, factor: int = 1, arms: int = ARMS,
             "name": name,
             "about": "an audit: nobody takes part",
             "people": 10**9,
-            "policy": {"name": "successive_elimination", "least": SIZE, "base": 1.000001, "failure": 1e-200},
+            "policy": {"name": "successive_elimination", "least": SERVICE_COHORT, "base": 1.000001, "failure": 1e-200},
             "channel": channel,
             "arms": [{"name": f"arm{i}"} for i in range(arms)],
             "reward": reward | {"window": window, "exposure": "0 seconds"},
@@ -72,7 +80,7 @@ def throw_away(protocol: Protocol, name: str, factor: int = 1, arms: int = ARMS,
     )
 
 
-def written(value: Fraction) -> int | str:
+def write_exact_number(value: Fraction) -> int | str:
     """An exact number as a protocol has it."""
     return value.numerator if value.denominator == 1 else str(value)
 
@@ -85,12 +93,12 @@ def never_harmful(guardrail: Guardrail, given: dict[str, Any]) -> dict[str, Any]
     return kept | {"harm": {"above": limit}, "alpha": 1e-9}
 
 
-def agreed(protocol: Protocol) -> Channel:
+def shared_epsilon_channel(protocol: Protocol) -> Channel:
     """The channel of a protocol, with the epsilon that its outcomes share."""
     return at_epsilon(protocol.channel, sum((epsilon_of(each.channel) for each in protocol.outcomes), Fraction(0)))
 
 
-def seen(protocol: Protocol) -> list[str]:
+def list_seen_of_arm(protocol: Protocol) -> list[str]:
     """What is seen of an arm."""
     names = list[str]()
     for metric, _, channel in protocol.outcomes:
@@ -100,11 +108,11 @@ def seen(protocol: Protocol) -> list[str]:
     return names
 
 
-class Audited:
+class AuditedStudy:
     """A study that is made for an audit."""
 
     def __init__(self, service: Service, protocol: Protocol, key: str) -> None:
-        self.service, self.protocol, self._key, self._channel = service, protocol, key, agreed(protocol)
+        self.service, self.protocol, self._key, self._channel = service, protocol, key, shared_epsilon_channel(protocol)
         self.path, self._people, self._awaited = f"/v1/studies/{protocol.name}", 0, 0
 
     async def round(self, worlds: dict[str, int]) -> dict[str, tuple[float, ...]]:
@@ -113,22 +121,24 @@ class Audited:
         The first person of an arm is in its world.
         """
         firsts = dict[str, tuple[float, ...]]()
-        units = [{"unit": f"person {self._people + i}"} for i in range(self.service.arms * SIZE)]
+        units = [{"unit": f"person {self._people + i}"} for i in range(self.service.arms * SERVICE_COHORT)]
         self._people += len(units)
-        for start in range(0, len(units), TOGETHER):
+        for start in range(0, len(units), REQUESTS_AT_ONCE):
             # each batch reports before the next is dealt, so as not to be late
-            dealt = await self.service.together(f"{self.path}/assign/batch", units[start : start + TOGETHER], self._key)
+            dealt = await self.service.together(
+                f"{self.path}/assign/batch", units[start : start + REQUESTS_AT_ONCE], self._key
+            )
             each_told = (self._told(each, place, worlds, firsts) for place, each in enumerate(dealt, start))
             reports = [report for told in each_told for report in told]
             # a late report makes its person one of those with the lowest reward: so less is shown, and never more
             await self.service.together(f"{self.path}/report/batch", reports, self._key, may_be="late")
         self._awaited += self.service.arms
-        for _ in range(10 * PATIENCE):
+        for _ in range(10 * WINDOW_PATIENCE):
             await self.service.wait(self.protocol.name)
             head = await self.service.ask("GET", f"{self.path}/ledger/head")
             if head["entries"] > self._awaited:
                 return firsts
-        raise StorageFailed(f"the service released nothing in {PATIENCE} seconds")
+        raise StorageFailed(f"the service released nothing in {WINDOW_PATIENCE} seconds")
 
     def _told(
         self, dealt: Any, place: int, worlds: dict[str, int], firsts: dict[str, tuple[float, ...]]
@@ -141,7 +151,7 @@ class Audited:
         for outcome in self.protocol.outcomes:
             values = outcome.reward.reports(high)  # of one person, however many
             if outcome.on_devices:
-                values = [noisy(self._channel, dealt["offer"], high, outcome.metric).value]
+                values = [add_report_noise(self._channel, dealt["offer"], high, outcome.metric).value]
                 sent += values
             for i, value in enumerate(values):
                 told = {"value": value, "event": str(i or ""), "metric": outcome.metric}
@@ -162,7 +172,7 @@ class Audited:
         return found
 
 
-async def played(audited: Audited, samples: int, seed: int, advance: Advance) -> Both:
+async def played(audited: AuditedStudy, samples: int, seed: int, advance: Advance) -> Both:
     """What was seen, of the arms whose first person had the lowest reward, and of those who had the highest."""
     rng, chosen, dealt = np.random.default_rng(seed), list[dict[str, int]](), list[Any]()
     arms = audited.service.arms
@@ -183,14 +193,14 @@ async def played(audited: Audited, samples: int, seed: int, advance: Advance) ->
 
 
 @asynccontextmanager
-async def made(service: Service, protocol: Protocol) -> AsyncIterator[Audited]:
+async def make_audited_study(service: Service, protocol: Protocol) -> AsyncIterator[AuditedStudy]:
     """A study of simulated people until the end of a block, with a key of its own."""
     path = f"/v1/studies/{protocol.name}"
     await service.ask("POST", "/v1/studies", protocol.table)
     await service.ask("POST", f"{path}/start?simulated=1")
     key = (await service.ask("POST", "/v1/keys", {"role": "client", "study": protocol.name}))["key"]
     try:
-        yield Audited(service, protocol, key)
+        yield AuditedStudy(service, protocol, key)
     finally:
         await service.ask("POST", f"/v1/keys/{key.split('_')[2]}/revoke")
         await service.ask("POST", f"{path}/stop")
@@ -200,7 +210,7 @@ async def made(service: Service, protocol: Protocol) -> AsyncIterator[Audited]:
 
 async def views_of(service: Service, protocol: Protocol, samples: int, seed: int, advance: Advance) -> Both:
     """What was seen of two neighbours, in a study that is made for it."""
-    async with made(service, protocol) as audited:
+    async with make_audited_study(service, protocol) as audited:
         return await played(audited, samples, seed, advance)
 
 
@@ -214,10 +224,10 @@ async def all_of(several: Sequence[Coroutine[Any, Any, Both]]) -> list[Both]:
     return [task.result() for task in tasks]
 
 
-async def service_part(service: Service, protocol: Protocol, how: How = USUAL) -> Part:
+async def service_part(service: Service, protocol: Protocol, how: How = USUAL_AUDIT) -> AuditPart:
     """What studies with the channel of a protocol show through the API of a service."""
-    name, promise = f"audit-{secrets.token_hex(6)}", promise_to_samples(protocol.price(SIZE))
-    many = min(enough(promise), MOST_SAMPLES) if how.samples is None else how.samples
+    name, promise = f"audit-{secrets.token_hex(6)}", promise_to_samples(protocol.price(SERVICE_COHORT))
+    many = min(count_enough_samples(promise), MOST_SAMPLES) if how.samples is None else how.samples
     here = partial(throw_away, protocol, arms=service.arms, window=service.window)
     both = (
         views_of(service, here(name), many, how.seed, how.advance),
@@ -228,7 +238,7 @@ async def service_part(service: Service, protocol: Protocol, how: How = USUAL) -
     else:
         sound, broken = await all_of(both)
     twin = "a study with half of the noise", broken
-    return sampled_part(PART, promise, sound, [twin], seen(protocol), how.error)
+    return sampled_part(SERVICE_PART, promise, sound, [twin], list_seen_of_arm(protocol), how.error)
 
 
 async def audited_protocol(service: Service, study: str | None) -> Protocol:

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from maskedbandit.channels.channel import Channel, real
+from maskedbandit.channels.channel import Channel, find_backend
 from maskedbandit.channels.tree import Tree
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.setting import Setting
 from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.policies.policy import Policy
-from maskedbandit.reports.audit.audit import Audit, How, Part
-from maskedbandit.reports.audit.exact import exact_part, fitting
+from maskedbandit.reports.audit.audit import Audit, How, AuditPart
+from maskedbandit.reports.audit.exact import exact_part, fit_cohort_size
 from maskedbandit.reports.audit.policies import decisions_part, run_part
 from maskedbandit.reports.audit.sampled import live_part
 from maskedbandit.reports.audit.trees import tree_part
@@ -28,13 +28,13 @@ if TYPE_CHECKING:  # it needs more than an audit of a service
     from maskedbandit.lab.experiments.experiment import Experiment
 
 MOST_LIVE = 16  # people in an audited cohort
-TOGETHER = (
+BOTH_OUTCOMES = (
     "both outcomes together, enumerated: each has a channel of its own here, and costs what it promises, added up"
 )
-Found = tuple[Part | None, str]  # a part, or what was not audited and why, or both
+FoundPart = tuple[AuditPart | None, str]  # a part, or what was not audited and why, or both
 
 
-def described(part: Any) -> str:
+def describe_part(part: Any) -> str:
     """A channel or a policy in one line: its name, and what is not as by default."""
     kind = type(part)
     fields = getattr(part, "__dataclass_fields__", {})
@@ -48,13 +48,13 @@ def described(part: Any) -> str:
         except TypeError:
             standard = None
         if name == "epsilon" or value != standard:
-            given.append(f"{name} = {described(value) if hasattr(value, '__dataclass_fields__') else value}")
+            given.append(f"{name} = {describe_part(value) if hasattr(value, '__dataclass_fields__') else value}")
     return f"{kind.__name__}({', '.join(given)})" if given else kind.__name__
 
 
-def together(target: str, found: Iterable[Found], protocol: str | None = None) -> Audit:
+def join_audits(target: str, found: Iterable[FoundPart], protocol: str | None = None) -> Audit:
     """An audit of these parts."""
-    parts, weak, left_out, error = list[Part](), list[Part](), list[str](), 0.0
+    parts, weak, left_out, error = list[AuditPart](), list[AuditPart](), list[str](), 0.0
     for part, why in found:
         left_out += [why] if why and why not in left_out else []
         if part is not None:
@@ -72,31 +72,31 @@ def together(target: str, found: Iterable[Found], protocol: str | None = None) -
     return Audit(target, tuple(parts), error, protocol, tuple(left_out))
 
 
-def of_channel(channel: Channel, how: How) -> list[Found]:
+def of_channel(channel: Channel, how: How) -> list[FoundPart]:
     """The release of a channel: enumerated, and as it is made live."""
     if channel.trust == "none":
-        raise InvalidValue("channel", described(channel), "one that promises privacy")
+        raise InvalidValue("channel", describe_part(channel), "one that promises privacy")
     try:
-        n = fitting(channel, how.people)
+        n = fit_cohort_size(channel, how.people)
     except InvalidValue as why:
-        return [(None, f"{described(channel)}: {why}")]
+        return [(None, f"{describe_part(channel)}: {why}")]
     found = [tree_part(channel) if isinstance(channel, Tree) else exact_part(channel, n)]
     if n > max(MOST_LIVE, how.people):
-        found.append((None, f"cohorts of {described(channel)}, live: they have {n} people at least"))
+        found.append((None, f"cohorts of {describe_part(channel)}, live: they have {n} people at least"))
     else:
         found.append(live_part(channel, n, how))
-    if (backend := real(channel)) is not None:
+    if (backend := find_backend(channel)) is not None:
         found.append((None, f"{type(backend).__name__}, the protocol behind the sum: here the sum is an ideal one"))
     return found
 
 
-def of_policy(policy: Policy, channel: Channel, how: How, decisions: bool = True) -> list[Found]:
+def of_policy(policy: Policy, channel: Channel, how: How, decisions: bool = True) -> list[FoundPart]:
     """A policy on a channel: whole runs, and what their decisions show."""
     if isinstance(policy, ContextualPolicy):
         return [(None, f"{type(policy).__name__}: runs with contexts")]
     if lacks := policy.needs(channel.law()):
-        raise InvalidValue("channel", described(channel), f"one that gives {type(policy).__name__} {lacks}")
-    found: list[Found] = [] if channel.trust == "none" else [run_part(policy, channel)]
+        raise InvalidValue("channel", describe_part(channel), f"one that gives {type(policy).__name__} {lacks}")
+    found: list[FoundPart] = [] if channel.trust == "none" else [run_part(policy, channel)]
     if decisions:
         found.append(decisions_part(policy, channel, how))
     return found
@@ -105,67 +105,70 @@ def of_policy(policy: Policy, channel: Channel, how: How, decisions: bool = True
 def audit_channel(channel: Channel, policy: Policy | None, how: How) -> Audit:
     """An audit of a channel, alone or under a policy."""
     if policy is None:
-        return together(described(channel), of_channel(channel, how))
+        return join_audits(describe_part(channel), of_channel(channel, how))
     found = of_policy(policy, channel, how)
     if channel.trust != "none":
         found = [*of_channel(channel, how), *found]
-    return together(f"{described(policy)} on {described(channel)}", found)
+    return join_audits(f"{describe_part(policy)} on {describe_part(channel)}", found)
 
 
 def audit_protocol(protocol: Protocol, how: How) -> Audit:
     """An audit of a study's protocol: of its channel, and of the service, run in this process, with that channel."""
-    from maskedbandit.reports.audit.reached import own  # what a service needs is not installed everywhere
+    from maskedbandit.reports.audit.reached import start_own_service  # what a service needs is not installed everywhere
     from maskedbandit.reports.audit.services import service_part
 
-    async def through_own_service() -> Part:
-        async with own() as service:
+    async def through_own_service() -> AuditPart:
+        async with start_own_service() as service:
             return await service_part(service, protocol, how)
 
     found = [*of_channel(protocol.channel, how), *of_policy(protocol.policy, protocol.channel, how, decisions=False)]
     if protocol.guardrail is not None:
-        found += [*of_channel(protocol.guardrail_channel, how), (None, TOGETHER)]
+        found += [*of_channel(protocol.guardrail_channel, how), (None, BOTH_OUTCOMES)]
     try:
         found.append((asyncio.run(through_own_service()), ""))
     except InvalidValue as why:
         found.append((None, f"the service: {why}"))
-    return together(f"the protocol of {protocol.name}: {described(protocol.channel)}", found, protocol.digest)
+    return join_audits(f"the protocol of {protocol.name}: {describe_part(protocol.channel)}", found, protocol.digest)
 
 
 def audit_service(url: str, key: str, study: str | None, how: How) -> Audit:
     """An audit of a running service, and of the channel of one of its studies."""
-    from maskedbandit.reports.audit.reached import reached
+    from maskedbandit.reports.audit.reached import reach_service
     from maskedbandit.reports.audit.services import audited_protocol, service_part
 
-    async def through_the_service() -> tuple[Protocol, Part]:
-        async with reached(url, key) as service:
+    async def through_the_service() -> tuple[Protocol, AuditPart]:
+        async with reach_service(url, key) as service:
             protocol = await audited_protocol(service, study)
             part = await service_part(service, protocol, how)
             return protocol, part
 
     protocol, part = asyncio.run(through_the_service())
-    found: Sequence[Found] = [(part, ""), exact_part(protocol.channel, fitting(protocol.channel, how.people))]
-    target = f"{protocol.name} on the service at {url}: {described(protocol.channel)}"
-    return together(target, found, protocol.digest)
+    found: Sequence[FoundPart] = [
+        (part, ""),
+        exact_part(protocol.channel, fit_cohort_size(protocol.channel, how.people)),
+    ]
+    target = f"{protocol.name} on the service at {url}: {describe_part(protocol.channel)}"
+    return join_audits(target, found, protocol.digest)
 
 
 def audit_experiment(experiment: Experiment, how: How) -> Audit:
     """An audit of all channels of an experiment."""
-    pairs, channels, found = list[tuple[Any, Channel]](), list[Channel](), list[Found]()
+    pairs, channels, found = list[tuple[Any, Channel]](), list[Channel](), list[FoundPart]()
     for setting in experiment.settings:
         if isinstance(setting, Setting) and (setting.policy, setting.channel) not in pairs:
             pairs.append((setting.policy, setting.channel))
             if setting.channel.trust == "none":
                 continue
-            name = described(setting.channel)
+            name = describe_part(setting.channel)
             if setting.channel not in channels:
                 channels.append(setting.channel)
                 found += [renamed(each, name) for each in of_channel(setting.channel, how)]
-            name = f"{described(setting.policy)} on {name}"
+            name = f"{describe_part(setting.policy)} on {name}"
             found += [renamed(each, name) for each in of_policy(setting.policy, setting.channel, how, decisions=False)]
-    return together(f"the experiment {experiment.name}", found)
+    return join_audits(f"the experiment {experiment.name}", found)
 
 
-def renamed(found: Found, name: str) -> Found:
+def renamed(found: FoundPart, name: str) -> FoundPart:
     """A part that says what it is of."""
     part, why = found
     return part and replace(part, part=f"{name}: {part.part}"), why

@@ -14,16 +14,16 @@ import numpy as np
 from maskedbandit.channels.channel import Channel
 from maskedbandit.core import Floats
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.goals.drive import check_compatible, drive
+from maskedbandit.lab.goals.drive import check_compatible, drive_runs
 from maskedbandit.lab.goals.runs import Runs
 from maskedbandit.lab.worlds.bernoulli import Bernoulli
 from maskedbandit.policies.policy import Policy
 
 LONGER = 10  # times as many people as there were: runs that take longer are cut off
-APART = 1e-6  # of means that are equal: a search needs a best arm
+BIAS_APART = 1e-6  # of means that are equal: a search needs a best arm
 
 
-class Played(NamedTuple):
+class PlayedStudy(NamedTuple):
     """How a study went on, as far as that can be simulated."""
 
     policy: Policy
@@ -41,8 +41,8 @@ class Played(NamedTuple):
         return rows[np.cumsum(rows[:, 1]) <= self.released]
 
 
-def bias(
-    played: Played,
+def measure_bias(
+    played: PlayedStudy,
     channel: Channel,
     means: Floats,
     differences: Floats,
@@ -55,10 +55,10 @@ def bias(
     Also from how many runs: one in which something cannot be found, as an arm has no release yet, is left out. It is
     nan if none is left.
     """
-    world = Bernoulli((means - APART * np.arange(means.size)).tolist())
+    world = Bernoulli((means - BIAS_APART * np.arange(means.size)).tolist())
     check_compatible(played.policy, channel, world, played.policy.goal, played.delay)
     how = Runs(runs, seed=1, advance=advance, delay=played.delay, keep_releases=True)
-    recorded = drive(played.policy, channel, world, played.aim, [played.most], how).shared["recorded"]
+    recorded = drive_runs(played.policy, channel, world, played.aim, [played.most], how).shared["recorded"]
     all_found = np.array([found(played.cut(rows)) for rows in recorded])
     usable = all_found[np.isfinite(all_found).all(axis=(1, 2))]
     if not len(usable):

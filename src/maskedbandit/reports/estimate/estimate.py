@@ -26,10 +26,10 @@ from maskedbandit.lab.goals.identify.identify import Found
 from maskedbandit.lab.goals.regret.simulate import Run
 from maskedbandit.lab.goals.select.select import Selected
 from maskedbandit.law import NO_NOISE, Law
-from maskedbandit.privacy.exact import whole
-from maskedbandit.reports.estimate.bias import bias
-from maskedbandit.reports.estimate.intervals import OWN, SAME, Difference, Estimates, Mean
-from maskedbandit.reports.estimate.source import Rows, Source, source_of
+from maskedbandit.privacy.exact import to_whole
+from maskedbandit.reports.estimate.bias import measure_bias
+from maskedbandit.reports.estimate.intervals import OWN, WHOSE_DIFFERENCE, DifferenceOfArms, Estimates, Mean
+from maskedbandit.reports.estimate.source import ReleaseTable, Source, source_of
 from maskedbandit.store.study import Study
 from maskedbandit.theory.differences import difference_apart, difference_interval
 from maskedbandit.theory.sequences import Interval, mean_interval
@@ -61,19 +61,21 @@ def estimate(
     ...
     """
     check_fraction("alpha", alpha)
-    whole("simulations", simulations, 0, 10**6)
+    to_whole("simulations", simulations, 0, 10**6)
     source = source_of(what, channel, run)
     base = index_of(against, source.names)
     law, k, together = source.channel.law(), len(source.names), dealt_together(source, base)
-    means, differences = points(source.rows, k, base, together)
+    means, differences = point_estimates(source.rows, k, base, together)
     wrong, correction = np.full((2, k), math.nan), f"not corrected: {why_not(source, means, simulations)}"
     if source.played is not None and simulations > 0 and not np.isnan(means).any():
 
-        def found(rows: Rows) -> Rows:
-            return np.stack(points(rows, k, base, together))
+        def found(rows: ReleaseTable) -> ReleaseTable:
+            return np.stack(point_estimates(rows, k, base, together))
 
         truth = np.clip(means, 0.001, 0.999)
-        wrong, used = bias(source.played, source.channel, truth, truth - truth[base], found, simulations, advance)
+        wrong, used = measure_bias(
+            source.played, source.channel, truth, truth - truth[base], found, simulations, advance
+        )
         correction = f"corrected by {used:,} simulations {source.played.until()}"
     scale = source.most - source.least
     arms = [arm_of(source, law, a, alpha, float(means[a]), float(means[a] - wrong[0, a])) for a in range(k)]
@@ -85,13 +87,13 @@ def estimate(
     return Estimates(
         source.what,
         alpha,
-        tuple(each._replace(**scaled(each, source.least, scale)) for each in arms),
-        tuple(each._replace(**scaled(each, 0.0, scale)) for each in others),
+        tuple(each._replace(**scale_estimate_row(each, source.least, scale)) for each in arms),
+        tuple(each._replace(**scale_estimate_row(each, 0.0, scale)) for each in others),
         correction,
     )
 
 
-def why_not(source: Source, means: Rows, simulations: int) -> str:
+def why_not(source: Source, means: ReleaseTable, simulations: int) -> str:
     """Why no bias is subtracted, if none is."""
     if source.played is None:
         return source.unplayed
@@ -120,18 +122,20 @@ def dealt_together(source: Source, base: int) -> npt.NDArray[np.bool_]:
     return same if source.channel.law().counter == 0 else np.zeros_like(same)
 
 
-def points(rows: Rows, k: int, base: int, together: npt.NDArray[np.bool_]) -> tuple[Rows, Rows]:
+def point_estimates(
+    rows: ReleaseTable, k: int, base: int, together: npt.NDArray[np.bool_]
+) -> tuple[ReleaseTable, ReleaseTable]:
     """The mean of each arm, and what it has more than the arm `base`; nan where nothing was released."""
     arm, n, total = rows[:, 0].astype(int), rows[:, 1], rows[:, 2]
     with np.errstate(invalid="ignore"):
         means = np.bincount(arm, total, k) / np.bincount(arm, n, k)
-        mine, other, w = shared(rows, base)
+        mine, other, w = pair_shared_epochs(rows, base)
         margin = w * (rows[mine, 2] / rows[mine, 1] - rows[other, 2] / rows[other, 1])
         within = np.bincount(arm[mine], margin, k) / np.bincount(arm[mine], w, k)
     return means, np.where(together, within, means - means[base])
 
 
-def shared(rows: Rows, base: int) -> tuple[Integers, Integers, Rows]:
+def pair_shared_epochs(rows: ReleaseTable, base: int) -> tuple[Integers, Integers, ReleaseTable]:
     """Each release of another arm in an epoch that has one of the arm `base`, that one, and the smaller number."""
     of_base = np.flatnonzero(rows[:, 0] == base)
     epoch = {float(each): int(i) for i, each in zip(of_base, rows[of_base, 3], strict=True)}
@@ -140,14 +144,14 @@ def shared(rows: Rows, base: int) -> tuple[Integers, Integers, Rows]:
     return mine, other, np.minimum(rows[mine, 1], rows[other, 1])
 
 
-def releases_of(rows: Rows) -> list[Release]:
+def rows_to_releases(rows: ReleaseTable) -> list[Release]:
     """These rows, as releases."""
     return [Release(int(a), int(n), float(total)) for a, n, total, _ in rows]
 
 
 def arm_of(source: Source, law: Law, a: int, alpha: float, mean: float, corrected: float) -> Mean:
     """What is known of an arm, between 0 and 1."""
-    known = releases_of(source.rows[source.rows[:, 0] == a])
+    known = rows_to_releases(source.rows[source.rows[:, 0] == a])
     if not known:
         return Mean(source.names[a], 0, 0, mean, corrected, Interval(0.0, 1.0), Interval(0.0, 1.0))
     n = sum(each.n for each in known)
@@ -158,21 +162,23 @@ def arm_of(source: Source, law: Law, a: int, alpha: float, mean: float, correcte
 
 def difference_of(
     source: Source, law: Law, a: int, base: int, alpha: float, together: bool, value: float, wrong: float
-) -> Difference:
+) -> DifferenceOfArms:
     """What is known of an arm minus the arm `base`, between -1 and 1."""
     rows, names = source.rows, (source.names[a], source.names[base])
     if together:
-        mine, other, _ = shared(rows, base)
+        mine, other, _ = pair_shared_epochs(rows, base)
         keep = rows[mine, 0] == a
-        pairs = list(zip(releases_of(rows[mine[keep]]), releases_of(rows[other[keep]]), strict=True))
+        pairs = list(zip(rows_to_releases(rows[mine[keep]]), rows_to_releases(rows[other[keep]]), strict=True))
         n = sum(one.n + two.n for one, two in pairs)
-        return Difference(*names, n, value, value - wrong, difference_interval(law, pairs, alpha), SAME)
-    mine_alone, of_base = (releases_of(rows[rows[:, 0] == each]) for each in (a, base))
+        return DifferenceOfArms(
+            *names, n, value, value - wrong, difference_interval(law, pairs, alpha), WHOSE_DIFFERENCE
+        )
+    mine_alone, of_base = (rows_to_releases(rows[rows[:, 0] == each]) for each in (a, base))
     n = sum(each.n for each in (*mine_alone, *of_base))
-    return Difference(*names, n, value, value - wrong, difference_apart(law, mine_alone, of_base, alpha), OWN)
+    return DifferenceOfArms(*names, n, value, value - wrong, difference_apart(law, mine_alone, of_base, alpha), OWN)
 
 
-def scaled(row: Mean | Difference, least: float, scale: float) -> dict[str, Any]:
+def scale_estimate_row(row: Mean | DifferenceOfArms, least: float, scale: float) -> dict[str, Any]:
     """The fields of a row that are in units of the reward."""
 
     def ends(interval: Interval) -> Interval:

@@ -9,23 +9,23 @@ from typing import Any
 from matplotlib import pyplot, rc_context
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.goals.drawing import CHARACTERS, PAPER, WIDTHS, save
+from maskedbandit.lab.goals.drawing import CHARACTERS, PAPER, WIDTHS, save_result_figure
 from maskedbandit.lab.goals.style import COLOURS, PLAIN
 
-ROW, REST = 0.28, 1.1  # inches of a row, and of all else
+ROW, MARGINS_OF_ROWS = 0.28, 1.1  # inches of a row, and of all else
 BLACK, BLUE, ORANGE = COLOURS[0], COLOURS[1], COLOURS[3]
 NOTE = "lines: intervals valid at any time; bands: without the noise; dots: plain, diamonds: corrected for adaptivity"
 NamedRows = Sequence[tuple[str, Any]]  # means or differences, by name
 
 
-def draw(means: NamedRows, differences: NamedRows, columns: int, axes: Any, file: str | Path | None) -> Any:
+def draw_estimate(means: NamedRows, differences: NamedRows, columns: int, axes: Any, file: str | Path | None) -> Any:
     """Draw them into two axes that are given, means alone into one, or both into new ones; returns those."""
     if columns not in WIDTHS:
         raise InvalidValue("columns", columns, "1 or 2")
     with rc_context(PAPER):
         if axes is None:
             panels = 2 if differences else 1
-            height = REST + ROW * (len(means) if columns == 2 else len(means) + len(differences) + 2)
+            height = MARGINS_OF_ROWS + ROW * (len(means) if columns == 2 else len(means) + len(differences) + 2)
             figure = pyplot.figure(figsize=(WIDTHS[columns], height), layout="constrained")
             grid = (1, panels) if columns == 2 else (panels, 1)
             axes = figure.subplots(*grid, squeeze=False).ravel()
@@ -38,7 +38,7 @@ def draw(means: NamedRows, differences: NamedRows, columns: int, axes: Any, file
             panels_of[1].axvline(0, color="#777777", linewidth=0.6)
             panels_of[1].set_xlabel("difference", **PLAIN)
     if file is not None:
-        save(panels_of[0].figure, Path(file))
+        save_result_figure(panels_of[0].figure, Path(file))
     return axes
 
 

@@ -8,12 +8,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.extras import needed
-from maskedbandit.lab.goals.cells import Cells, table
+from maskedbandit.extras import import_extra
+from maskedbandit.lab.goals.cells import Cells, format_table
 from maskedbandit.lab.goals.tidy import Block, Tidy
 from maskedbandit.theory.sequences import Interval
 
-SAME, OWN = "the same people", "each arm's own people"
+WHOSE_DIFFERENCE, OWN = "the same people", "each arm's own people"
 
 
 class Mean(NamedTuple):
@@ -28,7 +28,7 @@ class Mean(NamedTuple):
     without_noise: Interval  # what it would be if the total had no noise
 
 
-class Difference(NamedTuple):
+class DifferenceOfArms(NamedTuple):
     """What is known of the mean of an arm minus that of another."""
 
     arm: str
@@ -52,7 +52,7 @@ class Estimates(Tidy):
     what: str
     alpha: float
     arms: tuple[Mean, ...]
-    differences: tuple[Difference, ...]
+    differences: tuple[DifferenceOfArms, ...]
     correction: str  # how `corrected` was found, or why it is nan
 
     @property
@@ -73,16 +73,16 @@ class Estimates(Tidy):
         return f"{self.what}: {people:,} people in {releases:,} releases, {100 * (1 - self.alpha):g} % at any time"
 
     def __repr__(self) -> str:
-        return f"{self.title()}\n{table(self.lines(), 1)}\n{self.correction}"
+        return f"{self.title()}\n{format_table(self.lines(), 1)}\n{self.correction}"
 
-    def rows(self) -> list[tuple[str, Mean | Difference]]:
+    def rows(self) -> list[tuple[str, Mean | DifferenceOfArms]]:
         """Each arm, then each difference, by its name."""
         differences = [(f"{each.arm} − {each.minus}", each) for each in self.differences]
         return [*((each.arm, each) for each in self.arms), *differences]
 
     def lines(self) -> list[Cells]:
         """A line for each arm, and for each difference."""
-        return [cells(*row) for row in self.rows()]
+        return [format_estimate_row(*row) for row in self.rows()]
 
     def blocks(self) -> list[Block]:
         """One row for each arm, and for each difference."""
@@ -90,7 +90,7 @@ class Estimates(Tidy):
             {
                 "what": "mean",
                 "arm": np.array([each.arm for each in self.arms]),
-                **columns(self.arms),
+                **format_shared_columns(self.arms),
                 "releases": np.array([each.releases for each in self.arms]),
                 "low_without_noise": np.array([each.without_noise.low for each in self.arms]),
                 "high_without_noise": np.array([each.without_noise.high for each in self.arms]),
@@ -102,19 +102,19 @@ class Estimates(Tidy):
                 "minus": np.array([each.minus for each in self.differences]),
                 "of": np.array([each.of for each in self.differences]),
             }
-            found.append({"what": "difference", **pairs, **columns(self.differences)})
+            found.append({"what": "difference", **pairs, **format_shared_columns(self.differences)})
         return found
 
     def plot(self, columns: Literal[1, 2] = 2, axes: Any = None, file: str | Path | None = None) -> Any:
         """Draw means, or into two `axes` means and differences; returns the axes. This needs the extra `lab`."""
-        needed("matplotlib")
-        from maskedbandit.reports.estimate.figure import draw
+        import_extra("matplotlib")
+        from maskedbandit.reports.estimate.figure import draw_estimate
 
         rows, k = self.rows(), len(self.arms)
-        return draw(rows[:k], rows[k:], columns, axes, file)
+        return draw_estimate(rows[:k], rows[k:], columns, axes, file)
 
 
-def columns(rows: tuple[Mean, ...] | tuple[Difference, ...]) -> Block:
+def format_shared_columns(rows: tuple[Mean, ...] | tuple[DifferenceOfArms, ...]) -> Block:
     """What means and differences have in common."""
     return {
         "people": np.array([each.n for each in rows]),
@@ -125,7 +125,7 @@ def columns(rows: tuple[Mean, ...] | tuple[Difference, ...]) -> Block:
     }
 
 
-def cells(name: str, row: Mean | Difference) -> Cells:
+def format_estimate_row(name: str, row: Mean | DifferenceOfArms) -> Cells:
     """A line of the short table, with as many digits as the interval allows."""
     digits = min(max(2 - math.floor(math.log10(max(row.interval.width, 1e-12))), 1), 9)
 

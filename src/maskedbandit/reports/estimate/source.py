@@ -8,36 +8,36 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maskedbandit.channels.channel import Channel
-from maskedbandit.checks import LARGEST_COHORT, number
+from maskedbandit.checks import LARGEST_COHORT, is_number
 from maskedbandit.core import UNKNOWN, Floats, Release
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.goals.identify.identify import Found
 from maskedbandit.lab.goals.regret.simulate import Run
 from maskedbandit.lab.goals.select.select import Selected
-from maskedbandit.privacy.exact import whole
-from maskedbandit.privacy.statistics import REWARD
-from maskedbandit.reports.estimate.bias import LONGER, Played
+from maskedbandit.privacy.exact import to_whole
+from maskedbandit.privacy.statistics import SINGLE_REWARD
+from maskedbandit.reports.estimate.bias import LONGER, PlayedStudy
 from maskedbandit.store.book.book import Book
 from maskedbandit.store.book.entries import read_entries
 from maskedbandit.store.study import Study
-from maskedbandit.words import decimal
+from maskedbandit.words import say_decimal
 
-Rows = Floats
+ReleaseTable = Floats
 
-MOST_ARMS = 10**4
+MOST_ESTIMATED_ARMS = 10**4
 
 
 class Source(NamedTuple):
     """Where releases come from."""
 
     what: str
-    rows: Rows  # [releases, 4] the fields of `Release`
+    rows: ReleaseTable  # [releases, 4] the fields of `Release`
     channel: Channel
     names: tuple[str, ...]
     least: float = 0.0  # of a reward, in its units
     most: float = 1.0
-    played: Played | None = None  # how to simulate it, if that is known
+    played: PlayedStudy | None = None  # how to simulate it, if that is known
     unplayed: str = "nothing is known of how arms were assigned"  # why it cannot be simulated
 
 
@@ -57,17 +57,17 @@ def source_of(what: Any, channel: Channel | None, run: int | None) -> Source:
         raise InvalidValue("what", what, said)
     if not isinstance(channel, Channel):
         raise InvalidValue("channel", channel, "the channel of these releases, such as Central(epsilon=1)")
-    rows, most = table_of(checked(known)), float(getattr(channel, "statistics", REWARD).cap)
+    rows, most = table_releases(check_known_releases(known)), float(getattr(channel, "statistics", SINGLE_REWARD).cap)
     names = tuple(map(str, range(int(rows[:, 0].max()) + 1)))
     return Source(f"{type(channel).__name__}{cut(most > 1, most)}", rows, channel, names, most=most)
 
 
 def cut(several: bool, most: float) -> str:
     """What the means are of, if people have several rewards: what is above the cap is in no release."""
-    return f", sums of a person's rewards cut at {decimal(most)}" if several else ""
+    return f", sums of a person's rewards cut at {say_decimal(most)}" if several else ""
 
 
-def checked(known: Sequence[Release]) -> list[Release]:
+def check_known_releases(known: Sequence[Release]) -> list[Release]:
     """These releases, or raise `InvalidValue`; those without an epoch were not dealt together with any other.
 
     >>> checked([Release(0, 10, 4.0), Release(0, 0, 4.0)])
@@ -76,13 +76,13 @@ def checked(known: Sequence[Release]) -> list[Release]:
     """
     found, seen = [], set()
     for i, each in enumerate(known):
-        arm = whole(f"the arm of release {i}", each.arm, 0, MOST_ARMS - 1)
-        n = whole(f"n of release {i}", each.n, 1, LARGEST_COHORT)
-        if not number(each.total) or not abs(each.total) <= sys.float_info.max:
+        arm = to_whole(f"the arm of release {i}", each.arm, 0, MOST_ESTIMATED_ARMS - 1)
+        n = to_whole(f"n of release {i}", each.n, 1, LARGEST_COHORT)
+        if not is_number(each.total) or not abs(each.total) <= sys.float_info.max:
             raise InvalidValue(f"the total of release {i}", each.total, "a finite number")
         epoch = -1 - i
         if each.epoch != UNKNOWN:
-            epoch = whole(f"the epoch of release {i}", each.epoch, 0, LARGEST_COHORT)
+            epoch = to_whole(f"the epoch of release {i}", each.epoch, 0, LARGEST_COHORT)
         if (arm, epoch) in seen:
             said = f"another one: arm {arm} has a release of this epoch already, and an arm is in an epoch once"
             raise InvalidValue(f"the epoch of release {i}", epoch, said)
@@ -102,10 +102,10 @@ def source_of_run(result: Run | Found | Selected, run: int | None) -> Source:
     i = int(one) - result.runs_from
     rows, people = result.recorded[i], int(result.pulls[i].sum())
     if isinstance(result, Run):
-        played = Played(result.policy, result.horizon, result.delay, result.horizon)
+        played = PlayedStudy(result.policy, result.horizon, result.delay, result.horizon)
     else:
         most = max(min(LONGER * people, result.max_pulls), result.pulls.shape[1])
-        played = Played(result.policy, result.delta, result.delay, most)
+        played = PlayedStudy(result.policy, result.delta, result.delay, most)
     cap, several = float(result.instance.statistics.cap), not result.instance.tells_all
     title = f"{type(result.policy).__name__} over {type(result.channel).__name__}{cut(several, cap)}"
     names = tuple(map(str, range(result.pulls.shape[1])))
@@ -114,7 +114,7 @@ def source_of_run(result: Run | Found | Selected, run: int | None) -> Source:
 
 def source_of_study(study: Study) -> Source:
     """What a stored study released so far. If its policy has not ended it, simulations end at as many people."""
-    protocol, rows = study.protocol, table_of(study.recorded())
+    protocol, rows = study.protocol, table_releases(study.recorded())
     names, reward = tuple(name for name, _ in protocol.arms), protocol.reward
     title = f"{study.name}{cut(reward.cap > 1, reward.highest)}"
     source = Source(title, rows, protocol.channel, names, reward.least, reward.highest)
@@ -123,9 +123,9 @@ def source_of_study(study: Study) -> Source:
     people = int(rows[:, 1].sum())
     most = min(LONGER * people, protocol.people or LONGER * people)
     released = people if study.answer is None else math.inf
-    return source._replace(played=Played(protocol.policy, protocol.aim, AT_ONCE, most, released))
+    return source._replace(played=PlayedStudy(protocol.policy, protocol.aim, AT_ONCE, most, released))
 
 
-def table_of(recorded: Iterable[Release]) -> Rows:
+def table_releases(recorded: Iterable[Release]) -> ReleaseTable:
     """Releases as an array."""
     return np.array(list(recorded), np.float64).reshape(-1, 4)

@@ -10,9 +10,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Timer
 
-from maskedbandit.lab.engine.compiler import interpreted
+from maskedbandit.lab.engine.compiler import runs_interpreted
 
-PATIENCE = 6.0  # seconds: a plan of compiled code takes less, and by then there is on disk what all loops share
+COMPILING_PATIENCE = (
+    6.0  # seconds: a plan of compiled code takes less, and by then there is on disk what all loops share
+)
 PROGRAM = """
 from maskedbandit.reports.plan.plan import plan
 for each in {trust!r}:
@@ -30,8 +32,8 @@ def compiled_ahead(goal: str, trust: Sequence[str]) -> Iterator[None]:
         quiet = subprocess.DEVNULL
         others.append(subprocess.Popen([sys.executable, "-c", program], stdin=quiet, stdout=quiet, stderr=quiet))
 
-    soon = Timer(PATIENCE, begin)
-    if len(trust) > 1 and not interpreted():
+    soon = Timer(COMPILING_PATIENCE, begin)
+    if len(trust) > 1 and not runs_interpreted():
         soon.start()
     try:
         yield

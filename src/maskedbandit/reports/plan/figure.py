@@ -12,7 +12,7 @@ import numpy as np
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.planned import PEOPLE
-from maskedbandit.lab.goals.style import looks, name_ends
+from maskedbandit.lab.goals.style import choose_looks, name_ends
 from maskedbandit.reports.plan.forecast import find_planned
 from maskedbandit.reports.plan.plan import Question, plan
 
@@ -20,7 +20,7 @@ EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
 LEAST_SHARE = 1e-4  # the axis of wrong answers goes no lower
 
 
-def save(question: Question, trust: Sequence[str], runs: int | None, path: Path) -> None:
+def save_plan_figure(question: Question, trust: Sequence[str], runs: int | None, path: Path) -> None:
     """Draw the plan at several ε, with the difference that was asked for."""
     import matplotlib as mpl
 
@@ -40,7 +40,7 @@ def save(question: Question, trust: Sequence[str], runs: int | None, path: Path)
             curves[each].append((epsilon, *what.values(found.rows[0], found.runs)))
     with plt.rc_context({"svg.fonttype": "none", "pdf.fonttype": 42}):
         figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
-        style, ends = looks(list(curves), []), dict[str, float]()
+        style, ends = choose_looks(list(curves), []), dict[str, float]()
         for name, points in curves.items():
             x, means, lows, highs, bounds = np.array(points).reshape(-1, 5).T
             line: dict[str, Any] = style[name]

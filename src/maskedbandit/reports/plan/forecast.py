@@ -27,7 +27,7 @@ def find_planned(name: str) -> Planned:
     return known[name]
 
 
-def waits(policy: Policy, channel: Channel, arms: int, people: int) -> int:
+def count_waits(policy: Policy, channel: Channel, arms: int, people: int) -> int:
     """How often a study waits for the outcomes of all who had a place: at its end, and after each phase of fixed size.
 
     >>> from maskedbandit.channels.central import Central
@@ -41,7 +41,7 @@ def waits(policy: Policy, channel: Channel, arms: int, people: int) -> int:
     return max(sum(size > 0 for size in policy.plan(arms, people, Law(*channel.law())).sizes), 1)
 
 
-def forecast(
+def forecast_study(
     policy: Policy,
     channel: Channel,
     means: Sequence[float],

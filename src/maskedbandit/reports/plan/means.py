@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from maskedbandit.checks import number
+from maskedbandit.checks import is_number
 from maskedbandit.errors import InvalidValue
-from maskedbandit.policies.parts.selection import Above, Question, Selection, Top
+from maskedbandit.policies.parts.selection import Above, SelectionQuestion, Selection, Top
 from maskedbandit.policies.policy import Policy
-from maskedbandit.privacy.exact import whole
+from maskedbandit.privacy.exact import to_whole
 
 
-def question_of(policy: Policy | None) -> Question:
+def question_of(policy: Policy | None) -> SelectionQuestion:
     """Which arms a policy looks for, by default the best one.
 
     >>> from maskedbandit.policies.select.top_arms import TopArms
@@ -19,7 +19,7 @@ def question_of(policy: Policy | None) -> Question:
     return policy.question if isinstance(policy, Selection) else Top(1)
 
 
-def hardest(policy: Policy, arms: int, baseline: float, difference: float) -> list[float]:
+def find_hardest_means(policy: Policy, arms: int, baseline: float, difference: float) -> list[float]:
     """The means with which the best arms are hardest to find, if they are better than the others by the difference.
 
     Of arms above a threshold one is better.
@@ -38,14 +38,14 @@ def described_by(means: Sequence[float], policy: Policy | None = None) -> tuple[
     >>> described_by([0.25, 0.5, 0.125]), described_by([0.25, 0.875, 0.125], ArmsAbove(theta=0.5))
     ((3, 0.25, 0.25), (3, 0.25, 0.25))
     """
-    if isinstance(means, str) or len(means) < 2 or not all(number(mean) and 0 <= mean <= 1 for mean in means):
+    if isinstance(means, str) or len(means) < 2 or not all(is_number(mean) and 0 <= mean <= 1 for mean in means):
         raise InvalidValue("means", means, "two numbers or more from 0 to 1")
     question = question_of(policy)
     if isinstance(question, Above):
         low, high = min((_told_apart(mean, question) for mean in means), key=lambda pair: pair[1] - pair[0])
     else:
         m = _best(question)
-        whole("arms", len(means), m + 1)
+        to_whole("arms", len(means), m + 1)
         high, low = sorted(means, reverse=True)[m - 1 : m + 1]
         if low == high:
             best = "one is the highest" if m == 1 else f"the {m} best are better than all others"
@@ -53,7 +53,7 @@ def described_by(means: Sequence[float], policy: Policy | None = None) -> tuple[
     return len(means), float(low), float(high - low)
 
 
-def _best(question: Question) -> int:
+def _best(question: SelectionQuestion) -> int:
     """How many arms are the best ones."""
     return question.m if isinstance(question, Top) else 1
 

@@ -20,7 +20,7 @@ from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.response import Response
 from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.channels.two_servers import TwoServers
-from maskedbandit.checks import number
+from maskedbandit.checks import is_number
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.lab.goals.planned import Forecast, Planned, Row
 from maskedbandit.lab.goals.search import MOST
@@ -28,11 +28,11 @@ from maskedbandit.policies import room
 from maskedbandit.policies.parts.purposes import find_purpose
 from maskedbandit.policies.parts.selection import Above, Top
 from maskedbandit.policies.policy import Policy
-from maskedbandit.privacy.exact import whole
+from maskedbandit.privacy.exact import to_whole
 from maskedbandit.reports.plan.compiled_ahead import compiled_ahead
-from maskedbandit.reports.plan.forecast import find_planned, forecast, waits
-from maskedbandit.reports.plan.means import described_by, hardest, question_of
-from maskedbandit.theory.bounds import positive
+from maskedbandit.reports.plan.forecast import find_planned, forecast_study, count_waits
+from maskedbandit.reports.plan.means import described_by, find_hardest_means, question_of
+from maskedbandit.theory.bounds import to_positive
 
 TRUST: dict[str, Callable[[float, float], Channel]] = {
     "central": lambda epsilon, delta: Central(epsilon=epsilon),
@@ -80,9 +80,9 @@ class Question:
         question = question_of(self.played)
         if self.means is None and isinstance(question, Above):
             raise InvalidValue("means", None, "given: what it takes depends on how far each of them is from theta")
-        whole("arms", self.arms, question.m + 1 if isinstance(question, Top) else 1, 1000)
+        to_whole("arms", self.arms, question.m + 1 if isinstance(question, Top) else 1, 1000)
         if self.people is not None:
-            whole("people", self.people, 2)
+            to_whole("people", self.people, 2)
         missing = [name for name in ("difference", "epsilon") if getattr(self, name) is None]
         if len(missing) > 1 or (missing and (self.people is None or not finds)):
             allowed = "at most one of difference and epsilon left out, and then people given, and no goal of regret"
@@ -98,7 +98,7 @@ class Question:
             ("window", 0.0, 3660.0),
         ):
             value = getattr(self, name)
-            if value is not None and not (number(value) and least <= value <= most):
+            if value is not None and not (is_number(value) and least <= value <= most):
                 scaled = ", as outcomes are scaled to [0, 1]" if name in ("baseline", "difference") else ""
                 raise InvalidValue(name, value, f"a number from {least:g} to {most:g}{scaled}")
         for name in ("difference", "epsilon", "delta", "per_day"):
@@ -145,12 +145,12 @@ class Question:
         assert self.difference is not None
         assert self.epsilon is not None
         planned, policy = self.planned, self.played
-        means = list(self.means or hardest(policy, self.arms, self.baseline, self.difference))
+        means = list(self.means or find_hardest_means(policy, self.arms, self.baseline, self.difference))
         channel, aim = TRUST[trust](self.epsilon, self.privacy_delta), getattr(self, policy.purpose.aim)
-        found = forecast(policy, channel, means, aim, self.late, runs, advance)
+        found = forecast_study(policy, channel, means, aim, self.late, runs, advance)
         loss = channel.loss(max(round(found.people / self.arms), 1))
         bound = planned.prove_least(policy, BOUND.get(trust, "central"), means, aim, loss)
-        windows = self.window * waits(policy, channel, self.arms, aim)
+        windows = self.window * count_waits(policy, channel, self.arms, aim)
         days, days_most = (people / self.per_day + windows for people in (found.people, found.people_most))
         early = min(self.late, found.people) if planned.delayed else 0  # who takes part before the first outcome
         floor = early * (max(means) - sum(means) / self.arms)
@@ -181,13 +181,13 @@ class Plan:
         return {"question": question, "runs": self.runs, "rows": rows}
 
 
-def shared(budget: float, studies: int) -> float:
+def share_budget(budget: float, studies: int) -> float:
     """The ε of each of so many studies that share the budget of a person.
 
     >>> shared(2.0, 4)
     0.5
     """
-    return float(positive("budget", budget) / whole("studies", studies, 1))
+    return float(to_positive("budget", budget) / to_whole("studies", studies, 1))
 
 
 def plan(
@@ -210,7 +210,7 @@ def plan(
     True
     """
     if budget is not None:
-        changes["epsilon"] = shared(budget, studies)
+        changes["epsilon"] = share_budget(budget, studies)
     if isinstance(policy := changes.get("policy"), Policy):
         changes.setdefault("goal", policy.goal)
     asked = replace(question or Question(), **changes)

@@ -6,7 +6,7 @@ from pkgutil import iter_modules
 from maskedbandit.service.request.route import Route
 
 
-def routes() -> list[Route]:
+def list_routes() -> list[Route]:
     """All routes, those of `people` first: they are asked most.
 
     >>> routes()[0].path

@@ -3,29 +3,29 @@
 from functools import partial
 from typing import Any
 
-from maskedbandit.service.api.studies import get
+from maskedbandit.service.api.studies import show_study
 from maskedbandit.service.keys import OWNER, STAFF
-from maskedbandit.service.messages import Body, Name, StudyState
+from maskedbandit.service.messages import Body, ShortName, StudyState
 from maskedbandit.service.request.route import Call, Route
 
 
 class NewArm(Body):
     """An arm to be added to a study that runs."""
 
-    name: Name
+    name: ShortName
     payload: Any = None
 
 
 async def change_arm(call: Call, what: str) -> StudyState:
     """Pause or resume an arm."""
     await call.do("change_arms", what, call.path["arm"])
-    return await get(call)
+    return await show_study(call)
 
 
 async def add_arm(call: Call, body: NewArm) -> StudyState:
     """Add an arm. Its name was never that of another arm of the study, and never will be."""
     await call.do("change_arms", "add", body.name, body.payload)
-    return await get(call)
+    return await show_study(call)
 
 
 PATH = "/v1/studies/{study}/arms"

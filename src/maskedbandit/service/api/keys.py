@@ -19,12 +19,12 @@ def only_unscoped(call: Call) -> None:
         raise Forbidden("this key is for one study, and keys are for all")
 
 
-def shown(key: Key) -> KeyListed:
+def show_key(key: Key) -> KeyListed:
     """A key without its hash."""
     return KeyListed(key.key, key.role, key.study, key.made, key.ends)
 
 
-async def changed(call: Call, change: Callable[[Database], T]) -> T:
+async def change_keys(call: Call, change: Callable[[Database], T]) -> T:
     """What a change of the keys gives; this process knows it at once."""
     only_unscoped(call)
 
@@ -36,33 +36,33 @@ async def changed(call: Call, change: Callable[[Database], T]) -> T:
     return await call.host.read(question)
 
 
-async def make(call: Call, body: NewKey) -> KeyMade:
+async def make_key(call: Call, body: NewKey) -> KeyMade:
     """Make a key, which is shown this once."""
     now = call.host.clock()
-    return KeyMade(await changed(call, lambda database: keys.make(database, body.role, body.study, now)))
+    return KeyMade(await change_keys(call, lambda database: keys.write_key(database, body.role, body.study, now)))
 
 
-async def list_all(call: Call) -> KeysListed:
+async def list_keys(call: Call) -> KeysListed:
     """All keys, without their secrets."""
     only_unscoped(call)
-    return KeysListed([shown(key) for key in await call.host.read(keys.listed)])
+    return KeysListed([show_key(key) for key in await call.host.read(keys.read_keys)])
 
 
-async def rotate(call: Call) -> KeyMade:
+async def rotate_key(call: Call) -> KeyMade:
     """Make a key in place of another, which holds for one more day."""
     now = call.host.clock()
-    return KeyMade(await changed(call, lambda database: keys.rotate(database, call.path["key"], now)))
+    return KeyMade(await change_keys(call, lambda database: keys.replace_key(database, call.path["key"], now)))
 
 
-async def revoke(call: Call) -> KeyListed:
+async def revoke_key(call: Call) -> KeyListed:
     """End a key now."""
     now = call.host.clock()
-    return shown(await changed(call, lambda database: keys.end(database, call.path["key"], now)))
+    return show_key(await change_keys(call, lambda database: keys.end_key(database, call.path["key"], now)))
 
 
 ROUTES = [
-    Route("GET", "/v1/keys", (OWNER,), list_all, answer=KeysListed),
-    Route("POST", "/v1/keys", (OWNER,), make, NewKey, KeyMade, 201, refusals=(404,)),
-    Route("POST", "/v1/keys/{key}/rotate", (OWNER,), rotate, answer=KeyMade, refusals=(404,)),
-    Route("POST", "/v1/keys/{key}/revoke", (OWNER,), revoke, answer=KeyListed, refusals=(404,)),
+    Route("GET", "/v1/keys", (OWNER,), list_keys, answer=KeysListed),
+    Route("POST", "/v1/keys", (OWNER,), make_key, NewKey, KeyMade, 201, refusals=(404,)),
+    Route("POST", "/v1/keys/{key}/rotate", (OWNER,), rotate_key, answer=KeyMade, refusals=(404,)),
+    Route("POST", "/v1/keys/{key}/revoke", (OWNER,), revoke_key, answer=KeyListed, refusals=(404,)),
 ]

@@ -7,13 +7,13 @@ from starlette.responses import StreamingResponse
 from maskedbandit.errors import BehindWitness, Corrupted, InvalidValue, UnknownStudy
 from maskedbandit.service.host.host import Host
 from maskedbandit.service.keys import STAFF
-from maskedbandit.service.request.events import entries_after, event_stream
-from maskedbandit.service.request.problems import of_status
-from maskedbandit.service.request.route import PROBLEM, Answer, Call, Route, encode
+from maskedbandit.service.request.events import read_entries_after, event_stream
+from maskedbandit.service.request.problems import make_problem
+from maskedbandit.service.request.route import PROBLEM, Answer, Call, Route, encode_answer
 from maskedbandit.service.shown.describe import protocol_of
 from maskedbandit.service.shown.published import Ledger, LedgerEntry, LedgerHead, Released, Releases, Verified
 from maskedbandit.store.book.book import read_published
-from maskedbandit.store.book.verify import verify
+from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 
@@ -27,20 +27,20 @@ def whole_number(name: str, text: str | None) -> int:
     return int(text)
 
 
-async def ledger(call: Call) -> Ledger:
+async def list_entries(call: Call) -> Ledger:
     """The entries of the ledger after entry number `after`, at most 10 000 of them."""
     after = whole_number("after", call.query.get("after"))
-    return await call.host.read(partial(ledger_of, witness=call.host.witness, name=call.study, after=after))
+    return await call.host.read(partial(read_ledger, witness=call.host.witness, name=call.study, after=after))
 
 
-def ledger_of(database: Database, witness: Witness, name: str, after: int) -> Ledger:
+def read_ledger(database: Database, witness: Witness, name: str, after: int) -> Ledger:
     """The entries of a study's ledger after one of them."""
-    found = entries_after(database, witness, name, after)
+    found = read_entries_after(database, witness, name, after)
     key = witness.signing_key().public_key().public_bytes_raw().hex()
     return Ledger(name, key, [LedgerEntry(*link) for link in found])
 
 
-async def head(call: Call) -> LedgerHead:
+async def show_head(call: Call) -> LedgerHead:
     """The newest entry that was published: note it, and no later ledger can leave it out unnoticed."""
 
     def question(database: Database) -> LedgerHead:
@@ -53,12 +53,12 @@ async def head(call: Call) -> LedgerHead:
     return await call.host.read(question)
 
 
-async def releases(call: Call) -> Releases:
+async def list_releases(call: Call) -> Releases:
     """All that was released."""
-    return await call.host.read(partial(releases_in, witness=call.host.witness, name=call.study))
+    return await call.host.read(partial(read_released, witness=call.host.witness, name=call.study))
 
 
-def releases_in(database: Database, witness: Witness, name: str) -> Releases:
+def read_released(database: Database, witness: Witness, name: str) -> Releases:
     """All that was released of a study."""
     book = read_published(database, witness.as_now(), name)
     arms = [arm for arm, _ in book.protocol.arms]
@@ -69,26 +69,26 @@ def releases_in(database: Database, witness: Witness, name: str) -> Releases:
     return Releases(name, book.is_simulated, found)
 
 
-async def verified(call: Call) -> Verified | Answer:
+async def verify_ledger(call: Call) -> Verified | Answer:
     """Recompute all that is stored of the study. Whatever does not fit is an error, and nothing is changed."""
     try:
-        return await recomputed(call.host, call.study)
+        return await recompute_study(call.host, call.study)
     except (Corrupted, BehindWitness) as why:
-        return misfit(why)
+        return answer_misfit(why)
 
 
-def misfit(why: Corrupted | BehindWitness) -> Answer:
+def answer_misfit(why: Corrupted | BehindWitness) -> Answer:
     """What does not fit: staff may know."""
-    return Answer(encode(of_status(409, why.code, str(why))), PROBLEM, 409)
+    return Answer(encode_answer(make_problem(409, why.code, str(why))), PROBLEM, 409)
 
 
-async def recomputed(host: Host, name: str) -> Verified:
+async def recompute_study(host: Host, name: str) -> Verified:
     """What was found to fit."""
-    found = await host.recompute(partial(verify, witness=host.witness, study=name))
+    found = await host.recompute(partial(verify_study, witness=host.witness, study=name))
     return Verified(name, *found[:4], str(found.worst))
 
 
-async def events(call: Call) -> StreamingResponse:
+async def stream_events(call: Call) -> StreamingResponse:
     """The ledger as it grows, as server-sent events: each entry with its number, and `changed` when a count has."""
     after = whole_number("Last-Event-ID", call.header("last-event-id") or call.query.get("after"))
     return await event_stream(call.host, call.study, after, call.key)
@@ -96,9 +96,9 @@ async def events(call: Call) -> StreamingResponse:
 
 PATH = "/v1/studies/{study}"
 ROUTES = [
-    Route("GET", f"{PATH}/releases", STAFF, releases, answer=Releases, refusals=(404,)),
-    Route("GET", f"{PATH}/ledger", STAFF, ledger, answer=Ledger, refusals=(404, 422)),
-    Route("GET", f"{PATH}/ledger/head", STAFF, head, answer=LedgerHead, refusals=(404,)),
-    Route("POST", f"{PATH}/verify", STAFF, verified, answer=Verified, refusals=(404, 409)),
-    Route("GET", f"{PATH}/events", STAFF, events, answer="text/event-stream", refusals=(404, 422)),
+    Route("GET", f"{PATH}/releases", STAFF, list_releases, answer=Releases, refusals=(404,)),
+    Route("GET", f"{PATH}/ledger", STAFF, list_entries, answer=Ledger, refusals=(404, 422)),
+    Route("GET", f"{PATH}/ledger/head", STAFF, show_head, answer=LedgerHead, refusals=(404,)),
+    Route("POST", f"{PATH}/verify", STAFF, verify_ledger, answer=Verified, refusals=(404, 409)),
+    Route("GET", f"{PATH}/events", STAFF, stream_events, answer="text/event-stream", refusals=(404, 422)),
 ]

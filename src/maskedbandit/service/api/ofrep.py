@@ -14,14 +14,14 @@ from msgspec import Struct
 
 from maskedbandit.channels.offers import to_lines
 from maskedbandit.errors import InvalidValue, MaskedBanditError, UnknownStudy
-from maskedbandit.service.api.people import ask
+from maskedbandit.service.api.people import answer_person
 from maskedbandit.service.keys import CLIENT
 from maskedbandit.service.messages import Assign, Assigned, Token, Unit
 from maskedbandit.service.request.bodies import BadBody
-from maskedbandit.service.request.problems import problem
-from maskedbandit.service.request.route import Answer, Call, Route, encode, study_name
+from maskedbandit.service.request.problems import describe_problem
+from maskedbandit.service.request.route import Answer, Call, Route, encode_answer, study_name
 from maskedbandit.service.shown.describe import protocol_of
-from maskedbandit.store.accounts import places_of
+from maskedbandit.store.accounts import find_places
 from maskedbandit.store.book.book import Book
 from maskedbandit.store.book.entries import read_entries
 from maskedbandit.store.book.witness import Witness
@@ -86,7 +86,7 @@ def as_flag(found: Assigned) -> Evaluation:
     return Evaluation(found.study, value, found.arm, "SPLIT" if found.ticket else "DEFAULT", metadata)
 
 
-def unit_of(body: Evaluate) -> Assign:
+def read_unit(body: Evaluate) -> Assign:
     """The person that a context is about."""
     unit = body.context.get("targetingKey")
     if not isinstance(unit, str) or not unit:
@@ -105,12 +105,16 @@ class NoTargetingKey(InvalidValue):
         Exception.__init__(self, "the context must have a targetingKey, the name of a person")
 
 
-def code_of(why: MaskedBanditError) -> str:
+def code_fault(why: MaskedBanditError) -> str:
     """What OFREP calls an error."""
-    return "TARGETING_KEY_MISSING" if isinstance(why, NoTargetingKey) else CODES.get(problem(why).status, "GENERAL")
+    return (
+        "TARGETING_KEY_MISSING"
+        if isinstance(why, NoTargetingKey)
+        else CODES.get(describe_problem(why).status, "GENERAL")
+    )
 
 
-async def one(call: Call, body: Evaluate) -> Evaluation | Answer:
+async def evaluate_flag(call: Call, body: Evaluate) -> Evaluation | Answer:
     """Give a person an arm."""
     name = call.path["key"]
     try:
@@ -118,39 +122,39 @@ async def one(call: Call, body: Evaluate) -> Evaluation | Answer:
         if call.key and call.key.study not in (None, name):
             raise UnknownStudy(f"there is no study {name!r} for this key")
         call.path = {"study": name}
-        return as_flag(await ask(call, unit_of(body)))
+        return as_flag(await answer_person(call, read_unit(body)))
     except MaskedBanditError as why:
-        said = problem(why)
+        said = describe_problem(why)
         if said.status >= 500 or said.status == 429:
             raise
-        fault = Fault(name, code_of(why), f"{said.code}: {said.detail}")
-        return Answer(encode(fault), status=404 if said.status == 404 else 400)
+        fault = Fault(name, code_fault(why), f"{said.code}: {said.detail}")
+        return Answer(encode_answer(fault), status=404 if said.status == 404 else 400)
 
 
-async def every(call: Call, body: Evaluate) -> Evaluations | Answer:
+async def evaluate_flags(call: Call, body: Evaluate) -> Evaluations | Answer:
     """The arms that a person has in all studies; nobody is enrolled."""
     try:
-        unit = unit_of(body)
+        unit = read_unit(body)
     except InvalidValue as why:
-        return Answer(encode(Fault("", code_of(why), str(why))), status=400)
+        return Answer(encode_answer(Fault("", code_fault(why), str(why))), status=400)
     only = call.key.study if call.key else None
 
     def question(database: Database) -> list[Assigned]:
         names = [each.name for each in read_studies(database) if each.state != "draft" and only in (None, each.name)]
-        found = [has(database, call.host.witness, name, unit) for name in names]
+        found = [find_flag(database, call.host.witness, name, unit) for name in names]
         return [each for each in found if each is not None]
 
     return Evaluations([as_flag(each) for each in await call.host.read(question)])
 
 
-def has(database: Database, witness: Witness, name: str, body: Assign) -> Assigned | None:
+def find_flag(database: Database, witness: Witness, name: str, body: Assign) -> Assigned | None:
     """The place that a person has in a study."""
     protocol = protocol_of(database, name)
     if protocol.signed_by and not is_signed(protocol.signed_by, name, body.unit, body.token):
         return None
     person = witness.pseudonyms(protocol.project).of(body.unit)
     columns = "arm, ticket, propensity, cohort, place, exposed, returned"
-    rows = [row for *row, returned in places_of(database, name, person, columns) if returned is None]
+    rows = [row for *row, returned in find_places(database, name, person, columns) if returned is None]
     if not rows:
         return None
     ((number, ticket, propensity, cohort, place, exposed),) = rows
@@ -164,7 +168,23 @@ def has(database: Database, witness: Witness, name: str, body: Assign) -> Assign
 
 ROUTES = [
     Route(
-        "POST", "/ofrep/v1/evaluate/flags/{key}", (CLIENT,), one, Evaluate, Evaluation, refusals=(400, 404), fault=Fault
+        "POST",
+        "/ofrep/v1/evaluate/flags/{key}",
+        (CLIENT,),
+        evaluate_flag,
+        Evaluate,
+        Evaluation,
+        refusals=(400, 404),
+        fault=Fault,
     ),
-    Route("POST", "/ofrep/v1/evaluate/flags", (CLIENT,), every, Evaluate, Evaluations, refusals=(400,), fault=Fault),
+    Route(
+        "POST",
+        "/ofrep/v1/evaluate/flags",
+        (CLIENT,),
+        evaluate_flags,
+        Evaluate,
+        Evaluations,
+        refusals=(400,),
+        fault=Fault,
+    ),
 ]

@@ -3,8 +3,8 @@
 from functools import cache
 
 from maskedbandit.service.messages import Health
-from maskedbandit.service.request.openapi import document
-from maskedbandit.service.request.route import Answer, Call, Route, encode
+from maskedbandit.service.request.openapi import write_openapi
+from maskedbandit.service.request.route import Answer, Call, Route, encode_answer
 
 
 async def healthz(call: Call) -> Health:
@@ -21,15 +21,15 @@ async def readyz(call: Call) -> Health:
 
 async def openapi(call: Call) -> Answer:
     """This document."""
-    return Answer(written())
+    return Answer(write_document())
 
 
 @cache
-def written() -> bytes:
+def write_document() -> bytes:
     """The document; it takes as long as a hundred other answers, and needs no key."""
-    from maskedbandit.service.api import routes
+    from maskedbandit.service.api import list_routes
 
-    return encode(document(routes()))
+    return encode_answer(write_openapi(list_routes()))
 
 
 ROUTES = [

@@ -22,12 +22,12 @@ from maskedbandit.service.messages import (
     Reported,
 )
 from maskedbandit.service.request.limits import BATCH
-from maskedbandit.service.request.problems import problem
+from maskedbandit.service.request.problems import describe_problem
 from maskedbandit.service.request.route import Call, Route, find_holder, find_writer
 from maskedbandit.study.signatures import is_signed
 
 
-async def ask(call: Call, body: Assign | Expose | Report) -> Any:
+async def answer_person(call: Call, body: Assign | Expose | Report) -> Any:
     """What comes of a request about a person."""
     holder = await find_holder(call.host, call.study, call.relayed)
     if isinstance(body, Assign):
@@ -51,22 +51,22 @@ async def ask(call: Call, body: Assign | Expose | Report) -> Any:
     return found
 
 
-async def ask_for_several(call: Call, body: AssignBatch | ExposeBatch | ReportBatch) -> Items[Any]:
+async def answer_people(call: Call, body: AssignBatch | ExposeBatch | ReportBatch) -> Items[Any]:
     """What comes of each, one refused or not whatever the others are; all are in hardly more than one transaction."""
     call.count(len(body.requests))
 
     async def one(request: Assign | Expose | Report) -> Item[Any]:
         try:
-            return Item(200, answer=await ask(call, request))
+            return Item(200, answer=await answer_person(call, request))
         except MaskedBanditError as why:
-            said = problem(why)
+            said = describe_problem(why)
             return Item(said.status, problem=said)
 
     await call.host.hold(call.study)  # is there such a study?
     return Items(list(await asyncio.gather(*map(one, body.requests))))
 
 
-async def budget(call: Call, body: Expose) -> Budget:
+async def show_budget(call: Call, body: Expose) -> Budget:
     """What the person who has this ticket has spent in this period, in all studies of the project, and may spend."""
     writer = await find_writer(call.host, call.study, call.relayed)
     spent, protocol = await writer.submit("spent", body.ticket), writer.study.protocol
@@ -76,31 +76,31 @@ async def budget(call: Call, body: Expose) -> Budget:
 PATH = "/v1/studies/{study}"
 ROUTES = [
     Route(
-        *("POST", f"{PATH}/assign", (CLIENT,), ask, Assign, Assigned),
+        *("POST", f"{PATH}/assign", (CLIENT,), answer_person, Assign, Assigned),
         refusals=(404, 409),
         about="Give a person an arm. The same person always gets the same one, and is charged once.",
     ),
     Route(
-        *("POST", f"{PATH}/expose", (CLIENT,), ask, Expose, Exposed),
+        *("POST", f"{PATH}/expose", (CLIENT,), answer_person, Expose, Exposed),
         refusals=(404, 410),
         about="Say that the person saw the arm: from now on the outcome counts.",
     ),
     Route(
-        *("POST", f"{PATH}/report", (CLIENT,), ask, Report, Reported),
+        *("POST", f"{PATH}/report", (CLIENT,), answer_person, Report, Reported),
         refusals=(404, 409, 410),
         about="Report the person's outcome. The first report counts; whether there was one is told by its proof alone.",
     ),
     Route(
-        *("POST", f"{PATH}/assign/batch", (CLIENT,), ask_for_several, AssignBatch, Items[Assigned], 200, BATCH, (404,)),
+        *("POST", f"{PATH}/assign/batch", (CLIENT,), answer_people, AssignBatch, Items[Assigned], 200, BATCH, (404,)),
         about="Give several people their arms.",
     ),
     Route(
-        *("POST", f"{PATH}/expose/batch", (CLIENT,), ask_for_several, ExposeBatch, Items[Exposed], 200, BATCH, (404,)),
+        *("POST", f"{PATH}/expose/batch", (CLIENT,), answer_people, ExposeBatch, Items[Exposed], 200, BATCH, (404,)),
         about="Say of several people that they saw their arms.",
     ),
     Route(
-        *("POST", f"{PATH}/report/batch", (CLIENT,), ask_for_several, ReportBatch, Items[Reported], 200, BATCH, (404,)),
+        *("POST", f"{PATH}/report/batch", (CLIENT,), answer_people, ReportBatch, Items[Reported], 200, BATCH, (404,)),
         about="Report the outcomes of several people.",
     ),
-    Route("POST", f"{PATH}/budget", (CLIENT,), budget, Expose, Budget, refusals=(404,)),
+    Route("POST", f"{PATH}/budget", (CLIENT,), show_budget, Expose, Budget, refusals=(404,)),
 ]

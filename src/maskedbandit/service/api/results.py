@@ -4,16 +4,16 @@ from functools import partial
 
 from maskedbandit.errors import BehindWitness, Corrupted
 from maskedbandit.policies.parts.selection import Selection
-from maskedbandit.service.api.ledger import misfit
+from maskedbandit.service.api.ledger import answer_misfit
 from maskedbandit.service.keys import STAFF
 from maskedbandit.service.request.route import Answer, Call, Route
 from maskedbandit.service.shown.published import ArmResult, Compared, Results
-from maskedbandit.service.shown.view import Arm, View
-from maskedbandit.statement.check import made
+from maskedbandit.service.shown.view import ArmView, StudyView
+from maskedbandit.statement.check import make_statement
 from maskedbandit.statement.content import Statement
 
 
-async def results(call: Call) -> Results:
+async def list_results(call: Call) -> Results:
     """The estimate of each arm, with its interval, and what that would be without privacy noise."""
     found = await call.host.view(call.study)
     units, arms = found.protocol.reward.in_units, list[ArmResult]()
@@ -38,7 +38,7 @@ async def results(call: Call) -> Results:
                 high_without_noise=inner[1],
                 surely_best=best,
                 surely_beaten=beaten,
-                compared=compared(found, arm),
+                compared=compare_arms(found, arm),
                 guardrail=arm.guarded,
             )
         )
@@ -48,7 +48,7 @@ async def results(call: Call) -> Results:
     return Results(found.name, found.simulated, found.state, answer, selected, str(found.loss), arms)
 
 
-def compared(found: View, arm: Arm) -> Compared | None:
+def compare_arms(found: StudyView, arm: ArmView) -> Compared | None:
     """What the arm has more than the first one, in units of the outcome."""
     if arm.more is None:
         return None
@@ -56,16 +56,16 @@ def compared(found: View, arm: Arm) -> Compared | None:
     return Compared(found.arms[0].name, *(width * each for each in (arm.more.mean, *arm.more.interval)))
 
 
-async def stated(call: Call) -> Statement | Answer:
+async def state_privacy(call: Call) -> Statement | Answer:
     """The privacy statement, after all that is stored of the study was recomputed; what does not fit is an error."""
     try:
-        return await call.host.recompute(partial(made, witness=call.host.witness, study=call.study))
+        return await call.host.recompute(partial(make_statement, witness=call.host.witness, study=call.study))
     except (Corrupted, BehindWitness) as why:  # staff may know what does not fit
-        return misfit(why)
+        return answer_misfit(why)
 
 
 PATH = "/v1/studies/{study}"
 ROUTES = [
-    Route("GET", f"{PATH}/results", STAFF, results, answer=Results, refusals=(404,)),
-    Route("GET", f"{PATH}/statement", STAFF, stated, answer=Statement, refusals=(404, 409)),
+    Route("GET", f"{PATH}/results", STAFF, list_results, answer=Results, refusals=(404,)),
+    Route("GET", f"{PATH}/statement", STAFF, state_privacy, answer=Statement, refusals=(404, 409)),
 ]

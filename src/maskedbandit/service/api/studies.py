@@ -8,17 +8,17 @@ from typing import Any
 from maskedbandit.errors import Conflict, Forbidden, InvalidValue
 from maskedbandit.service.api.ledger import whole_number
 from maskedbandit.service.host.host import Host
-from maskedbandit.service.keys import OWNER, STAFF, write
+from maskedbandit.service.keys import OWNER, STAFF, write_change
 from maskedbandit.service.messages import Erase, Erased, Studies, StudyState, Validated
 from maskedbandit.service.request.route import Call, Route
-from maskedbandit.service.shown.describe import described, in_list, protocol_of
+from maskedbandit.service.shown.describe import read_state, read_listed_state, protocol_of
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.studies import new
+from maskedbandit.store.studies import write_study
 from maskedbandit.store.study_rows import read_studies
 from maskedbandit.study.protocol import Protocol
 
 
-def checked(body: Any) -> Protocol:
+def check_table(body: Any) -> Protocol:
     """The protocol that was sent; it names classes of this package alone, as importing others runs them."""
     if not isinstance(body, dict):
         raise InvalidValue("protocol", type(body).__name__, "a table: an object in JSON, or TOML")
@@ -32,31 +32,31 @@ def checked(body: Any) -> Protocol:
     return Protocol.from_table(body)
 
 
-async def validate(call: Call, body: Any) -> Validated:
+async def validate_protocol(call: Call, body: Any) -> Validated:
     """Check a protocol, and say what it promises. Nothing is written."""
-    protocol = checked(body)
+    protocol = check_table(body)
     price = protocol.price(max(protocol.people or 1000, 1000))
     return Validated(protocol.name, protocol.digest, str(price), str(protocol.budget), protocol.channel.trust)
 
 
-async def create(call: Call, body: Any) -> StudyState:
+async def create_study(call: Call, body: Any) -> StudyState:
     """Write a study down as a draft, in place of a draft of the same name."""
-    protocol = checked(body)
+    protocol = check_table(body)
     if call.key and call.key.study not in (None, protocol.name):
         raise Forbidden("this key is for another study")
     once = call.header("idempotency-key")
     request = sha256(f"{call.key.key if call.key else ''} {once}".encode()).hexdigest()
     sent = sha256(call.raw).hexdigest()
     if once is None or not await call.host.read(partial(came_before, request, sent)):
-        await made(call.host, protocol)
+        await write_draft_of(call.host, protocol)
         if once is not None:  # only now: a request that failed, or was cut off before this, may come again
-            await call.host.read(partial(note, request, sent, call.host.clock()))
-    return await call.host.read(partial(described, witness=call.host.witness, name=protocol.name))
+            await call.host.read(partial(note_request, request, sent, call.host.clock()))
+    return await call.host.read(partial(read_state, witness=call.host.witness, name=protocol.name))
 
 
-async def made(host: Host, protocol: Protocol) -> None:
+async def write_draft_of(host: Host, protocol: Protocol) -> None:
     """Write a study down as a draft; only then, as it may be refused, whoever holds an older draft of it lets it go."""
-    await asyncio.to_thread(new, protocol, host.address, host.folder)
+    await asyncio.to_thread(write_study, protocol, host.address, host.folder)
     await host.drop(protocol.name)
 
 
@@ -68,47 +68,47 @@ def came_before(request: str, sent: str, database: Database) -> bool:
     return row is not None
 
 
-def note(request: str, sent: str, now: int, database: Database) -> None:
+def note_request(request: str, sent: str, now: int, database: Database) -> None:
     """This request was done."""
     new = "INSERT INTO made_once (request, body, made) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-    write(database, new, request, sent, now)
+    write_change(database, new, request, sent, now)
 
 
-async def list_all(call: Call) -> Studies:
+async def list_studies(call: Call) -> Studies:
     """All studies that the key may see."""
     only = call.key.study if call.key else None
 
     def question(database: Database) -> Studies:
         witness = call.host.witness
         names = [each.name for each in read_studies(database)]
-        return Studies([in_list(database, witness, name) for name in names if only in (None, name)])
+        return Studies([read_listed_state(database, witness, name) for name in names if only in (None, name)])
 
     return await call.host.read(question)
 
 
-async def get(call: Call) -> StudyState:
+async def show_study(call: Call) -> StudyState:
     """How a study stands."""
-    return await call.host.read(partial(described, witness=call.host.witness, name=call.study))
+    return await call.host.read(partial(read_state, witness=call.host.witness, name=call.study))
 
 
-async def start(call: Call) -> StudyState:
+async def begin_study(call: Call) -> StudyState:
     """Freeze the protocol and begin; with `?simulated=1` the ledger says for ever that nobody takes part."""
     await call.do("start", whole_number("simulated", call.query.get("simulated")) > 0)
-    return await get(call)
+    return await show_study(call)
 
 
-async def move(call: Call, verb: str) -> StudyState:
+async def change_state(call: Call, verb: str) -> StudyState:
     """Have a study in another state."""
     await call.do(verb)
-    return await get(call)
+    return await show_study(call)
 
 
-async def protocol(call: Call) -> dict[str, Any]:
+async def show_protocol(call: Call) -> dict[str, Any]:
     """The protocol of a study, as it was sent."""
     return (await call.host.read(partial(protocol_of, name=call.study))).table
 
 
-async def erase(call: Call, body: Erase) -> Erased:
+async def erase_unit(call: Call, body: Erase) -> Erased:
     """Erase a person's data. What was released, and charged, stays; the person takes no further part."""
     return Erased(await call.do("erase", body.unit))
 
@@ -122,19 +122,19 @@ MOVES = {
     "archive": ((OWNER,), "Erase the data of all people; releases stay."),
 }
 ROUTES = [
-    Route("GET", "/v1/studies", STAFF, list_all, answer=Studies),
-    Route("POST", "/v1/studies", (OWNER,), create, Any, StudyState, 201, refusals=(409,)),
-    Route("POST", "/v1/studies/validate", (OWNER,), validate, Any, Validated),
-    Route("GET", PATH, STAFF, get, answer=StudyState, refusals=(404,)),
-    Route("GET", f"{PATH}/protocol", STAFF, protocol, answer=dict, refusals=(404,)),
-    Route("POST", f"{PATH}/start", (OWNER,), start, answer=StudyState, refusals=(404, 409, 422)),
-    Route("POST", f"{PATH}/erase", STAFF, erase, Erase, Erased, refusals=(404,)),
+    Route("GET", "/v1/studies", STAFF, list_studies, answer=Studies),
+    Route("POST", "/v1/studies", (OWNER,), create_study, Any, StudyState, 201, refusals=(409,)),
+    Route("POST", "/v1/studies/validate", (OWNER,), validate_protocol, Any, Validated),
+    Route("GET", PATH, STAFF, show_study, answer=StudyState, refusals=(404,)),
+    Route("GET", f"{PATH}/protocol", STAFF, show_protocol, answer=dict, refusals=(404,)),
+    Route("POST", f"{PATH}/start", (OWNER,), begin_study, answer=StudyState, refusals=(404, 409, 422)),
+    Route("POST", f"{PATH}/erase", STAFF, erase_unit, Erase, Erased, refusals=(404,)),
     *(
         Route(
             "POST",
             f"{PATH}/{verb}",
             roles,
-            partial(move, verb=verb),
+            partial(change_state, verb=verb),
             None,
             StudyState,
             refusals=(404, 409),

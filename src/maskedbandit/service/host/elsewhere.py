@@ -21,9 +21,9 @@ DECODE: dict[str, Any] = {
     "expose": msgspec.json.Decoder(Items[Exposed]).decode,
     "report": msgspec.json.Decoder(Items[Reported]).decode,
 }
-encode = msgspec.json.Encoder().encode
-PATIENCE = 9  # seconds: longer than the holder waits for its database
-TOGETHER = 300  # requests, of which even the longest fit a body
+encode_call = msgspec.json.Encoder().encode
+RELAY_PATIENCE = 9  # seconds: longer than the holder waits for its database
+CALLS_TOGETHER = 300  # requests, of which even the longest fit a body
 RELAYED = "maskedbandit-relayed"  # a header: whoever is asked so answers, and sends it no further
 
 
@@ -60,7 +60,7 @@ class Elsewhere:
         """The answer of the holder to a request as it is."""
         headers = {**headers, RELAYED: "1"}
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(RELAY_PATIENCE):
                 return await self._client.request(method, self.url + path, headers=headers, content=body, timeout=None)
         except (httpx.HTTPError, TimeoutError) as why:
             raise self.away() from why
@@ -72,14 +72,14 @@ class Elsewhere:
     async def _send(self, what: tuple[str, str]) -> None:
         """Send what waits, and what comes meanwhile."""
         while self._waiting[what]:
-            now, self._waiting[what] = self._waiting[what][:TOGETHER], self._waiting[what][TOGETHER:]
+            now, self._waiting[what] = self._waiting[what][:CALLS_TOGETHER], self._waiting[what][CALLS_TOGETHER:]
             await self._batch(*what, now)
         del self._waiting[what]
 
     async def _batch(self, verb: str, key: str, waiting: list[tuple[Any, asyncio.Future[Any]]]) -> None:
         path = f"/v1/studies/{self.name}/{verb}/batch"
         try:
-            sent = encode({"requests": [body for body, _ in waiting]})
+            sent = encode_call({"requests": [body for body, _ in waiting]})
             answer = await self.relay("POST", path, {"authorization": f"Bearer {key}"}, sent)
             if answer.status_code != 200:
                 raise Said(msgspec.json.decode(answer.content, type=Problem))

@@ -27,20 +27,20 @@ from maskedbandit.errors import (
 from maskedbandit.service.host.attention import AHEAD, CLOCK, Attention
 from maskedbandit.service.host.elsewhere import Elsewhere
 from maskedbandit.service.host.metrics import Metrics
-from maskedbandit.service.host.questions import PATIENCE, Questions
+from maskedbandit.service.host.questions import QUESTION_PATIENCE, Questions
 from maskedbandit.service.host.scrubbing import Scrubbing
 from maskedbandit.service.keys import Key, Keys, SignedOut
-from maskedbandit.service.request.limits import Buckets, Streams
-from maskedbandit.service.shown.health import MANY, WASTED, count_wasted
+from maskedbandit.service.request.limits import Buckets, OpenStreams
+from maskedbandit.service.shown.health import MANY_WASTED, WASTED_WARNING, count_wasted
 from maskedbandit.service.shown.tally import Tally
-from maskedbandit.service.shown.view import View, view
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.service.shown.view import StudyView, read_view
+from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.lease import Holder, may_be_alive, own_name, read_holder, wall_clock
-from maskedbandit.store.studies import prepared_witness
+from maskedbandit.store.lease import Holder, may_be_alive, name_holder, read_holder, read_clock
+from maskedbandit.store.studies import prepare_witness
 from maskedbandit.store.study import Study
 from maskedbandit.store.study_rows import StudyRow, read_studies, read_study
-from maskedbandit.store.traces import are_left
+from maskedbandit.store.traces import has_traces
 from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol
 
@@ -57,7 +57,7 @@ class Host:
     """The studies of a database, while a server runs."""
 
     def __init__(
-        self, address: str, folder: Path | None, rate: float = 5000, clock: Callable[[], int] = wall_clock
+        self, address: str, folder: Path | None, rate: float = 5000, clock: Callable[[], int] = read_clock
     ) -> None:
         self.forecast: Forecast | None = None  # what a new study would bring; it is simulated, which is not for here
         self.trust_plan: TrustPlan | None = None  # what a study would take under each trust model: the same
@@ -68,7 +68,10 @@ class Host:
         self.strangers = Buckets(5, 20)  # requests with wrong keys
         self.visitors = Buckets(20, 100)  # pages for those who are not signed in
         self.forecasting = asyncio.Lock()  # it takes long: one at a time
-        self.streams, self.open_streams = Streams(500, 100), Streams(100, 20)  # of events: with a key, and without one
+        self.streams, self.open_streams = (
+            OpenStreams(500, 100),
+            OpenStreams(100, 20),
+        )  # of events: with a key, and without one
         self.metrics = Metrics()
         self._tallies: dict[str, Tally] = {}  # what was counted for views, by study
         self.stopping = asyncio.Event()
@@ -79,10 +82,10 @@ class Host:
         self._troubles: dict[str, BaseException] = {}  # of studies, when the clock last went round
         self.attention, self.scrubbing = Attention(), Scrubbing(address)
         self._opening = asyncio.Lock()
-        connect(address).close()  # its tables are brought up to date, however long that takes
+        open_database(address).close()  # its tables are brought up to date, however long that takes
         self.questions = Questions(address)
         self.read, self.recompute = self.questions.read, self.questions.recompute
-        self.witness = self.questions.ask(partial(prepared_witness, folder=folder))
+        self.witness = self.questions.ask(partial(prepare_witness, folder=folder))
         self.questions.ask(self.keys.read)
         self.signed_out = SignedOut()
         self.questions.ask(self.signed_out.read)
@@ -152,10 +155,10 @@ class Host:
                 await asyncio.to_thread(held.close)
                 await asyncio.to_thread(held.study.close)
 
-    async def view(self, name: str) -> View:
+    async def view(self, name: str) -> StudyView:
         """What may be shown of a study."""
         tally = self._tallies.get(name) or Tally()
-        found = await self.read(partial(view, witness=self.witness, name=name, now=self.clock(), tally=tally))
+        found = await self.read(partial(read_view, witness=self.witness, name=name, now=self.clock(), tally=tally))
         self._tallies[name] = tally  # of studies that there are, and no other names
         return found
 
@@ -180,7 +183,7 @@ class Host:
 
     def _holder(self) -> str:
         """The name of a holder in this process, and where others may send what they are asked."""
-        who = own_name()
+        who = name_holder()
         return f"{who} {self._seal(who, self.url)} {self.url}" if self.url else who
 
     def _seal(self, who: str, url: str) -> str:
@@ -194,7 +197,7 @@ class Host:
         return url if hmac.compare_digest(seal.encode(), self._seal(who, url).encode()) else ""
 
     def _open(self, name: str) -> Study:
-        database = connect(self.address, create=False, patience=PATIENCE)
+        database = open_database(self.address, create=False, patience=QUESTION_PATIENCE)
         try:
             return Study(database, self.witness, name, self.clock, self._holder())
         except BaseException:
@@ -236,8 +239,8 @@ class Host:
                     many = count_wasted(database, each.name, self.clock() - here.reward.exposure) if here else 0
                     self.metrics.study(each.name, each.state, each.people, entries, bool(here), many)
                 if each.state == "running":
-                    looks[each.name, WASTED] = None if many is None else many >= MANY
-            return [(each, read_holder(database, each.name)) for each in studies], are_left(database)
+                    looks[each.name, WASTED_WARNING] = None if many is None else many >= MANY_WASTED
+            return [(each, read_holder(database, each.name)) for each in studies], has_traces(database)
 
         looks, troubles = dict[tuple[str, str], bool | None](), dict[str, BaseException]()
         self._refused.clear()
@@ -247,7 +250,7 @@ class Host:
         for row, by in studies:
             held = self.held.get(row.name)
             if isinstance(held, Elsewhere) and (
-                by.holder != held.holder or by.lease < wall_clock() or not may_be_alive(by.holder)
+                by.holder != held.holder or by.lease < read_clock() or not may_be_alive(by.holder)
             ):
                 await self.drop(row.name)  # it ended, or somebody else has it
             try:

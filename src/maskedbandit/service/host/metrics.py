@@ -16,7 +16,7 @@ from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, M
 
 from maskedbandit import __version__
 from maskedbandit.errors import InvalidValue
-from maskedbandit.service.shown.health import NEWEST
+from maskedbandit.service.shown.health import NEWEST_PLACES
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
@@ -46,7 +46,7 @@ class Metrics:
         self._running = Gauge("maskedbandit_study_running", "Whether the study gives places", ["study"], **given)
         self._wasted = Gauge(
             "maskedbandit_study_wasted_places",
-            f"Of the {NEWEST} newest places whose time to be seen is over, those that nobody saw",
+            f"Of the {NEWEST_PLACES} newest places whose time to be seen is over, those that nobody saw",
             ["study"],
             **given,
         )

@@ -9,12 +9,12 @@ from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 from maskedbandit.errors import StorageFailed, StoreError, TooMany
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
 
-PATIENCE = 8  # seconds for which a database may say nothing
+QUESTION_PATIENCE = 8  # seconds for which a database may say nothing
 READERS = 4  # connections that only read
-MOST = 1000  # questions that wait for one of them; more are refused
+MOST_QUESTIONS = 1000  # questions that wait for one of them; more are refused
 T = TypeVar("T")
 
 
@@ -32,7 +32,7 @@ class Questions:
 
     async def read(self, question: Callable[[Database], T]) -> T:
         """The answer to a question about the database."""
-        if self.waiting >= MOST:
+        if self.waiting >= MOST_QUESTIONS:
             raise TooMany("more is asked than can be looked up: try again later")
         self.waiting += 1
         try:
@@ -49,7 +49,7 @@ class Questions:
         """The answer to one that takes a while, from a connection of its own: one at a time."""
 
         def ask() -> T:
-            with closing(connect(self._address, create=False)) as database:
+            with closing(open_database(self._address, create=False)) as database:
                 return question(database)
 
         async with self._long:
@@ -60,7 +60,7 @@ class Questions:
         try:
             database = self._readers.get_nowait()
         except Empty:
-            database = connect(self._address, patience=PATIENCE)
+            database = open_database(self._address, patience=QUESTION_PATIENCE)
         try:
             answer = question(database)
         except StoreError as why:

@@ -5,7 +5,7 @@ import logging
 from time import monotonic
 
 from maskedbandit.errors import MaskedBanditError
-from maskedbandit.store.databases.connection import connect
+from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Again, Database
 from maskedbandit.store.traces import Scrubber
 
@@ -48,7 +48,7 @@ class Scrubbing:
         self._rests = monotonic() + REST * (monotonic() - start)
 
     def _scrub(self) -> None:
-        self._database = database = connect(self._address, create=False)  # of its own, as it takes a while
+        self._database = database = open_database(self._address, create=False)  # of its own, as it takes a while
         try:
             self._scrubber.scrub(database)
         finally:

@@ -6,17 +6,17 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from maskedbandit.drawing import Drawing, picture, ticks, times
+from maskedbandit.drawing import Drawing, draw_picture, round_ticks, round_times
 from maskedbandit.service.page.tables import group_arms, name_delays
-from maskedbandit.service.shown.view import Arm, View
+from maskedbandit.service.shown.view import ArmView, StudyView
 from maskedbandit.theory.sequences import Interval
-from maskedbandit.words import count, counted, decimal, duration, fixed, percent
-from maskedbandit.words import epsilon as as_text
+from maskedbandit.words import say_count, say_things, say_decimal, say_duration, say_fixed, say_percent
+from maskedbandit.words import say_epsilon as as_text
 
 MOST_DRAWN = 30  # arms, at most
 
 
-def choose_arms(view: View) -> list[Arm]:
+def choose_arms(view: StudyView) -> list[ArmView]:
     """The arms that are drawn: those with the highest means, if there are many."""
     if len(view.arms) <= MOST_DRAWN:
         return list(view.arms)
@@ -26,13 +26,13 @@ def choose_arms(view: View) -> list[Arm]:
     return [view.arms[arm] for arm in sorted(best)]
 
 
-def choose_colours(view: View) -> list[tuple[str, str, tuple[int, ...]]]:
+def choose_colours(view: StudyView) -> list[tuple[str, str, tuple[int, ...]]]:
     """The class, the name and the arms of each colour; the others have none of their own."""
     found = [(f"c{i}", name, arms) for i, (name, arms) in enumerate(group_arms(view))]
     return found if len(found[-1][2]) == 1 else [*found[:-1], ("rest", *found[-1][1:])]
 
 
-def draw_estimates(view: View) -> Markup:
+def draw_estimates(view: StudyView) -> Markup:
     """A row for each arm: the released mean, the band of the people, and the band of the people and the noise."""
     rows, scale = list[Band](), view.protocol.reward.in_units
     for arm in choose_arms(view):
@@ -41,10 +41,12 @@ def draw_estimates(view: View) -> Markup:
         else:
             outer, inner = (Interval(*map(scale, band)) for band in (each.outer, each.inner))
             rows.append(Band(arm.name, scale(each.mean), outer, inner))
-    return picture("estimates", "Estimated outcome of each arm, with two bands", tell_bands(rows), draw_bands(rows))
+    return draw_picture(
+        "estimates", "Estimated outcome of each arm, with two bands", tell_bands(rows), draw_bands(rows)
+    )
 
 
-def draw_differences(view: View) -> Markup:
+def draw_differences(view: StudyView) -> Markup:
     """A row for each arm that was compared with the first one over the same people."""
     units = view.protocol.reward.width
     rows = [
@@ -52,7 +54,7 @@ def draw_differences(view: View) -> Markup:
         for arm in view.arms
         if arm.more
     ]
-    return picture(
+    return draw_picture(
         "differences", f"What each arm has more than {view.arms[0].name}", tell_bands(rows), draw_bands(rows)
     )
 
@@ -80,17 +82,17 @@ def draw_bands(rows: Sequence[Band]) -> Callable[[Drawing], None]:
         def x(value: float) -> float:
             return left + (value - low) / (high - low) * (right - left)
 
-        for tick in ticks(low, high, 4 if on.narrow else 8):
+        for tick in round_ticks(low, high, 4 if on.narrow else 8):
             on.line("zero" if tick == 0 and low < 0 else "grid", x(tick), top, x(tick), bottom)
-            on.text("middle", x(tick), bottom + 17, decimal(tick, 4))
+            on.text("middle", x(tick), bottom + 17, say_decimal(tick, 4))
         for i, row in enumerate(rows):
             y = top + tall * i + (tall - 11 if on.narrow else tall / 2)
             on.text("label", 0, y - 13 if on.narrow else y + 4, shorten_name(row.name, on))
             if row.outer is None:
                 on.text("quiet", left, y + 4, "nothing released yet")
                 continue
-            half, hint = row.outer.width / 2, f"{row.name}: {decimal(row.dot)}"
-            number = f"{fixed(row.outer.low, half)} to {fixed(row.outer.high, half)}"
+            half, hint = row.outer.width / 2, f"{row.name}: {say_decimal(row.dot)}"
+            number = f"{say_fixed(row.outer.low, half)} to {say_fixed(row.outer.high, half)}"
             on.text("value end", on.width, y - 13 if on.narrow else y + 4, number)
             for kind, band in (("outer", row.outer), ("inner", row.inner)):
                 if band is not None:
@@ -104,7 +106,10 @@ def draw_bands(rows: Sequence[Band]) -> Callable[[Drawing], None]:
 def tell_bands(rows: Sequence[Band]) -> str:
     """The same rows in words."""
     known = [(row, row.outer) for row in rows if row.outer]
-    said = [f"{row.name} {decimal(row.dot)}, from {decimal(band.low)} to {decimal(band.high)}" for row, band in known]
+    said = [
+        f"{row.name} {say_decimal(row.dot)}, from {say_decimal(band.low)} to {say_decimal(band.high)}"
+        for row, band in known
+    ]
     return "; ".join(said) or "Nothing was released."
 
 
@@ -134,7 +139,7 @@ def draw_audit(part: Mapping[str, Any], number: int) -> Markup:
         (name, (longest if epsilon is None else epsilon) / (longest or 1), as_text(epsilon)) for name, epsilon in named
     ]
     said = "; ".join(f"{name}: {text}" for name, _, text in rows)
-    return picture(f"audit-{number}", "The ε that is promised, and what was found", said, draw_bars(rows))
+    return draw_picture(f"audit-{number}", "The ε that is promised, and what was found", said, draw_bars(rows))
 
 
 def shorten_name(name: str, on: Drawing) -> str:
@@ -143,31 +148,31 @@ def shorten_name(name: str, on: Drawing) -> str:
     return name if len(name) <= most else name[: most - 1] + "…"
 
 
-def draw_confidences(view: View) -> Markup:
+def draw_confidences(view: StudyView) -> Markup:
     """A bar for each arm in play: how surely another one is better."""
     rows = [(arm.name, arm.confidence.beaten) for arm in view.arms if arm.confidence]
-    about = "; ".join(f"{name} {percent(sure)}" for name, sure in rows)
-    draw = draw_bars([(name, sure, percent(sure)) for name, sure in rows])
-    return picture("beaten", "How surely another arm is better than each", about, draw)
+    about = "; ".join(f"{name} {say_percent(sure)}" for name, sure in rows)
+    draw = draw_bars([(name, sure, say_percent(sure)) for name, sure in rows])
+    return draw_picture("beaten", "How surely another arm is better than each", about, draw)
 
 
-def draw_delays(view: View) -> Markup:
+def draw_delays(view: StudyView) -> Markup:
     """A bar for each length of time."""
     rows = list(zip(name_delays(), view.counts.delays, strict=True))
     while len(rows) > 1 and rows[-1][1] == 0:
         rows.pop()
     most = max(people for _, people in rows) or 1
-    draw = draw_bars([(name, people / most, count(people)) for name, people in rows])
-    about = "; ".join(f"{name}: {count(people)}" for name, people in rows)
-    return picture("delays", "How long it took until people saw their arm", about, draw)
+    draw = draw_bars([(name, people / most, say_count(people)) for name, people in rows])
+    about = "; ".join(f"{name}: {say_count(people)}" for name, people in rows)
+    return draw_picture("delays", "How long it took until people saw their arm", about, draw)
 
 
-def draw_time_axis(on: Drawing, view: View, left: float, top: float, bottom: float) -> tuple[float, float]:
+def draw_time_axis(on: Drawing, view: StudyView, left: float, top: float, bottom: float) -> tuple[float, float]:
     """The axis of time below a picture: where a column begins, and how wide it is."""
     columns, step = view.counts.columns, view.counts.step
     start, end = columns[0].at, columns[-1].at + step
     wide = (on.width - 8 - left) / len(columns)
-    for at, name in times(start, end, 4 if on.narrow else 7):
+    for at, name in round_times(start, end, 4 if on.narrow else 7):
         x = left + (at - start) / step * wide
         if x <= on.width - 24:
             on.line("grid", x, bottom, x, bottom + 4)
@@ -175,7 +180,7 @@ def draw_time_axis(on: Drawing, view: View, left: float, top: float, bottom: flo
     return left, wide
 
 
-def draw_allocation(view: View) -> Markup:
+def draw_allocation(view: StudyView) -> Markup:
     """Columns over time that are divided as the people were, with a mark for each release."""
     columns, step, parts = view.counts.columns, view.counts.step, choose_colours(view)
 
@@ -206,9 +211,9 @@ def draw_allocation(view: View) -> Markup:
     title = "Share of each arm among the people who came, over time"
     whole = max(sum(view.counts.dealt), 1)
     about = "; ".join(
-        f"{name} {percent(sum(view.counts.dealt[arm] for arm in arms) / whole)} of all" for _, name, arms in parts
+        f"{name} {say_percent(sum(view.counts.dealt[arm] for arm in arms) / whole)} of all" for _, name, arms in parts
     )
-    return picture("allocation", title, about, draw)
+    return draw_picture("allocation", title, about, draw)
 
 
 def draw_legend(on: Drawing, parts: list[tuple[str, str, tuple[int, ...]]], y: float) -> None:
@@ -228,7 +233,7 @@ def draw_legend(on: Drawing, parts: list[tuple[str, str, tuple[int, ...]]], y: f
     on.height = y + 10
 
 
-def draw_arrivals(view: View) -> Markup:
+def draw_arrivals(view: StudyView) -> Markup:
     """Columns over time: how many people came."""
     columns, step = view.counts.columns, view.counts.step
     most = max((sum(column.arms) for column in columns), default=1)
@@ -236,14 +241,14 @@ def draw_arrivals(view: View) -> Markup:
     def draw(on: Drawing) -> None:
         left, top, bottom = 48, 10, 130
         _, wide = draw_time_axis(on, view, left, top, bottom)
-        for tick in ticks(0, most, 3):
+        for tick in round_ticks(0, most, 3):
             y = bottom - tick / most * (bottom - top)
             on.line("grid", left, y, on.width - 8, y)
-            on.text("end", left - 6, y + 4, count(int(tick)) if tick == int(tick) else "")
+            on.text("end", left - 6, y + 4, say_count(int(tick)) if tick == int(tick) else "")
         for i, column in enumerate(columns):
             tall = sum(column.arms) / most * (bottom - top)
             on.rect("bar", left + i * wide + 0.5, bottom - tall, wide - 1, tall, f"{sum(column.arms)} people")
         on.height = bottom + 24
 
-    about = f"At most {counted(most, 'person', 'people')} in {duration(step)}."
-    return picture("arrivals", "People who were given a place, over time", about, draw)
+    about = f"At most {say_things(most, 'person', 'people')} in {say_duration(step)}."
+    return draw_picture("arrivals", "People who were given a place, over time", about, draw)

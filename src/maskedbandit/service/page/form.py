@@ -8,7 +8,7 @@ from typing import Any
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.policies.parts.purposes import list_purposes
 
-EXAMPLE = {
+EXAMPLE_FORM = {
     "name": "newsletter",
     "about": "which of three subject lines is opened most often",
     "arms": "short\nquestion\nnumbers",
@@ -28,7 +28,7 @@ KNOWN = {goal: each for goal, each in list_purposes().items() if each.live}  # g
 CHOICES = {goal: each.choice for goal, each in KNOWN.items() if each.choice}
 
 
-def table_of(values: Mapping[str, str]) -> dict[str, Any]:
+def read_protocol_form(values: Mapping[str, str]) -> dict[str, Any]:
     """The table of the protocol, or raise `InvalidValue`; `Protocol.from_table` checks what is in it.
 
     >>> found = table_of({**EXAMPLE, "people": "", "trust": "local"})
@@ -46,8 +46,8 @@ def table_of(values: Mapping[str, str]) -> dict[str, Any]:
     if goal not in KNOWN:
         raise UnknownName("goal", goal, KNOWN)
     local = given.get("trust") == "local"
-    epsilon = as_number("epsilon", given.get("epsilon", ""))
-    budget = as_number("budget", given["budget"]) if given.get("budget") else epsilon
+    epsilon = read_form_number("epsilon", given.get("epsilon", ""))
+    budget = read_form_number("budget", given["budget"]) if given.get("budget") else epsilon
     table: dict[str, Any] = {
         "name": given.get("name", ""),
         "policy": KNOWN[goal].live,
@@ -57,20 +57,20 @@ def table_of(values: Mapping[str, str]) -> dict[str, Any]:
         "budget": {"epsilon": budget},
     }
     if given.get("default"):
-        table["reward"]["default"] = as_number("default", given["default"])
+        table["reward"]["default"] = read_form_number("default", given["default"])
     if local:
         table["reward"]["rule"] = "first"
     if given.get("people"):
-        people = as_number("people", given["people"])
+        people = read_form_number("people", given["people"])
         table["people"] = int(people) if people == int(people) else people
     if given.get("delta"):
-        table["delta"] = as_number("delta", given["delta"])
+        table["delta"] = read_form_number("delta", given["delta"])
     if given.get("period"):
         table["budget"]["period"] = given["period"]
     return table | {name: given[name] for name in ("about", "project") if given.get(name)}
 
 
-def as_number(name: str, text: str) -> float:
+def read_form_number(name: str, text: str) -> float:
     """The number that was typed."""
     try:
         found = float(text.replace("_", "").replace("\N{NARROW NO-BREAK SPACE}", ""))
@@ -81,7 +81,7 @@ def as_number(name: str, text: str) -> float:
     return found
 
 
-def arm_payload(text: str) -> Any:
+def read_form_payload(text: str) -> Any:
     """The payload of an arm that was typed, as JSON; None if nothing was.
 
     >>> arm_payload(' {"color": "red"} '), arm_payload("")

@@ -14,7 +14,7 @@ from maskedbandit import words
 from maskedbandit.service.page import charts, sentences, tables
 from maskedbandit.service.page.form import CHOICES
 from maskedbandit.statement import sentences as privacy
-from maskedbandit.statement.page import environment
+from maskedbandit.statement.page import make_environment
 
 MOST_LINES = 1000  # of a ledger on its page
 
@@ -29,4 +29,4 @@ def load_templates() -> Environment:
     """The templates, and what they call."""
     given: dict[str, Any] = {"words": words, "charts": charts, "sentences": sentences, "tables": tables}
     given |= {"privacy": privacy, "most": MOST_LINES, "notice": "", "problem": "", "choices": CHOICES}
-    return environment(Path(__file__).parent / "templates", given)
+    return make_environment(Path(__file__).parent / "templates", given)

@@ -6,14 +6,14 @@ from markupsafe import Markup
 
 from maskedbandit import core
 from maskedbandit.privacy.odds import best_guess, in_hundred
-from maskedbandit.service.shown.counts import Cohort
-from maskedbandit.service.shown.estimates import ALPHA, estimates
-from maskedbandit.service.shown.health import MANY, NEWEST, RARE, exposure_chance
-from maskedbandit.service.shown.view import View
+from maskedbandit.service.shown.counts import CohortStanding
+from maskedbandit.service.shown.estimates import ALPHA, estimate_arms
+from maskedbandit.service.shown.health import MANY_WASTED, NEWEST_PLACES, RARE_CHANCE, exposure_chance
+from maskedbandit.service.shown.view import StudyView
 from maskedbandit.store.book.entries import Release
 from maskedbandit.store.book.standing import wrong_at_most
 from maskedbandit.study.protocol import Protocol
-from maskedbandit.words import clock, count, counted, decimal, duration
+from maskedbandit.words import say_time, say_count, say_things, say_decimal, say_duration
 
 
 class Check(NamedTuple):
@@ -24,12 +24,12 @@ class Check(NamedTuple):
     text: str
 
 
-def say_state(view: View) -> Markup:
+def say_state(view: StudyView) -> Markup:
     """How the study stands, and what it has found."""
     return Markup(" ").join(each for each in (_stands(view), _leads(view)) if each)
 
 
-def _stands(view: View) -> str:
+def _stands(view: StudyView) -> str:
     placed, people = view.counts.placed, view.protocol.people
     if view.state == "draft":
         return "A draft: nobody is given an arm until it is started."
@@ -38,25 +38,25 @@ def _stands(view: View) -> str:
     if placed is None:
         return f"{view.state.capitalize()}."
     if people is None:
-        return f"{view.state.capitalize()}: {counted(placed, 'person has', 'people have')} a place."
+        return f"{view.state.capitalize()}: {say_things(placed, 'person has', 'people have')} a place."
     if placed >= people:
-        all_placed = f"all {count(people)} people have a place."
+        all_placed = f"all {say_count(people)} people have a place."
         return all_placed.capitalize() if view.state == "running" else f"{view.state.capitalize()}: {all_placed}"
-    return f"{view.state.capitalize()}: {count(placed)} of {count(people)} people have a place."
+    return f"{view.state.capitalize()}: {say_count(placed)} of {say_count(people)} people have a place."
 
 
-def _leads(view: View) -> Markup:
+def _leads(view: StudyView) -> Markup:
     if view.named is not None and not view.protocol.policy.purpose.serves:
         ended, wrong = "study", wrong_at_most(view.protocol, view.standing)
         surely = ""
         if wrong is not None:
-            ended, surely = "search", f", wrong with probability at most {decimal(wrong)}"
+            ended, surely = "search", f", wrong with probability at most {say_decimal(wrong)}"
         return Markup("The {} has ended, and its answer is {}{}.").format(ended, _names(view, view.named), surely)
     if not view.releases:
         return Markup("") if view.state == "draft" else Markup("Nothing was released yet.")
     if view.best is not None:
         text = "<strong>{}</strong> is the best arm in play, wrong with probability at most {}."
-        return Markup(text).format(view.arms[view.best].name, decimal(bound_wrong_best(view)))
+        return Markup(text).format(view.arms[view.best].name, say_decimal(bound_wrong_best(view)))
     if any(arm.confidence for arm in view.arms):
         known = "not known" if view.over else "too early to tell"
         return Markup("It is {} which arm is best.").format(known)
@@ -65,18 +65,18 @@ def _leads(view: View) -> Markup:
     return Markup("No two arms in play were compared over the same people, so it is not known which is best.")
 
 
-def bound_wrong_best(view: View) -> float:
+def bound_wrong_best(view: StudyView) -> float:
     """The probability with which an arm is ever called the best wrongly: twice as much if arms were added."""
     return ALPHA * (2 if view.protocol.added else 1)
 
 
-def _names(view: View, arms: tuple[int, ...]) -> Markup:
+def _names(view: StudyView, arms: tuple[int, ...]) -> Markup:
     """The names of these arms."""
     names = [Markup("<strong>{}</strong>").format(view.arms[arm].name) for arm in arms]
     return Markup(", ").join(names) or Markup("<strong>no arm</strong>")
 
 
-def say_next_step(view: View) -> Markup:
+def say_next_step(view: StudyView) -> Markup:
     """What happens next, and what people who come now are given."""
     found: list[str] = []
     waiting = [each.deadline for each in list_unreleased(view) if each.state == "waiting" and each.deadline is not None]
@@ -84,16 +84,16 @@ def say_next_step(view: View) -> Markup:
         found.append("No places are given until it is resumed. Reports and releases go on.")
     if waiting and view.state != "archived":
         one, many = "full cohort waits until its window is", "full cohorts wait until their windows are"
-        cohorts = f"{counted(len(waiting), one, many)} over"
-        found.append(Markup("{}; the next closes at {}.").format(cohorts, clock(min(waiting))))
+        cohorts = f"{say_things(len(waiting), one, many)} over"
+        found.append(Markup("{}; the next closes at {}.").format(cohorts, say_time(min(waiting))))
     elif view.over:
         if view.answer is not None:
             found.append("The policy asks for nobody any more.")
         found.append("No more updates can be published for this study.")
     elif view.state == "running" and (opened := [each for each in list_unreleased(view) if each.state == "open"]):
         left = sum(each.size - each.seen for each in opened)
-        places = counted(left, "place that nobody saw", "places that nobody saw")
-        has = "The open cohort has" if len(opened) == 1 else f"The {count(len(opened))} open cohorts have"
+        places = say_things(left, "place that nobody saw", "places that nobody saw")
+        has = "The open cohort has" if len(opened) == 1 else f"The {say_count(len(opened))} open cohorts have"
         found.append(f"{has} {places} yet. {say_first_release(view)}")
     if view.state in ("paused", "stopped") or view.answer is not None or view.over:
         arm = view.served
@@ -103,64 +103,64 @@ def say_next_step(view: View) -> Markup:
     return Markup(" ").join(found)
 
 
-def say_first_release(view: View) -> str:
+def say_first_release(view: StudyView) -> str:
     """When there may be a release."""
-    window = duration(view.protocol.reward.window)
+    window = say_duration(view.protocol.reward.window)
     return f"A cohort is released {window} after its last person saw the arm."
 
 
-def say_widening(view: View) -> str:
+def say_widening(view: StudyView) -> str:
     """By how much the noise widens the bands."""
     found = [f"×{arm.estimate.widening:.2f}" for arm in view.arms if arm.estimate]
     low, high = min(found, key=lambda each: float(each[1:])), max(found, key=lambda each: float(each[1:]))
     return f"Noise added for privacy widens the bands by {low if low == high else f'{low} to {high}'}."
 
 
-def explain_negative(view: View) -> str:
+def explain_negative(view: StudyView) -> str:
     """Why a mean is below what an outcome can be, or above."""
     means = [arm.estimate.mean for arm in view.arms if arm.estimate]
     least, most = view.protocol.reward.least, view.protocol.reward.highest
     found = []
     if min(means) < 0:
-        found.append(f"Below {'zero' if least == 0 else decimal(least)}")
+        found.append(f"Below {'zero' if least == 0 else say_decimal(least)}")
     if max(means) > 1:
-        found.append(f"{'above' if found else 'Above'} {decimal(most)}")
+        found.append(f"{'above' if found else 'Above'} {say_decimal(most)}")
     return f"{' and '.join(found)} because noise was added; shown as it was released." if found else ""
 
 
-def say_mean(view: View, release: Release) -> str:
+def say_mean(view: StudyView, release: Release) -> str:
     """The mean of a release in the units of the outcome."""
-    return decimal(view.protocol.reward.in_units(release.total / release.n))
+    return say_decimal(view.protocol.reward.in_units(release.total / release.n))
 
 
-def list_unreleased(view: View) -> list[Cohort]:
+def list_unreleased(view: StudyView) -> list[CohortStanding]:
     """The cohorts that may still be released."""
     return [each for each in view.counts.cohorts if each.state in ("open", "waiting")]
 
 
-def say_closing(cohort: Cohort) -> Markup:
+def say_closing(cohort: CohortStanding) -> Markup:
     """When a cohort closes."""
     if cohort.deadline is None:
         return Markup("when it is full and seen")
     if cohort.state == "waiting":
-        return clock(cohort.deadline)
-    return Markup("not before {}").format(clock(cohort.deadline))
+        return say_time(cohort.deadline)
+    return Markup("not before {}").format(say_time(cohort.deadline))
 
 
-def say_cohorts(view: View) -> str:
+def say_cohorts(view: StudyView) -> str:
     """How many cohorts there are in each state."""
     states = [each.state for each in view.counts.cohorts]
-    whole = counted(len(states), "cohort")
+    whole = say_things(len(states), "cohort")
     parts = [
-        f"{count(states.count(state))} {text}"
+        f"{say_count(states.count(state))} {text}"
         for state, text in (("open", "open"), ("waiting", "waiting"), ("released", "released"))
     ]
     if given_up := states.count("given up"):
-        parts.append(f"{count(given_up)} given up, as their places are given to nobody any more")
+        parts.append(f"{say_count(given_up)} given up, as their places are given to nobody any more")
     return f"The policy has asked for {whole}: {', '.join(parts)}."
 
 
-def check_health(view: View) -> list[Check]:
+def check_health(view: StudyView) -> list[Check]:
     """What should be so."""
     found = []
     released = [each for each in view.counts.cohorts if each.state == "released"]
@@ -171,13 +171,13 @@ def check_health(view: View) -> list[Check]:
         text = f"Cohort {numbers} has not as many people as places: stop the study, and verify its ledger."
         found.append(Check(False, "Places do not fit.", text))
     elif released:
-        text = f"Each of the {counted(len(released), 'released cohort')} has exactly one person in each place."
+        text = f"Each of the {say_things(len(released), 'released cohort')} has exactly one person in each place."
         found.append(Check(True, "Places fit.", text))
-    if (wasted := view.counts.wasted) >= MANY:
+    if (wasted := view.counts.wasted) >= MANY_WASTED:
         text = (
-            f"Of the {NEWEST} newest places whose time to be seen is over, nobody saw {wasted}. They go to others, and "
+            f"Of the {NEWEST_PLACES} newest places whose time to be seen is over, nobody saw {wasted}. They go to others, and "
             "the budgets of those who had them are used up for nothing: see whether the application says that it shows "
-            f"an arm, and in time. This is said from {MANY} places on."
+            f"an arm, and in time. This is said from {MANY_WASTED} places on."
         )
         found.append(Check(False, "Places are wasted.", text))
     chance = exposure_chance(view.counts.seen, view.counts.returned)
@@ -186,7 +186,7 @@ def check_health(view: View) -> list[Check]:
             "Too few people saw their arms, or too few did not, to tell whether some are seen less often than others."
         )
         found.append(Check(None, "Too early.", text))
-    elif chance < RARE:
+    elif chance < RARE_CHANCE:
         text = (
             "If all arms were seen equally often, so large a difference would come about by chance in fewer than one "
             "of 1000 studies. See whether the application shows some arms less often, or later."
@@ -232,7 +232,7 @@ def say_preview(protocol: Protocol) -> list[tuple[str, str]]:
     """
     people, reward = protocol.people, protocol.reward
     loss = protocol.price(max((people or 1000) // protocol.k, 1))
-    period = "for ever" if protocol.period is None else f"in {duration(protocol.period)}"
+    period = "for ever" if protocol.period is None else f"in {say_duration(protocol.period)}"
     times = in_hundred(best_guess(loss))
     found = [
         ("What a place costs", f"{loss}: no guess at an outcome is right more than {times} times in 100."),
@@ -241,14 +241,14 @@ def say_preview(protocol: Protocol) -> list[tuple[str, str]]:
     if people is None:
         found.append(("People", "As many as it needs until its answer is certain: that depends on the arms."))
         return found
-    found.append(("People", f"{count(people)}, for {counted(protocol.k, 'arm')}."))
+    found.append(("People", f"{say_count(people)}, for {say_things(protocol.k, 'arm')}."))
     each = max(people // protocol.k, 1)
-    (known,) = estimates(protocol.channel.law(), [[core.Release(0, each, each / 2)]])
+    (known,) = estimate_arms(protocol.channel.law(), [[core.Release(0, each, each / 2)]])
     assert known is not None
     both, alone = (reward.width * band.width / 2 for band in (known.outer, known.inner))
     text = (
-        f"If each arm had {counted(each, 'person', 'people')} in one cohort, its mean would be known to "
-        f"±{decimal(both, 2)} at any time: ±{decimal(alone, 2)} from how much people differ, and "
+        f"If each arm had {say_things(each, 'person', 'people')} in one cohort, its mean would be known to "
+        f"±{say_decimal(both, 2)} at any time: ±{say_decimal(alone, 2)} from how much people differ, and "
         f"×{known.widening:.2f} by privacy noise."
     )
     found.append(("The answer", text))

@@ -17,47 +17,47 @@ from starlette.routing import Route as Path_
 from starlette.staticfiles import StaticFiles
 
 from maskedbandit.errors import BehindWitness, Corrupted, Unauthorized
-from maskedbandit.service.api.ledger import ledger_of, releases_in
+from maskedbandit.service.api.ledger import read_ledger, read_released
 from maskedbandit.service.api.studies import MOVES
 from maskedbandit.service.keys import OWNER, STAFF
 from maskedbandit.service.page.staff import (
-    change_arms,
-    change_state,
-    new_page,
-    new_study,
+    submit_arms,
+    submit_state,
+    show_new_form,
+    draft_study,
     show_audit,
     show_plan,
-    verify,
+    show_verification,
 )
-from maskedbandit.service.page.visit import HEADERS, Handler, Visit, page
+from maskedbandit.service.page.visit import PAGE_HEADERS, Handler, Visit, handle_page
 from maskedbandit.service.request.events import event_stream
-from maskedbandit.service.request.sessions import BEFORE, LENGTH, NAME, end_session, new_session
-from maskedbandit.service.shown.view import summaries
-from maskedbandit.statement.content import Statement, encoded
+from maskedbandit.service.request.sessions import BEFORE, SESSION_LENGTH, COOKIE_NAME, end_session, new_session
+from maskedbandit.service.shown.view import read_summaries
+from maskedbandit.statement.content import Statement, encode_statement
 from maskedbandit.statement.facts import read_facts
-from maskedbandit.statement.page import FOLDER, STYLE, printed, shown
+from maskedbandit.statement.page import TEMPLATE_FOLDER, STATEMENT_STYLE, print_statement, fill_statement
 
 
 async def home(visit: Visit) -> Response:
     """The only study that these eyes may see, or the list."""
-    names = [each.name for each in await seen(visit)]
+    names = [each.name for each in await list_seen_studies(visit)]
     if not names and visit.key is None:
         return RedirectResponse("/sign-in", 303)
     if len(names) == 1 and visit.key is None:
         return RedirectResponse(f"/studies/{names[0]}", 303)
-    return await list_all(visit)
+    return await show_studies(visit)
 
 
-async def seen(visit: Visit) -> list[Any]:
+async def list_seen_studies(visit: Visit) -> list[Any]:
     """The studies that these eyes may see."""
-    found = await visit.host.read(partial(summaries, witness=visit.host.witness))
+    found = await visit.host.read(partial(read_summaries, witness=visit.host.witness))
     key = visit.key
     return [each for each in found if (each.simulated if key is None else key.study in (None, each.name))]
 
 
-async def list_all(visit: Visit) -> Response:
+async def show_studies(visit: Visit) -> Response:
     """All studies that these eyes may see."""
-    return await visit.show("list", studies=await seen(visit))
+    return await visit.show("list", studies=await list_seen_studies(visit))
 
 
 async def study(visit: Visit) -> Response:
@@ -70,7 +70,7 @@ async def ledger_page(visit: Visit) -> Response:
     return await visit.show("ledger", view=await visit.view())
 
 
-async def events(visit: Visit) -> Response:
+async def stream_page_events(visit: Visit) -> Response:
     """What tells a page that is open that something has changed; it needs no entries."""
     await visit.may_see()
     return await event_stream(visit.host, visit.name, 10**14, visit.key, visit.address)
@@ -93,22 +93,22 @@ def of_statement(show: Callable[[Visit, Statement], Awaitable[Response]]) -> Han
 
 async def statement_page(visit: Visit, said: Statement) -> Response:
     """The statement, to look at."""
-    return await visit.show("statement", **shown(said))
+    return await visit.show("statement", **fill_statement(said))
 
 
 async def statement_to_print(visit: Visit, said: Statement) -> Response:
     """The statement as a page of its own."""
-    return HTMLResponse(printed(said), headers=attached(f"{visit.name}-statement.html"))
+    return HTMLResponse(print_statement(said), headers=attached(f"{visit.name}-statement.html"))
 
 
 async def statement_as_json(visit: Visit, said: Statement) -> Response:
     """The statement for programs, the same bytes as the command writes."""
-    return Response(encoded(said), 200, attached(f"{visit.name}-statement.json"), "application/json")
+    return Response(encode_statement(said), 200, attached(f"{visit.name}-statement.json"), "application/json")
 
 
 async def style(request: Request) -> Response:
     """The style sheet of statements, which is theirs."""
-    return FileResponse(FOLDER / STYLE, media_type="text/css", headers=HEADERS)
+    return FileResponse(TEMPLATE_FOLDER / STATEMENT_STYLE, media_type="text/css", headers=PAGE_HEADERS)
 
 
 class Static(StaticFiles):
@@ -117,7 +117,7 @@ class Static(StaticFiles):
     def file_response(self, *given: Any, **more: Any) -> Response:
         """A file, or that it has not changed."""
         found = super().file_response(*given, **more)
-        found.headers.update(HEADERS)
+        found.headers.update(PAGE_HEADERS)
         return found
 
 
@@ -137,14 +137,14 @@ def download(kind: str, content: Callable[[Visit], Awaitable[Any]]) -> Handler:
     return answer
 
 
-async def releases(visit: Visit) -> Any:
+async def read_all_releases(visit: Visit) -> Any:
     """All that was released."""
-    return await visit.host.read(partial(releases_in, witness=visit.host.witness, name=visit.name))
+    return await visit.host.read(partial(read_released, witness=visit.host.witness, name=visit.name))
 
 
 async def whole_ledger(visit: Visit) -> Any:
     """The ledger, of which the API gives so many entries at once."""
-    ask = partial(ledger_of, witness=visit.host.witness, name=visit.name)
+    ask = partial(read_ledger, witness=visit.host.witness, name=visit.name)
     found = await visit.host.read(partial(ask, after=-1))
     while more := (await visit.host.read(partial(ask, after=len(found.entries) - 1))).entries:
         found.entries += more
@@ -163,7 +163,7 @@ async def sign_in_page(visit: Visit) -> Response:
 
 def set_cookie(visit: Visit, answer: Response, name: str, value: str) -> None:
     """Have the browser keep something, and tell it to no other site and to no script."""
-    secure, age = visit.request.url.scheme == "https", LENGTH // 1000
+    secure, age = visit.request.url.scheme == "https", SESSION_LENGTH // 1000
     answer.set_cookie(name, value, max_age=age, httponly=True, samesite="strict", secure=secure)
 
 
@@ -187,7 +187,7 @@ async def sign_in(visit: Visit) -> Response:
         text = "This is not the key of an owner or an officer, or it was revoked."
         return await visit.show("sign_in", 401, problem=text)
     answer = RedirectResponse("/", 303)
-    set_cookie(visit, answer, NAME, new_session(host, key))
+    set_cookie(visit, answer, COOKIE_NAME, new_session(host, key))
     return answer
 
 
@@ -195,41 +195,41 @@ async def sign_out(visit: Visit) -> Response:
     """End the session."""
     await end_session(visit.host, visit.cookie)
     answer = RedirectResponse("/sign-in", 303)
-    answer.delete_cookie(NAME, httponly=True, samesite="strict")
+    answer.delete_cookie(COOKIE_NAME, httponly=True, samesite="strict")
     return answer
 
 
-def routes() -> list[BaseRoute]:
+def list_pages() -> list[BaseRoute]:
     """All pages."""
     one = "/studies/{study}"
     pages: dict[tuple[str, str], Handler] = {
         ("GET", "/"): home,
-        ("GET", "/studies"): list_all,
-        ("POST", "/studies"): new_study,
-        ("GET", "/new"): new_page,
+        ("GET", "/studies"): show_studies,
+        ("POST", "/studies"): draft_study,
+        ("GET", "/new"): show_new_form,
         ("GET", "/sign-in"): sign_in_page,
         ("POST", "/sign-in"): sign_in,
         ("POST", "/sign-out"): sign_out,
         ("GET", one): study,
-        ("GET", f"{one}/events"): events,
+        ("GET", f"{one}/events"): stream_page_events,
         ("GET", f"{one}/ledger"): ledger_page,
         ("GET", f"{one}/statement"): of_statement(statement_page),
         ("GET", f"{one}/statement.html"): of_statement(statement_to_print),
         ("GET", f"{one}/statement.json"): of_statement(statement_as_json),
-        ("GET", f"{one}/releases.json"): download("releases", releases),
+        ("GET", f"{one}/releases.json"): download("releases", read_all_releases),
         ("GET", f"{one}/ledger.json"): download("ledger", whole_ledger),
         ("GET", f"{one}/plan"): show_plan,
         ("POST", f"{one}/plan"): show_plan,
         ("GET", f"{one}/audit"): show_audit,
-        ("POST", f"{one}/verify"): verify,
-        ("POST", f"{one}/arms"): change_arms("add", (OWNER,)),
-        ("POST", f"{one}/arms/{{arm}}/pause"): change_arms("pause", STAFF),
-        ("POST", f"{one}/arms/{{arm}}/resume"): change_arms("resume", (OWNER,)),
-        ("POST", f"{one}/start"): change_state("start", (OWNER,)),
-        **{("POST", f"{one}/{verb}"): change_state(verb, roles) for verb, (roles, _) in MOVES.items()},
+        ("POST", f"{one}/verify"): show_verification,
+        ("POST", f"{one}/arms"): submit_arms("add", (OWNER,)),
+        ("POST", f"{one}/arms/{{arm}}/pause"): submit_arms("pause", STAFF),
+        ("POST", f"{one}/arms/{{arm}}/resume"): submit_arms("resume", (OWNER,)),
+        ("POST", f"{one}/start"): submit_state("start", (OWNER,)),
+        **{("POST", f"{one}/{verb}"): submit_state(verb, roles) for verb, (roles, _) in MOVES.items()},
     }
     return [
-        *(Path_(path, page(handler), methods=[method]) for (method, path), handler in pages.items()),
-        Path_(f"/static/{STYLE}", style, methods=["GET"]),
+        *(Path_(path, handle_page(handler), methods=[method]) for (method, path), handler in pages.items()),
+        Path_(f"/static/{STATEMENT_STYLE}", style, methods=["GET"]),
         Mount("/static", Static(directory=Path(__file__).parent / "static")),
     ]

@@ -11,47 +11,47 @@ from typing import Any
 from starlette.responses import RedirectResponse, Response
 
 from maskedbandit.errors import BehindWitness, Corrupted, MaskedBanditError
-from maskedbandit.service.api.ledger import recomputed
-from maskedbandit.service.api.studies import checked, made
+from maskedbandit.service.api.ledger import recompute_study
+from maskedbandit.service.api.studies import check_table, write_draft_of
 from maskedbandit.service.host.elsewhere import RELAYED
 from maskedbandit.service.keys import OWNER, STAFF
-from maskedbandit.service.page.form import EXAMPLE, arm_payload, as_number, table_of
+from maskedbandit.service.page.form import EXAMPLE_FORM, read_form_payload, read_form_number, read_protocol_form
 from maskedbandit.service.page.sentences import say_preview
 from maskedbandit.service.page.visit import Handler, Visit
-from maskedbandit.service.request.problems import problem
+from maskedbandit.service.request.problems import describe_problem
 from maskedbandit.service.request.route import find_writer
-from maskedbandit.service.shown.describe import visible
+from maskedbandit.service.shown.describe import check_visible
 
-PLANNED = ("baseline", "difference", "per_day")  # what a forecast and a plan are told of the application
+PLANNED_NUMBERS = ("baseline", "difference", "per_day")  # what a forecast and a plan are told of the application
 
 
-def read_numbers(values: Mapping[str, str]) -> list[float]:
+def read_planned_numbers(values: Mapping[str, str]) -> list[float]:
     """The numbers that a forecast and a plan need, as they were typed."""
-    return [as_number(name, values.get(name, "")) for name in PLANNED]
+    return [read_form_number(name, values.get(name, "")) for name in PLANNED_NUMBERS]
 
 
-async def new_page(visit: Visit) -> Response:
+async def show_new_form(visit: Visit) -> Response:
     """The form of a new study."""
     visit.allow((OWNER,))
-    return await visit.show("new", values=EXAMPLE, problems=[], preview=[])
+    return await visit.show("new", values=EXAMPLE_FORM, problems=[], preview=[])
 
 
-async def new_study(visit: Visit) -> Response:
+async def draft_study(visit: Visit) -> Response:
     """Say what a study would mean, or write it down as a draft."""
     visit.allow((OWNER,))
     would: list[tuple[str, str]] = []
     try:
-        protocol = checked(await asyncio.to_thread(table_of, visit.values))
-        visible(visit.key, protocol.name)
+        protocol = check_table(await asyncio.to_thread(read_protocol_form, visit.values))
+        check_visible(visit.key, protocol.name)
         if visit.values.get("do") == "create":
-            await made(visit.host, protocol)
+            await write_draft_of(visit.host, protocol)
             return RedirectResponse(f"/studies/{protocol.name}", 303)
         would = say_preview(protocol)
         if visit.host.forecast is not None:
             async with visit.host.forecasting:
-                would += await visit.host.forecast(protocol, *read_numbers(visit.values))
+                would += await visit.host.forecast(protocol, *read_planned_numbers(visit.values))
     except MaskedBanditError as why:
-        status = problem(why).status
+        status = describe_problem(why).status
         return await visit.show("new", status, values=visit.values, problems=[str(why)], preview=would)
     return await visit.show("new", values=visit.values, problems=[], preview=would)
 
@@ -60,15 +60,15 @@ async def show_plan(visit: Visit) -> Response:
     """The form that asks what a study would take under each trust model, and what it would take once it was sent."""
     visit.allow(STAFF)
     sent = visit.request.method == "POST"
-    values = visit.values if sent else {name: EXAMPLE[name] for name in PLANNED}
+    values = visit.values if sent else {name: EXAMPLE_FORM[name] for name in PLANNED_NUMBERS}
     view, found, status, problem_text = await visit.view(), ((), (), ""), 200, ""
     if sent and visit.host.trust_plan is not None:
         try:
-            numbers = read_numbers(values)
+            numbers = read_planned_numbers(values)
             async with visit.host.forecasting:
                 found = await visit.host.trust_plan(view.protocol, *numbers)
         except MaskedBanditError as why:
-            status, problem_text = problem(why).status, str(why)
+            status, problem_text = describe_problem(why).status, str(why)
     head, rows, about = found
     given = {"head": head, "rows": rows, "about": about, "problem": problem_text}
     return await visit.show("trust_plan", status, view=view, values=values, **given)
@@ -83,16 +83,16 @@ async def show_audit(visit: Visit) -> Response:
             async with visit.host.forecasting:
                 found = await visit.host.own_audit(view.protocol)
         except MaskedBanditError as why:
-            status, problem_text = problem(why).status, str(why)
+            status, problem_text = describe_problem(why).status, str(why)
     return await visit.show("audit", status, view=view, parts=found, problem=problem_text)
 
 
-async def verify(visit: Visit) -> Response:
+async def show_verification(visit: Visit) -> Response:
     """Recompute all that is stored of the study, and say what came of it."""
     visit.allow(STAFF)
     await visit.may_see()
     try:
-        found = await recomputed(visit.host, visit.name)
+        found = await recompute_study(visit.host, visit.name)
     except (Corrupted, BehindWitness) as why:
         return await visit.show("problem", 409, title="Refused", detail=f"This does not fit: {why}")
     notice = (
@@ -102,27 +102,27 @@ async def verify(visit: Visit) -> Response:
     return await visit.show("ledger", view=await visit.view(), notice=notice)
 
 
-def change_state(verb: str, roles: tuple[str, ...]) -> Handler:
+def submit_state(verb: str, roles: tuple[str, ...]) -> Handler:
     """A form that moves a study to another state."""
-    return change_study(verb, roles, lambda visit: ())
+    return submit_change(verb, roles, lambda visit: ())
 
 
-def change_arms(what: str, roles: tuple[str, ...]) -> Handler:
+def submit_arms(what: str, roles: tuple[str, ...]) -> Handler:
     """A form that changes the arms of a study."""
 
     def change(visit: Visit) -> tuple[Any, ...]:
         name = visit.request.path_params.get("arm", visit.values.get("name", "").strip())
-        return what, name, arm_payload(visit.values.get("payload", ""))
+        return what, name, read_form_payload(visit.values.get("payload", ""))
 
-    return change_study("change_arms", roles, change)
+    return submit_change("change_arms", roles, change)
 
 
-def change_study(verb: str, roles: tuple[str, ...], given: Callable[[Visit], tuple[Any, ...]]) -> Handler:
+def submit_change(verb: str, roles: tuple[str, ...], given: Callable[[Visit], tuple[Any, ...]]) -> Handler:
     """A form that has something done with a study, wherever it is held, and leads back to its page."""
 
     async def answer(visit: Visit) -> Response:
         visit.allow(roles)
-        visible(visit.key, visit.name)
+        check_visible(visit.key, visit.name)
         writer = await find_writer(visit.host, visit.name, RELAYED in visit.request.headers)
         await writer.submit(verb, *given(visit))
         return RedirectResponse(f"/studies/{visit.name}", 303)

@@ -12,17 +12,17 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from maskedbandit.errors import Forbidden, TooLarge, Unauthorized
 from maskedbandit.service.page.render import render_page
 from maskedbandit.service.request.limits import BODY
-from maskedbandit.service.request.route import HeldElsewhere, said_of, study_name
-from maskedbandit.service.request.sessions import browser_of, form_token, is_form_token, key_of_session
-from maskedbandit.service.shown.describe import simulated, visible
-from maskedbandit.service.shown.view import View
+from maskedbandit.service.request.route import HeldElsewhere, log_problem, study_name
+from maskedbandit.service.request.sessions import name_browser, form_token, is_form_token, find_key
+from maskedbandit.service.shown.describe import read_simulated, check_visible
+from maskedbandit.service.shown.view import StudyView
 
-POLICY = (
+SECURITY_POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
-HEADERS = {
-    "Content-Security-Policy": POLICY,
+PAGE_HEADERS = {
+    "Content-Security-Policy": SECURITY_POLICY,
     "Referrer-Policy": "same-origin",  # with less, browsers do not say where the forms of these pages come from
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
@@ -38,9 +38,9 @@ class Visit:
     def __init__(self, request: Request) -> None:
         self.request, self.host = request, request.app.service_host
         self.cookie = request.headers.get("cookie")
-        self.key = key_of_session(self.host, self.cookie, self.host.clock())  # None: nobody in particular looks
+        self.key = find_key(self.host, self.cookie, self.host.clock())  # None: nobody in particular looks
         self.role = self.key.role if self.key else None
-        self.browser = browser_of(self.cookie)
+        self.browser = name_browser(self.cookie)
         self.body = b""
 
     @property
@@ -65,11 +65,11 @@ class Visit:
 
     async def may_see(self) -> None:
         """Raise unless the study is for these eyes."""
-        visible(self.key, self.name)
-        if self.key is None and not await self.host.read(partial(simulated, name=self.name)):
+        check_visible(self.key, self.name)
+        if self.key is None and not await self.host.read(partial(read_simulated, name=self.name)):
             raise Unauthorized("sign in to see this")
 
-    async def view(self) -> View:
+    async def view(self) -> StudyView:
         """What may be shown of the study."""
         await self.may_see()
         return await self.host.view(self.name)
@@ -109,7 +109,7 @@ class Visit:
         self.host.callers.take(self.key.key)
 
 
-def page(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+def handle_page(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
     """A page: what is refused leads to signing in, or is said."""
 
     async def answer(request: Request) -> Response:
@@ -126,9 +126,9 @@ def page(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
         except Unauthorized:
             found = RedirectResponse("/sign-in", 303)
         except Exception as why:
-            said = said_of(f"page {request.url.path}", why)
+            said = log_problem(f"page {request.url.path}", why)
             found = await visit.show("problem", said.status, title=said.title, detail=said.detail)
-        found.headers.update(HEADERS)
+        found.headers.update(PAGE_HEADERS)
         return found
 
     return answer

@@ -7,7 +7,7 @@ from typing import Any
 from maskedbandit.errors import InvalidValue, TooLarge
 
 
-async def body_of(receive: Any, headers: Mapping[bytes, bytes], limit: int) -> bytes:
+async def read_body(receive: Any, headers: Mapping[bytes, bytes], limit: int) -> bytes:
     """All bytes of a body, or raise `TooLarge`."""
     length = headers.get(b"content-length", b"0")
     if length.isdigit() and int(length) > limit:
@@ -27,7 +27,7 @@ async def body_of(receive: Any, headers: Mapping[bytes, bytes], limit: int) -> b
         parts.append(part)
 
 
-def suspicious(raw: bytes, names: Sequence[bytes]) -> bool:
+def may_name_twice(raw: bytes, names: Sequence[bytes]) -> bool:
     """Whether an object in JSON may have a name twice. Few that have not are taken for such."""
     if raw.count(b":") < 2:  # one name
         return False

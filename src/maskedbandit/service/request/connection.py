@@ -14,12 +14,12 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from maskedbandit.service.request.limits import BATCH
-from maskedbandit.service.request.problems import of_status
-from maskedbandit.service.request.route import PROBLEM, start_of
+from maskedbandit.service.request.problems import make_problem
+from maskedbandit.service.request.route import PROBLEM, begin_answer
 
 HEAD, URL, HEADERS = 64 * 1024, 8 * 1024, 100  # bytes of a head, bytes of its URL, and how many headers it has
 BESIDE = BATCH  # bytes that come with a body and are not of it: as many as the largest body has
-WAITING = 16  # requests of a connection behind the one that is under way
+WAITING_REQUESTS = 16  # requests of a connection behind the one that is under way
 HEAD_TIME, BODY_TIME, IDLE_TIME, READ_TIME = 10, 30, 75, 60  # seconds; proxies keep idle connections for 60
 SPARE = 64  # connections over the most that are told so; the others are closed without a word
 LINGER = 2  # seconds: whoever is refused is no longer heard, and may read the answer
@@ -28,17 +28,17 @@ ONCE = frozenset(  # two readers of the same request could take it for different
 )
 
 
-class Refusal(Exception):
+class RefusedRequest(Exception):
     """Why a request is not taken."""
 
     def __init__(self, status: int, code: str, detail: str) -> None:
-        self.status, self.said = status, of_status(status, code, detail)
+        self.status, self.said = status, make_problem(status, code, detail)
 
     def answer(self) -> bytes:
         """The whole answer."""
         body = msgspec.json.encode(self.said)
         again = ((b"retry-after", b"1"),) if self.status in (429, 503) else ()
-        return start_of(self.status, PROBLEM, ((b"connection", b"close"), *again), len(body)).head + body
+        return begin_answer(self.status, PROBLEM, ((b"connection", b"close"), *again), len(body)).head + body
 
 
 class Flow(FlowControl):
@@ -72,7 +72,7 @@ class Connection(HttpToolsProtocol):
         self._head: int | None = 0  # bytes of a head that is not whole; None: the head is, and its body is not
         self._extra = 0  # bytes that came with a body and are not of it: lengths of its parts, and headers after it
         self._under_way: RequestResponseCycle | None = None  # the request that is being answered, or was the last
-        self._last: Refusal | None = None  # what is said once everything before it is answered
+        self._last: RefusedRequest | None = None  # what is said once everything before it is answered
         self._due: TimerHandle | None = None  # when what is under way must have come
         self._read: TimerHandle | None = None  # when an answer must have been read
 
@@ -84,7 +84,7 @@ class Connection(HttpToolsProtocol):
             transport.abort()
         elif len(self.connections) > self._most:
             said = f"{self._most} connections are open, and no more are taken: try again later"
-            self._refuse(Refusal(503, "too_many_connections", said))
+            self._refuse(RefusedRequest(503, "too_many_connections", said))
         else:
             self._within(HEAD_TIME)
 
@@ -113,11 +113,13 @@ class Connection(HttpToolsProtocol):
             pass  # to nothing: the request is answered as any other
         except httptools.HttpParserError as why:
             known = why.__context__
-            self._refuse(known if isinstance(known, Refusal) else Refusal(400, "bad_request", "this is not HTTP"))
+            self._refuse(
+                known if isinstance(known, RefusedRequest) else RefusedRequest(400, "bad_request", "this is not HTTP")
+            )
             return
         if self._head is None:
             if self._extra > BESIDE:
-                self._refuse(Refusal(431, "head_too_large", f"more than {BESIDE} bytes came beside the body"))
+                self._refuse(RefusedRequest(431, "head_too_large", f"more than {BESIDE} bytes came beside the body"))
             else:
                 self._wait_for_the_rest()
         elif self._head > HEAD:
@@ -129,9 +131,9 @@ class Connection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """A head has begun: whatever came with it, it is not nothing."""
-        if len(self.pipeline) >= WAITING:
-            said = f"{WAITING} requests of this connection wait, and no more are taken: wait for answers, and ask again"
-            raise Refusal(429, "too_many", said)
+        if len(self.pipeline) >= WAITING_REQUESTS:
+            said = f"{WAITING_REQUESTS} requests of this connection wait, and no more are taken: wait for answers, and ask again"
+            raise RefusedRequest(429, "too_many", said)
         super().on_message_begin()
         self._head = self._head or 1
 
@@ -141,15 +143,17 @@ class Connection(HttpToolsProtocol):
         if self._head > HEAD and sum(len(name) + len(value) + 4 for name, value in self.headers) > HEAD:
             raise too_large()
         if len(self.url) > URL:
-            raise Refusal(414, "url_too_long", f"the URL has {len(self.url)} bytes, and at most {URL} are allowed")
+            raise RefusedRequest(
+                414, "url_too_long", f"the URL has {len(self.url)} bytes, and at most {URL} are allowed"
+            )
         names = [name for name, _ in self.headers]
         if len(names) > HEADERS:
             said = f"the request has {len(names)} headers, and at most {HEADERS} are allowed"
-            raise Refusal(431, "head_too_large", said)
+            raise RefusedRequest(431, "head_too_large", said)
         if len(set(names)) < len(names) and (twice := sorted(each for each in ONCE if names.count(each) > 1)):
-            raise Refusal(400, "bad_request", f"the header {twice[0].decode()} came twice")
+            raise RefusedRequest(400, "bad_request", f"the header {twice[0].decode()} came twice")
         if not self.url.startswith(b"/") and not names_path(self.url):
-            raise Refusal(400, "bad_request", "the request names no path: one begins with /, also behind a host")
+            raise RefusedRequest(400, "bad_request", "the request names no path: one begins with /, also behind a host")
         super().on_headers_complete()
         self._cancel()
         self._head, self._extra, self.headers = None, 0, Unheard()
@@ -206,7 +210,9 @@ class Connection(HttpToolsProtocol):
 
     def _late(self, seconds: int) -> None:
         what = "body" if self._head is None else "head"
-        self._refuse(Refusal(408, "too_slow", f"the {what} of the request was not there after {seconds} seconds"))
+        self._refuse(
+            RefusedRequest(408, "too_slow", f"the {what} of the request was not there after {seconds} seconds")
+        )
 
     def _cancel(self) -> None:
         if self._due is not None:
@@ -227,7 +233,7 @@ class Connection(HttpToolsProtocol):
             self._read.cancel()
             self._read = None
 
-    def _refuse(self, why: Refusal) -> None:
+    def _refuse(self, why: RefusedRequest) -> None:
         """Read no more, answer what was asked before, then this, and close; without an answer if one was begun."""
         self._cancel()
         if self.transport.is_closing():
@@ -249,7 +255,7 @@ class Connection(HttpToolsProtocol):
         else:
             self._say(why)
 
-    def _say(self, why: Refusal) -> None:
+    def _say(self, why: RefusedRequest) -> None:
         if not self.transport.is_closing():
             self.transport.write(why.answer())
             self.transport.write_eof()
@@ -262,9 +268,9 @@ class Connection(HttpToolsProtocol):
             self.transport.abort()
 
 
-def too_large() -> Refusal:
+def too_large() -> RefusedRequest:
     """A head that has no end."""
-    return Refusal(431, "head_too_large", f"the head of the request has more than {HEAD} bytes")
+    return RefusedRequest(431, "head_too_large", f"the head of the request has more than {HEAD} bytes")
 
 
 def names_path(url: bytes) -> bool:

@@ -11,18 +11,18 @@ from starlette.responses import StreamingResponse
 from maskedbandit.errors import StoreError, TooMany
 from maskedbandit.service.host.host import Host
 from maskedbandit.service.keys import Key
-from maskedbandit.service.request.limits import Streams
-from maskedbandit.service.shown.describe import protocol_of, simulated
+from maskedbandit.service.request.limits import OpenStreams
+from maskedbandit.service.shown.describe import protocol_of, read_simulated
 from maskedbandit.store.book.book import seen_head
 from maskedbandit.store.book.chain import Link
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 
-MOST = 10_000  # entries at once
+MOST_ENTRIES = 10_000  # entries at once
 QUIET = 15  # seconds after which a connection is shown to live
 
 
-def entries_after(database: Database, witness: Witness, name: str, after: int) -> list[Link]:
+def read_entries_after(database: Database, witness: Witness, name: str, after: int) -> list[Link]:
     """The published entries of a study's ledger whose number is larger than `after`."""
     protocol_of(database, name)  # is there such a study?
     head = seen_head(database, witness, name)
@@ -30,7 +30,7 @@ def entries_after(database: Database, witness: Witness, name: str, after: int) -
         "SELECT number, body, hash, signature FROM entry WHERE study = ? AND number > ? AND number < ? "
         "ORDER BY number LIMIT ?"
     )
-    return [Link(*row) for row in database.rows(find, name, after, head.entries, MOST)]
+    return [Link(*row) for row in database.rows(find, name, after, head.entries, MOST_ENTRIES)]
 
 
 async def event_stream(host: Host, name: str, after: int, key: Key | None, address: str = "") -> StreamingResponse:
@@ -49,14 +49,18 @@ async def event_stream(host: Host, name: str, after: int, key: Key | None, addre
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Content-Type-Options": "nosniff"}
 
 
-async def _stream(host: Host, name: str, after: int, key: Key | None, streams: Streams, who: str) -> AsyncIterator[str]:
+async def _stream(
+    host: Host, name: str, after: int, key: Key | None, streams: OpenStreams, who: str
+) -> AsyncIterator[str]:
     shown, quiet = None, 0
     with suppress(StoreError, TooMany), streams.place(who):  # others may have come since it was looked
         yield ": the ledger, as it grows\n\n"
         while not host.stopping.is_set() and (key is None or host.keys.public(key.key, host.clock())):
             if (version := await host.version(name)) != shown:
-                label = await host.read(partial(simulated, name=name))
-                while found := await host.read(partial(entries_after, witness=host.witness, name=name, after=after)):
+                label = await host.read(partial(read_simulated, name=name))
+                while found := await host.read(
+                    partial(read_entries_after, witness=host.witness, name=name, after=after)
+                ):
                     for link in found:
                         says = json.loads(link.body)
                         data = json.dumps({"study": name, "simulated": label, "hash": link.hash, **says})

@@ -26,7 +26,7 @@ class Start(dict[str, Any]):
         self.head = b"".join([STATUS_LINE[status], *(b"%b: %b\r\n" % line for line in headers), b"\r\n"])
 
 
-def sent(send: Any, head: bytes, body: bytes) -> bool:
+def send_whole(send: Any, head: bytes, body: bytes) -> bool:
     """Send a whole answer, if `send` is that of the server. False: nothing was sent, as there is more to do.
 
     Nothing is lent by way of the request: what leads back to it would be a circle, which stays until it is looked for.

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from maskedbandit.errors import TooMany
 
 BODY, BATCH = 64 * 1024, 1024 * 1024  # bytes
-KNOWN = 10_000  # callers of whom is remembered how much they asked
+KNOWN_CALLERS = 10_000  # callers of whom is remembered how much they asked
 
 
 class Buckets:
@@ -31,7 +31,7 @@ class Buckets:
         now = self._clock()
         known = self._left.get(who)
         left = self.burst if known is None else self._filled(known, now)
-        if left < 1 or (known is None and len(self._left) >= KNOWN and not self._forgot(now)):
+        if left < 1 or (known is None and len(self._left) >= KNOWN_CALLERS and not self._forgot(now)):
             raise TooMany(f"more than {self.rate:g} requests a second: try again later")
         self._left[who] = left - many, now
 
@@ -52,7 +52,7 @@ class Buckets:
         return len(self._left) < len(left)
 
 
-class Streams:
+class OpenStreams:
     """Streams that are open: at most so many, and so many of each caller.
 
     >>> streams = Streams(2, 1)

@@ -20,7 +20,7 @@ QUERIES = {"ledger": ["after"], "events": ["after"], "start": ["simulated"]}
 WHOLE = {"type": "integer", "minimum": 0, "maximum": 10**15 - 1}
 
 
-def document(routes: Sequence[Route]) -> dict[str, Any]:
+def write_openapi(routes: Sequence[Route]) -> dict[str, Any]:
     """The document of these routes.
 
     >>> from maskedbandit.service.api import routes
@@ -36,7 +36,7 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
     schema = dict(zip(ordered, schemas, strict=True))
     paths: dict[str, Any] = {}
     for route in routes:
-        paths.setdefault(route.path, {})[route.method.lower()] = operation(route, schema)
+        paths.setdefault(route.path, {})[route.method.lower()] = describe_route(route, schema)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Masked Bandit", "version": __version__, "description": "Adaptive studies with privacy."},
@@ -49,7 +49,7 @@ def document(routes: Sequence[Route]) -> dict[str, Any]:
     }
 
 
-def operation(route: Route, schema: dict[Any, Any]) -> dict[str, Any]:
+def describe_route(route: Route, schema: dict[Any, Any]) -> dict[str, Any]:
     """A method of a path."""
     statuses = set(route.refusals)
     if route.roles:

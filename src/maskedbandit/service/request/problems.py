@@ -47,12 +47,12 @@ TITLES = {
 }
 
 
-def status_of(kind: type[BaseException]) -> int:
+def find_status(kind: type[BaseException]) -> int:
     """The status of an error of this class."""
     return next((STATUS[each] for each in kind.__mro__ if each in STATUS), 500)
 
 
-def problem(why: BaseException) -> Problem:
+def describe_problem(why: BaseException) -> Problem:
     """An error as a body; of what nobody expected nothing is said.
 
     >>> problem(errors.Late("the window is over")).code
@@ -60,14 +60,14 @@ def problem(why: BaseException) -> Problem:
     """
     if isinstance(why, Said):
         return why.problem
-    status = status_of(type(why))
+    status = find_status(type(why))
     if status == 500 or not isinstance(why, MaskedBanditError):
-        return of_status(500, "server_error", "this should not have happened: the server's log has more")
+        return make_problem(500, "server_error", "this should not have happened: the server's log has more")
     if status == 503:  # what failed is for the log of the server
-        return of_status(503, why.code, LASTING.get(type(why), AGAIN))
-    return of_status(status, why.code, str(why))
+        return make_problem(503, why.code, LASTING.get(type(why), AGAIN))
+    return make_problem(status, why.code, str(why))
 
 
-def of_status(status: int, code: str, detail: str) -> Problem:
+def make_problem(status: int, code: str, detail: str) -> Problem:
     """A problem by its status."""
     return Problem("about:blank", TITLES.get(status, "Refused"), status, code, detail)

@@ -21,17 +21,17 @@ from maskedbandit.errors import FencedOff, Forbidden, TooMany, Unauthorized, Unk
 from maskedbandit.service.host.elsewhere import RELAYED, Elsewhere
 from maskedbandit.service.host.host import Host
 from maskedbandit.service.keys import Key
-from maskedbandit.service.messages import NAME, Problem
-from maskedbandit.service.request.bodies import BadBody, body_of, check_names, suspicious
-from maskedbandit.service.request.joined import Start, sent
+from maskedbandit.service.messages import NAME_PATTERN, Problem
+from maskedbandit.service.request.bodies import BadBody, read_body, check_names, may_name_twice
+from maskedbandit.service.request.joined import Start, send_whole
 from maskedbandit.service.request.limits import BODY
-from maskedbandit.service.request.problems import problem
+from maskedbandit.service.request.problems import describe_problem
 from maskedbandit.store.writer import Writer
 
 log = logging.getLogger("maskedbandit")
-encode = msgspec.json.Encoder().encode
+encode_answer = msgspec.json.Encoder().encode
 JSON, PROBLEM = b"application/json", b"application/problem+json"
-NAMES, SENT_HERE = re.compile(NAME), RELAYED.encode()
+NAMES, SENT_HERE = re.compile(NAME_PATTERN), RELAYED.encode()
 WAITING = 20_000  # operations of a study; more are refused
 Headers = tuple[tuple[bytes, bytes], ...]
 
@@ -142,7 +142,7 @@ class Route:
             if self.method == "GET":
                 found = await self.handler(call)
             else:
-                call.raw = await body_of(receive, call.headers, self.limit)
+                call.raw = await read_body(receive, call.headers, self.limit)
                 if self.body is None:
                     found = await self.handler(call)
                 elif self.body is Any:  # a protocol, which as TOML made for it takes half a minute to read
@@ -150,16 +150,16 @@ class Route:
                 else:
                     found = await self.handler(call, self.decoded(call))
         except HeldElsewhere as other:
-            found = await relayed(call, other.holder)
+            found = await relay_call(call, other.holder)
         except Exception as why:
-            found = refused(self.path, why)
+            found = answer_refusal(self.path, why)
         if isinstance(found, StreamingResponse):
             await found(scope, receive, send)
             return
-        body, kind, status, more = found if isinstance(found, Answer) else (encode(found), JSON, self.status, ())
+        body, kind, status, more = found if isinstance(found, Answer) else (encode_answer(found), JSON, self.status, ())
         host.metrics.answered(self.path, status, perf_counter() - start)
-        begins = start_of(status, kind, more, len(body))
-        if not sent(send, begins.head, body):
+        begins = begin_answer(status, kind, more, len(body))
+        if not send_whole(send, begins.head, body):
             await send(begins)
             await send({"type": "http.response.body", "body": body})
 
@@ -181,7 +181,7 @@ class Route:
         try:
             if self.decode is not None:
                 found = self.decode(call.raw)
-                if suspicious(call.raw, self._names):
+                if may_name_twice(call.raw, self._names):
                     check_names(call.raw)
                 return found
             if (call.header("content-type") or "").partition(";")[0].strip() == "application/toml":
@@ -218,7 +218,7 @@ class HeldElsewhere(Exception):
         self.holder = holder
 
 
-async def relayed(call: Call, holder: Elsewhere) -> Answer:
+async def relay_call(call: Call, holder: Elsewhere) -> Answer:
     """What the process that holds the study answers."""
     given = {name.decode("latin-1"): value.decode("latin-1") for name, value in call.headers.items()}
     kept: dict[str, str] = {
@@ -229,36 +229,36 @@ async def relayed(call: Call, holder: Elsewhere) -> Answer:
     try:
         found = await holder.relay(call.scope["method"], path, kept, call.raw)
     except FencedOff as why:
-        return refused(call.scope["path"], why)
+        return answer_refusal(call.scope["path"], why)
     return Answer(found.content, found.headers.get("content-type", "").encode(), found.status_code)
 
 
-def said_of(path: str, why: BaseException) -> Problem:
+def log_problem(path: str, why: BaseException) -> Problem:
     """The problem; what failed in the server is written to its log.
 
     Of a report it is not, if the store failed: the log would say when somebody has an outcome. That the store fails is
     known from the clock.
     """
-    said = problem(why)
+    said = describe_problem(why)
     if said.status == 500 or (said.status > 500 and "report" not in path):
         unexpected = why if said.status == 500 else None
         log.error("a request failed", extra={"route": path, "code": said.code}, exc_info=unexpected)
     return said
 
 
-def refused(path: str, why: BaseException) -> Answer:
+def answer_refusal(path: str, why: BaseException) -> Answer:
     """A problem as an answer."""
-    said = said_of(path, why)
+    said = log_problem(path, why)
     more: Headers = ()
     if said.status in (429, 503):
         more = ((b"retry-after", b"1"),)
     if said.status == 401:
         more = ((b"www-authenticate", b"Bearer"),)
-    return Answer(encode(said), PROBLEM, said.status, more)
+    return Answer(encode_answer(said), PROBLEM, said.status, more)
 
 
 @lru_cache(maxsize=1024)
-def start_of(status: int, kind: bytes, more: Headers, length: int) -> Start:
+def begin_answer(status: int, kind: bytes, more: Headers, length: int) -> Start:
     """How an answer begins; it is kept, as answers of a route differ in the length of the body alone."""
     always = (b"content-type", kind), (b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff")
     return Start(status, [*always, *more], length)

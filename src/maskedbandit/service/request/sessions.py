@@ -15,11 +15,11 @@ from typing import NamedTuple
 from maskedbandit.service.host.host import Host
 from maskedbandit.service.keys import STAFF, Key
 
-NAME, LENGTH = "maskedbandit", 12 * 3_600_000  # milliseconds
+COOKIE_NAME, SESSION_LENGTH = "maskedbandit", 12 * 3_600_000  # milliseconds
 BEFORE = "maskedbandit-before"  # the cookie of whoever is about to sign in
 
 
-class Session(NamedTuple):
+class BrowserSession(NamedTuple):
     """A session that was begun, as its cookie says it."""
 
     text: str
@@ -27,29 +27,29 @@ class Session(NamedTuple):
     ends: int
 
 
-def mac(secret: bytes, *words: str) -> str:
+def sign_words(secret: bytes, *words: str) -> str:
     """A keyed hash of these words."""
     return hmac.digest(secret, "\n".join(words).encode(), sha256).hex()
 
 
 def new_session(host: Host, key: Key) -> str:
     """The text of the cookie for a key."""
-    said = f"{key.key}.{host.clock() + LENGTH}.{secrets.token_hex(16)}"
-    return f"{said}.{mac(host.cookies, 'session', said)}"
+    said = f"{key.key}.{host.clock() + SESSION_LENGTH}.{secrets.token_hex(16)}"
+    return f"{said}.{sign_words(host.cookies, 'session', said)}"
 
 
-def session_of(host: Host, cookie: str | None, now: int) -> Session | None:
+def find_session(host: Host, cookie: str | None, now: int) -> BrowserSession | None:
     """The session that a Cookie header names, if it is not over."""
-    said, _, seal = named(cookie, NAME).rpartition(".")
-    if not hmac.compare_digest(seal.encode(), mac(host.cookies, "session", said).encode()):
+    said, _, seal = read_cookie(cookie, COOKIE_NAME).rpartition(".")
+    if not hmac.compare_digest(seal.encode(), sign_words(host.cookies, "session", said).encode()):
         return None
     public, until, *_ = said.split(".")
-    return Session(said, public, int(until)) if now < int(until) and said not in host.signed_out else None
+    return BrowserSession(said, public, int(until)) if now < int(until) and said not in host.signed_out else None
 
 
-def key_of_session(host: Host, cookie: str | None, now: int) -> Key | None:
+def find_key(host: Host, cookie: str | None, now: int) -> Key | None:
     """The key whose session a Cookie header names, if it holds."""
-    session = session_of(host, cookie, now)
+    session = find_session(host, cookie, now)
     key = host.keys.public(session.key, now) if session else None
     return key if key and key.role in STAFF else None
 
@@ -57,12 +57,12 @@ def key_of_session(host: Host, cookie: str | None, now: int) -> Key | None:
 async def end_session(host: Host, cookie: str | None) -> None:
     """End the session that a Cookie header names; this process knows it at once."""
     now = host.clock()
-    if (session := session_of(host, cookie, now)) is None:
+    if (session := find_session(host, cookie, now)) is None:
         return
     await host.read(partial(host.signed_out.add, session=session.text, ends=session.ends, now=now))
 
 
-def named(cookie: str | None, name: str) -> str:
+def read_cookie(cookie: str | None, name: str) -> str:
     """What a Cookie header says under a name."""
     try:
         found = SimpleCookie(cookie or "").get(name)
@@ -71,14 +71,14 @@ def named(cookie: str | None, name: str) -> str:
     return found.value if found else ""
 
 
-def browser_of(cookie: str | None) -> str:
+def name_browser(cookie: str | None) -> str:
     """What tells the browser from others: the cookie of its session, or the one before; nothing if it has neither."""
-    return named(cookie, NAME) or named(cookie, BEFORE)
+    return read_cookie(cookie, COOKIE_NAME) or read_cookie(cookie, BEFORE)
 
 
 def form_token(host: Host, browser: str) -> str:
     """The token that the forms of a browser carry."""
-    return mac(host.cookies, "form", browser)
+    return sign_words(host.cookies, "form", browser)
 
 
 def is_form_token(host: Host, browser: str, token: str) -> bool:

@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from maskedbandit.service.shown.health import count_wasted
-from maskedbandit.service.shown.tally import STEPS, Counted, Tally, merge
+from maskedbandit.service.shown.tally import COLUMN_STEPS, CountedPlaces, Tally, add_to_column
 from maskedbandit.store.book.book import Book
 from maskedbandit.store.databases.database import Database
-from maskedbandit.study.deck import Deck
+from maskedbandit.study.deck import CohortDeck
 
-MOST, FEWEST, USUAL = 48, 8, 12  # columns of a picture over time, and people in one that is not too short
+MOST_COLUMNS, FEWEST, USUAL = 48, 8, 12  # columns of a picture over time, and people in one that is not too short
 
 
-class Cohort(Struct, frozen=True):
+class CohortStanding(Struct, frozen=True):
     """A cohort: open while places are left, waiting for the last window to end, released, or given up."""
 
     number: int
@@ -37,14 +37,14 @@ class Cohort(Struct, frozen=True):
         return self.state == "waiting" or (self.state == "open" and self.complete and self.dealt == self.size)
 
 
-class Column(Struct, frozen=True):
+class ArrivalColumn(Struct, frozen=True):
     """People of each arm who came in a stretch of time."""
 
     at: int
     arms: tuple[int, ...]
 
 
-class Counts(Struct, frozen=True):
+class StudyCounts(Struct, frozen=True):
     """Everything operational; each tuple by arm."""
 
     placed: int | None  # people with a place; None while it is not known how many may be shown
@@ -54,15 +54,15 @@ class Counts(Struct, frozen=True):
     returned: tuple[int, ...]  # places that nobody saw in time
     wasted: int  # the same of the newest places: see health.py
     inside: int  # people whose window is not over
-    cohorts: tuple[Cohort, ...]
+    cohorts: tuple[CohortStanding, ...]
     step: int  # milliseconds of a column
-    columns: tuple[Column, ...]  # of all places that were given, also of those that went back
+    columns: tuple[ArrivalColumn, ...]  # of all places that were given, also of those that went back
     delays: tuple[int, ...]  # from assignment to exposure, up to each of DELAYS and more
     served: int | None  # the arm with which the policy asks for nobody, if that is its last word
     answer: int | None  # that arm, if it is the final answer
 
 
-def counts(database: Database, book: Book, now: int, tally: Tally) -> Counts:
+def count_places(database: Database, book: Book, now: int, tally: Tally) -> StudyCounts:
     """The counts of a study, as its book has it."""
     study, horizon, demand, reward = book.study, book.horizon, book.demand, book.protocol.reward
     k, window, over = book.protocol.k, reward.window, book.state in ("stopped", "archived") or demand.answer is not None
@@ -77,7 +77,7 @@ def counts(database: Database, book: Book, now: int, tally: Tally) -> Counts:
     )
     (inside,) = database.rows(find, study, now - window - reward.exposure, min(horizon.time, now + 1), now - window)[0]
     step, columns = in_columns(counted, k)
-    return Counts(
+    return StudyCounts(
         book.people,
         tuple(dealt),
         tuple(seen),
@@ -85,7 +85,7 @@ def counts(database: Database, book: Book, now: int, tally: Tally) -> Counts:
         counted.returned,
         count_wasted(database, study, min(horizon.time, now - reward.exposure)),
         int(inside),
-        tuple(cohorts(demand.deck, counted, book.released, window, over)),
+        tuple(list_cohorts(demand.deck, counted, book.released, window, over)),
         step,
         columns,
         counted.delays,
@@ -94,22 +94,24 @@ def counts(database: Database, book: Book, now: int, tally: Tally) -> Counts:
     )
 
 
-def in_columns(counted: Counted, k: int) -> tuple[int, tuple[Column, ...]]:
+def in_columns(counted: CountedPlaces, k: int) -> tuple[int, tuple[ArrivalColumn, ...]]:
     """How many people of each arm came, in columns of a length that fits the study so far."""
     if not counted.columns:
         return counted.step, ()
     people = sum(map(sum, counted.columns.values()))
-    most = min(MOST, max(FEWEST, people // USUAL))
+    most = min(MOST_COLUMNS, max(FEWEST, people // USUAL))
     first, last, step = min(counted.columns), max(counted.columns), counted.step
-    longer = next(each for each in STEPS if each >= step and last * step // each - first * step // each < most)
+    longer = next(each for each in COLUMN_STEPS if each >= step and last * step // each - first * step // each < most)
     found: dict[int, tuple[int, ...]] = {}
     for at, arms in counted.columns.items():
-        merge(found, at * step // longer, arms)
+        add_to_column(found, at * step // longer, arms)
     nobody, ends = (0,) * k, (first * step // longer, last * step // longer)
-    return longer, tuple(Column(at * longer, found.get(at, nobody)) for at in range(ends[0], ends[1] + 1))
+    return longer, tuple(ArrivalColumn(at * longer, found.get(at, nobody)) for at in range(ends[0], ends[1] + 1))
 
 
-def cohorts(deck: Deck, counted: Counted, released: Mapping[int, int], window: int, over: bool) -> list[Cohort]:
+def list_cohorts(
+    deck: CohortDeck, counted: CountedPlaces, released: Mapping[int, int], window: int, over: bool
+) -> list[CohortStanding]:
     """The state of each cohort. Once its stage has ended, or the study is over, none of its places is dealt."""
     found = []
     for places in deck.cohorts:
@@ -122,5 +124,5 @@ def cohorts(deck: Deck, counted: Counted, released: Mapping[int, int], window: i
         else:
             state = "waiting" if places.complete and dealt == seen == places.size else "open"
         named = places.cohort, places.arm, places.size
-        found.append(Cohort(*named, dealt, seen, state, deadline, places.complete, places.epoch, places.ended))
+        found.append(CohortStanding(*named, dealt, seen, state, deadline, places.complete, places.epoch, places.ended))
     return found

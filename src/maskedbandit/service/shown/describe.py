@@ -19,14 +19,14 @@ def protocol_of(database: Database, name: str) -> Protocol:
     return Protocol.from_text(row[0])
 
 
-def simulated(database: Database, name: str) -> bool:
+def read_simulated(database: Database, name: str) -> bool:
     """Whether the ledger of a study says that all its people are simulated; its first entry alone is read."""
     row = database.one("SELECT number, body, hash, signature FROM entry WHERE study = ? AND number = 0", name)
     first = None if row is None else parse_entry(name, Link(*row))
     return isinstance(first, Started) and first.simulated
 
 
-def described(database: Database, witness: Witness, name: str) -> StudyState:
+def read_state(database: Database, witness: Witness, name: str) -> StudyState:
     """How a study stands, in what the witness has seen: a release may pause it, or put an arm out of play."""
     witness = witness.as_now()  # first: the ledger may only go on from what was seen
     with database.still():
@@ -35,18 +35,18 @@ def described(database: Database, witness: Witness, name: str) -> StudyState:
         if people is None:
             kept = "SELECT COUNT(*) FROM place WHERE study = ? AND assigned < ? AND returned IS NULL"
             ((people,),) = database.rows(kept, name, book.horizon.time)
-    return stands(book, int(people), book.state)
+    return describe_study(book, int(people), book.state)
 
 
-def in_list(database: Database, witness: Witness, name: str) -> StudyState:
+def read_listed_state(database: Database, witness: Witness, name: str) -> StudyState:
     """The same; of a study whose ledger is not the one that the witness knows only what was planned."""
     try:
-        return described(database, witness, name)
+        return read_state(database, witness, name)
     except BehindWitness as why:
-        return stands(Book(name, protocol_of(database, name)), 0, why.code)
+        return describe_study(Book(name, protocol_of(database, name)), 0, why.code)
 
 
-def stands(book: Book, people: int, state: str) -> StudyState:
+def describe_study(book: Book, people: int, state: str) -> StudyState:
     """How a study stands by its book."""
     protocol, names = book.protocol, [arm for arm, _ in book.protocol.arms]
     return StudyState(
@@ -68,7 +68,7 @@ def stands(book: Book, people: int, state: str) -> StudyState:
     )
 
 
-def visible(key: Key | None, name: str) -> None:
+def check_visible(key: Key | None, name: str) -> None:
     """Raise `Forbidden` if a key is for another study."""
     if key is not None and key.study not in (None, name):
         raise Forbidden("this key is for another study")

@@ -20,7 +20,7 @@ from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.noise_bounds import deviation
 from maskedbandit.theory.best import Confidence, confidence_of_best
 from maskedbandit.theory.differences import difference_interval
-from maskedbandit.theory.sequences import Interval, mean_intervals, sums
+from maskedbandit.theory.sequences import Interval, mean_intervals, sum_releases
 
 ALPHA = 0.05
 COMPARED = 30  # arms: with more of them the page would be slow
@@ -42,7 +42,7 @@ class Estimate(Struct, frozen=True):
         return self.outer.width / self.inner.width
 
 
-def estimates(law: Law, arms: Sequence[Sequence[Release]]) -> tuple[Estimate | None, ...]:
+def estimate_arms(law: Law, arms: Sequence[Sequence[Release]]) -> tuple[Estimate | None, ...]:
     """The estimate of each arm from its releases; None without any.
 
     >>> found, none = estimates(Law(1, scale=10.0, grid=1.0, per_release=1.0), [[Release(0, 100, 50.0)], []])
@@ -54,10 +54,10 @@ def estimates(law: Law, arms: Sequence[Sequence[Release]]) -> tuple[Estimate | N
 
 @lru_cache(maxsize=64)
 def _estimates(law: Law, arms: tuple[tuple[Release, ...], ...]) -> tuple[Estimate | None, ...]:
-    known = [sums(law, releases) for releases in arms]
+    known = [sum_releases(law, releases) for releases in arms]
     totals = [(sum(each.n for each in of), math.fsum(each.total for each in of)) for of in arms]
-    plain = [sums(EXACT, [Release(0, n, min(max(total, 0.0), float(n)))]) for n, total in totals]
-    inner, outer = mean_intervals(EXACT, plain, ALPHA), mean_intervals(law, known, ALPHA)
+    plain = [sum_releases(EXACT_LAW, [Release(0, n, min(max(total, 0.0), float(n)))]) for n, total in totals]
+    inner, outer = mean_intervals(EXACT_LAW, plain, ALPHA), mean_intervals(law, known, ALPHA)
     found: list[Estimate | None] = []
     for of, (n, total), *bands in zip(arms, totals, inner, outer, strict=True):
         p = min(max((total + 2) / (n + 4), 2 / (n + 4)), (n + 2) / (n + 4))  # two successes and two failures more
@@ -66,17 +66,17 @@ def _estimates(law: Law, arms: tuple[tuple[Release, ...], ...]) -> tuple[Estimat
     return tuple(found)
 
 
-EXACT = Law(NO_NOISE)
+EXACT_LAW = Law(NO_NOISE)
 
 
-class Difference(Struct, frozen=True):
+class ArmDifference(Struct, frozen=True):
     """The mean of an arm minus that of the first one over the same people, scaled to -1 to 1."""
 
     mean: float
     interval: Interval
 
 
-def differences(law: Law, arms: Sequence[Sequence[Release]]) -> tuple[Difference | None, ...]:
+def estimate_differences(law: Law, arms: Sequence[Sequence[Release]]) -> tuple[ArmDifference | None, ...]:
     """What each arm has more than the first one; None for arms whose first epoch is not also that of the first arm.
 
     For more than `COMPARED` arms, and on trees, there is none.
@@ -84,7 +84,7 @@ def differences(law: Law, arms: Sequence[Sequence[Release]]) -> tuple[Difference
     if len(arms) > COMPARED or law.counter > 0 or not arms[0]:
         return (None,) * len(arms)
     epochs = {each.epoch: each for each in arms[0]}
-    found: list[Difference | None] = [None]
+    found: list[ArmDifference | None] = [None]
     for of in arms[1:]:
         together = bool(of) and min(each.epoch for each in of) == min(epochs)
         pairs = tuple((each, epochs[each.epoch]) for each in of if each.epoch in epochs) if together else ()
@@ -93,13 +93,13 @@ def differences(law: Law, arms: Sequence[Sequence[Release]]) -> tuple[Difference
 
 
 @lru_cache(maxsize=1024)
-def _difference(law: Law, pairs: tuple[tuple[Release, Release], ...]) -> Difference:
+def _difference(law: Law, pairs: tuple[tuple[Release, Release], ...]) -> ArmDifference:
     weights = [min(a.n, b.n) for a, b in pairs]
     margins = [w * (a.total / a.n - b.total / b.n) for w, (a, b) in zip(weights, pairs, strict=True)]
-    return Difference(math.fsum(margins) / sum(weights), difference_interval(law, pairs, ALPHA))
+    return ArmDifference(math.fsum(margins) / sum(weights), difference_interval(law, pairs, ALPHA))
 
 
-def confidences(
+def find_confidences(
     law: Law, arms: Sequence[Sequence[Release]], in_play: Collection[int], began: int
 ) -> dict[int, Confidence]:
     """How surely each arm in play is the best, or is beaten; of none if they are more than `COMPARED`, or on trees."""

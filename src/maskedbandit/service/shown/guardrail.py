@@ -13,7 +13,7 @@ from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.sequences import mean_interval
 
 
-def guarded(protocol: Protocol, releases: Iterable[Release]) -> tuple[GuardrailResult | None, ...]:
+def estimate_guardrail(protocol: Protocol, releases: Iterable[Release]) -> tuple[GuardrailResult | None, ...]:
     """What these releases say of each arm; None of one without a release."""
     if protocol.guardrail is None:
         return (None,) * protocol.k
@@ -23,12 +23,13 @@ def guarded(protocol: Protocol, releases: Iterable[Release]) -> tuple[GuardrailR
             released[each.arm].append((each.n, each.guardrail))
     law = protocol.guardrail_channel.law()
     return tuple(
-        of_arm(protocol.guardrail, law, tuple(released[arm])) if released[arm] else None for arm in range(protocol.k)
+        estimate_guarded_arm(protocol.guardrail, law, tuple(released[arm])) if released[arm] else None
+        for arm in range(protocol.k)
     )
 
 
 @lru_cache(maxsize=4096)
-def of_arm(guardrail: Guardrail, law: Law, released: tuple[tuple[int, float], ...]) -> GuardrailResult:
+def estimate_guarded_arm(guardrail: Guardrail, law: Law, released: tuple[tuple[int, float], ...]) -> GuardrailResult:
     """What these sums say of one arm."""
     n, units = sum(size for size, _ in released), guardrail.outcome.in_units
     low, high = mean_interval(law, [core.Release(0, *each) for each in released])

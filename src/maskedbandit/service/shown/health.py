@@ -16,12 +16,12 @@ from scipy.special import chdtrc
 
 from maskedbandit.store.databases.database import Database
 
-RARE = 0.001  # a chance below which the difference is taken to be real
-LEAST = 5  # people who are expected in each part of the table
-NEWEST = 100  # places that are looked at
-MANY = 25  # of them, wasted: an alarm; where one in ten is, 1 in 80 000 such hundreds has so many
-WASTED = (
-    f"at least {MANY} of the newest {NEWEST} places of a study were seen by nobody in time: the log says of which "
+RARE_CHANCE = 0.001  # a chance below which the difference is taken to be real
+LEAST_EXPECTED = 5  # people who are expected in each part of the table
+NEWEST_PLACES = 100  # places that are looked at
+MANY_WASTED = 25  # of them, wasted: an alarm; where one in ten is, 1 in 80 000 such hundreds has so many
+WASTED_WARNING = (
+    f"at least {MANY_WASTED} of the newest {NEWEST_PLACES} places of a study were seen by nobody in time: the log says of which "
     "study, and its page says what to do"
 )
 
@@ -35,7 +35,7 @@ def exposure_chance(seen: Sequence[int], not_seen: Sequence[int]) -> float | Non
     arms = [(a, b) for a, b in zip(seen, not_seen, strict=True) if a + b]
     whole = sum(a + b for a, b in arms)
     missed = sum(b for _, b in arms)
-    if len(arms) < 2 or min(a + b for a, b in arms) * min(missed, whole - missed) < LEAST * whole:
+    if len(arms) < 2 or min(a + b for a, b in arms) * min(missed, whole - missed) < LEAST_EXPECTED * whole:
         return None
     statistic = 0.0
     for a, b in arms:
@@ -48,4 +48,4 @@ def count_wasted(database: Database, study: str, until: int) -> int:
     """How many of the newest places that were given before a time, at which theirs to be seen was over, nobody saw."""
     newest = "SELECT exposed FROM place WHERE study = ? AND assigned < ? ORDER BY assigned DESC, cohort, place LIMIT ?"
     find = f"SELECT COUNT(*) FROM ({newest}) AS newest WHERE exposed IS NULL"
-    return int(database.rows(find, study, until, NEWEST)[0][0])
+    return int(database.rows(find, study, until, NEWEST_PLACES)[0][0])

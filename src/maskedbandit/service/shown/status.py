@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from maskedbandit.service.shown.view import View, view
+from maskedbandit.service.shown.view import StudyView, read_view
 from maskedbandit.store.book.book import read_published
 from maskedbandit.store.book.entries import ArmChange, Burned, Entry, Release, Started
 from maskedbandit.store.book.standing import wrong_at_most
@@ -10,9 +10,9 @@ from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 
 
-def status(database: Database, witness: Witness, name: str) -> str:
+def write_status(database: Database, witness: Witness, name: str) -> str:
     """A line for the study, one for each arm, and one for the answer, if there is one."""
-    found = view(database, witness, name, now=0)  # nothing here depends on the time
+    found = read_view(database, witness, name, now=0)  # nothing here depends on the time
     lines = table(found)
     if found.named is not None:
         names = ", ".join(found.arms[arm].name for arm in found.named) or "no arm"
@@ -23,7 +23,7 @@ def status(database: Database, witness: Witness, name: str) -> str:
     return "\n".join(lines)
 
 
-def table(found: View) -> list[str]:
+def table(found: StudyView) -> list[str]:
     """The lines of the study and of its arms."""
     protocol, counts, guardrail = found.protocol, found.counts, found.protocol.guardrail
     many = sum(counts.dealt) if counts.placed is None else counts.placed
@@ -48,7 +48,7 @@ def table(found: View) -> list[str]:
     return lines
 
 
-def shown(database: Database, witness: Witness, name: str) -> list[str]:
+def write_ledger(database: Database, witness: Witness, name: str) -> list[str]:
     """A line for each entry of the ledger."""
     lines = [f"{'entry':>5}  {'time':19}  {'what':11}  {'hash':12}"]
     witness = witness.as_now()

@@ -14,42 +14,42 @@ from msgspec import Struct
 
 from maskedbandit.store.databases.database import Database
 
-DAY = 86_400
-STEPS = [1, 5, 10, 30, 60, 300, 600, 1800, 3600, 10_800, 21_600, 43_200]  # seconds; each divides the next
-STEPS = [1000 * each for each in (*STEPS, *(DAY << i for i in range(12)))]
-FINE = 480  # columns that are kept, at most about so many
+DAY_SECONDS = 86_400
+COLUMN_STEPS = [1, 5, 10, 30, 60, 300, 600, 1800, 3600, 10_800, 21_600, 43_200]  # seconds; each divides the next
+COLUMN_STEPS = [1000 * each for each in (*COLUMN_STEPS, *(DAY_SECONDS << i for i in range(12)))]
+FINE_COLUMNS = 480  # columns that are kept, at most about so many
 DELAYS = (1, 10, 60, 300, 600, 1800, 3600, 21_600, 86_400)  # seconds, at which the columns of delays end
-Found = TypeVar("Found")
-Places = tuple[int, int, int, int | None]  # of a cohort: its arm, places that are kept, seen, and when the last was
+KeptValue = TypeVar("KeptValue")
+PlaceTally = tuple[int, int, int, int | None]  # of a cohort: its arm, places that are kept, seen, and when the last was
 
 
-class Counted(Struct, frozen=True):
+class CountedPlaces(Struct, frozen=True):
     """The places that were given before a time; whoever took the study over since then may have changed others."""
 
     fence: int
     until: int
     step: int  # milliseconds of a column
     columns: dict[int, tuple[int, ...]]  # people of each arm, by the number of the column
-    cohorts: dict[int, Places]
+    cohorts: dict[int, PlaceTally]
     returned: tuple[int, ...]  # places that went back, by arm
     delays: tuple[int, ...]
 
     @classmethod
-    def nothing(cls, fence: int, k: int) -> Counted:
+    def nothing(cls, fence: int, k: int) -> CountedPlaces:
         """Before the first place."""
-        return cls(fence, 0, STEPS[0], {}, {}, (0,) * k, (0,) * (len(DELAYS) + 1))
+        return cls(fence, 0, COLUMN_STEPS[0], {}, {}, (0,) * k, (0,) * (len(DELAYS) + 1))
 
-    def on(self, database: Database, study: str, until: int) -> Counted:
+    def on(self, database: Database, study: str, until: int) -> CountedPlaces:
         """With the places that were given from then on, before another time."""
         step = self._step(database, study, until)
         columns, cohorts = dict[int, tuple[int, ...]](), dict(self.cohorts)
         returned, delays = list(self.returned), list(self.delays)
         for at, arms in self.columns.items():
-            merge(columns, at * self.step // step, arms)
+            add_to_column(columns, at * self.step // step, arms)
         which, values = "WHERE study = ? AND assigned >= ? AND assigned < ?", (study, self.until, until)
         find = f"SELECT assigned / {step}, arm, COUNT(*), COUNT(returned) FROM place {which} GROUP BY 1, 2"
         for at, arm, count, back in database.rows(find, *values):
-            merge(columns, int(at), tuple(int(count) * (i == arm) for i in range(len(returned))))
+            add_to_column(columns, int(at), tuple(int(count) * (i == arm) for i in range(len(returned))))
             returned[arm] += int(back)
         find = (
             f"SELECT cohort, arm, COUNT(*), COUNT(exposed), MAX(exposed) FROM place {which} AND returned IS NULL "
@@ -66,7 +66,7 @@ class Counted(Struct, frozen=True):
         )
         for delay, count in database.rows(find, *values):
             delays[delay] += int(count)
-        return Counted(self.fence, until, step, columns, cohorts, tuple(returned), tuple(delays))
+        return CountedPlaces(self.fence, until, step, columns, cohorts, tuple(returned), tuple(delays))
 
     def _step(self, database: Database, study: str, until: int) -> int:
         """The length of a column, now that there are later ones."""
@@ -74,7 +74,7 @@ class Counted(Struct, frozen=True):
         (first,) = database.rows(find.format("MIN(assigned)"), study, until)[0]
         (last,) = database.rows(find.format("MAX(assigned)"), study, until)[0]
         long = 0 if first is None else last - first
-        return max(self.step, next((each for each in STEPS if long < FINE * each), STEPS[-1]))
+        return max(self.step, next((each for each in COLUMN_STEPS if long < FINE_COLUMNS * each), COLUMN_STEPS[-1]))
 
 
 class Tally:
@@ -84,18 +84,18 @@ class Tally:
     """
 
     def __init__(self) -> None:
-        self._settled: Counted | None = None
+        self._settled: CountedPlaces | None = None
         self._found: tuple[Any, Any] = None, None
 
-    def once(self, where: Any, find: Callable[[], Found]) -> Found:
+    def once(self, where: Any, find: Callable[[], KeptValue]) -> KeptValue:
         """What is found, which is not looked for again while the study is where it was."""
         kept = self._found
         if kept[0] != where:
             self._found = kept = where, find()
-        found: Found = kept[1]
+        found: KeptValue = kept[1]
         return found
 
-    def upto(self, database: Database, study: str, k: int, until: int) -> Counted:
+    def upto(self, database: Database, study: str, k: int, until: int) -> CountedPlaces:
         """All places that were given before a time."""
         fence, reached = database.rows("SELECT fence, reached FROM study WHERE study = ?", study)[0]
         unseen = "FROM place WHERE study = ? AND exposed IS NULL AND returned IS NULL"
@@ -103,7 +103,7 @@ class Tally:
         oldest = first[0] if first else None
         settled = self._settled
         if settled is None or settled.fence != fence or settled.until > until or len(settled.returned) != k:
-            settled = Counted.nothing(fence, k)
+            settled = CountedPlaces.nothing(fence, k)
         for_ever = min(until, reached, reached if oldest is None else oldest)
         if for_ever > settled.until:
             settled = settled.on(database, study, for_ever)
@@ -111,7 +111,7 @@ class Tally:
         return settled.on(database, study, until)
 
 
-def merge(columns: dict[int, tuple[int, ...]], at: int, arms: tuple[int, ...]) -> None:
+def add_to_column(columns: dict[int, tuple[int, ...]], at: int, arms: tuple[int, ...]) -> None:
     """Add people to a column."""
     before = columns.get(at)
     columns[at] = arms if before is None else tuple(map(sum, zip(before, arms, strict=True)))

@@ -13,9 +13,16 @@ from msgspec import Struct
 from maskedbandit import core
 from maskedbandit.errors import BehindWitness
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.service.shown.counts import Counts, counts
-from maskedbandit.service.shown.estimates import ALPHA, Difference, Estimate, confidences, differences, estimates
-from maskedbandit.service.shown.guardrail import guarded
+from maskedbandit.service.shown.counts import StudyCounts, count_places
+from maskedbandit.service.shown.estimates import (
+    ALPHA,
+    ArmDifference,
+    Estimate,
+    find_confidences,
+    estimate_differences,
+    estimate_arms,
+)
+from maskedbandit.service.shown.guardrail import estimate_guardrail
 from maskedbandit.service.shown.published import GuardrailResult
 from maskedbandit.service.shown.tally import Tally
 from maskedbandit.statement.content import Statement
@@ -30,19 +37,19 @@ from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.best import Confidence
 
 
-class Arm(Struct, frozen=True):
+class ArmView(Struct, frozen=True):
     """An arm, and what is estimated of it from what was released; the mean is scaled to [0, 1]."""
 
     name: str
     payload: str | None  # JSON
     estimate: Estimate | None
     confidence: Confidence | None = None  # that it is the best, and that it is beaten, if arms in play were compared
-    more: Difference | None = None  # what it has more than the first arm, if both were dealt together
+    more: ArmDifference | None = None  # what it has more than the first arm, if both were dealt together
     guarded: GuardrailResult | None = None  # what is estimated of its guardrail
     stands: str = "in play"  # or paused, or harmful
 
 
-class View(Struct, frozen=True):
+class StudyView(Struct, frozen=True):
     """A study at a time."""
 
     protocol: Protocol
@@ -50,11 +57,11 @@ class View(Struct, frozen=True):
     state: str
     simulated: bool
     standing: Standing
-    arms: tuple[Arm, ...]
+    arms: tuple[ArmView, ...]
     ledger: tuple[Entry, ...]
     releases: tuple[Release, ...]  # in the order in which they were made
     facts: Facts
-    counts: Counts
+    counts: StudyCounts
     named: tuple[int, ...] | None  # the arms of the final answer: that arm alone, or all arms of a kind
     kept_in: str  # the database and its version
     key: str  # that signs the ledger, its public part
@@ -119,7 +126,7 @@ class View(Struct, frozen=True):
         return max(means, key=means.__getitem__, default=None)
 
 
-class Summary(Struct, frozen=True):
+class StudySummary(Struct, frozen=True):
     """A study in a list."""
 
     name: str
@@ -131,7 +138,7 @@ class Summary(Struct, frozen=True):
     releases: int
 
 
-def summaries(database: Database, witness: Witness) -> list[Summary]:
+def read_summaries(database: Database, witness: Witness) -> list[StudySummary]:
     """All studies, by name."""
     witness = witness.as_now()
     found = []
@@ -142,11 +149,11 @@ def summaries(database: Database, witness: Witness) -> list[Summary]:
                 book = read_published(database, witness, name)
                 state = book.state
             about, people, releases = book.protocol.about, book.protocol.people, len(book.releases)
-            found.append(Summary(name, about, state, book.is_simulated, book.people, people, releases))
+            found.append(StudySummary(name, about, state, book.is_simulated, book.people, people, releases))
     return found
 
 
-def view(database: Database, witness: Witness, name: str, now: int, tally: Tally | None = None) -> View:
+def read_view(database: Database, witness: Witness, name: str, now: int, tally: Tally | None = None) -> StudyView:
     """The study at a time in milliseconds; raise `BehindWitness` if the database is not the one that was published.
 
     It is the same with a tally that is kept between views of the same study, and without; with it large studies are
@@ -155,15 +162,15 @@ def view(database: Database, witness: Witness, name: str, now: int, tally: Tally
     witness = witness.as_now()  # first: the ledger may only go on from what was seen
     with database.still():
         book, tally = read_published(database, witness, name), tally or Tally()
-        counted, kept_in = counts(database, book, now, tally), database.named()
+        counted, kept_in = count_places(database, book, now, tally), database.named()
         named = tally.once((book.head, book.horizon.step, counted.answer), lambda: book.named)
-    return View(
+    return StudyView(
         book.protocol,
         now,
         book.state,
         book.is_simulated,
         book.standing,
-        arms(book),
+        show_arms(book),
         book.entries,
         book.releases,
         Facts.of(book),
@@ -174,18 +181,18 @@ def view(database: Database, witness: Witness, name: str, now: int, tally: Tally
     )
 
 
-def arms(book: Book) -> tuple[Arm, ...]:
+def show_arms(book: Book) -> tuple[ArmView, ...]:
     """The arms, with their estimates from what was released."""
     protocol, now, cohorts = book.protocol, book.standing, book.demand.deck.cohorts
     released: list[list[core.Release]] = [[] for _ in protocol.arms]
     for each in book.releases:
         released[each.arm].append(each.in_epoch(cohorts[each.cohort].epoch))
     law = protocol.channel.law()
-    found, more = estimates(law, released), differences(law, released)
-    sure = confidences(law, released, now.in_play, book.draft.k)
-    named = zip(protocol.arms, found, more, guarded(protocol, book.releases), strict=True)
+    found, more = estimate_arms(law, released), estimate_differences(law, released)
+    sure = find_confidences(law, released, now.in_play, book.draft.k)
+    named = zip(protocol.arms, found, more, estimate_guardrail(protocol, book.releases), strict=True)
     return tuple(
-        Arm(
+        ArmView(
             name,
             None if payload is None else json.dumps(payload, ensure_ascii=False),
             each,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from maskedbandit.errors import BehindWitness, Corrupted, MaskedBanditError, UnknownStudy
 from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.privacy.loss import ZERO, Loss
-from maskedbandit.store.book.chain import NO_ENTRY, START, Head, holds
+from maskedbandit.store.book.chain import NO_ENTRY, START, Head, is_on_chain
 from maskedbandit.store.book.demand import Demand, arms_of_answer, follow_decisions
 from maskedbandit.store.book.entries import ArmAdded, ArmChange, Entry, Release, Started, read_entries, state_after
 from maskedbandit.store.book.standing import Standing, follow_changes
@@ -104,7 +104,7 @@ class Book:
     @cached_property
     def worst(self) -> Loss:
         """What the releases cost the worst person, who is in one of them."""
-        return largest(each.loss for each in self.releases)
+        return find_largest_loss(each.loss for each in self.releases)
 
     @cached_property
     def changes(self) -> tuple[ArmChange, ...]:
@@ -175,7 +175,7 @@ class Book:
             raise Corrupted(f"the log of {self.study} is not one that it can have written: {why}") from why
 
 
-def largest(losses: Iterable[Loss]) -> Loss:
+def find_largest_loss(losses: Iterable[Loss]) -> Loss:
     """What covers each of these losses; equal ones are mostly one object, and are looked at once."""
     found = ZERO
     for loss in {id(loss): loss for loss in losses}.values():
@@ -210,13 +210,13 @@ def seen_head(database: Database, witness: Witness, study: str) -> Head:
                 f"the witness in {witness.folder} has never seen {study}: name the folder that has, with --witness"
             )
         return NO_ENTRY
-    if not holds(database, study, seen.head):
+    if not is_on_chain(database, study, seen.head):
         ((many,),) = database.rows("SELECT COUNT(*) FROM entry WHERE study = ?", study)
-        raise behind(witness, study, many, seen.head)
+        raise make_behind_error(witness, study, many, seen.head)
     return seen.head
 
 
-def behind(witness: Witness, study: str, entries: int, seen: Head) -> BehindWitness:
+def make_behind_error(witness: Witness, study: str, entries: int, seen: Head) -> BehindWitness:
     """The ledger with so many entries is not the one that the witness has seen."""
     return BehindWitness(
         f"the ledger of {study} has {entries} entries here, and its witness in {witness.folder} has seen "

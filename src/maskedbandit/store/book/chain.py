@@ -63,7 +63,7 @@ def read_links(database: Database, study: str) -> list[Link]:
     return [Link(*row) for row in found]
 
 
-def holds(database: Database, study: str, head: Head) -> bool:
+def is_on_chain(database: Database, study: str, head: Head) -> bool:
     """Whether a study's ledger is at this head, or has gone on from it."""
     find = "SELECT hash FROM entry WHERE study = ? AND number = ?"
     return head == Head() or database.rows(find, study, head.entries - 1) == [(head.hash,)]

@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from maskedbandit.errors import Corrupted, MaskedBanditError, UnknownStudy
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.store.accounts import Accounts, Losses, Terms, number_of
-from maskedbandit.store.book.book import Book, behind, seen_head
+from maskedbandit.store.accounts import Accounts, Losses, Terms, number_loss
+from maskedbandit.store.book.book import Book, make_behind_error, seen_head
 from maskedbandit.store.book.chain import Head, check_chain, read_links
 from maskedbandit.store.book.entries import parse_entries
 from maskedbandit.store.book.harm import follow_harm
@@ -34,7 +34,7 @@ def seed_digest(seed: bytes) -> str:
 
 
 @contextmanager
-def readable(study: str) -> Iterator[None]:
+def as_corrupted(study: str) -> Iterator[None]:
     """A row that cannot be read at all was changed too."""
     try:
         yield
@@ -96,7 +96,7 @@ def check_project(book: Book, project: str, terms: Terms) -> None:
         raise Corrupted(
             f"the project of {book.study} was changed: it is {project}, and its protocol says {protocol.project}"
         )
-    if (terms.budget, terms.period) != (number_of(protocol.budget.to_text()), protocol.period):
+    if (terms.budget, terms.period) != (number_loss(protocol.budget.to_text()), protocol.period):
         raise Corrupted(f"the budget of project {project} was changed: it is not that of the protocol of {book.study}")
 
 
@@ -105,7 +105,7 @@ def check_head(witness: Witness, study: str, head: Head) -> None:
     seen = witness.seen(study)
     last = Head() if seen is None else seen.head
     if last != head:
-        raise behind(witness, study, head.entries, last)
+        raise make_behind_error(witness, study, head.entries, last)
 
 
 def check_releases(book: Book, losses: Losses, key: Ed25519PrivateKey) -> None:

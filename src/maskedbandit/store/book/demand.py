@@ -6,7 +6,7 @@ from typing import NamedTuple
 from maskedbandit.core import Decision
 from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.store.databases.database import Row
-from maskedbandit.study.deck import Deck
+from maskedbandit.study.deck import CohortDeck
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
 
@@ -14,7 +14,7 @@ from maskedbandit.study.protocol import Protocol
 class Demand(NamedTuple):
     """The cohorts that were asked for, and what whoever comes is served while the policy asks for nobody."""
 
-    deck: Deck
+    deck: CohortDeck
     served: int | None  # the arm with which the policy asks for nobody, if that is its last word
     answer: int | None  # that arm, if it is the final answer: of a selection, the arm that is served from then on
 
@@ -27,7 +27,7 @@ def follow_decisions(
     What is told after a word for nobody makes the policy speak again, unless it was the answer of a search, or of an
     arm that is alone. What is told of an earlier stage does not.
     """
-    deck, last, alone = Deck(), None, False  # the last decision that asks for nobody, and its step
+    deck, last, alone = CohortDeck(), None, False  # the last decision that asks for nobody, and its step
     for step, *what in sorted([*decisions, *((step, None, *stage) for step, stage in stages.items())]):
         if step in stages:
             _, _, _, *arms = what

@@ -7,11 +7,11 @@ from maskedbandit.errors import BudgetExceeded, Corrupted
 from maskedbandit.privacy.budget import Account
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.store.accounts import Accounts, Losses
-from maskedbandit.store.book.checks import check_log, read_book, readable
+from maskedbandit.store.book.checks import check_log, read_book, as_corrupted
 from maskedbandit.store.book.entries import Burned, read_entries
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.members import members, sealed
+from maskedbandit.store.members import read_members, seal_members
 from maskedbandit.study.driver import Driver
 
 
@@ -25,7 +25,7 @@ class Verified(NamedTuple):
     worst: Loss  # what the person who was charged most has spent, in a period
 
 
-def verify(database: Database, witness: Witness, study: str) -> Verified:
+def verify_study(database: Database, witness: Witness, study: str) -> Verified:
     """Raise `Corrupted` or `BehindWitness` unless everything fits; nothing is changed. The study may go on meanwhile.
 
     The ledger is whole, signed, and goes on from its witness; the releases are its own, with the noise of the
@@ -33,7 +33,7 @@ def verify(database: Database, witness: Witness, study: str) -> Verified:
     people, and their digest; everybody was charged what the release cost, and is within the budget.
     """
     witness = witness.as_now()  # first: the ledger may only go on from what was seen
-    with readable(study), database.still():
+    with as_corrupted(study), database.still():
         book, losses = read_book(database, witness, study), Losses(database)
         driver, _ = check_log(book)
         check_places(database, losses, study, driver)
@@ -57,12 +57,12 @@ def check_places(database: Database, losses: Losses, study: str, driver: Driver)
         if stored is not None and losses[loss] | losses[stored[0]] != losses[loss]:
             raise Corrupted(f"people of cohort {cohort} of {study} were charged less than its release cost")
     for cohort, n, digest in database.rows("SELECT cohort, n, members FROM release WHERE study = ?", study):
-        found = members(database, study, cohort)
+        found = read_members(database, study, cohort)
         if any(member.kept and member.told for member in found):
             raise Corrupted(f"a row of cohort {cohort} of {study} is marked as erased, and has reports")
         if [member.place for member in found] != list(range(n)):
             raise Corrupted(f"cohort {cohort} of {study} was released with {n} people, and {len(found)} are stored")
-        if sealed(found) != digest:
+        if seal_members(found) != digest:
             raise Corrupted(
                 f"a person, a ticket or a reward of cohort {cohort} of {study} was changed after its release"
             )

@@ -32,7 +32,7 @@ from cryptography.hazmat.primitives.hmac import HMAC
 
 from maskedbandit.errors import BehindWitness, Corrupted, StorageFailed
 from maskedbandit.privacy.loss import ZERO
-from maskedbandit.store.book.chain import Head, holds
+from maskedbandit.store.book.chain import Head, is_on_chain
 from maskedbandit.store.databases.database import Database
 
 
@@ -120,7 +120,7 @@ class Witness:
         """
         heads = self._read("heads") if self._heads is None else self._heads
         for other, (*head, _) in heads.items():
-            if other != study and heads[other] != known.get(other) and not holds(database, other, Head(*head)):
+            if other != study and heads[other] != known.get(other) and not is_on_chain(database, other, Head(*head)):
                 raise BehindWitness(
                     f"the ledger of {other} is behind its witness in {self.folder}: this is a restored or another copy "
                     f"of the database, in which charges are missing, so {study} cannot be used either. Use the newest "

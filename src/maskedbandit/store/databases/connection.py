@@ -8,10 +8,10 @@ from importlib import import_module
 
 from maskedbandit.errors import InvalidValue, UnknownStudy
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.databases.migrate import migrate
+from maskedbandit.store.databases.migrate import migrate_tables
 
 
-def connect(address: str, create: bool = True, patience: float | None = None) -> Database:
+def open_database(address: str, create: bool = True, patience: float | None = None) -> Database:
     """The database with this address; its tables are those of this version.
 
     Without `create` it is one that has studies, or `UnknownStudy`. With `patience` a server that says nothing for so
@@ -23,20 +23,22 @@ def connect(address: str, create: bool = True, patience: float | None = None) ->
     kind = address.partition(":")[0] if isinstance(address, str) else ""
     if kind not in ("sqlite", "postgresql"):
         raise InvalidValue(
-            "database", hidden(address), "an address such as sqlite:///study.db or postgresql://host/name"
+            "database", hide_password(address), "an address such as sqlite:///study.db or postgresql://host/name"
         )
     database: Database = import_module(f"maskedbandit.store.databases.{kind}").opened(address, create, patience)
     try:
         if not create and "version" not in database.tables():
-            raise UnknownStudy(f"there are no studies in {hidden(address)}: `maskedbandit study new` makes the first")
-        migrate(database)
+            raise UnknownStudy(
+                f"there are no studies in {hide_password(address)}: `maskedbandit study new` makes the first"
+            )
+        migrate_tables(database)
     except BaseException:
         database.close()
         raise
     return database
 
 
-def hidden(address: object) -> object:
+def hide_password(address: object) -> object:
     """An address without what may be a password, for messages."""
     if not isinstance(address, str) or "@" not in address:
         return address

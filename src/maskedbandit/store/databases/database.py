@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from maskedbandit.errors import InvalidValue, StorageFailed
-from maskedbandit.privacy.process import process
+from maskedbandit.privacy.process import identify_process
 
 ATTEMPTS = 20  # at a transaction that others are in the way of
 Row = tuple[Any, ...]
@@ -21,7 +21,7 @@ class Again(Exception):
     """Two transactions were in each other's way, and this one was undone: to be done again."""
 
 
-def again(do: Callable[[], T]) -> T:
+def do_again(do: Callable[[], T]) -> T:
     """Do it until no other transaction is in the way."""
     for attempt in range(ATTEMPTS):
         try:
@@ -41,16 +41,16 @@ class Database(ABC):
     random_key: str  # what gives 128 random bits in hexadecimal, in the database's own words
 
     def __init__(self) -> None:
-        self._process = process()
+        self._process = identify_process()
 
     @property
     def own(self) -> bool:
         """Whether this process made the connection. Its other end cannot tell the parent of a fork from its child."""
-        return process() == self._process
+        return identify_process() == self._process
 
     def check_own(self) -> None:
         """Raise `InvalidValue` in a fork of the process that made the connection."""
-        if process() != self._process:
+        if identify_process() != self._process:
             raise InvalidValue("the process of this study", os.getpid(), "the one that opened it, not a fork of it")
 
     @abstractmethod
@@ -166,7 +166,7 @@ class Database(ABC):
         return found[0] if found else None
 
 
-def marks(row: Sequence[Any]) -> str:
+def mark_values(row: Sequence[Any]) -> str:
     """The marks for the values of a row.
 
     >>> marks(["ann", 1])

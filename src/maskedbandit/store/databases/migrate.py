@@ -5,10 +5,10 @@ import secrets
 from importlib.resources import files
 
 from maskedbandit.errors import StorageFailed, UnknownSchema
-from maskedbandit.store.databases.database import Database, again
+from maskedbandit.store.databases.database import Database, do_again
 
 
-def migrations() -> list[tuple[int, str]]:
+def list_migrations() -> list[tuple[int, str]]:
     """The number and the text of each file.
 
     >>> [number for number, _ in migrations()][:2]
@@ -20,15 +20,15 @@ def migrations() -> list[tuple[int, str]]:
     return sorted((int(path.name[:4]), path.read_text()) for path in found)
 
 
-def migrate(database: Database, to: int | None = None) -> None:
+def migrate_tables(database: Database, to: int | None = None) -> None:
     """Bring the tables up to this version, or raise `UnknownSchema` if a later one made them."""
-    known = migrations()
+    known = list_migrations()
     newest = known[-1][0] if to is None else to
-    if "version" not in database.tables() or version(database) != newest:
-        again(lambda: bring(database, known, newest))
+    if "version" not in database.tables() or read_version(database) != newest:
+        do_again(lambda: migrate_to(database, known, newest))
 
 
-def bring(database: Database, known: list[tuple[int, str]], newest: int) -> None:
+def migrate_to(database: Database, known: list[tuple[int, str]], newest: int) -> None:
     """Do the files that are missing, in one transaction."""
     with database.transaction():
         database.alone()
@@ -38,7 +38,7 @@ def bring(database: Database, known: list[tuple[int, str]], newest: int) -> None
                 raise UnknownSchema(f"the database has tables of something else: {', '.join(sorted(others))}")
             database.script("CREATE TABLE version (version BIGINT NOT NULL)")
             database.change("INSERT INTO version (version) VALUES (0)")
-        found = version(database)
+        found = read_version(database)
         if found > known[-1][0]:
             raise UnknownSchema(f"the tables are of version {found}, and this package knows up to {known[-1][0]}")
         for number, text in known:
@@ -49,7 +49,7 @@ def bring(database: Database, known: list[tuple[int, str]], newest: int) -> None
             database.change("INSERT INTO identity (name) VALUES (?)", secrets.token_hex(8))
 
 
-def version(database: Database) -> int:
+def read_version(database: Database) -> int:
     """The number of the latest file whose tables the database has."""
     try:
         ((found,),) = database.rows("SELECT version FROM version")

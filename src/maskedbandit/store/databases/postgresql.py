@@ -9,8 +9,8 @@ from itertools import chain
 from typing import Any
 
 from maskedbandit.errors import Corrupted, InvalidValue, StorageFailed
-from maskedbandit.store.databases.database import Again, Database, Row, marks
-from maskedbandit.store.lease import LENGTH
+from maskedbandit.store.databases.database import Again, Database, Row, mark_values
+from maskedbandit.store.lease import LEASE_LENGTH
 
 NETWORK = {  # unless the address says otherwise: a server that is gone is noticed, also while nothing is asked
     "connect_timeout": 4,  # seconds
@@ -21,13 +21,13 @@ NETWORK = {  # unless the address says otherwise: a server that is gone is notic
 }
 
 
-def opened(address: str, create: bool, patience: float | None = None) -> Database:
+def open_postgresql(address: str, create: bool, patience: float | None = None) -> Database:
     """The database that a server has under this address."""
     return Postgresql(address, patience)
 
 
 @lru_cache
-def dialect(statement: str) -> bytes:
+def translate_marks(statement: str) -> bytes:
     """A statement with psycopg's mark for values.
 
     >>> dialect("SELECT n FROM release WHERE study = ?")
@@ -36,7 +36,7 @@ def dialect(statement: str) -> bytes:
     return statement.replace("%", "%%").replace("?", "%s").encode()
 
 
-def said(why: Any) -> str:
+def say_error(why: Any) -> str:
     """What a server says is wrong, without the details: they show rows, which are about people."""
     return why.diag.message_primary or str(why)
 
@@ -72,7 +72,7 @@ class Postgresql(Database):
                     raise InvalidValue(f"{setting} of the server", value, "on: otherwise it can lose commits")
             if self._patience is not None:  # whoever is cut off or stopped keeps no rows from others for longer
                 for setting in ("statement_timeout", "idle_in_transaction_session_timeout"):
-                    self.change(f"SET {setting} = {LENGTH}")
+                    self.change(f"SET {setting} = {LEASE_LENGTH}")
 
     def _connected(self) -> Any:
         given: Any = {"autocommit": True, "prepare_threshold": 2, **{name: NETWORK[name] for name in self._network}}
@@ -117,11 +117,11 @@ class Postgresql(Database):
 
     def rows(self, statement: str, *values: Any) -> list[Row]:
         with self._named_errors():
-            return self._cursor.execute(dialect(statement), values).fetchall()
+            return self._cursor.execute(translate_marks(statement), values).fetchall()
 
     def change(self, statement: str, *values: Any) -> int:
         with self._named_errors():
-            return self._cursor.execute(dialect(statement), values).rowcount
+            return self._cursor.execute(translate_marks(statement), values).rowcount
 
     def rows_in(self, statement: str, *values: Any, keys: Sequence[str]) -> list[Row]:
         return self.rows(statement.replace("IN keys", "= ANY(?)"), *values, list(keys))
@@ -137,7 +137,7 @@ class Postgresql(Database):
 
     def each(self, statement: str, values: Sequence[Sequence[Any]]) -> int:
         with self._named_errors():
-            self._cursor.executemany(dialect(statement), values)
+            self._cursor.executemany(translate_marks(statement), values)
             return self._cursor.rowcount
 
     def insert(self, table: str, columns: str, values: Sequence[Sequence[Any]]) -> None:
@@ -146,7 +146,7 @@ class Postgresql(Database):
                 copy.write_row(each)
 
     def insert_missing(self, table: str, columns: str, values: Sequence[Sequence[Any]]) -> int:
-        rows = ", ".join([marks(values[0])] * len(values))
+        rows = ", ".join([mark_values(values[0])] * len(values))
         new = f"INSERT INTO {table} ({columns}) VALUES {rows} ON CONFLICT DO NOTHING"
         return self.change(new, *chain.from_iterable(values))
 
@@ -189,8 +189,8 @@ class Postgresql(Database):
         try:
             yield
         except (wrong.SerializationFailure, wrong.DeadlockDetected, wrong.LockNotAvailable) as why:
-            raise Again(said(why)) from why
+            raise Again(say_error(why)) from why
         except (wrong.IntegrityError, wrong.DataCorrupted, wrong.IndexCorrupted) as why:
-            raise Corrupted(f"the database does not keep its own rules: {said(why)}") from None
+            raise Corrupted(f"the database does not keep its own rules: {say_error(why)}") from None
         except self._psycopg.Error as why:
-            raise StorageFailed(f"the database failed: {said(why)}") from None
+            raise StorageFailed(f"the database failed: {say_error(why)}") from None

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from maskedbandit.errors import Corrupted, InvalidValue, StorageFailed, UnknownStudy
-from maskedbandit.store.databases.database import Again, Database, Row, again, marks
+from maskedbandit.store.databases.database import Again, Database, Row, do_again, mark_values
 
 OLDEST = (3, 51, 3)
 SETTINGS = (
@@ -24,10 +24,10 @@ SETTINGS = (
 )
 PAGES = 8000  # of the log, 32 MB, before they are written to where they belong: a page that changes often is then once
 MOST_ROWS = 64  # of a statement
-WAIT = 10_000  # milliseconds for another connection's transaction
+LOCK_WAIT = 10_000  # milliseconds for another connection's transaction
 
 
-def opened(address: str, create: bool, patience: float | None = None) -> Database:
+def open_sqlite(address: str, create: bool, patience: float | None = None) -> Database:
     """The database in a file; without `create` the file is there. It needs no patience: nobody is between."""
     path = address.removeprefix("sqlite:///")
     if path in (address, ""):
@@ -58,8 +58,8 @@ class Sqlite(Database):
         except apsw.CantOpenError as why:
             raise InvalidValue("the file of the database", path, "in a folder that is there, and writable") from why
         with self._named_errors():
-            self._connection.set_busy_timeout(WAIT)
-        again(self._set)
+            self._connection.set_busy_timeout(LOCK_WAIT)
+        do_again(self._set)
 
     def _set(self) -> None:
         with self._named_errors():
@@ -119,7 +119,7 @@ class Sqlite(Database):
 
     def _insert(self, start: str, values: Sequence[Sequence[Any]], end: str) -> int:
         """Rows in few statements: with one each, the threads of the process would take turns at every row."""
-        changed, done, row = 0, 0, marks(values[0])
+        changed, done, row = 0, 0, mark_values(values[0])
         while done < len(values):
             many = min(MOST_ROWS, 1 << (len(values) - done).bit_length() - 1)  # a power of two: few texts to prepare
             flat = chain.from_iterable(values[done : done + many])
@@ -146,7 +146,7 @@ class Sqlite(Database):
             try:
                 ((blocked, *_),) = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             finally:
-                self._connection.set_busy_timeout(WAIT)
+                self._connection.set_busy_timeout(LOCK_WAIT)
         return not blocked
 
     def count(self) -> None:

@@ -11,8 +11,8 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.core import WAIT, Decision, kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.experiments.experiment import expand
-from maskedbandit.lab.experiments.table import collect
+from maskedbandit.lab.experiments.experiment import expand_settings
+from maskedbandit.lab.experiments.table import collect_results
 from maskedbandit.policies.policy import Policy
 from tests.for_each import for_each
 from tests.statistics import at_most
@@ -151,9 +151,9 @@ def test_policies_are_compared():
 
 
 def test_an_experiment_from_file_to_figure(tmp_path):
-    experiment = expand("who", TEXT, tomllib.loads(TEXT))
+    experiment = expand_settings("who", TEXT, tomllib.loads(TEXT))
     assert len(experiment.settings) == 8
-    table = collect(experiment, experiment.settings, tmp_path / "out")
+    table = collect_results(experiment, experiment.settings, tmp_path / "out")
     rows = experiment.shown.summary(table)
     assert rows.height == 8
     runs = rows.filter(pl.col("runs") > 0)
@@ -183,7 +183,7 @@ def test_an_experiment_from_file_to_figure(tmp_path):
 def test_an_experiment_that_does_not_fit_is_refused(old, new, said):
     text = TEXT.replace(old, new)
     with pytest.raises(InvalidValue, match=said):
-        expand("who", text, tomllib.loads(text))
+        expand_settings("who", text, tomllib.loads(text))
 
 
 def test_a_figure_of_a_result(tmp_path):

@@ -12,8 +12,8 @@ import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.experiments import table
-from maskedbandit.lab.experiments.experiment import Experiment, read
-from maskedbandit.lab.goals.cells import text
+from maskedbandit.lab.experiments.experiment import Experiment, read_experiment
+from maskedbandit.lab.goals.cells import format_summary
 from maskedbandit.lab.goals.goal import Labels
 from maskedbandit.lab.goals.identify import figure as stopping
 from maskedbandit.lab.goals.identify import rows as samples
@@ -51,7 +51,7 @@ theory = "central_tv"
 def experiment(tmp_path, text: str = TEXT) -> Experiment:
     path = tmp_path / "search.toml"
     path.write_text(text)
-    return read(path)
+    return read_experiment(path)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -67,7 +67,7 @@ def collected(tmp_path_factory) -> tuple[pl.DataFrame, Experiment]:
     """The results of the experiment, and itself."""
     folder = tmp_path_factory.mktemp("search")
     found = experiment(folder)
-    return table.collect(found, found.settings, folder / "out", executor=partial(Threads, 1)), found
+    return table.collect_results(found, found.settings, folder / "out", executor=partial(Threads, 1)), found
 
 
 def test_a_goal_has_keys_of_its_own(tmp_path) -> None:
@@ -150,7 +150,7 @@ def test_runs_that_did_not_stop_are_counted_and_kept_in_the_mean(collected) -> N
     free = rows.filter((pl.col("label") == "no privacy") & (pl.col("instance.means") == "linspace")).row(0, named=True)
     assert free["stopped"] == 9
     assert "≥" not in "".join(samples.cells(free).values())
-    assert "≥ 5,000" in text(rows, samples.cells)
+    assert "≥ 5,000" in format_summary(rows, samples.cells)
 
 
 def test_the_summary_is_that_of_the_runs() -> None:
@@ -170,7 +170,7 @@ def test_the_summary_is_that_of_the_runs() -> None:
     assert row["ratio"] == pytest.approx(taken.mean() / 25)
     exact = binomtest(2, 21).proportion_ci(0.99, "exact")
     assert (row["wrong_low"], row["wrong_high"]) == (pytest.approx(exact.low), pytest.approx(exact.high))
-    assert samples.interval(11, 11)[1] == 1.0
+    assert samples.binomial_interval(11, 11)[1] == 1.0
     shown = samples.cells(row)
     assert (shown["median"], shown["95 %"], shown["stopped"]) == ("55", "≥ 100", "19/21")
     dropped = samples.summary(found.filter("stopped")).row(
@@ -194,7 +194,7 @@ def test_the_median_of_an_even_number_of_runs_is_halfway() -> None:
 
 def test_from_one_half_on_there_is_no_bound_to_compare_with(tmp_path) -> None:
     text = TEXT.partition("[[curves]]")[0].replace("delta = 0.1", 'delta = 0.5\nfigure = "cost"')
-    found = table.collect(
+    found = table.collect_results(
         named := experiment(tmp_path, text + '[[curves]]\nchannel = "raw"'), named.settings, tmp_path / "out"
     )
     (row,) = samples.summary(found).iter_rows(named=True)
@@ -227,7 +227,7 @@ def test_the_bound_is_that_of_the_trust_model() -> None:
 
 def test_numbers_do_not_depend_on_jobs_and_resuming_redoes_what_is_missing(collected, tmp_path) -> None:
     whole, found = collected
-    again = table.collect(found, found.settings, tmp_path / "out", executor=partial(Threads, 3))
+    again = table.collect_results(found, found.settings, tmp_path / "out", executor=partial(Threads, 3))
     assert again.equals(whole)
     lost = sorted((tmp_path / "out" / "parts").iterdir())[2]
     lost.unlink()
@@ -236,21 +236,21 @@ def test_numbers_do_not_depend_on_jobs_and_resuming_redoes_what_is_missing(colle
     def advance(setting, runs) -> None:
         begun.extend([setting.id] * (runs == 0 and setting.runs > 0))
 
-    assert table.collect(found, found.settings, tmp_path / "out", resume=True, advance=advance).equals(whole)
+    assert table.collect_results(found, found.settings, tmp_path / "out", resume=True, advance=advance).equals(whole)
     assert begun == ["search/2"]
 
 
 def test_theory_alone_is_a_table_and_a_figure_too(collected, tmp_path) -> None:
     _, found = collected
     lines = [setting for setting in found.settings if setting.label == "bound"]
-    drawn = table.collect(found, lines, tmp_path / "out")
+    drawn = table.collect_results(found, lines, tmp_path / "out")
     rows = samples.summary(drawn)
     assert rows["runs"].to_list() == [0] * 4
     for name in ("error", "low", "median", "high", "stopped", "wrong", "wrong_low", "wrong_high", "ratio"):
         assert rows[name].to_list() == [None] * 4
     assert len(stopping.samples(drawn).axes[1].lines) == 2  # the bound, and where privacy begins to cost
     assert len(stopping.cost(drawn).axes) == 2
-    assert text(samples.summary(drawn), samples.cells)
+    assert format_summary(samples.summary(drawn), samples.cells)
 
 
 def test_the_figure_shows_means_bands_bounds_regimes_and_what_did_not_stop(collected) -> None:
@@ -292,13 +292,13 @@ def test_cost_is_the_mean_over_the_bound(collected) -> None:
 
 def test_samples_against_delta(tmp_path) -> None:
     toml = TEXT.partition("[[curves]]")[0] + '[[curves]]\nchannel = "raw"\n[vary]\ndelta = [0.1, 0.01, 0.001]\n'
-    found = table.collect(named := experiment(tmp_path, toml), named.settings, tmp_path / "out")
+    found = table.collect_results(named := experiment(tmp_path, toml), named.settings, tmp_path / "out")
     assert found["delta"].unique().sort().to_list() == [0.001, 0.01, 0.1]
     assert samples.summary(found).height == 3
     plot = named.draw(found).axes[0]
     assert plot.lines[0].get_xdata().tolist() == [0.001, 0.01, 0.1]
     assert plot.get_xlabel() == "δ"
-    assert "delta" in text(samples.summary(found), samples.cells)
+    assert "delta" in format_summary(samples.summary(found), samples.cells)
 
 
 PUBLISHED = """
@@ -317,7 +317,7 @@ def test_what_others_found_is_drawn_as_marks(tmp_path) -> None:
         ("search/10", 4e5, 0.01),
         ("search/11", 1e4, 0.1),
     ]
-    found = table.collect(named, dots, tmp_path / "out")
+    found = table.collect_results(named, dots, tmp_path / "out")
     (plot,) = named.draw(found).axes
     assert plot.lines[0].get_xydata().tolist() == [[0.01, 4e5], [0.1, 1e4]]
     assert plot.lines[0].get_linestyle() == "None"

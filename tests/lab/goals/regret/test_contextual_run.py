@@ -9,7 +9,7 @@ import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.regret.simulate import ContextualRun
-from maskedbandit.lab.goals.result import who
+from maskedbandit.lab.goals.result import describe_run
 from tests.for_each import for_each
 
 POLICY, RAW, CONTEXTS = mb.policies.LinUCB(alpha=0.3), mb.channels.Raw(), mb.LinearContexts(d=3, k=4)
@@ -53,8 +53,8 @@ def test_a_contextual_run_is_rows_without_the_luck_it_does_not_know() -> None:
 def test_a_replay_says_who_ran_over_what_and_how_late() -> None:
     late = mb.replay(POLICY, RAW, mb.Newsroom(events=2000, seed=3), seed=1, delay=LATE)
     assert late.delay == LATE
-    assert who(late) == {**who(mb.replay(POLICY, RAW, late.log, seed=1)), "delay": "5"}
-    assert who(late)["policy"] == "LinUCB"
+    assert describe_run(late) == {**describe_run(mb.replay(POLICY, RAW, late.log, seed=1)), "delay": "5"}
+    assert describe_run(late)["policy"] == "LinUCB"
 
 
 @for_each(

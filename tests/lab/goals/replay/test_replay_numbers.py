@@ -11,7 +11,7 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.lab.engine import context_play as contextual
-from maskedbandit.lab.engine.context_loop import loop
+from maskedbandit.lab.engine.context_loop import run_contexts
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.replay.log_contexts import LogContexts
 from maskedbandit.lab.goals.replay.replay import Replayed, replay
@@ -29,7 +29,7 @@ RAW, ANY = mb.channels.Raw(), mb.policies.RandomChoice()
 
 @pytest.fixture(autouse=True)
 def as_python(monkeypatch) -> None:
-    monkeypatch.setattr(contextual, "compiled", interpreted)
+    monkeypatch.setattr(contextual, "compile_loop", interpreted)
 
 
 def shown_by_weights(chunk: Chunk) -> np.ndarray:
@@ -155,7 +155,7 @@ RUNS = 1200
 class Looped:
     """The loop, as `mutant` takes it."""
 
-    function, options = loop, {}
+    function, options = run_contexts, {}
 
 
 def short(biased: bool) -> Replayed:
@@ -171,7 +171,7 @@ def test_the_visit_that_ends_a_run_is_in_no_estimate(biased: bool, monkeypatch) 
     mean_is(short(biased).weighted, WORTH)
     with monkeypatch.context() as patch:
         counts_it = mutant(Looped, "if not taken or t + 1 < horizon:", "if True:").function
-        patch.setattr(contextual, "loop", counts_it)
+        patch.setattr(contextual, "run_contexts", counts_it)
         with pytest.raises(AssertionError, match="the mean is"):
             mean_is(short(biased).weighted, WORTH)
 

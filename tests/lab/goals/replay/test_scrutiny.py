@@ -62,7 +62,7 @@ def alternating(n: int) -> np.ndarray:
 
 @pytest.fixture(autouse=True)
 def as_python(monkeypatch) -> None:
-    monkeypatch.setattr(contextual, "compiled", interpreted)
+    monkeypatch.setattr(contextual, "compile_loop", interpreted)
 
 
 # --- what is looked at --------------------------------------------------------------------------------------------

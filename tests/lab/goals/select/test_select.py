@@ -7,8 +7,8 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.experiments.experiment import expand
-from maskedbandit.lab.experiments.table import collect
+from maskedbandit.lab.experiments.experiment import expand_settings
+from maskedbandit.lab.experiments.table import collect_results
 from maskedbandit.policies.parts.selection import Above, Top
 from maskedbandit.theory.selection import least_samples_above, least_samples_top
 from tests.for_each import for_each
@@ -168,9 +168,9 @@ def test_policies_are_compared():
 
 
 def test_an_experiment_from_file_to_figure(tmp_path):
-    experiment = expand("which", TEXT, tomllib.loads(TEXT))
+    experiment = expand_settings("which", TEXT, tomllib.loads(TEXT))
     assert len(experiment.settings) == 4
-    table = collect(experiment, experiment.settings, tmp_path / "out")
+    table = collect_results(experiment, experiment.settings, tmp_path / "out")
     rows = experiment.shown.summary(table)
     assert rows["runs"].to_list() == [5] * 4
     assert (rows["ratio"] > 1).all()
@@ -191,7 +191,7 @@ def test_an_experiment_that_does_not_fit_is_refused(old, new, said):
     assert old in TEXT
     text = TEXT.replace(old, new)
     with pytest.raises(InvalidValue, match=said):
-        expand("which", text, tomllib.loads(text))
+        expand_settings("which", text, tomllib.loads(text))
 
 
 def test_a_figure_of_a_result(tmp_path):

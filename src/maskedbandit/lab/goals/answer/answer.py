@@ -12,20 +12,20 @@ from typing import ClassVar, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from maskedbandit.channels.channel import Channel, real
+from maskedbandit.channels.channel import Channel, find_backend
 from maskedbandit.core import Integers
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE, Constant
-from maskedbandit.lab.goals.drive import LONGEST, check_compatible, drive
+from maskedbandit.lab.goals.drive import LONGEST, check_compatible, drive_runs
 from maskedbandit.lab.goals.identify.identify import best_arm
-from maskedbandit.lab.goals.result import ArmResult, Outcome, who
+from maskedbandit.lab.goals.result import ArmResult, Outcome, describe_run
 from maskedbandit.lab.goals.runs import ReleaseOptions, Runs
 from maskedbandit.lab.goals.tidy import Block
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.law import Law
 from maskedbandit.policies.parts.fixed_phases import FixedPhases
 from maskedbandit.policies.policy import Policy
-from maskedbandit.privacy.exact import whole
+from maskedbandit.privacy.exact import to_whole
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -46,7 +46,7 @@ class Answered(ArmResult):
         A sum that wraps around may be any: the channel's `failure` is added for each release.
         """
         late = self.delay != AT_ONCE or self.instance.moves or not self.instance.tells_all
-        if not isinstance(self.policy, FixedPhases) or late or real(self.channel) is not None:
+        if not isinstance(self.policy, FixedPhases) or late or find_backend(self.channel) is not None:
             return None
         law = Law(*self.channel.law())
         wraps = float(getattr(self.channel, "failure", 0.0)) * int(self.releases.max())
@@ -60,7 +60,7 @@ class Answered(ArmResult):
         """One row for each run; `bound` is what is proved of the policy, if anything is."""
         return [
             {
-                **who(self),
+                **describe_run(self),
                 "horizon": self.horizon,
                 "bound": self.bound,
                 "run": self.runs_from + np.arange(self.correct.size),
@@ -99,8 +99,8 @@ def answer(
         allowed = "a constant one: how many come while the last rewards are awaited is fixed"
         raise InvalidValue("delay", given.delay, allowed)
     best = best_arm(instance)
-    horizon = whole("horizon", horizon, len(instance.true_means()), LONGEST)
+    horizon = to_whole("horizon", horizon, len(instance.true_means()), LONGEST)
     end = min(horizon + given.delay.parameters().longest + 1, LONGEST)
-    found = drive(policy, channel.carrying(instance.statistics), instance, horizon, [end], given)
+    found = drive_runs(policy, channel.carrying(instance.statistics), instance, horizon, [end], given)
     named = np.where(found.stopped, found.answer, found.leader)
     return Answered(**found.shared, horizon=horizon, answer=named, correct=named == best, stopped=found.stopped)

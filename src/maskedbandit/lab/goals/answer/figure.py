@@ -9,24 +9,24 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from maskedbandit.lab.goals.answer.rows import cells, summary, tabulate_curve
-from maskedbandit.lab.goals.columns import axes, label_curves
+from maskedbandit.lab.goals.columns import list_axes, label_curves
 from maskedbandit.lab.goals.goal import UNLABELLED, Labels, Plotted, Shown
 from maskedbandit.lab.goals.interval import LEVEL
-from maskedbandit.lab.goals.style import PLAIN, at, looks, make_panels, name_ends, panels
+from maskedbandit.lab.goals.style import PLAIN, select_at, choose_looks, make_panels, name_ends, list_panels
 
 LEAST = 1e-4  # the axis of shares goes no lower
 
 
 def wrong(table: pl.DataFrame, labels: Labels = UNLABELLED) -> Figure:
     """Shares of wrong answers, in panels."""
-    varied = [name for name in axes(table) if table[name].drop_nulls().n_unique() > 1]
+    varied = [name for name in list_axes(table) if table[name].drop_nulls().n_unique() > 1]
     down = varied[0] if varied else None
     table = table.with_columns(label_curves(varied[1:]))
-    shown = panels(table, down)
+    shown = list_panels(table, down)
     captions = *labels.caption.strip().splitlines(), note(table)
     figure, plots = make_panels(len(shown), labels.title, captions)
     for axes_of, value in zip(plots, shown, strict=True):
-        curves = plot(axes_of, at(table, down, value))
+        curves = plot(axes_of, select_at(table, down, value))
         name_ends(axes_of, curves.ends, curves.look)
         named = "" if down is None else f"{down.split('.')[-1]} {value}".removeprefix("means ")
         axes_of.set_title(named.replace("epsilon", "ε ="), **PLAIN)
@@ -46,7 +46,7 @@ def plot(axes_of: Axes, table: pl.DataFrame) -> Plotted:
     rows = summary(table)
     labels = rows["label"].unique(maintain_order=True).to_list()
     theory = rows.filter(pl.col("runs") == 0)["label"].unique(maintain_order=True).to_list()
-    look, ends = looks(labels, theory), dict[str, float]()
+    look, ends = choose_looks(labels, theory), dict[str, float]()
     positive = rows.filter(pl.col("share") > 0)["share"]
     floor = max(LEAST, min(positive.to_list(), default=LEAST) / 2)
     axes_of.set(xscale="log", yscale="log", ylim=(floor, 1.0))

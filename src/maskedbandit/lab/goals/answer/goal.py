@@ -19,10 +19,10 @@ from maskedbandit.lab.goals.planned import (
     Planned,
     Played,
     Row,
-    wrong_interval,
+    bound_wrong_share,
 )
 from maskedbandit.lab.worlds.instance import Instance
-from maskedbandit.privacy.exact import whole
+from maskedbandit.privacy.exact import to_whole
 from maskedbandit.theory.bounds import INFORMATION
 from maskedbandit.theory.wrong_answers import least_wrong
 
@@ -30,7 +30,7 @@ from maskedbandit.theory.wrong_answers import least_wrong
 def read_task(given: dict[str, Any], instance: Any) -> dict[str, Any]:
     """The number of users; raises unless the instance has a single best arm."""
     best_arm(check_arms(instance))
-    return {"horizon": whole("horizon", given["horizon"], len(instance.true_means()), LONGEST)}
+    return {"horizon": to_whole("horizon", given["horizon"], len(instance.true_means()), LONGEST)}
 
 
 def play(policy: Any, channel: Any, world: Instance, people: int, **how: Any) -> Played:
@@ -42,14 +42,14 @@ def play(policy: Any, channel: Any, world: Instance, people: int, **how: Any) ->
 def wrong_share(row: Row, runs: int) -> tuple[float, float, float, float]:
     """The share of wrong answers, its interval, and what is proved of it; no share is drawn where none was wrong."""
     at_most = row.expected.at_most
-    return row.expected.wrong or np.nan, *wrong_interval(row, runs), np.nan if at_most is None else at_most
+    return row.expected.wrong or np.nan, *bound_wrong_share(row, runs), np.nan if at_most is None else at_most
 
 
 COLUMNS = (
     *FIRST,
     DAYS,
     Column("wrong", 8, ".2%", lambda row, runs: row.expected.wrong),
-    Column(f"{LEVEL:.0%} interval", 14, "", lambda row, runs: "{:.2%}-{:.2%}".format(*wrong_interval(row, runs))),
+    Column(f"{LEVEL:.0%} interval", 14, "", lambda row, runs: "{:.2%}-{:.2%}".format(*bound_wrong_share(row, runs))),
     LEAST._replace(form=".2%"),
     Column("at most", 8, ".2%", lambda row, runs: row.expected.at_most),
     *LOST_REWARDS,

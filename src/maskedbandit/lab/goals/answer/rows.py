@@ -4,8 +4,8 @@ from typing import Any
 
 import polars as pl
 
-from maskedbandit.lab.goals.columns import axes
-from maskedbandit.lab.goals.interval import interval
+from maskedbandit.lab.goals.columns import list_axes
+from maskedbandit.lab.goals.interval import binomial_interval
 from maskedbandit.lab.goals.result import LOSSES
 from maskedbandit.lab.goals.setting import TheoryCurve
 from maskedbandit.theory.wrong_answers import least_wrong
@@ -35,7 +35,7 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
     """
     given = {"bound": pl.Float64, "least": pl.Float64, "correct": pl.Boolean, "users": pl.Float64}
     missing = [pl.lit(None, kind).alias(name) for name, kind in given.items() if name not in table.columns]
-    keys = ["label", "trust", "policy", "sees", *axes(table), "horizon"]
+    keys = ["label", "trust", "policy", "sees", *list_axes(table), "horizon"]
     rows = (
         table.with_columns(missing)
         .group_by(keys, maintain_order=True)
@@ -48,7 +48,9 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
             pl.col("bound").max(),
         )
     )
-    between = [interval(wrong, runs) if runs else (None, None) for wrong, runs in rows.select("wrong", "runs").rows()]
+    between = [
+        binomial_interval(wrong, runs) if runs else (None, None) for wrong, runs in rows.select("wrong", "runs").rows()
+    ]
     ends = {end: pl.Series([pair[i] for pair in between], dtype=pl.Float64) for i, end in enumerate(("low", "high"))}
     return rows.with_columns(**ends)
 

@@ -14,10 +14,19 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from maskedbandit.lab.goals.columns import axes, label_curves
+from maskedbandit.lab.goals.columns import list_axes, label_curves
 from maskedbandit.lab.goals.goal import UNLABELLED, Labels, Plotted, Shown
 from maskedbandit.lab.goals.identify.rows import cells, summary, tabulate_curve
-from maskedbandit.lab.goals.style import PLAIN, THEORY, at, lines_of_labels, looks, make_panels, name_ends, panels
+from maskedbandit.lab.goals.style import (
+    PLAIN,
+    THEORY,
+    select_at,
+    lines_of_labels,
+    choose_looks,
+    make_panels,
+    name_ends,
+    list_panels,
+)
 
 
 def samples(table: pl.DataFrame, labels: Labels = UNLABELLED) -> Figure:
@@ -32,7 +41,7 @@ def cost(table: pl.DataFrame, labels: Labels = UNLABELLED) -> Figure:
 
 def stopping(table: pl.DataFrame, column: str, ylabel: str, said: Labels) -> Figure:
     """A column of the summary, in panels."""
-    rows, varied = summary(table), axes(table)
+    rows, varied = summary(table), list_axes(table)
     against = next((name for name in varied if name.endswith(".epsilon")), "delta")
     down = "instance.means" if "instance.means" in varied else None
     varied += ["delta"] if rows["delta"].n_unique() > 1 else []
@@ -40,17 +49,17 @@ def stopping(table: pl.DataFrame, column: str, ylabel: str, said: Labels) -> Fig
     rows = rows.filter(pl.col(column).is_not_null())
     labels = rows["label"].unique(maintain_order=True).to_list()
     still = rows.filter(pl.col("runs") == 0)["label"].unique(maintain_order=True).to_list()
-    look = looks(labels, still)
+    look = choose_looks(labels, still)
     marks = rows.filter(pl.col("trust") == "published")["label"].unique(maintain_order=True).to_list()
     for label, mark in zip(marks, cycle("x+*1"), strict=False):
         look[label] |= {"marker": mark, "linestyle": "none", "clip_on": False}
-    shown = panels(table, down)
+    shown = list_panels(table, down)
     captions = *said.caption.strip().splitlines(), key(rows, table, column)
     figure, plots = make_panels(len(shown), said.title, captions)
     for plot, instance in zip(plots, shown, strict=True):
-        ends = panel(plot, at(rows, down, instance), column, against, look)
+        ends = panel(plot, select_at(rows, down, instance), column, against, look)
         if against != "delta":
-            regimes(plot, at(table, down, instance))
+            regimes(plot, select_at(table, down, instance))
         plot.set_title("" if instance is None else f"{instance}", **PLAIN)
         plot.set_ylabel(ylabel, **PLAIN)
         plot.set_xlabel("ε" if against != "delta" else "δ", **PLAIN)
@@ -115,7 +124,7 @@ def boxes(plot: Axes, table: pl.DataFrame) -> Plotted:
     """Quartiles, 5 % and 95 % quantiles, the mean and the lower bound of results on one instance."""
     rows = summary(table)
     labels = rows["label"].to_list()
-    look = looks(labels, [])
+    look = choose_looks(labels, [])
     plot.set_xscale("log")
     heights = lines_of_labels(plot, labels, look)
     note = "Boxes are quartiles, whiskers reach from 5 % to 95 % of runs, points are means."

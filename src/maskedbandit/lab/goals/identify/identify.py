@@ -11,16 +11,16 @@ from maskedbandit.core import Integers
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.drive import check_compatible
 from maskedbandit.lab.goals.runs import ReleaseOptions, Runs
-from maskedbandit.lab.goals.search import Searched, search
+from maskedbandit.lab.goals.search import Searched, run_search
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.policy import Policy
-from maskedbandit.theory.transport import SAME
+from maskedbandit.theory.transport import SAME_MEAN
 
 
 def best_arm(instance: Instance) -> int:
     """The arm of the highest mean; raises if it is not unique, up to the precision of the theory."""
     means = instance.true_means()
-    best = np.flatnonzero(means >= means.max() - SAME)
+    best = np.flatnonzero(means >= means.max() - SAME_MEAN)
     if means.size < 2:
         raise InvalidValue("instance", instance, "one of at least two arms")
     if best.size > 1:
@@ -70,6 +70,6 @@ def identify(
     given = Runs(runs, seed, **how)
     check_compatible(policy, channel, instance, "identify", given.delay)
     best = best_arm(instance)
-    found, fields = search(policy, channel, instance, delta, max_pulls, given)
+    found, fields = run_search(policy, channel, instance, delta, max_pulls, given)
     answer = np.where(found.stopped, found.answer, -1)
     return Found(**fields, answer=answer, correct=answer == best)

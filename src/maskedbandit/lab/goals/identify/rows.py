@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from maskedbandit import theory
-from maskedbandit.lab.goals.columns import axes, observed
-from maskedbandit.lab.goals.interval import interval
+from maskedbandit.lab.goals.columns import list_axes, with_observations
+from maskedbandit.lab.goals.interval import binomial_interval
 from maskedbandit.lab.goals.result import LOSSES
 from maskedbandit.lab.goals.setting import PublishedPoint, TheoryCurve
 
@@ -50,7 +50,7 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
     Only runs that stopped can be wrong; `wrong_low` and `wrong_high` are an interval for that (interval.py).
     Rows without runs have a mean alone, and a mean of runs some of which were cut off has no standard error.
     """
-    varied = axes(table)
+    varied = list_axes(table)
     keys = ["label", "trust", "policy", "sees", *varied, "delta", "max_pulls"]
     given = {
         "bound": pl.Float64,
@@ -59,7 +59,7 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
     }  # columns that theory alone does not have
     missing = [pl.lit(None, kind).alias(name) for name, kind in given.items() if name not in table.columns]
     rows = (
-        observed(table.with_columns(missing), "samples")
+        with_observations(table.with_columns(missing), "samples")
         .group_by(keys, maintain_order=True)
         .agg(
             pl.col(LOSSES).max(),
@@ -74,7 +74,7 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
             (pl.col("samples") / pl.col("bound")).mean().alias("ratio"),
         )
     )
-    between = [interval(wrong, runs) for wrong, runs in rows.select("wrong", "runs").iter_rows()]
+    between = [binomial_interval(wrong, runs) for wrong, runs in rows.select("wrong", "runs").iter_rows()]
     ends = {f"wrong_{end}": pl.Series([pair[i] for pair in between]) for i, end in enumerate(("low", "high"))}
     whole, ran = pl.col("stopped") == pl.col("runs"), pl.col("runs") > 0
     rows = rows.with_columns(pl.when(whole).then("error").alias("error"), **ends)

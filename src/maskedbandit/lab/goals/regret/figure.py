@@ -18,10 +18,10 @@ from matplotlib.patches import Rectangle
 
 from maskedbandit import theory
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.goals.columns import axes, label_curves, observed
+from maskedbandit.lab.goals.columns import list_axes, label_curves, with_observations
 from maskedbandit.lab.goals.goal import UNLABELLED, Labels, Plotted, Shown
 from maskedbandit.lab.goals.regret.rows import cells, summary, tabulate_curve
-from maskedbandit.lab.goals.style import PLAIN, at, looks, name_ends, panels
+from maskedbandit.lab.goals.style import PLAIN, select_at, choose_looks, name_ends, list_panels
 
 TITLES = {"delay": "delay, in users", "instance.every": "users between changes"}
 WIDE = 30  # from the least to the largest value: a logarithmic axis
@@ -63,7 +63,7 @@ def values(table: pl.DataFrame, labels: Labels) -> Figure:
 def plot(axes: Axes, table: pl.DataFrame) -> Plotted:
     """Mean pseudo-regret of results on one instance."""
     labels = table["label"].unique(maintain_order=True).to_list()
-    look = looks(labels, [])
+    look = choose_looks(labels, [])
     table = table.with_columns(y=pl.col("regret"), observed=pl.col("regret"))
     ends = panel(axes, table, labels, look, 2, "t")
     if lines := [np.asarray(curve.get_ydata()) for curve in axes.lines]:
@@ -75,14 +75,14 @@ def plot(axes: Axes, table: pl.DataFrame) -> Plotted:
 
 def curves(table: pl.DataFrame, ylabel: str, errors: float, said: Labels, against: str = "t") -> Figure:
     """Mean of y against users, in panels; a policy that ran to several horizons is shown at the end of each run."""
-    varied = axes(table)
+    varied = list_axes(table)
     across = next((name for name in varied if name.endswith(".epsilon")), None)
     down = "instance.means" if "instance.means" in varied else None
     names = label_curves(name for name in varied if name not in (across, down))
-    table = observed(table.with_columns(names), "y")
+    table = with_observations(table.with_columns(names), "y")
     labels = table["label"].unique(maintain_order=True).to_list()
     drawn = table.filter(pl.col("trust") == "theory")["label"].unique(maintain_order=True).to_list()
-    look = looks(labels, drawn)
+    look = choose_looks(labels, drawn)
 
     def draw(plot: Any, shown: pl.DataFrame) -> dict[str, float]:
         return panel(plot, shown, labels, look, errors, against)
@@ -100,14 +100,14 @@ def grid(
     title: str,
 ) -> Figure:
     """A figure with a panel for each pair of values, and a common scale in each line; `draw` returns ends of curves."""
-    heights, widths = panels(rows, down), panels(rows, across)
+    heights, widths = list_panels(rows, down), list_panels(rows, across)
     figure = Figure(figsize=(1.5 + 5.5 * len(widths), 0.4 + 4 * len(heights)), layout="constrained")
     plots = figure.subplots(len(heights), len(widths), sharey="row", squeeze=False)
     for line, height in zip(plots, heights, strict=True):
         line[0].set_ylabel(ylabel, **PLAIN)
         ends: list[dict[str, float]] = []
         for plot, width in zip(line, widths, strict=True):
-            ends.append(draw(plot, at(at(rows, down, height), across, width)))
+            ends.append(draw(plot, select_at(select_at(rows, down, height), across, width)))
             named = ([] if height is None else [f"{height}"]) + ([] if width is None else [f"ε = {width}"])
             plot.set_title(", ".join(named), **PLAIN)
         seen = [least for plot in line for curve in plot.lines if (least := min(curve.get_ydata())) > 0]
@@ -165,7 +165,7 @@ def varied(table: pl.DataFrame, labels: Labels = UNLABELLED) -> Figure:
 
     Dotted lines are the largest runs, if there are few curves.
     """
-    names = axes(table)
+    names = list_axes(table)
     if "delay" in names:  # its column holds titles; those of constant delays are numbers
         table = table.with_columns(pl.col("delay").cast(float, strict=False))
     numbers = [name for name in names if table.schema[name].is_numeric() and not name.endswith(".epsilon")]
@@ -175,7 +175,7 @@ def varied(table: pl.DataFrame, labels: Labels = UNLABELLED) -> Figure:
     (against,), rows = numbers, summary(table)
     across = next((name for name in names if name.endswith(".epsilon")), None)
     down = next((name for name in names if name not in (across, against)), None)
-    look = looks(rows["label"].unique(maintain_order=True).to_list(), [])
+    look = choose_looks(rows["label"].unique(maintain_order=True).to_list(), [])
     draw = partial(varied_panel, against=against, look=look)
     figure = grid(rows, down, across, draw, look, "cumulative pseudo-regret", labels.title)
     key = "Lines are means of runs" + (", dotted ones the largest run." if len(look) <= FEW else ".")
@@ -213,7 +213,7 @@ def league(table: pl.DataFrame, labels: Labels = UNLABELLED) -> Figure:
     bold, and the colour is the ratio to the lower bound, or to the least mean where none is drawn.
     """
     rows = summary(table)
-    varied = axes(table)
+    varied = list_axes(table)
     across = next((name for name in varied if name.endswith(".epsilon")), None)
     down = [name for name in varied if name.startswith("instance.")] + ["horizon"]
     columns: list[Any] = sorted(rows[across].drop_nulls().unique()) if across else [None]

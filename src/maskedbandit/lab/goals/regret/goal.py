@@ -13,18 +13,18 @@ from maskedbandit.lab.goals.regret.simulate import simulate
 from maskedbandit.lab.worlds.contexts import Contexts
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.contextual_policy import ContextualPolicy
-from maskedbandit.privacy.exact import whole
+from maskedbandit.privacy.exact import to_whole
 
 
 def read_task(given: dict[str, Any], instance: Any) -> dict[str, Any]:
     """The horizon."""
-    return {"horizon": whole("horizon", given["horizon"], 1, LONGEST)}
+    return {"horizon": to_whole("horizon", given["horizon"], 1, LONGEST)}
 
 
 def refuse_misfits(policy: Any, channel: Any, instance: Any, delay: Any, task: Any) -> None:
     """Raise unless a contextual policy has contexts, and any other policy arms without contexts."""
     if isinstance(policy, ContextualPolicy):
-        context_play.check_compatible(policy, channel, instance, delay)
+        context_play.check_contextual_play(policy, channel, instance, delay)
     else:
         check_compatible(policy, channel, instance, "regret", delay)
 

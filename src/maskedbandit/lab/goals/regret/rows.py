@@ -5,8 +5,8 @@ from typing import Any
 import polars as pl
 
 from maskedbandit import theory
-from maskedbandit.lab.engine.checkpoints import checkpoints
-from maskedbandit.lab.goals.columns import axes, observed
+from maskedbandit.lab.engine.checkpoints import list_checkpoints
+from maskedbandit.lab.goals.columns import list_axes, with_observations
 from maskedbandit.lab.goals.result import LOSSES
 from maskedbandit.lab.goals.setting import TheoryCurve
 
@@ -14,7 +14,7 @@ from maskedbandit.lab.goals.setting import TheoryCurve
 def tabulate_curve(curve: TheoryCurve) -> pl.DataFrame:
     """A curve of theory as rows without a run, of the same form as those of a simulation."""
     horizon = curve.task["horizon"]
-    marks = checkpoints(horizon)
+    marks = list_checkpoints(horizon)
     regret = theory.curve(curve.theory, curve.instance.true_means().tolist(), marks, curve.epsilon)
     return pl.DataFrame(
         {
@@ -36,8 +36,8 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
     `ratio` divides it by that of the same policy on a channel without privacy. If there is no such curve, it divides by
     the first curve without privacy, and if there is none, by the lower bound.
     """
-    varied = axes(table)
-    final = observed(table.filter(pl.col("t") == pl.col("horizon")), "regret")
+    varied = list_axes(table)
+    final = with_observations(table.filter(pl.col("t") == pl.col("horizon")), "regret")
     rows = final.group_by(["label", "trust", "policy", "sees", *varied, "horizon"], maintain_order=True).agg(
         pl.col(LOSSES).max(),
         pl.col("regret").mean().alias("mean"),

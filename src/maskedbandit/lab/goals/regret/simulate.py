@@ -11,12 +11,12 @@ from maskedbandit.core import Floats, Integers
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine import context_play
-from maskedbandit.lab.engine.checkpoints import checkpoints
+from maskedbandit.lab.engine.checkpoints import list_checkpoints
 from maskedbandit.lab.engine.context_loop import RELEASES
-from maskedbandit.lab.engine.context_play import Finished, Play, gathered, worst
+from maskedbandit.lab.engine.context_play import Finished, ContextPlay, gather_last_states, find_worst_loss
 from maskedbandit.lab.engine.each_run import Task
-from maskedbandit.lab.goals.drive import LONGEST, check_compatible, drive
-from maskedbandit.lab.goals.result import ArmResult, Outcome, Result, who
+from maskedbandit.lab.goals.drive import LONGEST, check_compatible, drive_runs
+from maskedbandit.lab.goals.result import ArmResult, Outcome, Result, describe_run
 from maskedbandit.lab.goals.runs import ReleaseOptions, RunOptions, Runs
 from maskedbandit.lab.goals.tidy import Block
 from maskedbandit.lab.streams import Streams
@@ -24,7 +24,7 @@ from maskedbandit.lab.worlds.contexts import Contexts
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.policies.policy import Policy
-from maskedbandit.privacy.exact import whole
+from maskedbandit.privacy.exact import to_whole
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -78,7 +78,7 @@ def block(run: Run | ContextualRun, **cumulative: Floats) -> Block:
     """One row for each run and checkpoint; `cumulative` are columns besides regret with a value at each checkpoint."""
     runs, c = run.regret.shape
     return {
-        **who(run),
+        **describe_run(run),
         "horizon": run.horizon,
         "run": np.repeat(run.runs_from + np.arange(runs), c),
         "t": np.tile(run.t, runs),
@@ -102,7 +102,7 @@ class Contextual(Task[Finished]):
         world, horizon = self.contexts.parameters(), int(self.marks[-1])
 
         def single(run: int, streams: Streams) -> Finished:
-            play = Play(self.policy, self.channel, self.contexts, horizon, self.marks, self.delay)
+            play = ContextPlay(self.policy, self.channel, self.contexts, horizon, self.marks, self.delay)
             play.go(world, horizon, 1.0, streams.of(run))
             return play.finished()
 
@@ -158,12 +158,12 @@ def simulate(
     >>> run.loss.epsilon(), run.pulls.sum(), run.pulls[0, 0] > 990_000
     (0.5, np.int64(1000000), np.True_)
     """
-    given, horizon = Runs(runs, seed, **how), whole("horizon", horizon, 1, LONGEST)
+    given, horizon = Runs(runs, seed, **how), to_whole("horizon", horizon, 1, LONGEST)
     if isinstance(policy, ContextualPolicy):
         return simulate_contexts(policy, channel, instance, horizon, given)
     check_compatible(policy, channel, instance, "regret", given.delay)
-    marks = checkpoints(horizon)
-    found = drive(policy, channel.carrying(instance.statistics), instance, horizon, marks, given)
+    marks = list_checkpoints(horizon)
+    found = drive_runs(policy, channel.carrying(instance.statistics), instance, horizon, marks, given)
     return Run(**found.shared, horizon=horizon, t=marks, regret=found.regret, realised_regret=found.realised)
 
 
@@ -173,9 +173,9 @@ def simulate_contexts(
     """These runs of a contextual policy."""
     if how.keep_releases:
         raise InvalidValue("keep_releases", how.keep_releases, "left out for contextual policies")
-    context_play.check_compatible(policy, channel, contexts, how.delay)
+    context_play.check_contextual_play(policy, channel, contexts, how.delay)
     parts: dict[str, Any] = {"policy": policy, "channel": channel, "delay": how.delay}
-    marks = checkpoints(horizon)
+    marks = list_checkpoints(horizon)
     rows = how.do(Contextual(**parts, contexts=contexts, marks=marks, seed=how.seed, study=how.study))
     return ContextualRun(
         **parts,
@@ -186,7 +186,7 @@ def simulate_contexts(
         reward=np.array([row.reward for row in rows]),
         pulls=np.array([row.pulls for row in rows]),
         releases=np.array([row.counts[RELEASES] for row in rows]),
-        loss=worst(rows),
-        findings=gathered(rows),
+        loss=find_worst_loss(rows),
+        findings=gather_last_states(rows),
         runs_from=how.runs_from,
     )

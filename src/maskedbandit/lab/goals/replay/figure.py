@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.goals.columns import axes
+from maskedbandit.lab.goals.columns import list_axes
 from maskedbandit.lab.goals.goal import UNLABELLED, Labels, Plotted, Shown
 from maskedbandit.lab.goals.replay.rows import cells, summary
 from maskedbandit.lab.goals.setting import PublishedPoint, TheoryCurve
-from maskedbandit.lab.goals.style import PLAIN, THEORY, lines_of_labels, looks, name_ends
+from maskedbandit.lab.goals.style import PLAIN, THEORY, lines_of_labels, choose_looks, name_ends
 
 MARKS = "os^Dv<>pP*"
 
@@ -22,7 +22,7 @@ def rates(table: pl.DataFrame, labels: Labels = UNLABELLED, kind: str = "delays"
     """Points for each delay [MT15, Fig. 2], or lines against the loss of a user."""
     figure = Figure(figsize=(11, 5.5), layout="constrained")
     plot = figure.subplots()
-    {"delays": delays, "privacy": privacy}[kind](plot, summary(table), axes(table))
+    {"delays": delays, "privacy": privacy}[kind](plot, summary(table), list_axes(table))
     plot.axhline(1, color=THEORY, linewidth=1, zorder=1)
     plot.set_ylabel("click rate / that of random choice", **PLAIN)
     plot.grid(which="major", alpha=0.3)
@@ -38,7 +38,7 @@ def points(plot: Axes, table: pl.DataFrame) -> Plotted:
     """A point for each curve, of results on one log."""
     rows = summary(table)
     labels = rows["label"].to_list()
-    look = looks(labels, [])
+    look = choose_looks(labels, [])
     plot.axvline(1, color=THEORY, linewidth=1, zorder=1)
     heights = lines_of_labels(plot, labels, look)
     for row in rows.iter_rows(named=True):
@@ -65,7 +65,7 @@ def delays(plot: Any, rows: pl.DataFrame, varied: list[str]) -> None:
     if "delay" not in rows.columns:
         rows = rows.with_columns(pl.lit("0").alias("delay"))
     groups, labels = (rows[name].unique(maintain_order=True).to_list() for name in ("delay", "label"))
-    look = looks(labels, [])
+    look = choose_looks(labels, [])
     for position, label in enumerate(labels):
         mine = rows.filter(pl.col("label") == label)
         shift = 0.8 * ((position + 0.5) / len(labels) - 0.5)
@@ -84,7 +84,7 @@ def privacy(plot: Any, rows: pl.DataFrame, varied: list[str]) -> None:
     rows = rows.with_columns(
         pl.when(pl.col("pure_epsilon").is_finite()).then("pure_epsilon").otherwise(loss).alias("x")
     )
-    look = looks(rows["label"].unique(maintain_order=True).to_list(), [])
+    look = choose_looks(rows["label"].unique(maintain_order=True).to_list(), [])
     seen, ends = rows.filter(pl.col("x").is_finite() & (pl.col("x") > 0))["x"], dict[str, float]()
     values = seen.to_list() or [0.1, 1.0]
     low, high = min(values), max(values)

@@ -12,7 +12,7 @@ from maskedbandit.lab.logs.log import Log
 
 def refuse_misfits(policy: Any, channel: Any, log: Any, delay: Any, task: Mapping[str, Any]) -> None:
     """Raise unless the policy can choose by what the log says."""
-    context_play.check_compatible(policy, channel, LogContexts(log, task.get("context", "user")), delay)
+    context_play.check_contextual_play(policy, channel, LogContexts(log, task.get("context", "user")), delay)
 
 
 GOAL = Goal(

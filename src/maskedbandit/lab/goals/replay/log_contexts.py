@@ -9,8 +9,8 @@ from maskedbandit.core import Floats, Integers, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.logs.log import Chunk, Log
 from maskedbandit.lab.streams import Rewards
-from maskedbandit.lab.worlds.contexts import Answer, Contexts
-from maskedbandit.privacy.statistics import clip
+from maskedbandit.lab.worlds.contexts import ArmAnswer, Contexts
+from maskedbandit.privacy.statistics import clip_vector
 
 
 class Page(NamedTuple):
@@ -79,19 +79,19 @@ class LogContexts(Contexts):
         if page.articles.shape[0] == 0:
             for a in range(width):
                 x[0, a] = page.user[i, a] * page.scale
-            clip(x[0], False)
+            clip_vector(x[0], False)
             return pool
         for position in range(page.starts[pool], page.starts[pool + 1]):
             arm = page.arms[position]
             for a in range(width):
                 for b in range(page.articles.shape[1]):
                     x[arm, a * page.articles.shape[1] + b] = page.user[i, a] * page.articles[arm, b] * page.scale
-            clip(x[arm], False)
+            clip_vector(x[arm], False)
         return pool
 
     @staticmethod
     @kernel
-    def answer(page: Page, i: int, t: int, x: Floats, arm: int, stream: Rewards) -> Answer:
+    def answer(page: Page, i: int, t: int, x: Floats, arm: int, stream: Rewards) -> ArmAnswer:
         if page.shown[i] != arm:
-            return Answer(0.0, 0.0, 0.0, 0.0)
-        return Answer(1.0 / page.propensity[i], page.click[i], 0.0, 0.0)
+            return ArmAnswer(0.0, 0.0, 0.0, 0.0)
+        return ArmAnswer(1.0 / page.propensity[i], page.click[i], 0.0, 0.0)

@@ -29,7 +29,7 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.core import Floats, Integers
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine import context_play
-from maskedbandit.lab.engine.checkpoints import checkpoints
+from maskedbandit.lab.engine.checkpoints import list_checkpoints
 from maskedbandit.lab.engine.context_loop import (
     BOTH,
     EVENTS,
@@ -42,18 +42,18 @@ from maskedbandit.lab.engine.context_loop import (
     VALUE_SQUARE,
     WEIGHT,
 )
-from maskedbandit.lab.engine.context_play import Finished, Play, gathered, worst
-from maskedbandit.lab.engine.each_run import MOST, Task
+from maskedbandit.lab.engine.context_play import Finished, ContextPlay, gather_last_states, find_worst_loss
+from maskedbandit.lab.engine.each_run import MOST_RUNS, Task
 from maskedbandit.lab.goals.drive import LONGEST
 from maskedbandit.lab.goals.replay.log_contexts import LogContexts
 from maskedbandit.lab.goals.replay.scrutiny import Scrutiny
-from maskedbandit.lab.goals.result import Outcome, Result, who
+from maskedbandit.lab.goals.result import Outcome, Result, describe_run
 from maskedbandit.lab.goals.runs import RunOptions, Runs
 from maskedbandit.lab.goals.tidy import Block
 from maskedbandit.lab.logs.log import Log
 from maskedbandit.lab.streams import Streams
 from maskedbandit.policies.contextual_policy import ContextualPolicy
-from maskedbandit.privacy.exact import whole
+from maskedbandit.privacy.exact import to_whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,9 +74,12 @@ class Replay(Task[tuple[Finished, float]]):
         log, horizon, contexts = self.log, int(self.marks[-1]), LogContexts(self.log, self.context)
 
         def single(run: int, streams: Streams) -> tuple[Finished, float]:
-            play, scrutiny = Play(self.policy, self.channel, contexts, horizon, self.marks, self.delay), Scrutiny(log)
+            play, scrutiny = (
+                ContextPlay(self.policy, self.channel, contexts, horizon, self.marks, self.delay),
+                Scrutiny(log),
+            )
             own = streams.of(run)
-            for chunk in log.chunks(self.seed * MOST + run):
+            for chunk in log.chunks(self.seed * MOST_RUNS + run):
                 page = contexts.page(chunk)
                 if run == 0 or not log.recorded:
                     scrutiny.add(chunk)
@@ -131,7 +134,7 @@ class Replayed(Result):
         """One row for each run. `relative` is the click rate over that of random choice in the same visits."""
         return [
             {
-                **who(self),
+                **describe_run(self),
                 "log": str(self.log),
                 "recorded": self.log.recorded,
                 "run": self.runs_from + np.arange(self.users.size),
@@ -173,9 +176,9 @@ def replay(
     True
     """
     given = Runs(runs, seed, **how)
-    context_play.check_compatible(policy, channel, LogContexts(log, context), given.delay)
-    horizon = whole("horizon", horizon if horizon is not None else log.events, 1, LONGEST)
-    marks = checkpoints(horizon)
+    context_play.check_contextual_play(policy, channel, LogContexts(log, context), given.delay)
+    horizon = to_whole("horizon", horizon if horizon is not None else log.events, 1, LONGEST)
+    marks = list_checkpoints(horizon)
     parts: dict[str, Any] = {"policy": policy, "channel": channel, "log": log, "delay": given.delay}
     task = Replay(**parts, context=context, marks=marks, seed=given.seed, study=given.study)
     both = given.do(task)
@@ -201,7 +204,7 @@ def replay(
         normalised_error=np.sqrt(np.maximum(squares, 0)) / np.maximum(w, 1e-300),
         random=np.array(random),
         releases=np.array([row.counts[RELEASES] for row in rows]),
-        loss=worst(rows),
-        findings=gathered(rows),
+        loss=find_worst_loss(rows),
+        findings=gather_last_states(rows),
         runs_from=given.runs_from,
     )

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from scipy.stats import t as student
 
-from maskedbandit.lab.goals.columns import axes
+from maskedbandit.lab.goals.columns import list_axes
 from maskedbandit.lab.goals.result import LOSSES
 
 NORMAL = 1.96  # standard errors of an interval of 95 %, where the standard error is known well
@@ -23,7 +23,7 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
     `kept` is the fraction of the gain over random choice that is left, relative to the same policy without privacy and
     with the same delay.
     """
-    varied = axes(table)
+    varied = list_axes(table)
     alone = pl.col("recorded").first() | (pl.col("run").count() == 1)  # then its error is estimated from many clicks
     inside = (pl.col("rate_error") / pl.col("random")).mean()
     rows = table.group_by(["label", "trust", "policy", "sees", *varied], maintain_order=True).agg(

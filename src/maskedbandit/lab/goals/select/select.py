@@ -16,7 +16,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.goals.drive import check_compatible
 from maskedbandit.lab.goals.runs import ReleaseOptions, Runs
-from maskedbandit.lab.goals.search import Searched, search
+from maskedbandit.lab.goals.search import Searched, run_search
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.parts.selection import Above, Selection
 
@@ -24,14 +24,14 @@ from maskedbandit.policies.parts.selection import Above, Selection
 def check_question(policy: Any, channel: Any, instance: Any, delay: Any = AT_ONCE) -> None:
     """Raise unless they fit together, and the question of the policy has an answer on the instance."""
     check_compatible(policy, channel, instance, "select", delay)
-    if lacks := policy.question.lacks(instance.told_means()) or policy.question.lacks(asked(instance)):
+    if lacks := policy.question.lacks(instance.told_means()) or policy.question.lacks(answer_means(instance)):
         raise InvalidValue("instance", instance, lacks)
     if isinstance(policy.question, Above) and delay.parameters().lost > 0:
         allowed = "one by which all rewards come in time: a default in place of some moves means across theta"
         raise InvalidValue("delay", delay, allowed)
 
 
-def asked(instance: Instance) -> Floats:
+def answer_means(instance: Instance) -> Floats:
     """The means that an answer is about: of all rewards of a person, in units of the cap, as a threshold is."""
     return instance.true_means() / instance.statistics.cap
 
@@ -78,6 +78,8 @@ def select(
     """
     given = Runs(runs, seed, **how)
     check_question(policy, channel, instance, given.delay)
-    found, fields = search(policy, channel, instance, delta, max_pulls, given)
+    found, fields = run_search(policy, channel, instance, delta, max_pulls, given)
     answer = found.selected & found.stopped[:, None]
-    return Selected(**fields, answer=answer, correct=policy.question.right(asked(instance), answer) & found.stopped)
+    return Selected(
+        **fields, answer=answer, correct=policy.question.right(answer_means(instance), answer) & found.stopped
+    )
