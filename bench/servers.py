@@ -16,7 +16,7 @@ from maskedbandit.service.host.host import Host
 from maskedbandit.service.server import bind_socket, serve_host
 from maskedbandit.store import writer
 from maskedbandit.store.databases.connection import open_database
-from maskedbandit.store.studies import write_study, open_study
+from maskedbandit.store.studies import open_study, write_study
 from maskedbandit.study.protocol import Protocol
 
 LARGE: dict[str, Any] = PROTOCOL | {"policy": {"name": "successive_elimination", "least": 10**6}}

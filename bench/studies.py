@@ -15,7 +15,7 @@ from typing import Any
 from bench.report import row
 from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.databases.connection import open_database
-from maskedbandit.store.studies import write_study, open_study, find_witness
+from maskedbandit.store.studies import find_witness, open_study, write_study
 from maskedbandit.store.study import Study
 from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, NamedTuple
 
 from maskedbandit.store.databases.connection import open_database
-from maskedbandit.store.studies import write_study, open_study
+from maskedbandit.store.studies import open_study, write_study
 from maskedbandit.study.protocol import Protocol
 
 PROTOCOL: dict[str, Any] = {

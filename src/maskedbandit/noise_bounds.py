@@ -11,9 +11,9 @@ from maskedbandit.law import (
     SUB_GAMMA,
     Law,
     count_draws,
+    count_steps,
     is_laplace,
     is_response,
-    count_steps,
     unit_variance,
     widest_scale,
 )

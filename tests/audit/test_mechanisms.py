@@ -21,7 +21,7 @@ from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.reports.audit.bounds import hockey_stick_excess, largest_ratio, needed_epsilon
-from maskedbandit.reports.audit.exact import shift_mass, noise_sums, released, released_bit, repeated
+from maskedbandit.reports.audit.exact import noise_sums, released, released_bit, repeated, shift_mass
 from tests.for_each import for_each
 from tests.statistics import same_distribution, seeded
 

@@ -19,7 +19,7 @@ from maskedbandit.errors import InvalidValue, ProtocolError, TooFew
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.secagg.client import RoundClient
 from maskedbandit.secagg.messages import KEY_SHARES
-from maskedbandit.secagg.parameters import complete_graph, choose_neighbours
+from maskedbandit.secagg.parameters import choose_neighbours, complete_graph
 from maskedbandit.secagg.plan import RoundPlan
 from tests.for_each import for_each
 from tests.statistics import at_most, same_distribution, seeded

@@ -16,9 +16,9 @@ import pytest
 from maskedbandit.channels.codec import (
     Grid,
     ModulusRule,
-    encode_reward,
-    choose_modulus,
     check_contribution,
+    choose_modulus,
+    encode_reward,
     noise_margin,
     unwrap_residue,
 )

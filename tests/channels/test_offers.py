@@ -12,7 +12,7 @@ from maskedbandit.channels import offers
 from maskedbandit.channels import room as channels
 from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.distributed import Distributed
-from maskedbandit.channels.offers import LONGEST_OFFER, LARGEST_MODULUS, NoiseShare, Offer, from_lines, to_lines
+from maskedbandit.channels.offers import LARGEST_MODULUS, LONGEST_OFFER, NoiseShare, Offer, from_lines, to_lines
 from maskedbandit.channels.raw import Raw
 from maskedbandit.channels.response import Response
 from maskedbandit.channels.shuffled import Shuffled

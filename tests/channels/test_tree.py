@@ -15,7 +15,7 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.channels.central import Central
-from maskedbandit.channels.counters import compute_change, leaf_of, count_new_nodes
+from maskedbandit.channels.counters import compute_change, count_new_nodes, leaf_of
 from maskedbandit.channels.tree import COUNTERS, Tree
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.engine.compiler import compile_loop

@@ -15,7 +15,7 @@ from maskedbandit.service.app import make_application
 from maskedbandit.service.host.host import Host
 from maskedbandit.service.server import StudyServer, bind_socket
 from maskedbandit.store.databases.connection import open_database
-from maskedbandit.store.studies import write_study, open_study
+from maskedbandit.store.studies import open_study, write_study
 from maskedbandit.study.protocol import Protocol
 from tests.service.live import LATE, own_port
 

@@ -14,8 +14,8 @@ from maskedbandit.channels.local import Local
 from maskedbandit.client import outbox
 from maskedbandit.client.device import NoisyReport
 from maskedbandit.client.files import PrivateFile, name_service_files
-from maskedbandit.client.known import KnownArms, hash_unit, read_held_places
 from maskedbandit.client.outbox import Outbox
+from maskedbandit.client.places import KnownArms, hash_unit, read_held_places
 from maskedbandit.errors import AlreadySpent, StorageFailed
 from tests.client.conftest import Made
 from tests.client.fake_service import STUDY, URL, FakeService, Network

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from maskedbandit.client.answers import Assigned
-from maskedbandit.client.known import FORGET_AFTER, KnownArms
+from maskedbandit.client.places import FORGET_AFTER, KnownArms
 
 ANN = Assigned("bold", {"subject": "HELLO"}, "abc", Fraction(1, 3), offer="an offer")
 

@@ -12,9 +12,9 @@ from openfeature.evaluation_context import EvaluationContext
 
 from maskedbandit.channels.local import Local
 from maskedbandit.client.device import NoisyReport, add_report_noise
-from maskedbandit.client.known import KnownArms, hash_unit
 from maskedbandit.client.openfeature import MaskedBanditProvider
 from maskedbandit.client.outbox import Outbox
+from maskedbandit.client.places import KnownArms, hash_unit
 from maskedbandit.errors import AlreadySpent, PersonalValue, StorageFailed
 from tests.client.conftest import Made
 from tests.client.fake_service import KEY, STUDY, URL, FakeService, Network

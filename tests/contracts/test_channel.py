@@ -28,7 +28,7 @@ from maskedbandit.channels.split_and_mix import SplitAndMix
 from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue, TooFew
-from maskedbandit.law import count_draws, is_coins, count_steps
+from maskedbandit.law import count_draws, count_steps, is_coins
 from maskedbandit.noise_bounds import radius
 from maskedbandit.noises import room as noises
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace

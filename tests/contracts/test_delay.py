@@ -14,7 +14,7 @@ import pytest
 import maskedbandit.lab.delays as delays
 from maskedbandit.errors import UnknownName
 from maskedbandit.lab.delays.constant import AT_ONCE
-from maskedbandit.lab.delays.delay import Delay, at_once, draw_delay_beyond, draw_delay, last, chance_of_later
+from maskedbandit.lab.delays.delay import Delay, at_once, chance_of_later, draw_delay, draw_delay_beyond, last
 from maskedbandit.lab.delays.geometric import Geometric
 from maskedbandit.lab.engine.compiler import bind_hooks, compile_loop
 from maskedbandit.lab.experiments.experiment import expand_settings

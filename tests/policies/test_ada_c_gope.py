@@ -20,8 +20,8 @@ from maskedbandit.policies.contextual.ada_c_gope import (
     AdaCGOPE,
     State,
     chances,
-    margin,
     direction_noise,
+    margin,
 )
 from maskedbandit.policies.contextual_policy import Aim
 from maskedbandit.privacy.statistics import clip_context

@@ -29,15 +29,15 @@ from scipy.special import ive
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy import process, sampling
 from maskedbandit.privacy.sampling import (
-    SPAN,
     RANDOM_WORDS,
+    SPAN,
     Bits,
     bernoulli,
     bernoulli_exp,
     discrete_gaussian,
     discrete_laplace,
-    geometric,
     exact_poisson,
+    geometric,
     polya,
     skellam,
 )

@@ -21,7 +21,7 @@ from maskedbandit.cli import main
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.skellam import Skellam
-from maskedbandit.reports.audit.audit import BrokenTwin, How, AuditPart, AuditPromise
+from maskedbandit.reports.audit.audit import AuditPart, AuditPromise, BrokenTwin, How
 from maskedbandit.reports.audit.bounds import (
     choose_event,
     hockey_stick_excess,
@@ -32,8 +32,8 @@ from maskedbandit.reports.audit.bounds import (
 from maskedbandit.reports.audit.exact import exact_part, fit_cohort_size
 from maskedbandit.reports.audit.figure import promised_curve
 from maskedbandit.reports.audit.policies import BROKEN, decisions_part, run_part
-from maskedbandit.reports.audit.sampled import count_enough_samples, live_part
-from maskedbandit.reports.audit.targets import audit_channel, describe_part, of_channel, join_audits
+from maskedbandit.reports.audit.samples import count_enough_samples, live_part
+from maskedbandit.reports.audit.targets import audit_channel, describe_part, join_audits, of_channel
 from tests.audit.events import seen_epsilon
 from tests.reports.broken_channels import AllHonest, HalfNoise, PromisesMuch
 from tests.statistics import ALPHA, at_most

@@ -12,7 +12,7 @@ from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.reports.estimate.bias import PlayedStudy
 from maskedbandit.reports.estimate.intervals import WHOSE_DIFFERENCE
 from maskedbandit.reports.estimate.source import source_of
-from maskedbandit.store.studies import write_study, open_study
+from maskedbandit.store.studies import open_study, write_study
 from maskedbandit.store.study import Study
 from maskedbandit.study.protocol import Protocol
 

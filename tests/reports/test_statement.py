@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.experiments.examples import find_packaged_folder
 from maskedbandit.lab.experiments.experiment import expand_settings, read_experiment
-from maskedbandit.lab.experiments.packaged import find_packaged_folder
 from maskedbandit.lab.goals.regret.simulate import simulate
 from maskedbandit.lab.goals.setting import Setting
 from maskedbandit.reports.statement import lost, statement_of_experiment

@@ -28,12 +28,12 @@ from maskedbandit.secagg.messages import (
     SIGNATURE,
     SURVIVORS,
     VOTES,
-    pack_present,
     pack_flags,
     pack_message,
+    pack_present,
 )
 from maskedbandit.secagg.plan import RoundPlan
-from maskedbandit.secagg.shamir import KEY_SHARE, combine_shares, split_secret, lagrange_weights
+from maskedbandit.secagg.shamir import KEY_SHARE, combine_shares, lagrange_weights, split_secret
 
 HEAD = 2 + KEY  # version, kind, session
 OWN, FOR_MASKS = 0, 1  # the two secrets of a user, and the order in which a parcel holds key shares of them

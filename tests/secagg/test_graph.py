@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from maskedbandit.errors import InvalidValue, Malformed
 from maskedbandit.secagg import graph
-from maskedbandit.secagg.graph import HASH_SIZE, MerkleTree, order, rank_user, root_from, ring_window
+from maskedbandit.secagg.graph import HASH_SIZE, MerkleTree, order, rank_user, ring_window, root_from
 from tests.for_each import for_each
 from tests.statistics import same_distribution
 

@@ -18,9 +18,9 @@ from maskedbandit.secagg.messages import (
     MASKED,
     SURVIVORS,
     Reader,
-    pack_present,
     pack_flags,
     pack_message,
+    pack_present,
 )
 from tests.for_each import for_each
 from tests.secagg.adversary import HEAD, Liar, planned

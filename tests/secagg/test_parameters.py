@@ -17,9 +17,9 @@ from maskedbandit.secagg.graph import ring_window
 from maskedbandit.secagg.parameters import (
     _connected,
     _most,
+    choose_neighbours,
     complete_graph,
     complete_threshold,
-    choose_neighbours,
     sparse_threshold,
 )
 from tests.for_each import for_each

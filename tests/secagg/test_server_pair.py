@@ -12,16 +12,16 @@ from maskedbandit.privacy.sampling import Bits
 from maskedbandit.secagg.server_pair import (
     HASH_BYTES,
     NUMBER_SIZE,
+    PAIR_VERSION,
     PRESENT,
     SEALED,
     TOTAL,
     VALUE_SHARE,
-    PAIR_VERSION,
     PairServer,
     PairTerms,
     collect_sum,
-    server_keys,
     seal_value_share,
+    server_keys,
     share_value,
 )
 from tests.for_each import for_each

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.secagg.shamir import KEY_SHARE, PRIME, combine_shares, split_secret, lagrange_weights
+from maskedbandit.secagg.shamir import KEY_SHARE, PRIME, combine_shares, lagrange_weights, split_secret
 from tests.for_each import for_each
 from tests.statistics import seeded
 

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from maskedbandit.service.page.form import EXAMPLE_FORM, read_protocol_form
 from maskedbandit.service.page.render import render_page
 from maskedbandit.service.page.sentences import say_preview
-from maskedbandit.service.shown.counts import CohortStanding
-from maskedbandit.service.shown.estimates import Estimate
-from maskedbandit.service.shown.view import StudySummary, StudyView, read_view
+from maskedbandit.service.views.counts import CohortStanding
+from maskedbandit.service.views.estimates import Estimate
+from maskedbandit.service.views.view import StudySummary, StudyView, read_view
 from maskedbandit.statement.page import fill_statement
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.sequences import Interval

@@ -17,7 +17,7 @@ from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.studies import write_study, find_witness
+from maskedbandit.store.studies import find_witness, write_study
 from maskedbandit.store.study import Study
 from maskedbandit.study.protocol import Protocol
 from tests.quick import QUICK

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from maskedbandit.reports.audit.audit import ERROR
-from maskedbandit.reports.audit.reached import start_own_service
-from maskedbandit.reports.audit.sampled import promise_to_samples, sampled_part
+from maskedbandit.reports.audit.over_http import start_own_service
+from maskedbandit.reports.audit.samples import promise_to_samples, sampled_part
 from maskedbandit.reports.audit.services import SEEN, SERVICE_COHORT, throw_away, views_of
 from maskedbandit.study.protocol import Protocol
 

@@ -11,7 +11,7 @@ from msgspec import structs
 from maskedbandit.errors import Conflict
 from maskedbandit.service.api import ofrep
 from maskedbandit.service.host.metrics import Metrics
-from maskedbandit.service.shown import status, view
+from maskedbandit.service.views import status, view
 from maskedbandit.store import people, reconcile
 from maskedbandit.store.book import verify
 from maskedbandit.store.people import check_kept

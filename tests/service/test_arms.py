@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from maskedbandit.service.page.render import render_page
-from maskedbandit.service.shown.status import write_status
-from maskedbandit.service.shown.view import StudyView, read_view
+from maskedbandit.service.views.status import write_status
+from maskedbandit.service.views.view import StudyView, read_view
 from maskedbandit.statement.page import fill_statement
 from maskedbandit.store.book.book import Book
 from maskedbandit.store.databases.connection import open_database

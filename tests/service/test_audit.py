@@ -10,20 +10,20 @@ from typing import Any
 import httpx
 import pytest
 
-import maskedbandit.reports.audit.reached as audit_reached
+import maskedbandit.reports.audit.over_http as audit_reached
 import maskedbandit.reports.audit.services as audit_service
 from maskedbandit.cli import main
 from maskedbandit.errors import Forbidden, InvalidValue, StorageFailed, Unauthorized, UnknownStudy
 from maskedbandit.privacy.exact import to_fraction
-from maskedbandit.reports.audit.audit import ERROR, How, AuditPart
-from maskedbandit.reports.audit.reached import Service, start_own_service, reach_service
-from maskedbandit.reports.audit.sampled import promise_to_samples, sampled_part
+from maskedbandit.reports.audit.audit import ERROR, AuditPart, How
+from maskedbandit.reports.audit.over_http import Service, reach_service, start_own_service
+from maskedbandit.reports.audit.samples import promise_to_samples, sampled_part
 from maskedbandit.reports.audit.services import (
     SERVICE_COHORT,
-    shared_epsilon_channel,
     audited_protocol,
     list_seen_of_arm,
     service_part,
+    shared_epsilon_channel,
     throw_away,
     views_of,
 )

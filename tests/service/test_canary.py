@@ -18,7 +18,7 @@ from prometheus_client import generate_latest
 from maskedbandit.errors import StorageFailed
 from maskedbandit.service.host.metrics import Metrics
 from maskedbandit.service.request.sessions import COOKIE_NAME, new_session
-from maskedbandit.service.shown import describe
+from maskedbandit.service.views import describe
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.study import Study
 from tests.service.inside import TABLE, Inside, inside

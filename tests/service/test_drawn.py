@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, Route
 
 from maskedbandit.service.page import render
 from maskedbandit.service.page.visit import SECURITY_POLICY
-from maskedbandit.statement.page import TEMPLATE_FOLDER, STATEMENT_STYLE
+from maskedbandit.statement.page import STATEMENT_STYLE, TEMPLATE_FOLDER
 from tests.service.all_pages import all_pages, all_views
 from tests.service.browser import ALL_ELSE, COLOURS, LOOKS, chromium, faults
 

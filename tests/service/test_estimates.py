@@ -13,8 +13,8 @@ from maskedbandit.core import Release
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.odds import best_guess, in_hundred, right
-from maskedbandit.service.shown.estimates import estimate_arms
-from maskedbandit.service.shown.health import RARE_CHANCE, exposure_chance
+from maskedbandit.service.views.estimates import estimate_arms
+from maskedbandit.service.views.health import RARE_CHANCE, exposure_chance
 from tests.for_each import for_each
 from tests.statistics import at_most
 

@@ -16,7 +16,7 @@ from uvicorn.server import ServerState
 
 from maskedbandit.service.host.metrics import Metrics
 from maskedbandit.service.request.connection import WAITING_REQUESTS
-from maskedbandit.service.request.joined import Start, send_whole
+from maskedbandit.service.request.joining import Start, send_whole
 from maskedbandit.service.request.route import Answer, Route
 from tests.for_each import for_each
 from tests.service.live import live

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 
 from maskedbandit.cli.parts.forecast import in_words
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.goals.planned import Forecast
+from maskedbandit.lab.goals.plans import Forecast
 from maskedbandit.service.page import render, sentences
 from maskedbandit.service.page.form import EXAMPLE_FORM, read_protocol_form
 from maskedbandit.service.page.render import render_page
 from maskedbandit.service.page.sentences import say_preview
-from maskedbandit.service.shown.view import ArmView, StudyView
+from maskedbandit.service.views.view import ArmView, StudyView
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.best import Confidence
 from tests.for_each import for_each

@@ -13,7 +13,7 @@ from maskedbandit.service.keys import ROTATION_OVERLAP, STAFF
 from maskedbandit.service.page import site
 from maskedbandit.service.page.visit import Visit
 from maskedbandit.service.request.route import Route
-from maskedbandit.service.request.sessions import BEFORE, COOKIE_NAME, name_browser, form_token, new_session
+from maskedbandit.service.request.sessions import BEFORE, COOKIE_NAME, form_token, name_browser, new_session
 from tests.for_each import for_each
 from tests.service.inside import TABLE, Inside, inside
 

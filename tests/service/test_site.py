@@ -15,7 +15,7 @@ from maskedbandit.service.keys import SignedOut
 from maskedbandit.service.page import visit
 from maskedbandit.service.request import events
 from maskedbandit.service.request import sessions as session
-from maskedbandit.service.request.sessions import BEFORE, SESSION_LENGTH, COOKIE_NAME
+from maskedbandit.service.request.sessions import BEFORE, COOKIE_NAME, SESSION_LENGTH
 from maskedbandit.store.databases.connection import open_database
 from tests.for_each import for_each
 from tests.service.inside import Inside, Reply

@@ -9,12 +9,12 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.cli.parts import trust_plan
-from maskedbandit.cli.parts.computed import compute_apart
 from maskedbandit.cli.parts.forecast import in_words
+from maskedbandit.cli.parts.own_process import compute_apart
 from maskedbandit.cli.parts.trust_plan import TrustPlan, cells, main, question
 from maskedbandit.errors import InvalidValue, StorageFailed
 from maskedbandit.lab.goals import list_goals
-from maskedbandit.lab.goals.planned import Forecast, Row
+from maskedbandit.lab.goals.plans import Forecast, Row
 from maskedbandit.reports.plan.plan import TRUST
 from maskedbandit.study.protocol import Protocol
 from tests.for_each import for_each
@@ -91,8 +91,8 @@ def test_a_plan_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append((module, protocol.name, numbers))
         return ROWS
 
-    monkeypatch.setattr("maskedbandit.cli.parts.computed.compute_apart", counting)
-    monkeypatch.setattr("maskedbandit.cli.parts.computed.KEPT", 2)
+    monkeypatch.setattr("maskedbandit.cli.parts.own_process.compute_apart", counting)
+    monkeypatch.setattr("maskedbandit.cli.parts.own_process.KEPT", 2)
     plan = TrustPlan()
     for per_day in (2000, 2000, 3000, 4000, 4000, 2000):
         head, rows, about = run(plan(of(), 0.4, 0.05, per_day))

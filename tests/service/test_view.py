@@ -11,11 +11,11 @@ import pytest
 
 from maskedbandit.errors import BehindWitness, StorageFailed, UnknownStudy
 from maskedbandit.service.page.render import render_page
-from maskedbandit.service.shown.describe import read_state
-from maskedbandit.service.shown.health import NEWEST_PLACES
-from maskedbandit.service.shown.status import write_status
-from maskedbandit.service.shown.tally import DELAYS, Tally
-from maskedbandit.service.shown.view import StudyView, read_summaries, read_view
+from maskedbandit.service.views.describe import read_state
+from maskedbandit.service.views.health import NEWEST_PLACES
+from maskedbandit.service.views.status import write_status
+from maskedbandit.service.views.tally import DELAYS, Tally
+from maskedbandit.service.views.view import StudyView, read_summaries, read_view
 from maskedbandit.store.book.book import EVER, Book, Horizon, read_published
 from maskedbandit.store.databases.database import Database
 from tests.service.all_pages import render_study
@@ -268,7 +268,7 @@ def test_status_and_the_api_show_no_more_than_a_view(quick: Played) -> None:
     check_others_show_no_more(quick)
 
 
-@pytest.mark.parametrize("where", ["service.shown.view", "service.shown.describe"])
+@pytest.mark.parametrize("where", ["service.views.view", "service.views.describe"])
 def test_what_shows_more_is_rejected(quick: Played, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     def everything(*given: Any) -> Book:
         ((people,),) = given[0].rows("SELECT people FROM study")

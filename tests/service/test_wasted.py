@@ -7,7 +7,7 @@ import pytest
 
 from maskedbandit.service.host import host as hosts
 from maskedbandit.service.page import sentences
-from maskedbandit.service.shown.health import MANY_WASTED, NEWEST_PLACES, WASTED_WARNING, count_wasted
+from maskedbandit.service.views.health import MANY_WASTED, NEWEST_PLACES, WASTED_WARNING, count_wasted
 from tests.service.inside import TABLE, Inside
 from tests.service.test_people import EXPOSURE, WINDOW
 

@@ -27,7 +27,7 @@ from maskedbandit.privacy.sampling import Bits
 from maskedbandit.service.host.scrubbing import Scrubbing
 from maskedbandit.service.logs import JsonLines
 from maskedbandit.service.request.sessions import COOKIE_NAME, new_session
-from maskedbandit.service.shown import status
+from maskedbandit.service.views import status
 from maskedbandit.store import reconcile, writer
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.sqlite import Sqlite

@@ -20,9 +20,9 @@ from maskedbandit.shuffle.sealed_messages import (
     Analyzer,
     BundleShuffler,
     bind_message,
+    message_width,
     seal_bundle,
     shuffle,
-    message_width,
 )
 from tests.floatfree import offences
 from tests.for_each import for_each

@@ -10,8 +10,8 @@ import pytest
 
 from maskedbandit import __version__
 from maskedbandit.errors import BehindWitness, Contradicted, Corrupted, InvalidValue, UnknownStudy
+from maskedbandit.lab.experiments.examples import find_experiment
 from maskedbandit.lab.experiments.experiment import read_experiment
-from maskedbandit.lab.experiments.packaged import find_experiment
 from maskedbandit.privacy.loss import ZERO
 from maskedbandit.reports.statement import statement_of_experiment
 from maskedbandit.statement import check as checking

@@ -9,14 +9,14 @@ import jsonschema_rs
 import pytest
 
 from maskedbandit.errors import InvalidValue
+from maskedbandit.lab.experiments.examples import find_experiment
 from maskedbandit.lab.experiments.experiment import read_experiment
-from maskedbandit.lab.experiments.packaged import find_experiment
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.reports.statement import statement_of_experiment
-from maskedbandit.service.shown.view import read_view
+from maskedbandit.service.views.view import read_view
 from maskedbandit.statement.content import decode_statement, encode_statement, make_statement_schema
 from maskedbandit.statement.facts import Facts
-from maskedbandit.statement.promises import state_amount, list_loss_parameters
+from maskedbandit.statement.promises import list_loss_parameters, state_amount
 from maskedbandit.store.book.book import Book
 from maskedbandit.store.book.chain import Link
 from maskedbandit.store.book.entries import Entry, parse_entry

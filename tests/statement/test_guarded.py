@@ -130,8 +130,8 @@ def test_what_was_kept_is_said_once_it_is_erased(tmp_path: Path, table: dict[str
 
 @for_each("hidden", ["\u202e", "\u2028", "\n", "\u200b", "\x07", "\u2066"])
 def test_marks_that_are_not_seen_are_not_in_what_is_signed(hidden: str) -> None:
+    from maskedbandit.lab.experiments.examples import find_experiment
     from maskedbandit.lab.experiments.experiment import read_experiment
-    from maskedbandit.lab.experiments.packaged import find_experiment
 
     table = BASE | {"about": f"which is best?{hidden}{hidden}the first"}
     said = of(table)

@@ -11,11 +11,11 @@ import pytest
 from msgspec.structs import replace
 
 from maskedbandit.channels import room
+from maskedbandit.lab.experiments.examples import find_experiment
 from maskedbandit.lab.experiments.experiment import read_experiment
-from maskedbandit.lab.experiments.packaged import find_experiment
 from maskedbandit.reports.statement import statement_of_experiment
 from maskedbandit.statement.content import Audited, Points, Statement, digest_statement, encode_statement
-from maskedbandit.statement.page import TEMPLATE_FOLDER, POINT_NAMES, STATEMENT_STYLE, print_statement
+from maskedbandit.statement.page import POINT_NAMES, STATEMENT_STYLE, TEMPLATE_FOLDER, print_statement
 from maskedbandit.statement.trust_picture import STATIONS, describe_picture, trust_picture
 from tests.for_each import for_each
 from tests.service.all_pages import HOSTILE

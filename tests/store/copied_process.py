@@ -25,7 +25,7 @@ from maskedbandit.errors import MaskedBanditError
 from maskedbandit.privacy import sampling
 from maskedbandit.privacy.process import identify_process
 from maskedbandit.store.databases.sqlite import Sqlite
-from maskedbandit.store.studies import write_study, open_study, find_witness
+from maskedbandit.store.studies import find_witness, open_study, write_study
 from maskedbandit.store.study import Study
 from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol

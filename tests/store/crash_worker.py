@@ -33,7 +33,7 @@ from maskedbandit.store.book.entries import Release
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.requests import Assigned, Reported
-from maskedbandit.store.studies import write_study, find_witness
+from maskedbandit.store.studies import find_witness, write_study
 from maskedbandit.store.study import Study
 from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol

@@ -23,7 +23,7 @@ from maskedbandit.errors import (
 )
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.requests import GUARDRAIL
-from maskedbandit.store.studies import write_study, find_witness
+from maskedbandit.store.studies import find_witness, write_study
 from maskedbandit.store.study import Study
 from tests.statistics import seeded
 from tests.store.databases import copied_postgresql, fresh_postgresql

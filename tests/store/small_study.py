@@ -9,7 +9,7 @@ from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.requests import Assigned
-from maskedbandit.store.studies import write_study, find_witness
+from maskedbandit.store.studies import find_witness, write_study
 from maskedbandit.store.study import Study
 from maskedbandit.study.protocol import Protocol
 

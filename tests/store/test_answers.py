@@ -13,14 +13,14 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.cli.parts.simulation import Clock, play_study
 from maskedbandit.errors import Corrupted, InvalidValue, NotRunning, StorageFailed
-from maskedbandit.service.shown.status import write_status
-from maskedbandit.service.shown.tally import Tally
-from maskedbandit.service.shown.view import read_view
+from maskedbandit.service.views.status import write_status
+from maskedbandit.service.views.tally import Tally
+from maskedbandit.service.views.view import read_view
 from maskedbandit.store import release
 from maskedbandit.store.book.book import EVER, Book, Horizon
 from maskedbandit.store.book.checks import read_book
 from maskedbandit.store.book.verify import verify_study
-from maskedbandit.store.studies import write_study, open_study
+from maskedbandit.store.studies import open_study, write_study
 from maskedbandit.study.protocol import Protocol
 from tests.service.played import HOUR, MINUTE, SECOND, Played, quick_folder
 from tests.store.stage import failing_witness

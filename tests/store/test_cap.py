@@ -10,11 +10,11 @@ from maskedbandit.channels.response import Response
 from maskedbandit.cli.parts.simulation import Clock as Simulated
 from maskedbandit.cli.parts.simulation import Simulated as SimulationTable
 from maskedbandit.cli.parts.simulation import play_study
-from maskedbandit.client.device import add_up_rewards, add_report_noise
+from maskedbandit.client.device import add_report_noise, add_up_rewards
 from maskedbandit.errors import Conflict, Corrupted, InvalidValue, RewardOutOfRange
 from maskedbandit.privacy.statistics import capped_sum
 from maskedbandit.reports.estimate.source import source_of
-from maskedbandit.service.shown.status import write_ledger
+from maskedbandit.service.views.status import write_ledger
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.points import answer_points
 from maskedbandit.statement.record import privacy_unit

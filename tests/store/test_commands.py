@@ -11,10 +11,10 @@ import maskedbandit as mb
 from maskedbandit.cli import main
 from maskedbandit.cli.parts.simulation import Clock, Simulated, play_study
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.experiments.packaged import find_packaged_folder
+from maskedbandit.lab.experiments.examples import find_packaged_folder
 from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.databases.connection import open_database
-from maskedbandit.store.studies import write_study, open_study, find_witness
+from maskedbandit.store.studies import find_witness, open_study, write_study
 from maskedbandit.study.protocol import Protocol
 
 STUDIES = sorted((find_packaged_folder() / "studies").glob("*.toml"))

@@ -19,7 +19,7 @@ from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.databases.sqlite import Sqlite
 from maskedbandit.store.session import Session
-from maskedbandit.store.studies import write_study, find_witness
+from maskedbandit.store.studies import find_witness, write_study
 from maskedbandit.store.study import Study
 from maskedbandit.store.writer import Writer
 from tests.store.faulty_disk import FAULTS, Disk

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.service.shown.health import count_wasted
-from maskedbandit.service.shown.tally import Tally
+from maskedbandit.service.views.health import count_wasted
+from maskedbandit.service.views.tally import Tally
 from maskedbandit.store.reconcile import empty_places
 from maskedbandit.store.studies import open_example
 from maskedbandit.store.study import Study

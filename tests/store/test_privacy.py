@@ -21,14 +21,14 @@ from maskedbandit.errors import (
     StorageFailed,
 )
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.service.shown.status import write_ledger, write_status
+from maskedbandit.service.views.status import write_ledger, write_status
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.book import checks
 from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Again
-from maskedbandit.store.studies import write_study, find_witness
+from maskedbandit.store.studies import find_witness, write_study
 from maskedbandit.store.study import Study
 from maskedbandit.study.protocol import Protocol
 

@@ -24,7 +24,7 @@ from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.databases.postgresql import Postgresql
 from maskedbandit.store.lease import LEASE_LENGTH, read_clock
-from maskedbandit.store.studies import write_study, find_witness
+from maskedbandit.store.studies import find_witness, write_study
 from maskedbandit.store.study import Study
 from tests.store.racers import LATE, PEOPLE, Racing, cases, charge_many, hold
 from tests.store.small_study import Clock, small_protocol, small_study

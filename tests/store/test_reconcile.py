@@ -19,7 +19,7 @@ from maskedbandit.store.book.verify import Verified, verify_study
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.reconcile import bring_back, burn_missing, export_ledger, reveal_text
 from maskedbandit.store.session import Session
-from maskedbandit.store.studies import write_study, open_study, find_witness
+from maskedbandit.store.studies import find_witness, open_study, write_study
 from maskedbandit.store.study import Study
 from maskedbandit.study.protocol import Protocol
 

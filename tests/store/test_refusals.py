@@ -34,7 +34,7 @@ from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.members import read_members
 from maskedbandit.store.reconcile import burn_missing
 from maskedbandit.store.requests import check_report
-from maskedbandit.store.studies import write_study, open_study, find_witness
+from maskedbandit.store.studies import find_witness, open_study, write_study
 from maskedbandit.store.study import Study
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol

@@ -24,7 +24,7 @@ from maskedbandit.store.book.book import Book
 from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.memory import write_memory
-from maskedbandit.store.studies import write_study, find_witness
+from maskedbandit.store.studies import find_witness, write_study
 from maskedbandit.store.study import Study
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol

@@ -12,7 +12,7 @@ import pytest
 
 from maskedbandit.errors import PersonalValue, StorageFailed, UnknownTicket
 from maskedbandit.store import writer
-from maskedbandit.store.studies import write_study, open_study
+from maskedbandit.store.studies import open_study, write_study
 from maskedbandit.store.study import Study
 from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol

@@ -17,7 +17,7 @@ from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.state_text import leaves
 from maskedbandit.study.driver import Assignment, Driver
 from tests.contracts.rules import RAW
-from tests.golden import choose_aim, channel_for
+from tests.golden import channel_for, choose_aim
 from tests.statistics import seeded
 
 SEED = bytes(range(16))

@@ -16,7 +16,7 @@ from maskedbandit.lab.engine.compiler import compile_loop
 from maskedbandit.law import COINS, GAUSSIAN, KARY, LAPLACE, NO_NOISE, RESPONSE, SKELLAM, SUB_GAMMA, Law
 from maskedbandit.theory.bet import TOLERANCE, bet_bound, bet_evidence, bet_shift
 from maskedbandit.theory.chernoff import chernoff_bound
-from maskedbandit.theory.likelihood import ArmReleases, log_allowance, is_known
+from maskedbandit.theory.likelihood import ArmReleases, is_known, log_allowance
 from tests.for_each import for_each
 from tests.theory.test_evidence import chances
 

@@ -24,7 +24,7 @@ from maskedbandit.theory.differences import (
     pair_sums,
 )
 from maskedbandit.theory.noise_pmf import log_pmf
-from maskedbandit.theory.sequences import Interval, sum_failures, mean_interval, sum_releases
+from maskedbandit.theory.sequences import Interval, mean_interval, sum_failures, sum_releases
 from tests.for_each import for_each
 from tests.statistics import at_most
 

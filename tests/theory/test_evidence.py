@@ -13,15 +13,15 @@ from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELL
 from maskedbandit.theory.evidence import (
     EQUAL_RATIO,
     Bets,
+    bet_weights,
     both,
-    find_weak_mean,
     evidence_at,
+    find_weak_mean,
     log_weight,
     scale_step,
     settle_tail,
-    bet_weights,
 )
-from maskedbandit.theory.likelihood import ArmReleases, log_allowance, likeliest_mean, log_likelihood
+from maskedbandit.theory.likelihood import ArmReleases, likeliest_mean, log_allowance, log_likelihood
 from maskedbandit.theory.noise_pmf import log_pmf, wider_laplace
 from tests.for_each import for_each
 from tests.policies.mutants import mutant

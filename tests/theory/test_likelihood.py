@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from maskedbandit.law import COINS, GAUSSIAN, LAPLACE, NO_NOISE, RESPONSE, SKELLAM, Law
-from maskedbandit.theory.likelihood import ArmReleases, mean_information, likeliest_mean, log_likelihood, of_release
+from maskedbandit.theory.likelihood import ArmReleases, likeliest_mean, log_likelihood, mean_information, of_release
 from maskedbandit.theory.noise_pmf import log_pmf_of_draws, stand_in_noise
 from tests.for_each import for_each
 from tests.policies.mutants import mutant

@@ -7,7 +7,7 @@ import pytest
 
 from maskedbandit.law import Law
 from maskedbandit.theory.evidence import evidence_beyond
-from maskedbandit.theory.likelihood import ArmReleases, log_allowance, likeliest_mean
+from maskedbandit.theory.likelihood import ArmReleases, likeliest_mean, log_allowance
 from tests.policies.mutants import mutant
 from tests.theory.test_evidence import LAWS, chances
 

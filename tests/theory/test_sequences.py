@@ -22,13 +22,13 @@ from maskedbandit.theory.sequences import (
     BETS,
     Interval,
     Sums,
+    log_moments,
     mean_bets,
     mean_evidence,
-    sum_failures,
-    log_moments,
     mean_interval,
     mean_intervals,
     noise_moments,
+    sum_failures,
     sum_releases,
 )
 from tests.for_each import for_each

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 import maskedbandit as mb
 from maskedbandit.law import NO_NOISE, Law
-from maskedbandit.theory.sequences import Sums, mean_evidence, sum_failures, mean_interval, noise_moments
+from maskedbandit.theory.sequences import Sums, mean_evidence, mean_interval, noise_moments, sum_failures
 from tools.figures.saved import save
 
 RUNS, ALPHA, PEOPLE = 1000, 0.05, 100_000

@@ -35,7 +35,7 @@ from maskedbandit.privacy.exact import Number
 from maskedbandit.privacy.sampling import Bits, bernoulli
 from maskedbandit.secagg.client import RoundClient
 from maskedbandit.secagg.masks import KEY, random_bytes
-from maskedbandit.secagg.parameters import Neighbourhood, complete_graph, choose_neighbours
+from maskedbandit.secagg.parameters import Neighbourhood, choose_neighbours, complete_graph
 from maskedbandit.secagg.plan import RoundPlan
 from maskedbandit.secagg.server import RoundServer
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from maskedbandit.core import kernel
 from maskedbandit.errors import Implausible, InvalidValue, ModulusTooSmall, PersonalValue, RewardOutOfRange
-from maskedbandit.law import Law, count_draws, is_one_laplace_draw, is_skellam, count_steps
+from maskedbandit.law import Law, count_draws, count_steps, is_one_laplace_draw, is_skellam
 from maskedbandit.noise_bounds import radius
 from maskedbandit.privacy.exact import Number, to_fraction
 from maskedbandit.privacy.sampling import Bits, bernoulli

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from maskedbandit.channels.channel import Carrier, check_answers, check_cohort_size, no_draw, check_epsilon, whole_steps
+from maskedbandit.channels.channel import Carrier, check_answers, check_cohort_size, check_epsilon, no_draw, whole_steps
 from maskedbandit.channels.codec import encode_reward
 from maskedbandit.channels.offers import Offer
 from maskedbandit.core import kernel

@@ -42,12 +42,12 @@ import numpy as np
 
 from maskedbandit.channels.channel import check_answers, check_cohort_size, no_draw, whole_steps
 from maskedbandit.channels.codec import Grid, encode_reward
-from maskedbandit.channels.counters import CounterStreams, compute_change, leaf_of, count_new_nodes, node_width
+from maskedbandit.channels.counters import CounterStreams, compute_change, count_new_nodes, leaf_of, node_width
 from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.channels.offers import NoiseShare, Offer
 from maskedbandit.core import Kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import BINARY, HONAKER, HYBRID, KARY, Law, hybrid_epoch, count_steps
+from maskedbandit.law import BINARY, HONAKER, HYBRID, KARY, Law, count_steps, hybrid_epoch
 from maskedbandit.noises.noise import Noise
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits

@@ -77,7 +77,7 @@ def do(options: argparse.Namespace) -> int:
 def audited(options: argparse.Namespace, how: How) -> Audit:
     """The audit of what the options name."""
     from maskedbandit.cli.parts.inline import read_inline_table
-    from maskedbandit.lab.experiments.packaged import STUDIES, find_experiment, find_packaged_folder
+    from maskedbandit.lab.experiments.examples import STUDIES, find_experiment, find_packaged_folder
     from maskedbandit.reports.audit import targets as targets
     from maskedbandit.study.naming import STUDY_PARTS
     from maskedbandit.study.protocol import Protocol

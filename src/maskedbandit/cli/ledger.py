@@ -48,7 +48,7 @@ def do(options: argparse.Namespace) -> None:
                     f"{found.people} people charged, of whom each has spent at most {found.worst}"
                 )
         elif options.verb == "show":
-            from maskedbandit.service.shown.status import write_ledger
+            from maskedbandit.service.views.status import write_ledger
 
             print("\n".join(write_ledger(database, witness, choose_study(database, options.study))))
         else:

@@ -19,7 +19,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def do(options: argparse.Namespace) -> None:
     """List what experiments can name, and what experiments there are."""
     from maskedbandit import backends, channels, noises, policies
-    from maskedbandit.lab.experiments.packaged import STUDIES, describe_file, find_packaged_folder
+    from maskedbandit.lab.experiments.examples import STUDIES, describe_file, find_packaged_folder
     from maskedbandit.policies.parts.purposes import find_purpose, list_purposes
 
     width = max(60, shutil.get_terminal_size((80, 24)).columns)

@@ -46,7 +46,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def do(options: argparse.Namespace) -> None:
     """Print a row for each trust model."""
-    from maskedbandit.cli.parts.inline import read_numbers, read_inline_table
+    from maskedbandit.cli.parts.inline import read_inline_table, read_numbers
     from maskedbandit.cli.parts.progress import Progress
     from maskedbandit.reports.plan.plan import TRUST, Question, plan, share_budget
     from maskedbandit.study.naming import STUDY_PARTS

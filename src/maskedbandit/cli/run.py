@@ -56,8 +56,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def do(options: argparse.Namespace) -> None:
     """Run all settings, or one, and show the summary."""
+    from maskedbandit.lab.experiments.examples import find_experiment
     from maskedbandit.lab.experiments.experiment import read_experiment
-    from maskedbandit.lab.experiments.packaged import find_experiment
     from maskedbandit.lab.experiments.protocol_option import put_over_protocol
     from maskedbandit.lab.experiments.table import collect_results, runs_of
 

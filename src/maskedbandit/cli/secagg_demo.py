@@ -39,7 +39,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def do(options: argparse.Namespace) -> None:
     """Run a round, describe it and draw its graph."""
     from maskedbandit.lab.experiments.figure import save_figure
-    from maskedbandit.lab.rehearsal.demo import Demo, draw_secagg_round, describe_round
+    from maskedbandit.lab.rehearsal.demo import Demo, describe_round, draw_secagg_round
 
     names = ("n", "dropout", "corrupted", "epsilon", "lost", "server", "graph", "seed")
     demo = Demo(**{name: getattr(options, name) for name in names})

@@ -56,8 +56,8 @@ def network(text: str) -> str:
 
 def do(options: argparse.Namespace) -> None:
     """Until it is told to end."""
-    from maskedbandit.cli.parts.computed import Kept
     from maskedbandit.cli.parts.forecast import forecast_in_words
+    from maskedbandit.cli.parts.own_process import Kept
     from maskedbandit.cli.parts.trust_plan import TrustPlan
     from maskedbandit.service.host.host import Host
     from maskedbandit.service.server import bind_socket, serve_host

@@ -148,8 +148,8 @@ def of_study(options: argparse.Namespace) -> Statement:
 
 def of_experiment(options: argparse.Namespace) -> Statement:
     """Of an experiment."""
+    from maskedbandit.lab.experiments.examples import find_experiment
     from maskedbandit.lab.experiments.experiment import read_experiment
-    from maskedbandit.lab.experiments.packaged import find_experiment
     from maskedbandit.reports.statement import statement_of_experiment
 
     return statement_of_experiment(read_experiment(find_experiment(options.what[0])), options.audit)

@@ -97,7 +97,7 @@ def say(**what: Any) -> None:
 
 def do_new(options: argparse.Namespace, file: str) -> None:
     """A draft."""
-    from maskedbandit.lab.experiments.packaged import STUDIES, find_experiment
+    from maskedbandit.lab.experiments.examples import STUDIES, find_experiment
     from maskedbandit.store.studies import write_study
     from maskedbandit.study.protocol import Protocol
 
@@ -183,7 +183,7 @@ def do_erase(options: argparse.Namespace, unit: str) -> None:
 
 def do_status(options: argparse.Namespace) -> None:
     """How the study stands."""
-    from maskedbandit.service.shown.status import write_status
+    from maskedbandit.service.views.status import write_status
     from maskedbandit.store.databases.connection import open_database
     from maskedbandit.store.studies import choose_study, find_witness
 
@@ -200,8 +200,8 @@ def do_simulate(options: argparse.Namespace) -> None:
     from maskedbandit.cli.parts.progress import Progress
     from maskedbandit.cli.parts.simulation import Clock, Simulated, people_to_come, play_study
     from maskedbandit.errors import NotRunning
-    from maskedbandit.service.shown.describe import read_simulated
-    from maskedbandit.service.shown.status import write_status
+    from maskedbandit.service.views.describe import read_simulated
+    from maskedbandit.service.views.status import write_status
     from maskedbandit.store.studies import find_witness
 
     clock = Clock()

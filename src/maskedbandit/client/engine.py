@@ -31,10 +31,10 @@ from maskedbandit.client.answers import (
 )
 from maskedbandit.client.calls import Calls, Transport, check_key, check_url
 from maskedbandit.client.delivery import Delivery
-from maskedbandit.client.device import add_up_rewards, add_report_noise
+from maskedbandit.client.device import add_report_noise, add_up_rewards
 from maskedbandit.client.files import name_service_files, prepare_file, usual_folder
-from maskedbandit.client.known import KnownArms, KnownPlace, hash_unit
 from maskedbandit.client.outbox import Outbox
+from maskedbandit.client.places import KnownArms, KnownPlace, hash_unit
 from maskedbandit.errors import (
     Forbidden,
     InvalidValue,

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from maskedbandit.client.device import NoisyReport
 from maskedbandit.client.files import PrivateFile, Turn
-from maskedbandit.client.known import read_held_places
+from maskedbandit.client.places import read_held_places
 from maskedbandit.errors import AlreadySpent
 
 # a journal that is emptied at each commit: a write-ahead log would keep values that were deleted

@@ -37,7 +37,7 @@ from maskedbandit.checks import User, check_user
 from maskedbandit.errors import BudgetExceeded, InvalidValue
 from maskedbandit.privacy.exact import to_fraction
 from maskedbandit.privacy.loss import ZERO, Loss
-from maskedbandit.privacy.renyi_divergences import INF, ORDERS, Exact, round_up, epsilon_additions
+from maskedbandit.privacy.renyi_divergences import INF, ORDERS, Exact, epsilon_additions, round_up
 
 
 class Filter(NamedTuple):

@@ -23,15 +23,15 @@ from fractions import Fraction
 from operator import index
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.privacy.exact import Number, to_fraction, is_exact, to_whole
+from maskedbandit.privacy.exact import Number, is_exact, to_fraction, to_whole
 from maskedbandit.privacy.loss_text import parse_loss, write_loss
 from maskedbandit.privacy.renyi_divergences import (
     INF,
     ORDERS,
     Exact,
-    round_up,
-    epsilon_additions,
     discrete_laplace_curve,
+    epsilon_additions,
+    round_up,
     skellam_bound,
     skellam_curve,
 )

@@ -15,7 +15,7 @@ from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.privacy.odds import in_hundred
 from maskedbandit.statement.content import STATEMENT_FORMAT, Points, Promise, Statement
-from maskedbandit.statement.evidence import read_audit, gather_evidence
+from maskedbandit.statement.evidence import gather_evidence, read_audit
 from maskedbandit.statement.promises import state_promise
 from maskedbandit.statement.sentences import one_line
 from maskedbandit.words import say_count
@@ -27,7 +27,7 @@ def statement_of_experiment(experiment: Experiment, audits: Sequence[Path] = ())
     """The statement, with a promise for each pair of a policy and a channel; nothing is simulated for it.
 
     >>> from maskedbandit.lab.experiments.experiment import read
-    >>> from maskedbandit.lab.experiments.packaged import find
+    >>> from maskedbandit.lab.experiments.examples import find
     >>> said = statement_of_experiment(read(find("quickstart")))
     >>> [each.loss.loss for each in said.promises[:3]]
     ['without bound', 'ε = 0.5', 'ε = 0.5']

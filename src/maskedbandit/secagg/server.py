@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from maskedbandit.errors import Disagreement, InvalidValue, Malformed, OutOfTurn, ProtocolError, TooFew
 from maskedbandit.secagg import masks
-from maskedbandit.secagg.client import Identities, write_key_text, write_vote_text, verify_signature
+from maskedbandit.secagg.client import Identities, verify_signature, write_key_text, write_vote_text
 from maskedbandit.secagg.graph import MerkleTree
 from maskedbandit.secagg.key_shares import KeyShares
 from maskedbandit.secagg.masks import KEY, SEED
@@ -39,9 +39,9 @@ from maskedbandit.secagg.messages import (
     VOTE,
     VOTES,
     Reader,
-    pack_present,
     pack_flags,
     pack_message,
+    pack_present,
 )
 from maskedbandit.secagg.plan import RoundPlan
 from maskedbandit.secagg.shamir import KEY_SHARE

@@ -192,7 +192,8 @@ def read_audit(path: Path, protocol: str | None, lost: Loss) -> Audited:
         found.confidence,
         state_epsilon(found.promised.epsilon, found.promised.delta),
         state_epsilon(found.lower_bound, found.promised.delta),
-        f"{one_line(control.twin)}: at least {state_epsilon(control.lower_bound, found.promised.delta)}, so it was caught",
+        f"{one_line(control.twin)}: at least {state_epsilon(control.lower_bound, found.promised.delta)}, so it "
+        "was caught",
         [one_line(each) for each in found.left_out],
         sha256(text).hexdigest(),
     )

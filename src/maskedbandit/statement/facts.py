@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.store.book.book import Book, find_largest_loss
-from maskedbandit.store.book.checks import read_book, as_corrupted
+from maskedbandit.store.book.checks import as_corrupted, read_book
 from maskedbandit.store.book.entries import ArmHarmful, Burned
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database

@@ -11,7 +11,7 @@ from maskedbandit.statement.sentences import say_composition, say_so_far, say_tr
 from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import Reward
-from maskedbandit.words import say_count, say_things, say_decimal, say_duration
+from maskedbandit.words import say_count, say_decimal, say_duration, say_things
 
 WIDE_DEVIATIONS = 1.96  # standard deviations on either side: 95 in 100
 
@@ -151,7 +151,10 @@ def say_contribution(protocol: Protocol) -> str:
         other = protocol.guardrail
         text += f"; the other one, {other.name}, is {say_bounds(other.outcome)}"
         default += f", and {say_decimal(other.outcome.default)} for {other.name}"
-    return f"{text}; others are refused. Who reports nothing within {say_duration(reward.window)} counts {default}, {seen}."
+    return (
+        f"{text}; others are refused. Who reports nothing within {say_duration(reward.window)} counts {default}, "
+        f"{seen}."
+    )
 
 
 def say_bounds(outcome: Reward) -> str:
@@ -167,12 +170,14 @@ def say_mechanism(protocol: Protocol) -> str:
     """The noise."""
     per, reward = "each report" if protocol.on_devices else "the sum of a cohort", protocol.reward
     text = (
-        f"{describe_channel(protocol.channel)}. The noise in {per} has a standard deviation of {say_decimal(compute_deviation(protocol.channel))} "
+        f"{describe_channel(protocol.channel)}. The noise in {per} has a standard deviation of "
+        f"{say_decimal(compute_deviation(protocol.channel))} "
         "outcomes (scaled to 0 to 1), and mean 0; it is drawn once."
     )
     if reward.cap > 1:
         text += (
-            f" An outcome of 1 on that scale is a sum of {say_decimal(reward.highest)}, the most that counts of a person: "
+            f" An outcome of 1 on that scale is a sum of {say_decimal(reward.highest)}, the most that counts of a "
+            "person: "
             "so the noise hides all rewards of a person together."
         )
     if protocol.guardrail:
@@ -193,7 +198,8 @@ def second(protocol: Protocol, guardrail: Guardrail) -> str:
     reward, other = (say_decimal(whole * float(part)) for part in (1 - share, share))
     return (
         f" {per} {guardrail.name} has noise of its own, independent of that, with a standard deviation of "
-        f"{say_decimal(compute_deviation(channel))} of its outcomes (scaled likewise). Of the ε = {say_decimal(whole)} of the channel the "
+        f"{say_decimal(compute_deviation(channel))} of its outcomes (scaled likewise). Of the ε = "
+        f"{say_decimal(whole)} of the channel the "
         f"reward has {reward}, and {guardrail.name} {other}."
     )
 
@@ -206,7 +212,8 @@ def say_budget_rules(protocol: Protocol) -> str:
     )
     if protocol.period is not None:
         text += (
-            f" After {say_duration(protocol.period)} the budget begins anew, so what a person loses over several periods "
+            f" After {say_duration(protocol.period)} the budget begins anew, so what a person loses over several "
+            "periods "
             "adds up."
         )
     return text
@@ -241,7 +248,8 @@ def say_utility(protocol: Protocol, facts: Facts) -> str:
     scale = protocol.reward.width
     half = scale * WIDE_DEVIATIONS * deviation(protocol.channel.law(), cohorts, people) / people
     return (
-        f"Of the arm with most people, {say_count(people)} in {say_things(cohorts, 'release')}, the noise moves the mean by "
+        f"Of the arm with most people, {say_count(people)} in {say_things(cohorts, 'release')}, the noise moves "
+        "the mean by "
         f"at most ±{say_decimal(half, 2)} in 95 of 100 studies. Estimates say how much of their width is noise."
     )
 
@@ -253,7 +261,10 @@ def say_bias(protocol: Protocol) -> str:
         default += f", and {say_decimal(other.outcome.default)} for {other.name}"
     reward, cut = protocol.reward, ""
     if reward.cap > 1:
-        cut = f" Sums above {say_decimal(reward.highest)} are cut, so an arm whose people have more looks worse than it is."
+        cut = (
+            f" Sums above {say_decimal(reward.highest)} are cut, so an arm whose people have more looks worse than it "
+            "is."
+        )
     return (
         f"The noise is 0 on average{', of both outcomes' * bool(other)}. People who do not report count as {default}, "
         f"so an arm whose people report less often looks different.{cut} Who is given which arm depends on earlier "

@@ -4,7 +4,7 @@ from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.odds import best_guess, in_hundred
 from maskedbandit.statement.facts import Facts
 from maskedbandit.study.protocol import Protocol
-from maskedbandit.words import say_count, say_things, say_decimal, say_duration
+from maskedbandit.words import say_count, say_decimal, say_duration, say_things
 
 
 def one_line(text: str) -> str:
@@ -47,7 +47,8 @@ def of_each(protocol: Protocol) -> str:
         return ""
     return (
         f" A person can have several outcomes, which are added up. Of each person at most {reward.cap} rewards of "
-        f"{say_decimal(reward.most)} count: a sum above {say_decimal(reward.highest)} counts as {say_decimal(reward.highest)}."
+        f"{say_decimal(reward.most)} count: a sum above {say_decimal(reward.highest)} counts as "
+        f"{say_decimal(reward.highest)}."
     )
 
 
@@ -67,7 +68,8 @@ def say_budget(protocol: Protocol, facts: Facts) -> str:
     """What a person may lose at most, anywhere."""
     times = in_hundred(best_guess(protocol.budget))
     return (
-        f"The budget of each person is {protocol.budget} {say_where(protocol)}, which allows a guess to be right {times} "
+        f"The budget of each person is {protocol.budget} {say_where(protocol)}, which allows a guess to be right "
+        f"{times} "
         f"times in 100. A place in this study costs at most {facts.at_most}. Whoever has too little left is given "
         "no place."
     )

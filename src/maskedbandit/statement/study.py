@@ -16,8 +16,8 @@ from maskedbandit.statement.record import make_registry
 from maskedbandit.statement.sentences import (
     list_assumptions,
     list_unprotected,
-    say_odds,
     one_line,
+    say_odds,
     say_so_far,
     say_trust,
     say_where,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
 
-from maskedbandit.store.accounts import forget_ticket, find_places
+from maskedbandit.store.accounts import find_places, forget_ticket
 from maskedbandit.store.databases.database import Database, Row
 from maskedbandit.store.members import read_members
 from maskedbandit.store.requests import check_unit

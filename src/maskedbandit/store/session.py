@@ -23,7 +23,7 @@ from maskedbandit.privacy.loss import ZERO
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.book.chain import ENTRY, Head, next_link
-from maskedbandit.store.book.checks import check_log, memory_digest, read_book, as_corrupted
+from maskedbandit.store.book.checks import as_corrupted, check_log, memory_digest, read_book
 from maskedbandit.store.book.demand import arms_of_answer
 from maskedbandit.store.book.entries import Entry, parse_entry
 from maskedbandit.store.book.standing import Standing

@@ -22,7 +22,7 @@ from maskedbandit.core import Floats, Release
 from maskedbandit.law import Law
 from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.theory.differences import PairSums, pair_sums, worth_of_bets_on_pair
-from maskedbandit.theory.sequences import Restarts, Sums, sum_failures, of_sums, sum_releases, worth_of_bets
+from maskedbandit.theory.sequences import Restarts, Sums, of_sums, sum_failures, sum_releases, worth_of_bets
 
 
 class HarmFound(NamedTuple):

@@ -33,7 +33,7 @@ import math
 from typing import NamedTuple
 
 from maskedbandit.core import kernel, large_kernel, lean_kernel
-from maskedbandit.golden_section import open_bracket, narrow_down
+from maskedbandit.golden_section import narrow_down, open_bracket
 from maskedbandit.law import Law, is_response, largest_tilt
 from maskedbandit.noise_bounds import log_mgf_of_sum
 

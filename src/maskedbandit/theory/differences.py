@@ -45,12 +45,12 @@ from maskedbandit.theory.sequences import (
     Interval,
     KnownTotal,
     Sums,
-    mean_bets,
-    mean_evidence,
-    sum_failures,
     least_allowed,
     log_mean_exp,
     log_moments,
+    mean_bets,
+    mean_evidence,
+    sum_failures,
     sum_releases,
 )
 

@@ -38,6 +38,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.law import (
     Law,
     count_draws,
+    count_steps,
     draws_of_one,
     fewest_draws,
     is_coins,
@@ -45,7 +46,6 @@ from maskedbandit.law import (
     is_laplace,
     is_response,
     is_skellam,
-    count_steps,
 )
 from maskedbandit.privacy.exact import Number, to_fraction
 

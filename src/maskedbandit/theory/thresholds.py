@@ -31,7 +31,7 @@ sqrt N) [KT81] and sqrt(N_a N_b) <= t/2, a higher threshold is ln(2 t (K-1)/delt
 import math
 
 from maskedbandit.core import kernel
-from maskedbandit.golden_section import open_bracket, narrow_down
+from maskedbandit.golden_section import narrow_down, open_bracket
 
 ZETA_2 = math.pi * math.pi / 6
 

@@ -34,7 +34,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from maskedbandit.errors import UnknownName
-from maskedbandit.golden_section import open_bracket, narrow_down
+from maskedbandit.golden_section import narrow_down, open_bracket
 from maskedbandit.law import Law, is_response, largest_tilt
 from maskedbandit.noise_bounds import deviation, log_mgf
 from maskedbandit.theory.bounds import INFORMATION, rival_means, to_positive

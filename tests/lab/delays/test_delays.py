@@ -23,10 +23,10 @@ from maskedbandit.lab.delays.recorded import Recorded
 from maskedbandit.lab.engine.checkpoints import list_checkpoints
 from maskedbandit.lab.engine.in_flight import (
     NEVER,
-    open_in_flight,
     first_due,
-    is_full,
     in_flight,
+    is_full,
+    open_in_flight,
     pop_due_slot,
     push_slot,
 )

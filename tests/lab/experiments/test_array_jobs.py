@@ -15,8 +15,8 @@ import pytest
 from maskedbandit.cli import main, parser
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.experiments import table
+from maskedbandit.lab.experiments.examples import find_experiment
 from maskedbandit.lab.experiments.experiment import read_experiment
-from maskedbandit.lab.experiments.packaged import find_experiment
 from maskedbandit.lab.experiments.parts import FOLDER, Parts
 from maskedbandit.lab.experiments.table import merge_results
 from maskedbandit.lab.goals.columns import join_parts

@@ -10,7 +10,7 @@ from scipy.stats import binom
 from maskedbandit.backends.secagg import SecAgg
 from maskedbandit.cli import main
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.rehearsal.demo import RARE_FAILURE, Demo, allowed, bent, costs, draw_secagg_round, describe_round
+from maskedbandit.lab.rehearsal.demo import RARE_FAILURE, Demo, allowed, bent, costs, describe_round, draw_secagg_round
 from tests.for_each import for_each
 from tests.thrift import thrifty
 

@@ -8,7 +8,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import LAPLACE, Law
-from maskedbandit.policies.identify.ada_p_tt import heuristic_threshold, gap_threshold
+from maskedbandit.policies.identify.ada_p_tt import gap_threshold, heuristic_threshold
 from maskedbandit.policies.identify.ada_p_tt_star import far_threshold, linear_from, near_threshold, spread
 from tests.for_each import for_each
 from tests.golden import Trail, interpreted

@@ -6,7 +6,7 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.law import LAPLACE, NO_NOISE, Law
 from maskedbandit.policies.identify import contemporaneous_elimination as elimination
-from maskedbandit.policies.parts.epochs import NEXT, store_arrival, fold_epochs, launch_epoch
+from maskedbandit.policies.parts.epochs import NEXT, fold_epochs, launch_epoch, store_arrival
 from tests.for_each import for_each
 
 EXACT = Law(NO_NOISE, grid=1)

@@ -17,7 +17,7 @@ from maskedbandit.law import Law, LawParameters
 from maskedbandit.policies.identify import released_likelihood as subject
 from maskedbandit.policies.identify.released_likelihood import ReleasedLikelihood
 from maskedbandit.policies.parts import known_releases, shares
-from maskedbandit.theory.evidence import Bets, find_weak_mean, evidence_at
+from maskedbandit.theory.evidence import Bets, evidence_at, find_weak_mean
 from maskedbandit.theory.likelihood import ArmReleases
 from tests.for_each import for_each
 from tests.policies.lossy import LossyDistributed, LossyShuffled

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from maskedbandit.core import WAIT
-from maskedbandit.policies.parts.batches import USERS, begin_cohort, close_cohort, first_cohort, grow_arm, all_released
+from maskedbandit.policies.parts.batches import USERS, all_released, begin_cohort, close_cohort, first_cohort, grow_arm
 from tests.for_each import for_each
 from tests.policies.mutants import mutant
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from maskedbandit.policies.parts.choice import weigh_arm, pick_fewest, pick_highest, in_turn
+from maskedbandit.policies.parts.choice import in_turn, pick_fewest, pick_highest, weigh_arm
 from tests.for_each import for_each
 from tests.policies.mutants import mutant
 from tests.statistics import same_distribution

@@ -4,10 +4,10 @@ import numpy as np
 
 from maskedbandit.policies.parts.design import (
     DESIGN_SLACK,
-    write_coordinates,
     factor_information,
     leverage,
     optimize_weights,
+    write_coordinates,
 )
 from maskedbandit.policies.parts.linear import invert_triangle
 from tests.for_each import for_each

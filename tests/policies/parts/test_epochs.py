@@ -14,18 +14,18 @@ from maskedbandit.law import LAPLACE, NO_NOISE, Law, largest_tilt
 from maskedbandit.noise_bounds import cumulant
 from maskedbandit.policies.parts.epochs import (
     ROWS,
-    store_arrival,
+    begin_flight,
+    begin_pairs,
+    bound_moments,
     compare_epoch,
     epoch_evidence,
-    pair_exponent,
-    begin_flight,
     fold_epochs,
     free_row,
     launch_epoch,
-    bound_moments,
     next_of_plan,
-    begin_pairs,
+    pair_exponent,
     phi,
+    store_arrival,
     unlike_size,
 )
 from tests.for_each import for_each

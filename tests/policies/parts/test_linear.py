@@ -11,12 +11,12 @@ from maskedbandit.policies.parts.linear import (
     FIRST_COHORT,
     TREE_COHORT,
     Models,
+    begin_models,
+    cohort_is_full,
     factor_matrix,
     fit_model,
-    cohort_is_full,
     invert_triangle,
     learn,
-    begin_models,
 )
 from tests.for_each import for_each
 

@@ -12,8 +12,8 @@ from maskedbandit.core import WAIT, Decision
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import GAUSSIAN, NO_NOISE, Law
 from maskedbandit.policies.identify import eb_tci, track_and_stop, ttucb
-from maskedbandit.policies.parts.choice import take_turn, begin_turns
-from maskedbandit.policies.parts.one_by_one import is_certain, passes_tests, count_ones
+from maskedbandit.policies.parts.choice import begin_turns, take_turn
+from maskedbandit.policies.parts.one_by_one import count_ones, is_certain, passes_tests
 from tests.for_each import for_each
 from tests.policies.identify.plain import (
     PlainCumulative,

@@ -11,23 +11,23 @@ from scipy.stats import binom, dlaplace
 import maskedbandit as mb
 from maskedbandit.law import LAPLACE, Law, draws_of_one
 from maskedbandit.policies.parts.epochs import (
-    store_arrival,
+    begin_flight,
+    begin_pairs,
     compare_epoch,
     epoch_evidence,
-    begin_flight,
     fold_epochs,
     free_row,
     launch_epoch,
-    begin_pairs,
+    store_arrival,
 )
 from maskedbandit.policies.parts.pair_bet import (
     MOST_EPOCHS,
-    bet_on_order,
-    pair_shift,
-    keep_epochs,
     begin_kept,
+    bet_on_order,
+    keep_epochs,
     log_density,
     of_epoch,
+    pair_shift,
 )
 from maskedbandit.policies.regret.contemporaneous_klucb import RELEASED, ContemporaneousKLUCB, against, level
 from maskedbandit.theory.noise_pmf import log_pmf_of_draws

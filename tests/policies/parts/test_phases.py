@@ -15,10 +15,10 @@ from maskedbandit.policies.parts.phases import (
     NEWS,
     TESTS,
     TIME,
-    note_failure,
-    is_starved,
     begin_phases,
     is_settled,
+    is_starved,
+    note_failure,
 )
 from tests.for_each import for_each
 from tests.policies.mutants import mutant

@@ -16,7 +16,7 @@ from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.law import NO_NOISE, RESPONSE, Law
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.policy import Policy
-from maskedbandit.policies.regret.klucb import is_above, centre, compute
+from maskedbandit.policies.regret.klucb import centre, compute, is_above
 from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.policies.mutants import mutant

@@ -6,13 +6,13 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import LAPLACE, NO_NOISE, Law
-from maskedbandit.policies.regret.noise_aware_klucb import FIRST_BATCH, MOST_KEPT, NoiseAwareKLUCB, index, first_batch
+from maskedbandit.policies.regret.noise_aware_klucb import FIRST_BATCH, MOST_KEPT, NoiseAwareKLUCB, first_batch, index
 from maskedbandit.policies.regret.restarting_klucb import (
     COHORTS,
     LENGTH,
     NUMBER,
-    RESTART_PATIENCE,
     QUICK,
+    RESTART_PATIENCE,
     RestartingKLUCB,
     any_changed,
     renew,

@@ -13,14 +13,14 @@ from pathlib import Path
 
 from maskedbandit.cli.parts.simulation import Clock, Simulated
 from maskedbandit.errors import Refused, StoreError
-from maskedbandit.lab.experiments.packaged import find_packaged_folder
+from maskedbandit.lab.experiments.examples import find_packaged_folder
 from maskedbandit.service.host.host import Host
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.lease import read_clock
 from maskedbandit.store.people import assign, expose, report
 from maskedbandit.store.release import do_what_is_due
 from maskedbandit.store.session import Session
-from maskedbandit.store.studies import write_study, open_study, prepare_witness
+from maskedbandit.store.studies import open_study, prepare_witness, write_study
 from maskedbandit.store.study_rows import read_studies
 from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol

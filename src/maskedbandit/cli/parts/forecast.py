@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from maskedbandit.cli.parts.computed import answer_on_stdin, compute_apart
+from maskedbandit.cli.parts.own_process import answer_on_stdin, compute_apart
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.goals.planned import Forecast
+from maskedbandit.lab.goals.plans import Forecast
 from maskedbandit.policies.parts.selection import Selection
-from maskedbandit.reports.plan.forecast import find_planned, forecast_study, count_waits
+from maskedbandit.reports.plan.forecast import count_waits, find_planned, forecast_study
 from maskedbandit.reports.plan.means import find_hardest_means
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import MILLISECONDS

@@ -6,7 +6,7 @@ It is computed in a process of its own, once for each protocol.
 from typing import Any
 
 from maskedbandit.channels.tree import Tree
-from maskedbandit.cli.parts.computed import answer_on_stdin
+from maskedbandit.cli.parts.own_process import answer_on_stdin
 from maskedbandit.reports.audit.audit import USUAL_AUDIT
 from maskedbandit.reports.audit.exact import exact_part, fit_cohort_size
 from maskedbandit.reports.audit.trees import tree_part

@@ -5,9 +5,9 @@ It is computed in a process of its own; what was asked before is kept.
 
 from typing import Any
 
-from maskedbandit.cli.parts.computed import Kept, answer_on_stdin
 from maskedbandit.cli.parts.forecast import expected_means
-from maskedbandit.lab.goals.planned import Row
+from maskedbandit.cli.parts.own_process import Kept, answer_on_stdin
+from maskedbandit.lab.goals.plans import Row
 from maskedbandit.reports.plan.plan import TRUST, Question, plan
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import MILLISECONDS

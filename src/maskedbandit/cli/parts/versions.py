@@ -13,9 +13,9 @@ from pathlib import Path
 import maskedbandit
 from maskedbandit.lab.engine.kernel_folder import (
     MOST_BYTES_KEPT,
-    list_kernel_files,
     find_kernel_folder,
     is_usable_folder,
+    list_kernel_files,
 )
 
 OURS = ("dev", "bench")  # extras of those who work on the package

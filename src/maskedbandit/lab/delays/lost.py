@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.delays.delay import Delay, Delays, check_rounds, chance_of_later
+from maskedbandit.lab.delays.delay import Delay, Delays, chance_of_later, check_rounds
 
 
 @dataclass(frozen=True)

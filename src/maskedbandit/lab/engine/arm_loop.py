@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from maskedbandit.core import TOGETHER, Integers, Kernel, large_kernel, lean_kernel
 from maskedbandit.lab.delays.delay import Delays
-from maskedbandit.lab.engine.books import Books, open_books, is_whole, send_cohort
+from maskedbandit.lab.engine.books import Books, is_whole, open_books, send_cohort
 from maskedbandit.lab.engine.checkpoints import marked
 from maskedbandit.lab.engine.compiler import HOOK, bind_hooks, check_kernel
 from maskedbandit.lab.engine.deck import Progress, best_released, place_cohort
@@ -51,7 +51,7 @@ from maskedbandit.lab.engine.outcomes import (
 )
 from maskedbandit.lab.streams import Rewards
 from maskedbandit.lab.worlds.instance import find_highest_mean
-from maskedbandit.law import Law, draws_of_one, count_steps
+from maskedbandit.law import Law, count_steps, draws_of_one
 
 # what the loop calls: a policy, a channel, a delay and a world, see `kernels`
 ask = tell = perturb = noise = late = one = many = expected = earn = deal = HOOK

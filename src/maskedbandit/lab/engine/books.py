@@ -6,7 +6,7 @@ import numpy as np
 
 from maskedbandit.core import Floats, Integers, large_kernel, lean_kernel
 from maskedbandit.lab.engine.deck import Deck, empty_deck
-from maskedbandit.lab.engine.in_flight import InFlight, open_in_flight, is_full, push_slot
+from maskedbandit.lab.engine.in_flight import InFlight, is_full, open_in_flight, push_slot
 
 
 class Books(NamedTuple):

@@ -20,7 +20,7 @@ from maskedbandit.lab.engine.compiler import HOOK
 from maskedbandit.lab.engine.in_flight import InFlight, first_due, pop_due_slot, push_slot
 from maskedbandit.lab.engine.outcomes import BAD_ARM, DONE, MORE_SIZES, NO_FIT, TOO_WIDE, note_size, too_wide
 from maskedbandit.lab.streams import Rewards
-from maskedbandit.law import Law, draws_of_one, is_noiseless, count_steps
+from maskedbandit.law import Law, count_steps, draws_of_one, is_noiseless
 from maskedbandit.privacy.statistics import clip_vector
 
 USERS, MARK, RELEASES, EVENTS, MATCHED, FLIGHTS, FAULT = range(7)

@@ -30,7 +30,7 @@ from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import _Cache
 
 from maskedbandit.lab.engine.apart import pack_kernel, unpack_kernel
-from maskedbandit.lab.engine.kernel_folder import ROOM, find_kernel_folder, mark_as_used, is_usable_folder
+from maskedbandit.lab.engine.kernel_folder import ROOM, find_kernel_folder, is_usable_folder, mark_as_used
 from maskedbandit.lab.files import Locks
 
 cache_log = logging.getLogger("maskedbandit")

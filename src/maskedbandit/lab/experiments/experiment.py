@@ -75,7 +75,7 @@ from maskedbandit.lab.goals.goal import Goal, Labels, Shown
 from maskedbandit.lab.goals.setting import PublishedPoint, Setting, TheoryCurve
 from maskedbandit.lab.rehearsal.rehearse import refuse_unrehearsed
 from maskedbandit.privacy.exact import to_fraction, to_whole
-from maskedbandit.study.naming import refuse_twice, refuse_unknown, expand_table
+from maskedbandit.study.naming import expand_table, refuse_twice, refuse_unknown
 
 if TYPE_CHECKING:
     import polars as pl

@@ -22,7 +22,7 @@ from maskedbandit.backends.backend import Backend
 from maskedbandit.channels.channel import Channel
 from maskedbandit.core import Kernel
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.engine.digest import list_ingredients, digest_package
+from maskedbandit.lab.engine.digest import digest_package, list_ingredients
 from maskedbandit.lab.engine.each_run import split_into_ranges
 from maskedbandit.lab.files import whole_file
 from maskedbandit.lab.goals.columns import join_parts

@@ -34,8 +34,8 @@ from maskedbandit.lab.engine.outcomes import (
 from maskedbandit.lab.goals.runs import Runs
 from maskedbandit.lab.rehearsal.rehearse import refuse_unrehearsed, rehearse_run
 from maskedbandit.lab.streams import Streams
-from maskedbandit.lab.worlds.instance import Instance, never, always
-from maskedbandit.law import Law, draws_of_one, count_steps
+from maskedbandit.lab.worlds.instance import Instance, always, never
+from maskedbandit.law import Law, count_steps, draws_of_one
 from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO, Loss

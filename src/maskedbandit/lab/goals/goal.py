@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from maskedbandit.lab.goals.drive import check_compatible
-from maskedbandit.lab.goals.planned import Planned
+from maskedbandit.lab.goals.plans import Planned
 from maskedbandit.lab.goals.result import Result
 from maskedbandit.lab.goals.setting import Setting
 from maskedbandit.lab.worlds.instance import Instance

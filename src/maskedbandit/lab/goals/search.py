@@ -19,8 +19,8 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.core import Integers
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.drive import LONGEST, Driven, drive_runs
-from maskedbandit.lab.goals.planned import Played
-from maskedbandit.lab.goals.result import ArmResult, Outcome, private_bound, describe_run
+from maskedbandit.lab.goals.plans import Played
+from maskedbandit.lab.goals.result import ArmResult, Outcome, describe_run, private_bound
 from maskedbandit.lab.goals.runs import Runs
 from maskedbandit.lab.goals.tidy import Block
 from maskedbandit.lab.worlds.instance import Instance

@@ -27,9 +27,9 @@ from maskedbandit.lab.logs.candidates import Catalogue
 from maskedbandit.lab.logs.recorded_log import FINISHED
 from maskedbandit.lab.logs.text_reader import (
     CANDIDATES,
-    READING_ENDS,
     FEATURES,
     FULL,
+    READING_ENDS,
     WHAT_IS_WRONG,
     Pool,
     Position,

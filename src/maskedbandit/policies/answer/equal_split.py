@@ -14,7 +14,7 @@ import numpy as np
 
 from maskedbandit.core import Decision, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.fixed_phases import FixedPhases, State, new_plan, follow_plan, plan_of, split_equally
+from maskedbandit.policies.parts.fixed_phases import FixedPhases, State, follow_plan, new_plan, plan_of, split_equally
 from maskedbandit.theory.wrong_answers import PhasePlan
 
 

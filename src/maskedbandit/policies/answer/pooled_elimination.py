@@ -27,11 +27,11 @@ from maskedbandit.policies.parts.fixed_phases import (
     PLANNED,
     FixedPhases,
     State,
-    new_plan,
     follow_plan,
+    new_plan,
+    noise_variance,
     plan_of,
     split_equally,
-    noise_variance,
 )
 from maskedbandit.privacy.exact import to_whole
 from maskedbandit.theory.wrong_answers import PhasePlan

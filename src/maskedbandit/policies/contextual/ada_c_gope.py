@@ -42,7 +42,7 @@ from maskedbandit.law import Law, is_noiseless, is_one_laplace_draw
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
 from maskedbandit.policies.parts.choice import NONE_YET, weigh_arm
-from maskedbandit.policies.parts.design import write_coordinates, factor_information, optimize_weights
+from maskedbandit.policies.parts.design import factor_information, optimize_weights, write_coordinates
 from maskedbandit.policies.parts.linear import factor_matrix, invert_triangle
 from maskedbandit.privacy.statistics import clip_vector
 

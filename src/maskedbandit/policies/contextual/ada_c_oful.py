@@ -34,7 +34,7 @@ from maskedbandit.core import kernel
 from maskedbandit.law import NO_NOISE, Law, is_gaussian, is_noiseless
 from maskedbandit.noise_bounds import deviation, radius
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
-from maskedbandit.policies.parts.linear import Models, fit_model, highest_bound, begin_models
+from maskedbandit.policies.parts.linear import Models, begin_models, fit_model, highest_bound
 from maskedbandit.privacy.statistics import clip_vector
 
 LEAST_COHORT = 32  # users of a cohort: a sum of fewer is mostly noise, and shuffling needs a crowd

@@ -12,7 +12,7 @@ import numpy as np
 
 from maskedbandit.core import kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.linear import LinearPolicy, Models, write_products, predict_value, interval_width
+from maskedbandit.policies.parts.linear import LinearPolicy, Models, interval_width, predict_value, write_products
 
 
 @dataclass(frozen=True)

@@ -44,22 +44,22 @@ from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, Floats, kernel, large_kernel, lean_kernel
 from maskedbandit.law import Law
 from maskedbandit.noise_bounds import radius
-from maskedbandit.policies.parts.choice import NONE_YET, Turns, weigh_arm, pick_highest, take_turn, begin_turns
+from maskedbandit.policies.parts.choice import NONE_YET, Turns, begin_turns, pick_highest, take_turn, weigh_arm
 from maskedbandit.policies.parts.phases import (
     BEST,
     LEADER,
     NEWS,
     PhaseProgress,
+    begin_phases,
     check_forced,
-    note_failure,
+    decide_settled,
+    has_news,
+    is_settled,
     is_starved,
     lacks_grid,
+    note_failure,
     note_phase,
-    begin_phases,
     pull_arm,
-    has_news,
-    decide_settled,
-    is_settled,
 )
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.thresholds import ZETA_2, gaussian_base, gaussian_threshold

@@ -37,10 +37,10 @@ from maskedbandit.policies.identify.ada_p_tt import (
     begin_tt,
     doubt_of,
     gap_threshold,
-    rank_all,
     next_pull,
+    rank_all,
 )
-from maskedbandit.policies.parts.phases import NEWS, check_forced, note_failure, lacks_grid, has_news
+from maskedbandit.policies.parts.phases import NEWS, check_forced, has_news, lacks_grid, note_failure
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.thresholds import w_bar
 

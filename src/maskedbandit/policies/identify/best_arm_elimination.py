@@ -33,11 +33,11 @@ from maskedbandit.policies.parts.one_by_one import (
     RELEASED,
     Coins,
     OneByOnePolicy,
-    is_certain,
     begin_coins,
-    z_ratio,
+    is_certain,
     recount_arm,
     serve_one,
+    z_ratio,
 )
 
 

@@ -33,23 +33,23 @@ import numpy as np
 
 from maskedbandit.checks import check_cohort
 from maskedbandit.core import WAIT, Decision, kernel
-from maskedbandit.golden_section import open_bracket, narrow_down
-from maskedbandit.law import Law, is_laplace, is_response, largest_tilt, count_steps
+from maskedbandit.golden_section import narrow_down, open_bracket
+from maskedbandit.law import Law, count_steps, is_laplace, is_response, largest_tilt
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.batches import check_ratio
 from maskedbandit.policies.parts.epochs import (
     NEXT,
     Flight,
     Pairs,
-    store_arrival,
     begin_flight,
+    begin_pairs,
+    bound_moments,
     fold_epochs,
     free_row,
     launch_epoch,
     mean_of_pair,
-    bound_moments,
     next_of_plan,
-    begin_pairs,
+    store_arrival,
     unlike_size,
 )
 from maskedbandit.policies.policy import Policy

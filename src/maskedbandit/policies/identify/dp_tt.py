@@ -49,26 +49,26 @@ import numpy as np
 from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, Floats, kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.golden_section import open_bracket, narrow_down
+from maskedbandit.golden_section import narrow_down, open_bracket
 from maskedbandit.law import Law, is_laplace, is_response
 from maskedbandit.noise_bounds import log_mgf_of_sum, radius
-from maskedbandit.policies.parts.choice import NONE_YET, Choice, Turns, weigh_arm, pick_highest, take_turn, begin_turns
+from maskedbandit.policies.parts.choice import NONE_YET, Choice, Turns, begin_turns, pick_highest, take_turn, weigh_arm
 from maskedbandit.policies.parts.phases import (
     BEST,
     LEADER,
     NEWS,
     PhaseProgress,
+    begin_phases,
     check_forced,
-    note_failure,
+    decide_settled,
+    has_news,
+    is_settled,
     is_starved,
     lacks_grid,
+    note_failure,
     note_phase,
-    begin_phases,
     planned_users,
     pull_arm,
-    has_news,
-    decide_settled,
-    is_settled,
 )
 from maskedbandit.policies.policy import Policy, means_of
 from maskedbandit.theory.thresholds import ZETA_2, w_bar

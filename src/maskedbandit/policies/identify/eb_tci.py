@@ -20,16 +20,16 @@ import numpy as np
 from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.choice import NONE_YET, Turns, weigh_arm, take_turn, begin_turns
+from maskedbandit.policies.parts.choice import NONE_YET, Turns, begin_turns, take_turn, weigh_arm
 from maskedbandit.policies.parts.one_by_one import (
     THRESHOLD_NAMES,
     Coins,
     OneByOnePolicy,
     begin_coins,
     find_best,
-    passes_tests,
     first_pull,
     none_due,
+    passes_tests,
     serve_one,
 )
 

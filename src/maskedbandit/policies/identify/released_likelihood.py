@@ -34,35 +34,35 @@ import numpy as np
 from maskedbandit.checks import check_cohort
 from maskedbandit.core import Decision, Floats, kernel, large_kernel, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.batches import EARLY, FURTHER, begin_cohort, first_cohort, all_released
+from maskedbandit.policies.parts.batches import EARLY, FURTHER, all_released, begin_cohort, first_cohort
 from maskedbandit.policies.parts.choice import pick_highest
 from maskedbandit.policies.parts.known_releases import (
-    BEATEN,
     AIM_MARGIN,
+    BEATEN,
     MOST_RELEASES,
-    OUTWEIGHED,
     NOT_COMPUTED,
+    OUTWEIGHED,
+    arm_releases,
     beginning_users,
     check_forced_growth,
     expect_evidence,
     keep_release,
     lacks_pmf,
     next_size,
-    arm_releases,
     update_means,
 )
 from maskedbandit.policies.parts.shares import (
     FEW_ARMS,
-    shared_bets,
+    begin_ranks,
     count_equal_shares,
     give_share,
     has_share,
     in_favour,
     nats_of_share,
-    begin_ranks,
+    shared_bets,
 )
 from maskedbandit.policies.policy import Policy, means_of
-from maskedbandit.theory.evidence import find_weak_mean, evidence_at
+from maskedbandit.theory.evidence import evidence_at, find_weak_mean
 from maskedbandit.theory.likelihood import mean_information
 
 LOUD = 24.0  # standard deviations of the noise in the first cohorts of ten arms or more

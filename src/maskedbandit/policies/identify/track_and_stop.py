@@ -31,9 +31,9 @@ from maskedbandit.policies.parts.one_by_one import (
     OneByOnePolicy,
     begin_coins,
     find_best,
-    passes_tests,
     first_pull,
     none_due,
+    passes_tests,
     serve_one,
 )
 from maskedbandit.theory.transport import kl_proportions

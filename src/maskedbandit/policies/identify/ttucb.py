@@ -29,14 +29,14 @@ import numpy as np
 from maskedbandit.checks import check_choice, check_fraction
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.law import Law, adds_noise, count_draws, is_gaussian
-from maskedbandit.policies.parts.choice import NONE_YET, Turns, weigh_arm, take_turn, begin_turns
+from maskedbandit.policies.parts.choice import NONE_YET, Turns, begin_turns, take_turn, weigh_arm
 from maskedbandit.policies.parts.one_by_one import (
     LAST,
     RELEASED,
-    first_pull,
-    count_ones,
-    none_due,
     add_reward,
+    count_ones,
+    first_pull,
+    none_due,
     serve_one,
 )
 from maskedbandit.policies.policy import Policy

@@ -19,13 +19,13 @@ from maskedbandit.policies.parts.one_by_one import (
     ASKED,
     THRESHOLD_NAMES,
     Coins,
+    add_reward,
     begin_coins,
     find_best,
-    passes_tests,
     first_pull,
     lacks_coins,
     none_due,
-    add_reward,
+    passes_tests,
     serve_one,
 )
 from maskedbandit.policies.policy import Policy

@@ -33,15 +33,15 @@ from typing import NamedTuple
 import numpy as np
 
 from maskedbandit.core import TOGETHER, WAIT, Decision, kernel, large_kernel, lean_kernel
-from maskedbandit.golden_section import open_bracket, narrow_down
+from maskedbandit.golden_section import narrow_down, open_bracket
 from maskedbandit.law import (
     Law,
+    count_steps,
     draws_of_one,
     is_coins,
     is_laplace,
     is_response,
     largest_tilt,
-    count_steps,
     unit_variance,
 )
 from maskedbandit.noise_bounds import cumulant

@@ -27,15 +27,15 @@ from typing import NamedTuple
 import numpy as np
 
 from maskedbandit.core import kernel, large_kernel, lean_kernel
-from maskedbandit.golden_section import open_bracket, narrow_down
+from maskedbandit.golden_section import narrow_down, open_bracket
 from maskedbandit.law import Law, draws_of_one, largest_tilt
 from maskedbandit.policies.parts.epochs import (
     LARGEST_LAM,
     SMALLEST_LAM,
     Flight,
     Pairs,
-    cautious_mean,
     bound_moments,
+    cautious_mean,
     phi,
 )
 from maskedbandit.theory.bet import SPARED

@@ -18,7 +18,7 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, count_draws, is_gaussian, is_noiseless
-from maskedbandit.policies.parts.batches import USERS, first_cohort, grow_arm, all_released
+from maskedbandit.policies.parts.batches import USERS, all_released, first_cohort, grow_arm
 from maskedbandit.policies.parts.choice import pick_highest
 from maskedbandit.policies.parts.episodes import EpisodePolicy, State, latest_size
 

@@ -51,18 +51,18 @@ from maskedbandit.policies.parts.epochs import (
     NEXT,
     Flight,
     Pairs,
-    store_arrival,
-    epoch_evidence,
     begin_flight,
+    begin_pairs,
+    epoch_evidence,
     fold_epochs,
     free_row,
     launch_epoch,
     next_of_plan,
-    begin_pairs,
     standardize_sum,
+    store_arrival,
     unlike_size,
 )
-from maskedbandit.policies.parts.pair_bet import MOST_EPOCHS, KeptEpochs, bet_on_order, keep_epochs, begin_kept
+from maskedbandit.policies.parts.pair_bet import MOST_EPOCHS, KeptEpochs, begin_kept, bet_on_order, keep_epochs
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.likelihood import is_known
 

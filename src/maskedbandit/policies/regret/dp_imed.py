@@ -21,7 +21,7 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, is_noiseless
-from maskedbandit.policies.parts.batches import first_cohort, grow_arm, all_released
+from maskedbandit.policies.parts.batches import all_released, first_cohort, grow_arm
 from maskedbandit.policies.parts.choice import pick_highest
 from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret.dp_klucb import DPKLUCB, State, clipped_mean

@@ -28,7 +28,7 @@ import numpy as np
 from maskedbandit.checks import check_positive
 from maskedbandit.core import Decision, kernel
 from maskedbandit.law import Law, is_laplace, is_noiseless
-from maskedbandit.policies.parts.batches import USERS, check_ratio, close_cohort, first_cohort, grow_arm, all_released
+from maskedbandit.policies.parts.batches import USERS, all_released, check_ratio, close_cohort, first_cohort, grow_arm
 from maskedbandit.policies.parts.choice import pick_highest
 from maskedbandit.policies.policy import Policy
 from maskedbandit.theory.divergences import kl_upper, private_upper

@@ -31,7 +31,7 @@ from maskedbandit.law import Law
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.batches import USERS, all_released
 from maskedbandit.policies.policy import Policy, means_of
-from maskedbandit.policies.regret.anytime_lazy_ucb import early_cohort, fill_cohort, replace_cohort, lacks_sizes
+from maskedbandit.policies.regret.anytime_lazy_ucb import early_cohort, fill_cohort, lacks_sizes, replace_cohort
 from maskedbandit.policies.regret.thompson_sampling import challenge_leader, peak_density
 
 LEAD, END = range(2)

@@ -49,11 +49,11 @@ from maskedbandit.policies.parts.batches import (
     EARLY,
     FURTHER,
     USERS,
+    all_released,
     check_ratio,
     close_cohort,
     first_cohort,
     grow_arm,
-    all_released,
 )
 from maskedbandit.policies.parts.choice import pick_highest
 from maskedbandit.policies.policy import Policy

@@ -36,16 +36,16 @@ import numpy as np
 from maskedbandit.checks import check_cohort
 from maskedbandit.core import Decision, Floats, kernel, large_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.batches import EARLY, FURTHER, USERS, first_cohort, grow_arm, all_released
+from maskedbandit.policies.parts.batches import EARLY, FURTHER, USERS, all_released, first_cohort, grow_arm
 from maskedbandit.policies.policy import Policy, means_of
 from maskedbandit.policies.regret import noise_aware_klucb
 from maskedbandit.policies.regret.noise_aware_klucb import (
     FIRST_BATCH,
     MOST_KEPT,
     NoiseAwareKLUCB,
+    add_release,
     choose_arm,
     first_batch,
-    add_release,
 )
 from maskedbandit.theory.chernoff import Sum, has_changed
 

@@ -30,7 +30,7 @@ import numpy as np
 from maskedbandit.checks import check_choice, check_cohort, check_fraction
 from maskedbandit.core import TOGETHER, WAIT, Decision, Floats, kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import Law, count_draws, is_gaussian, is_laplace, is_skellam, count_steps
+from maskedbandit.law import Law, count_draws, count_steps, is_gaussian, is_laplace, is_skellam
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.choice import NONE_YET, weigh_arm
 from maskedbandit.policies.policy import Policy

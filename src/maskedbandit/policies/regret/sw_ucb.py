@@ -22,7 +22,7 @@ from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
 from maskedbandit.noise_bounds import radius
-from maskedbandit.policies.parts.choice import NONE_YET, weigh_arm, pick_fewest
+from maskedbandit.policies.parts.choice import NONE_YET, pick_fewest, weigh_arm
 from maskedbandit.policies.policy import Policy
 
 TIME, TOLD = range(2)

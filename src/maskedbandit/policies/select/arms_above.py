@@ -25,16 +25,16 @@ import numpy as np
 from maskedbandit.checks import check_cohort
 from maskedbandit.core import Decision, Floats, kernel, large_kernel, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.batches import EARLY, FURTHER, begin_cohort, first_cohort, all_released
+from maskedbandit.policies.parts.batches import EARLY, FURTHER, all_released, begin_cohort, first_cohort
 from maskedbandit.policies.parts.choice import pick_highest
 from maskedbandit.policies.parts.known_releases import (
     MOST_RELEASES,
+    arm_releases,
     beginning_users,
     check_growth,
     keep_release,
     lacks_pmf,
     next_size,
-    arm_releases,
     update_means,
 )
 from maskedbandit.policies.parts.selection import Above, SelectedArms, Selection

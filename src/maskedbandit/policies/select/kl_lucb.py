@@ -22,14 +22,14 @@ import numpy as np
 
 from maskedbandit.core import Decision, kernel, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.choice import NONE_YET, weigh_arm, mark_highest
+from maskedbandit.policies.parts.choice import NONE_YET, mark_highest, weigh_arm
 from maskedbandit.policies.parts.one_by_one import (
     LAST,
+    add_reward,
+    count_ones,
     first_pull,
     lacks_coins,
-    count_ones,
     none_due,
-    add_reward,
     serve_one,
 )
 from maskedbandit.policies.parts.selection import SelectedArms, Selection, Top

@@ -29,25 +29,25 @@ import numpy as np
 from maskedbandit.checks import check_cohort
 from maskedbandit.core import Decision, Floats, kernel, large_kernel, lean_kernel
 from maskedbandit.law import Law
-from maskedbandit.policies.parts.batches import EARLY, FURTHER, begin_cohort, first_cohort, all_released
-from maskedbandit.policies.parts.choice import pick_highest, mark_highest
+from maskedbandit.policies.parts.batches import EARLY, FURTHER, all_released, begin_cohort, first_cohort
+from maskedbandit.policies.parts.choice import mark_highest, pick_highest
 from maskedbandit.policies.parts.known_releases import (
-    BEATEN,
     AIM_MARGIN,
+    BEATEN,
     MOST_RELEASES,
     NOT_COMPUTED,
+    arm_releases,
     beginning_users,
     check_forced_growth,
     expect_evidence,
     keep_release,
     lacks_pmf,
     next_size,
-    arm_releases,
     update_means,
 )
 from maskedbandit.policies.parts.selection import SelectedArms, Selection, Top
 from maskedbandit.policies.policy import means_of
-from maskedbandit.theory.evidence import Bets, find_weak_mean, evidence_at
+from maskedbandit.theory.evidence import Bets, evidence_at, find_weak_mean
 from maskedbandit.theory.likelihood import mean_information
 
 

@@ -17,12 +17,12 @@ from maskedbandit.law import Law
 from maskedbandit.policies.parts.selection import SelectedArms, Selection, Top
 from maskedbandit.policies.parts.uniform_rounds import (
     UniformRounds,
+    begin_rounds,
     check_round_sizes,
-    round_is_over,
     enclose_means,
     next_of_round,
     record_cohort,
-    begin_rounds,
+    round_is_over,
 )
 from maskedbandit.policies.policy import means_of
 

@@ -28,7 +28,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.noise import Noise
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.statistics import SINGLE_REWARD
-from maskedbandit.reports.audit.audit import BrokenTwin, AuditPart, AuditPromise, breaks_promise
+from maskedbandit.reports.audit.audit import AuditPart, AuditPromise, BrokenTwin, breaks_promise
 from maskedbandit.reports.audit.bounds import largest_ratio, needed_epsilon, trade_off
 
 AUDITED_DELTAS = (1e-6, 1e-3, 1e-9)  # at which losses without a pure ε are looked at; the first one is reported

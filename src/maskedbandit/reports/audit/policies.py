@@ -17,7 +17,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.regret.simulate import simulate
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO
-from maskedbandit.reports.audit.audit import USUAL_AUDIT, How, AuditPart
+from maskedbandit.reports.audit.audit import USUAL_AUDIT, AuditPart, How
 from maskedbandit.reports.audit.bounds import Views
 from maskedbandit.reports.audit.exact import (
     NOISY,
@@ -30,7 +30,7 @@ from maskedbandit.reports.audit.exact import (
     shift_noise,
 )
 from maskedbandit.reports.audit.runs import Table, Twin, break_nothing, count_twice, keep_sums, play_audited_run
-from maskedbandit.reports.audit.sampled import MOST_SAMPLES, Both, at_worst, count_enough_samples, sampled_part
+from maskedbandit.reports.audit.samples import MOST_SAMPLES, Both, at_worst, count_enough_samples, sampled_part
 
 FEW_PEOPLE, MOST_AUDITED_PEOPLE, AUDITED_ARMS, TURNED = 250, 16_000, 3, 12
 DECIDING = 12  # people in a run whose decisions are sampled

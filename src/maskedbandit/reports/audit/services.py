@@ -31,9 +31,9 @@ from maskedbandit.errors import (
 )
 from maskedbandit.policies.regret.successive_elimination import SuccessiveElimination
 from maskedbandit.privacy.exact import to_fraction
-from maskedbandit.reports.audit.audit import USUAL_AUDIT, Advance, How, AuditPart
-from maskedbandit.reports.audit.reached import COHORTS_AT_ONCE, NO_WINDOW, REQUESTS_AT_ONCE, Service
-from maskedbandit.reports.audit.sampled import (
+from maskedbandit.reports.audit.audit import USUAL_AUDIT, Advance, AuditPart, How
+from maskedbandit.reports.audit.over_http import COHORTS_AT_ONCE, NO_WINDOW, REQUESTS_AT_ONCE, Service
+from maskedbandit.reports.audit.samples import (
     MOST_SAMPLES,
     Both,
     count_enough_samples,

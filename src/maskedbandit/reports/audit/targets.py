@@ -17,10 +17,10 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.setting import Setting
 from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.policies.policy import Policy
-from maskedbandit.reports.audit.audit import Audit, How, AuditPart
+from maskedbandit.reports.audit.audit import Audit, AuditPart, How
 from maskedbandit.reports.audit.exact import exact_part, fit_cohort_size
 from maskedbandit.reports.audit.policies import decisions_part, run_part
-from maskedbandit.reports.audit.sampled import live_part
+from maskedbandit.reports.audit.samples import live_part
 from maskedbandit.reports.audit.trees import tree_part
 from maskedbandit.study.protocol import Protocol
 
@@ -114,7 +114,9 @@ def audit_channel(channel: Channel, policy: Policy | None, how: How) -> Audit:
 
 def audit_protocol(protocol: Protocol, how: How) -> Audit:
     """An audit of a study's protocol: of its channel, and of the service, run in this process, with that channel."""
-    from maskedbandit.reports.audit.reached import start_own_service  # what a service needs is not installed everywhere
+    from maskedbandit.reports.audit.over_http import (
+        start_own_service,  # what a service needs is not installed everywhere
+    )
     from maskedbandit.reports.audit.services import service_part
 
     async def through_own_service() -> AuditPart:
@@ -133,7 +135,7 @@ def audit_protocol(protocol: Protocol, how: How) -> Audit:
 
 def audit_service(url: str, key: str, study: str | None, how: How) -> Audit:
     """An audit of a running service, and of the channel of one of its studies."""
-    from maskedbandit.reports.audit.reached import reach_service
+    from maskedbandit.reports.audit.over_http import reach_service
     from maskedbandit.reports.audit.services import audited_protocol, service_part
 
     async def through_the_service() -> tuple[Protocol, AuditPart]:

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from maskedbandit.channels.counters import compute_change, leaf_of, count_new_nodes
+from maskedbandit.channels.counters import compute_change, count_new_nodes, leaf_of
 from maskedbandit.channels.tree import Tree
 from maskedbandit.law import Law, hybrid_epoch
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.noise import Noise
-from maskedbandit.reports.audit.audit import BrokenTwin, AuditPart, AuditPromise, breaks_promise
+from maskedbandit.reports.audit.audit import AuditPart, AuditPromise, BrokenTwin, breaks_promise
 from maskedbandit.reports.audit.bounds import largest_ratio, trade_off
 
 TreeView = tuple[float, ...]

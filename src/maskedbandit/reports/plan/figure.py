@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.goals.planned import PEOPLE
+from maskedbandit.lab.goals.plans import PEOPLE
 from maskedbandit.lab.goals.style import choose_looks, name_ends
 from maskedbandit.reports.plan.forecast import find_planned
 from maskedbandit.reports.plan.plan import Question, plan

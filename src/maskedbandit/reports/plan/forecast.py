@@ -12,7 +12,7 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import UnknownName
 from maskedbandit.lab.delays.constant import AT_ONCE, Constant
 from maskedbandit.lab.goals import list_goals
-from maskedbandit.lab.goals.planned import Forecast, Planned
+from maskedbandit.lab.goals.plans import Forecast, Planned
 from maskedbandit.lab.worlds.bernoulli import Bernoulli
 from maskedbandit.law import Law
 from maskedbandit.policies.parts.fixed_phases import FixedPhases

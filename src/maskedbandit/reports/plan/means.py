@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from maskedbandit.checks import is_number
 from maskedbandit.errors import InvalidValue
-from maskedbandit.policies.parts.selection import Above, SelectionQuestion, Selection, Top
+from maskedbandit.policies.parts.selection import Above, Selection, SelectionQuestion, Top
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.exact import to_whole
 

@@ -22,7 +22,7 @@ from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.checks import is_number
 from maskedbandit.errors import InvalidValue, UnknownName
-from maskedbandit.lab.goals.planned import Forecast, Planned, Row
+from maskedbandit.lab.goals.plans import Forecast, Planned, Row
 from maskedbandit.lab.goals.search import MOST
 from maskedbandit.policies import room
 from maskedbandit.policies.parts.purposes import find_purpose
@@ -30,7 +30,7 @@ from maskedbandit.policies.parts.selection import Above, Top
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.exact import to_whole
 from maskedbandit.reports.plan.compiled_ahead import compiled_ahead
-from maskedbandit.reports.plan.forecast import find_planned, forecast_study, count_waits
+from maskedbandit.reports.plan.forecast import count_waits, find_planned, forecast_study
 from maskedbandit.reports.plan.means import described_by, find_hardest_means, question_of
 from maskedbandit.theory.bounds import to_positive
 

@@ -7,11 +7,11 @@ from starlette.responses import StreamingResponse
 from maskedbandit.errors import BehindWitness, Corrupted, InvalidValue, UnknownStudy
 from maskedbandit.service.host.host import Host
 from maskedbandit.service.keys import STAFF
-from maskedbandit.service.request.events import read_entries_after, event_stream
+from maskedbandit.service.request.events import event_stream, read_entries_after
 from maskedbandit.service.request.problems import make_problem
 from maskedbandit.service.request.route import PROBLEM, Answer, Call, Route, encode_answer
-from maskedbandit.service.shown.describe import protocol_of
-from maskedbandit.service.shown.published import Ledger, LedgerEntry, LedgerHead, Released, Releases, Verified
+from maskedbandit.service.views.answers import Ledger, LedgerEntry, LedgerHead, Released, Releases, Verified
+from maskedbandit.service.views.describe import protocol_of
 from maskedbandit.store.book.book import read_published
 from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.book.witness import Witness

@@ -20,7 +20,7 @@ from maskedbandit.service.messages import Assign, Assigned, Token, Unit
 from maskedbandit.service.request.bodies import BadBody
 from maskedbandit.service.request.problems import describe_problem
 from maskedbandit.service.request.route import Answer, Call, Route, encode_answer, study_name
-from maskedbandit.service.shown.describe import protocol_of
+from maskedbandit.service.views.describe import protocol_of
 from maskedbandit.store.accounts import find_places
 from maskedbandit.store.book.book import Book
 from maskedbandit.store.book.entries import read_entries

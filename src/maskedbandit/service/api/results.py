@@ -7,8 +7,8 @@ from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.service.api.ledger import answer_misfit
 from maskedbandit.service.keys import STAFF
 from maskedbandit.service.request.route import Answer, Call, Route
-from maskedbandit.service.shown.published import ArmResult, Compared, Results
-from maskedbandit.service.shown.view import ArmView, StudyView
+from maskedbandit.service.views.answers import ArmResult, Compared, Results
+from maskedbandit.service.views.view import ArmView, StudyView
 from maskedbandit.statement.check import make_statement
 from maskedbandit.statement.content import Statement
 

@@ -11,7 +11,7 @@ from maskedbandit.service.host.host import Host
 from maskedbandit.service.keys import OWNER, STAFF, write_change
 from maskedbandit.service.messages import Erase, Erased, Studies, StudyState, Validated
 from maskedbandit.service.request.route import Call, Route
-from maskedbandit.service.shown.describe import read_state, read_listed_state, protocol_of
+from maskedbandit.service.views.describe import protocol_of, read_listed_state, read_state
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.studies import write_study
 from maskedbandit.store.study_rows import read_studies

@@ -31,12 +31,12 @@ from maskedbandit.service.host.questions import QUESTION_PATIENCE, Questions
 from maskedbandit.service.host.scrubbing import Scrubbing
 from maskedbandit.service.keys import Key, Keys, SignedOut
 from maskedbandit.service.request.limits import Buckets, OpenStreams
-from maskedbandit.service.shown.health import MANY_WASTED, WASTED_WARNING, count_wasted
-from maskedbandit.service.shown.tally import Tally
-from maskedbandit.service.shown.view import StudyView, read_view
+from maskedbandit.service.views.health import MANY_WASTED, WASTED_WARNING, count_wasted
+from maskedbandit.service.views.tally import Tally
+from maskedbandit.service.views.view import StudyView, read_view
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.lease import Holder, may_be_alive, name_holder, read_holder, read_clock
+from maskedbandit.store.lease import Holder, may_be_alive, name_holder, read_clock, read_holder
 from maskedbandit.store.studies import prepare_witness
 from maskedbandit.store.study import Study
 from maskedbandit.store.study_rows import StudyRow, read_studies, read_study

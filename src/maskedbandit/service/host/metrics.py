@@ -16,7 +16,7 @@ from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, M
 
 from maskedbandit import __version__
 from maskedbandit.errors import InvalidValue
-from maskedbandit.service.shown.health import NEWEST_PLACES
+from maskedbandit.service.views.health import NEWEST_PLACES
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 

@@ -8,9 +8,9 @@ from markupsafe import Markup
 
 from maskedbandit.drawing import Drawing, draw_picture, round_ticks, round_times
 from maskedbandit.service.page.tables import group_arms, name_delays
-from maskedbandit.service.shown.view import ArmView, StudyView
+from maskedbandit.service.views.view import ArmView, StudyView
 from maskedbandit.theory.sequences import Interval
-from maskedbandit.words import say_count, say_things, say_decimal, say_duration, say_fixed, say_percent
+from maskedbandit.words import say_count, say_decimal, say_duration, say_fixed, say_percent, say_things
 from maskedbandit.words import say_epsilon as as_text
 
 MOST_DRAWN = 30  # arms, at most

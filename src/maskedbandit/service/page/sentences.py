@@ -6,14 +6,14 @@ from markupsafe import Markup
 
 from maskedbandit import core
 from maskedbandit.privacy.odds import best_guess, in_hundred
-from maskedbandit.service.shown.counts import CohortStanding
-from maskedbandit.service.shown.estimates import ALPHA, estimate_arms
-from maskedbandit.service.shown.health import MANY_WASTED, NEWEST_PLACES, RARE_CHANCE, exposure_chance
-from maskedbandit.service.shown.view import StudyView
+from maskedbandit.service.views.counts import CohortStanding
+from maskedbandit.service.views.estimates import ALPHA, estimate_arms
+from maskedbandit.service.views.health import MANY_WASTED, NEWEST_PLACES, RARE_CHANCE, exposure_chance
+from maskedbandit.service.views.view import StudyView
 from maskedbandit.store.book.entries import Release
 from maskedbandit.store.book.standing import wrong_at_most
 from maskedbandit.study.protocol import Protocol
-from maskedbandit.words import say_time, say_count, say_things, say_decimal, say_duration
+from maskedbandit.words import say_count, say_decimal, say_duration, say_things, say_time
 
 
 class Check(NamedTuple):
@@ -175,7 +175,8 @@ def check_health(view: StudyView) -> list[Check]:
         found.append(Check(True, "Places fit.", text))
     if (wasted := view.counts.wasted) >= MANY_WASTED:
         text = (
-            f"Of the {NEWEST_PLACES} newest places whose time to be seen is over, nobody saw {wasted}. They go to others, and "
+            f"Of the {NEWEST_PLACES} newest places whose time to be seen is over, nobody saw {wasted}. They go to "
+            "others, and "
             "the budgets of those who had them are used up for nothing: see whether the application says that it shows "
             f"an arm, and in time. This is said from {MANY_WASTED} places on."
         )

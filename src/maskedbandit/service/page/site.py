@@ -21,21 +21,21 @@ from maskedbandit.service.api.ledger import read_ledger, read_released
 from maskedbandit.service.api.studies import MOVES
 from maskedbandit.service.keys import OWNER, STAFF
 from maskedbandit.service.page.staff import (
-    submit_arms,
-    submit_state,
-    show_new_form,
     draft_study,
     show_audit,
+    show_new_form,
     show_plan,
     show_verification,
+    submit_arms,
+    submit_state,
 )
 from maskedbandit.service.page.visit import PAGE_HEADERS, Handler, Visit, handle_page
 from maskedbandit.service.request.events import event_stream
-from maskedbandit.service.request.sessions import BEFORE, SESSION_LENGTH, COOKIE_NAME, end_session, new_session
-from maskedbandit.service.shown.view import read_summaries
+from maskedbandit.service.request.sessions import BEFORE, COOKIE_NAME, SESSION_LENGTH, end_session, new_session
+from maskedbandit.service.views.view import read_summaries
 from maskedbandit.statement.content import Statement, encode_statement
 from maskedbandit.statement.facts import read_facts
-from maskedbandit.statement.page import TEMPLATE_FOLDER, STATEMENT_STYLE, print_statement, fill_statement
+from maskedbandit.statement.page import STATEMENT_STYLE, TEMPLATE_FOLDER, fill_statement, print_statement
 
 
 async def home(visit: Visit) -> Response:

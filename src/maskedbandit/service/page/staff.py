@@ -1,7 +1,7 @@
 """What owners and officers do on the page: new studies, their plans and audits, and changes of those that there are.
 
 What is computed when somebody asks, a forecast, a plan and an audit, depends on no outcome. It is computed in another
-process (cli/parts/computed.py), one at a time, and other pages are answered meanwhile.
+process (cli/parts/own_process.py), one at a time, and other pages are answered meanwhile.
 """
 
 import asyncio
@@ -15,12 +15,12 @@ from maskedbandit.service.api.ledger import recompute_study
 from maskedbandit.service.api.studies import check_table, write_draft_of
 from maskedbandit.service.host.elsewhere import RELAYED
 from maskedbandit.service.keys import OWNER, STAFF
-from maskedbandit.service.page.form import EXAMPLE_FORM, read_form_payload, read_form_number, read_protocol_form
+from maskedbandit.service.page.form import EXAMPLE_FORM, read_form_number, read_form_payload, read_protocol_form
 from maskedbandit.service.page.sentences import say_preview
 from maskedbandit.service.page.visit import Handler, Visit
 from maskedbandit.service.request.problems import describe_problem
 from maskedbandit.service.request.route import find_writer
-from maskedbandit.service.shown.describe import check_visible
+from maskedbandit.service.views.describe import check_visible
 
 PLANNED_NUMBERS = ("baseline", "difference", "per_day")  # what a forecast and a plan are told of the application
 

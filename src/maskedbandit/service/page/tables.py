@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from maskedbandit.service.shown.tally import DELAYS
-from maskedbandit.service.shown.view import StudyView
-from maskedbandit.words import say_time, say_count, say_decimal, say_duration, say_percent
+from maskedbandit.service.views.tally import DELAYS
+from maskedbandit.service.views.view import StudyView
+from maskedbandit.words import say_count, say_decimal, say_duration, say_percent, say_time
 
 PageTable = list[list[Any]]
 LAST_LISTED = 100  # releases, and cohorts, that a table lists

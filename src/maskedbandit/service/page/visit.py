@@ -13,9 +13,9 @@ from maskedbandit.errors import Forbidden, TooLarge, Unauthorized
 from maskedbandit.service.page.render import render_page
 from maskedbandit.service.request.limits import BODY
 from maskedbandit.service.request.route import HeldElsewhere, log_problem, study_name
-from maskedbandit.service.request.sessions import name_browser, form_token, is_form_token, find_key
-from maskedbandit.service.shown.describe import read_simulated, check_visible
-from maskedbandit.service.shown.view import StudyView
+from maskedbandit.service.request.sessions import find_key, form_token, is_form_token, name_browser
+from maskedbandit.service.views.describe import check_visible, read_simulated
+from maskedbandit.service.views.view import StudyView
 
 SECURITY_POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "

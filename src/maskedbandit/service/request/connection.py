@@ -132,7 +132,10 @@ class Connection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """A head has begun: whatever came with it, it is not nothing."""
         if len(self.pipeline) >= WAITING_REQUESTS:
-            said = f"{WAITING_REQUESTS} requests of this connection wait, and no more are taken: wait for answers, and ask again"
+            said = (
+                f"{WAITING_REQUESTS} requests of this connection wait, and no more are taken: wait for answers, and "
+                "ask again"
+            )
             raise RefusedRequest(429, "too_many", said)
         super().on_message_begin()
         self._head = self._head or 1

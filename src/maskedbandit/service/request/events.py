@@ -12,7 +12,7 @@ from maskedbandit.errors import StoreError, TooMany
 from maskedbandit.service.host.host import Host
 from maskedbandit.service.keys import Key
 from maskedbandit.service.request.limits import OpenStreams
-from maskedbandit.service.shown.describe import protocol_of, read_simulated
+from maskedbandit.service.views.describe import protocol_of, read_simulated
 from maskedbandit.store.book.book import seen_head
 from maskedbandit.store.book.chain import Link
 from maskedbandit.store.book.witness import Witness

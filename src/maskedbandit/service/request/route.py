@@ -22,8 +22,8 @@ from maskedbandit.service.host.elsewhere import RELAYED, Elsewhere
 from maskedbandit.service.host.host import Host
 from maskedbandit.service.keys import Key
 from maskedbandit.service.messages import NAME_PATTERN, Problem
-from maskedbandit.service.request.bodies import BadBody, read_body, check_names, may_name_twice
-from maskedbandit.service.request.joined import Start, send_whole
+from maskedbandit.service.request.bodies import BadBody, check_names, may_name_twice, read_body
+from maskedbandit.service.request.joining import Start, send_whole
 from maskedbandit.service.request.limits import BODY
 from maskedbandit.service.request.problems import describe_problem
 from maskedbandit.store.writer import Writer

@@ -7,7 +7,7 @@ from maskedbandit.errors import BudgetExceeded, Corrupted
 from maskedbandit.privacy.budget import Account
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.store.accounts import Accounts, Losses
-from maskedbandit.store.book.checks import check_log, read_book, as_corrupted
+from maskedbandit.store.book.checks import as_corrupted, check_log, read_book
 from maskedbandit.store.book.entries import Burned, read_entries
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database

@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from maskedbandit.lab.goals.answer.rows import cells, summary, tabulate_curve
-from maskedbandit.lab.goals.columns import list_axes, label_curves
+from maskedbandit.lab.goals.columns import label_curves, list_axes
 from maskedbandit.lab.goals.goal import UNLABELLED, Labels, Plotted, Shown
 from maskedbandit.lab.goals.interval import LEVEL
-from maskedbandit.lab.goals.style import PLAIN, select_at, choose_looks, make_panels, name_ends, list_panels
+from maskedbandit.lab.goals.style import PLAIN, choose_looks, list_panels, make_panels, name_ends, select_at
 
 LEAST = 1e-4  # the axis of shares goes no lower
 

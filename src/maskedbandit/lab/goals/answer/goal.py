@@ -9,7 +9,7 @@ from maskedbandit.lab.goals.drive import LONGEST, check_arms
 from maskedbandit.lab.goals.goal import Goal
 from maskedbandit.lab.goals.identify.identify import best_arm
 from maskedbandit.lab.goals.interval import LEVEL
-from maskedbandit.lab.goals.planned import (
+from maskedbandit.lab.goals.plans import (
     DAYS,
     FIRST,
     LEAST,

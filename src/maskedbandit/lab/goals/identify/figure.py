@@ -14,18 +14,18 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from maskedbandit.lab.goals.columns import list_axes, label_curves
+from maskedbandit.lab.goals.columns import label_curves, list_axes
 from maskedbandit.lab.goals.goal import UNLABELLED, Labels, Plotted, Shown
 from maskedbandit.lab.goals.identify.rows import cells, summary, tabulate_curve
 from maskedbandit.lab.goals.style import (
     PLAIN,
     THEORY,
-    select_at,
-    lines_of_labels,
     choose_looks,
+    lines_of_labels,
+    list_panels,
     make_panels,
     name_ends,
-    list_panels,
+    select_at,
 )
 
 

@@ -9,7 +9,7 @@ from maskedbandit import theory
 from maskedbandit.lab.goals.drive import check_arms
 from maskedbandit.lab.goals.goal import Goal
 from maskedbandit.lab.goals.identify.identify import best_arm, identify
-from maskedbandit.lab.goals.planned import Planned
+from maskedbandit.lab.goals.plans import Planned
 from maskedbandit.lab.goals.search import check_search, play_search
 from maskedbandit.lab.worlds.instance import Instance
 

@@ -18,10 +18,10 @@ from matplotlib.patches import Rectangle
 
 from maskedbandit import theory
 from maskedbandit.errors import InvalidValue
-from maskedbandit.lab.goals.columns import list_axes, label_curves, with_observations
+from maskedbandit.lab.goals.columns import label_curves, list_axes, with_observations
 from maskedbandit.lab.goals.goal import UNLABELLED, Labels, Plotted, Shown
 from maskedbandit.lab.goals.regret.rows import cells, summary, tabulate_curve
-from maskedbandit.lab.goals.style import PLAIN, select_at, choose_looks, name_ends, list_panels
+from maskedbandit.lab.goals.style import PLAIN, choose_looks, list_panels, name_ends, select_at
 
 TITLES = {"delay": "delay, in users", "instance.every": "users between changes"}
 WIDE = 30  # from the least to the largest value: a logarithmic axis

@@ -8,7 +8,7 @@ from maskedbandit import theory
 from maskedbandit.lab.engine import context_play
 from maskedbandit.lab.goals.drive import LONGEST, check_compatible
 from maskedbandit.lab.goals.goal import Goal
-from maskedbandit.lab.goals.planned import DAYS, FIRST, LOST_REWARDS, MOST_PEOPLE, WRONG, Curve, Planned, Played
+from maskedbandit.lab.goals.plans import DAYS, FIRST, LOST_REWARDS, MOST_PEOPLE, WRONG, Curve, Planned, Played
 from maskedbandit.lab.goals.regret.simulate import simulate
 from maskedbandit.lab.worlds.contexts import Contexts
 from maskedbandit.lab.worlds.instance import Instance

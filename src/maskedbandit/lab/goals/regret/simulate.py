@@ -13,7 +13,7 @@ from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine import context_play
 from maskedbandit.lab.engine.checkpoints import list_checkpoints
 from maskedbandit.lab.engine.context_loop import RELEASES
-from maskedbandit.lab.engine.context_play import Finished, ContextPlay, gather_last_states, find_worst_loss
+from maskedbandit.lab.engine.context_play import ContextPlay, Finished, find_worst_loss, gather_last_states
 from maskedbandit.lab.engine.each_run import Task
 from maskedbandit.lab.goals.drive import LONGEST, check_compatible, drive_runs
 from maskedbandit.lab.goals.result import ArmResult, Outcome, Result, describe_run

@@ -13,7 +13,7 @@ from maskedbandit.lab.goals.columns import list_axes
 from maskedbandit.lab.goals.goal import UNLABELLED, Labels, Plotted, Shown
 from maskedbandit.lab.goals.replay.rows import cells, summary
 from maskedbandit.lab.goals.setting import PublishedPoint, TheoryCurve
-from maskedbandit.lab.goals.style import PLAIN, THEORY, lines_of_labels, choose_looks, name_ends
+from maskedbandit.lab.goals.style import PLAIN, THEORY, choose_looks, lines_of_labels, name_ends
 
 MARKS = "os^Dv<>pP*"
 

@@ -42,7 +42,7 @@ from maskedbandit.lab.engine.context_loop import (
     VALUE_SQUARE,
     WEIGHT,
 )
-from maskedbandit.lab.engine.context_play import Finished, ContextPlay, gather_last_states, find_worst_loss
+from maskedbandit.lab.engine.context_play import ContextPlay, Finished, find_worst_loss, gather_last_states
 from maskedbandit.lab.engine.each_run import MOST_RUNS, Task
 from maskedbandit.lab.goals.drive import LONGEST
 from maskedbandit.lab.goals.replay.log_contexts import LogContexts

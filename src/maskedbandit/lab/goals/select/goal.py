@@ -7,7 +7,7 @@ from functools import partial
 
 from maskedbandit.lab.goals.drive import check_arms
 from maskedbandit.lab.goals.goal import Goal
-from maskedbandit.lab.goals.planned import Planned
+from maskedbandit.lab.goals.plans import Planned
 from maskedbandit.lab.goals.search import check_search, play_search
 from maskedbandit.lab.goals.select.select import check_question, select
 

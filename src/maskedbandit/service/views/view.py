@@ -13,18 +13,18 @@ from msgspec import Struct
 from maskedbandit import core
 from maskedbandit.errors import BehindWitness
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.service.shown.counts import StudyCounts, count_places
-from maskedbandit.service.shown.estimates import (
+from maskedbandit.service.views.answers import GuardrailResult
+from maskedbandit.service.views.counts import StudyCounts, count_places
+from maskedbandit.service.views.estimates import (
     ALPHA,
     ArmDifference,
     Estimate,
-    find_confidences,
-    estimate_differences,
     estimate_arms,
+    estimate_differences,
+    find_confidences,
 )
-from maskedbandit.service.shown.guardrail import estimate_guardrail
-from maskedbandit.service.shown.published import GuardrailResult
-from maskedbandit.service.shown.tally import Tally
+from maskedbandit.service.views.guardrail import estimate_guardrail
+from maskedbandit.service.views.tally import Tally
 from maskedbandit.statement.content import Statement
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.study import study_statement

@@ -21,7 +21,8 @@ LEAST_EXPECTED = 5  # people who are expected in each part of the table
 NEWEST_PLACES = 100  # places that are looked at
 MANY_WASTED = 25  # of them, wasted: an alarm; where one in ten is, 1 in 80 000 such hundreds has so many
 WASTED_WARNING = (
-    f"at least {MANY_WASTED} of the newest {NEWEST_PLACES} places of a study were seen by nobody in time: the log says of which "
+    f"at least {MANY_WASTED} of the newest {NEWEST_PLACES} places of a study were seen by nobody in time: the log "
+    "says of which "
     "study, and its page says what to do"
 )
 

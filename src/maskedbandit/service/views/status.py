@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from maskedbandit.service.shown.view import StudyView, read_view
+from maskedbandit.service.views.view import StudyView, read_view
 from maskedbandit.store.book.book import read_published
 from maskedbandit.store.book.entries import ArmChange, Burned, Entry, Release, Started
 from maskedbandit.store.book.standing import wrong_at_most

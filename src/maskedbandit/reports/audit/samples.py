@@ -25,10 +25,10 @@ from maskedbandit.reports.audit.audit import (
     ERROR,
     USUAL_AUDIT,
     Advance,
-    BrokenTwin,
-    How,
     AuditPart,
     AuditPromise,
+    BrokenTwin,
+    How,
     breaks_promise,
 )
 from maskedbandit.reports.audit.bounds import ShownEpsilon, Views, measure_shown_epsilon

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from maskedbandit.service.shown.health import count_wasted
-from maskedbandit.service.shown.tally import COLUMN_STEPS, CountedPlaces, Tally, add_to_column
+from maskedbandit.service.views.health import count_wasted
+from maskedbandit.service.views.tally import COLUMN_STEPS, CountedPlaces, Tally, add_to_column
 from maskedbandit.store.book.book import Book
 from maskedbandit.store.databases.database import Database
 from maskedbandit.study.deck import CohortDeck

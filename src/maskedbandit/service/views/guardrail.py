@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from maskedbandit import core
 from maskedbandit.law import Law
-from maskedbandit.service.shown.published import GuardrailResult
+from maskedbandit.service.views.answers import GuardrailResult
 from maskedbandit.store.book.entries import Release
 from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.protocol import Protocol
