@@ -211,9 +211,9 @@ def listen(
     sums = perturbed_with(draws) if isinstance(channel, Tree) else play.channel.perturb
     kernels = {name: getattr(policy, name) for name in CONTEXT_KERNELS}
     heard = {"ask": ask, "due": due, "tell": tell, "arrived": arrived, "noise": noise, "perturb": perturb}
-    shown = {"present": guests.present, "answer": guests.answer, "drawn": late}
+    shown = {"present": guests.present, "answer": guests.answer, "draw_delay": late}
     calls = {**run_contexts.__globals__, **kernels, **heard, **shown}
-    bare = {"clip": lambda z, signed: None} if type(guests).bare else {}
+    bare = {"clip_vector": lambda z, signed: None} if type(guests).bare else {}
     go = bind_hooks(run_contexts, calls | bare | twin(calls))
     signed = guests.signed or policy.protects == "rewards"
     how = horizon, horizon, 1.0, float(policy.products), signed, play.marks, play.progress

@@ -171,14 +171,12 @@ def say_mechanism(protocol: Protocol) -> str:
     per, reward = "each report" if protocol.on_devices else "the sum of a cohort", protocol.reward
     text = (
         f"{describe_channel(protocol.channel)}. The noise in {per} has a standard deviation of "
-        f"{say_decimal(compute_deviation(protocol.channel))} "
-        "outcomes (scaled to 0 to 1), and mean 0; it is drawn once."
+        f"{say_decimal(compute_deviation(protocol.channel))} outcomes (scaled to 0 to 1), and mean 0; it is drawn once."
     )
     if reward.cap > 1:
         text += (
             f" An outcome of 1 on that scale is a sum of {say_decimal(reward.highest)}, the most that counts of a "
-            "person: "
-            "so the noise hides all rewards of a person together."
+            "person: so the noise hides all rewards of a person together."
         )
     if protocol.guardrail:
         text += second(protocol, protocol.guardrail)
@@ -199,8 +197,7 @@ def second(protocol: Protocol, guardrail: Guardrail) -> str:
     return (
         f" {per} {guardrail.name} has noise of its own, independent of that, with a standard deviation of "
         f"{say_decimal(compute_deviation(channel))} of its outcomes (scaled likewise). Of the ε = "
-        f"{say_decimal(whole)} of the channel the "
-        f"reward has {reward}, and {guardrail.name} {other}."
+        f"{say_decimal(whole)} of the channel the reward has {reward}, and {guardrail.name} {other}."
     )
 
 
@@ -213,8 +210,7 @@ def say_budget_rules(protocol: Protocol) -> str:
     if protocol.period is not None:
         text += (
             f" After {say_duration(protocol.period)} the budget begins anew, so what a person loses over several "
-            "periods "
-            "adds up."
+            "periods adds up."
         )
     return text
 
@@ -249,8 +245,7 @@ def say_utility(protocol: Protocol, facts: Facts) -> str:
     half = scale * WIDE_DEVIATIONS * deviation(protocol.channel.law(), cohorts, people) / people
     return (
         f"Of the arm with most people, {say_count(people)} in {say_things(cohorts, 'release')}, the noise moves "
-        "the mean by "
-        f"at most ±{say_decimal(half, 2)} in 95 of 100 studies. Estimates say how much of their width is noise."
+        f"the mean by at most ±{say_decimal(half, 2)} in 95 of 100 studies. Estimates say how much of their width is noise."
     )
 
 
@@ -261,10 +256,8 @@ def say_bias(protocol: Protocol) -> str:
         default += f", and {say_decimal(other.outcome.default)} for {other.name}"
     reward, cut = protocol.reward, ""
     if reward.cap > 1:
-        cut = (
-            f" Sums above {say_decimal(reward.highest)} are cut, so an arm whose people have more looks worse than it "
-            "is."
-        )
+        most = say_decimal(reward.highest)
+        cut = f" Sums above {most} are cut, so an arm whose people have more looks worse than it is."
     return (
         f"The noise is 0 on average{', of both outcomes' * bool(other)}. People who do not report count as {default}, "
         f"so an arm whose people report less often looks different.{cut} Who is given which arm depends on earlier "

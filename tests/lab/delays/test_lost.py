@@ -65,12 +65,12 @@ def tell_the_lost(calls):
 
     def binomial(n, p, rng):
         everybody.append(n)
-        return calls["binomial"](n, p, rng)
+        return calls["draw_binomial"](n, p, rng)
 
     def many(i, arm, n, *rest):
         return calls["many"](i, arm, everybody.pop() if everybody else n, *rest)
 
-    return {"binomial": binomial, "many": many}
+    return {"draw_binomial": binomial, "many": many}
 
 
 def tell_no_default(calls):
@@ -85,7 +85,7 @@ def tell_two_defaults(calls):
 
 def lose_as_many(calls):
     """As many are lost in every cohort."""
-    return {"binomial": lambda n, p, rng: round(n * p)}
+    return {"draw_binomial": lambda n, p, rng: round(n * p)}
 
 
 def earn_what_is_told(calls):

@@ -176,9 +176,8 @@ def check_health(view: StudyView) -> list[Check]:
     if (wasted := view.counts.wasted) >= MANY_WASTED:
         text = (
             f"Of the {NEWEST_PLACES} newest places whose time to be seen is over, nobody saw {wasted}. They go to "
-            "others, and "
-            "the budgets of those who had them are used up for nothing: see whether the application says that it shows "
-            f"an arm, and in time. This is said from {MANY_WASTED} places on."
+            "others, and the budgets of those who had them are used up for nothing: see whether the application says "
+            f"that it shows an arm, and in time. This is said from {MANY_WASTED} places on."
         )
         found.append(Check(False, "Places are wasted.", text))
     chance = exposure_chance(view.counts.seen, view.counts.returned)

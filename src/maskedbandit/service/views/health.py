@@ -22,8 +22,7 @@ NEWEST_PLACES = 100  # places that are looked at
 MANY_WASTED = 25  # of them, wasted: an alarm; where one in ten is, 1 in 80 000 such hundreds has so many
 WASTED_WARNING = (
     f"at least {MANY_WASTED} of the newest {NEWEST_PLACES} places of a study were seen by nobody in time: the log "
-    "says of which "
-    "study, and its page says what to do"
+    "says of which study, and its page says what to do"
 )
 
 
