@@ -245,7 +245,8 @@ def say_utility(protocol: Protocol, facts: Facts) -> str:
     half = scale * WIDE_DEVIATIONS * deviation(protocol.channel.law(), cohorts, people) / people
     return (
         f"Of the arm with most people, {say_count(people)} in {say_things(cohorts, 'release')}, the noise moves "
-        f"the mean by at most ±{say_decimal(half, 2)} in 95 of 100 studies. Estimates say how much of their width is noise."
+        f"the mean by at most ±{say_decimal(half, 2)} in 95 of 100 studies. Estimates say how much of their "
+        "width is noise."
     )
 
 

@@ -69,8 +69,8 @@ def say_budget(protocol: Protocol, facts: Facts) -> str:
     times = in_hundred(best_guess(protocol.budget))
     return (
         f"The budget of each person is {protocol.budget} {say_where(protocol)}, which allows a guess to be right "
-        f"{times} times in 100. A place in this study costs at most {facts.at_most}. Whoever has too little left is given "
-        "no place."
+        f"{times} times in 100. A place in this study costs at most {facts.at_most}. Whoever has too little left "
+        "is given no place."
     )
 
 
