@@ -55,9 +55,9 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
 def check_user(user: User) -> User:
     """The user, or `PersonalValue` if it is not a valid name.
 
-    >>> checked_user("ann"), checked_user("7f3a:2")
+    >>> check_user("ann"), check_user("7f3a:2")
     ('ann', '7f3a:2')
-    >>> checked_user(float("nan"))
+    >>> check_user(float("nan"))
     Traceback (most recent call last):
     maskedbandit.errors.PersonalValue: user must be a str of 1 to 128 visible ASCII characters, without spaces \
 (the value given is personal and not shown)

@@ -84,7 +84,7 @@ class Drawing:
 def round_ticks(low: float, high: float, about: int) -> list[float]:
     """Round numbers from low to high, about so many.
 
-    >>> ticks(0, 1, 5), ticks(-0.1, 0.32, 4)
+    >>> round_ticks(0, 1, 5), round_ticks(-0.1, 0.32, 4)
     ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [-0.1, 0.0, 0.1, 0.2, 0.3])
     """
     rough = (high - low) / about
@@ -97,7 +97,7 @@ def round_ticks(low: float, high: float, about: int) -> list[float]:
 def round_times(start: int, end: int, about: int) -> list[tuple[int, str]]:
     """Round times from start to end, in milliseconds, about so many, and their names; the time zone is UTC.
 
-    >>> times(0, 7_200_000, 4)
+    >>> round_times(0, 7_200_000, 4)
     [(0, '00:00'), (1800000, '00:30'), (3600000, '01:00'), (5400000, '01:30'), (7200000, '02:00')]
     """
     seconds = [1, 5, 15, 30, 60, 300, 900, 1800, 3600, 10_800, 21_600, 43_200]

@@ -41,7 +41,7 @@ def explain_missing(missing: ModuleNotFoundError) -> NotInstalled | None:
 def import_extra(name: str) -> Any:
     """A module that an extra brings.
 
-    >>> needed("polars").__name__
+    >>> import_extra("polars").__name__
     'polars'
     """
     try:

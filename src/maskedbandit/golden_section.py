@@ -41,9 +41,9 @@ def open_bracket(low: float, high: float) -> Section:
 def narrow_down(s: Section, y: float) -> Section:
     """The interval once the function is known to be y at x.
 
-    >>> section = bracket(0.0, 4.0)
+    >>> section = open_bracket(0.0, 4.0)
     >>> for _ in range(30):
-    ...     section = narrowed(section, (section.x - 1) ** 2 + 2)
+    ...     section = narrow_down(section, (section.x - 1) ** 2 + 2)
     >>> round(section.x, 3), round(section.least, 9)
     (1.0, 2.0)
     """

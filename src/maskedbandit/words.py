@@ -13,7 +13,7 @@ TIME_UNITS = ((86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"), (100
 def say_count(number: int) -> str:
     """A whole number in groups of three digits.
 
-    >>> count(1234567).split()
+    >>> say_count(1234567).split()
     ['1', '234', '567']
     """
     return f"{number:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
@@ -22,7 +22,7 @@ def say_count(number: int) -> str:
 def say_things(number: int, one: str, many: str = "") -> str:
     """A number of things.
 
-    >>> counted(1, "person", "people"), counted(2, "cohort")
+    >>> say_things(1, "person", "people"), say_things(2, "cohort")
     ('1 person', '2 cohorts')
     """
     return f"{say_count(number)} {one if number == 1 else many or one + 's'}"
@@ -31,7 +31,7 @@ def say_things(number: int, one: str, many: str = "") -> str:
 def say_decimal(number: float, digits: int = 3) -> str:
     """A number with so many digits, and a real minus sign.
 
-    >>> decimal(-0.01234), decimal(1234.5, 5)
+    >>> say_decimal(-0.01234), say_decimal(1234.5, 5)
     ('\N{MINUS SIGN}0.0123', '1234.5')
     """
     return f"{number:.{digits}g}".replace("-", "\N{MINUS SIGN}")
@@ -40,7 +40,7 @@ def say_decimal(number: float, digits: int = 3) -> str:
 def say_fixed(number: float, error: float) -> str:
     """A number with as many digits as make sense with such an error.
 
-    >>> fixed(0.12345, 0.034), fixed(-123.456, 12), fixed(12.345, 1.2)
+    >>> say_fixed(0.12345, 0.034), say_fixed(-123.456, 12), say_fixed(12.345, 1.2)
     ('0.123', '−123', '12.3')
     """
     digits = max(1 - math.floor(math.log10(error)), 0) if error > 0 else 3
@@ -59,7 +59,7 @@ def loss(lost: Loss) -> str:
 def say_epsilon(number: float | None) -> str:
     """An ε of an audit; None is one that has no end.
 
-    >>> epsilon(1.0), epsilon(0.78271), epsilon(None)
+    >>> say_epsilon(1.0), say_epsilon(0.78271), say_epsilon(None)
     ('1', '0.783', 'no end')
     """
     return "no end" if number is None else f"{number:.3g}"
@@ -68,7 +68,7 @@ def say_epsilon(number: float | None) -> str:
 def say_percent(part: float) -> str:
     """A share.
 
-    >>> [percent(part).split() for part in (0.123, 0.9999, 1)]
+    >>> [say_percent(part).split() for part in (0.123, 0.9999, 1)]
     [['12', '%'], ['over', '99', '%'], ['100', '%']]
     """
     if 0 < part < 0.01:
@@ -81,7 +81,7 @@ def say_percent(part: float) -> str:
 def say_duration(milliseconds: int) -> str:
     """A length of time in its largest unit.
 
-    >>> duration(5_400_000), duration(1000), duration(0)
+    >>> say_duration(5_400_000), say_duration(1000), say_duration(0)
     ('1.5 hours', '1 second', '0 seconds')
     """
     for unit, name in TIME_UNITS:

@@ -28,7 +28,9 @@ ORDER = ("loss", "project", "study", "decision", "place", "reward", "release", "
 
 def bare(address: str) -> Database:
     """A connection that makes no tables."""
-    found: Database = import_module(f"maskedbandit.store.databases.{address.partition(':')[0]}").opened(address, True)
+    found: Database = import_module(f"maskedbandit.store.databases.{address.partition(':')[0]}").open_address(
+        address, True
+    )
     return found
 
 

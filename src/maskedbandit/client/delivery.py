@@ -26,7 +26,7 @@ def choose_pause(failures: int, asked: float = 0.0, share: Callable[[], float] =
 
     The share is drawn anew, so that the applications that a service lost do not all come back at once.
 
-    >>> [pause(failures, share=lambda: 1.0) for failures in (1, 2, 3, 99)], pause(1, asked=7.0, share=lambda: 0.0)
+    >>> [choose_pause(failures, share=lambda: 1.0) for failures in (1, 2, 3, 99)], choose_pause(1, asked=7.0, share=lambda: 0.0)
     ([0.25, 0.5, 1.0, 60.0], 7.125)
     """
     longest = min(FIRST_PAUSE * 2.0 ** min(failures - 1, 30), LONGEST_PAUSE)

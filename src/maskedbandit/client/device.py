@@ -63,8 +63,8 @@ def add_up_rewards(channel: Channel, told: float | Sequence[float], metric: str 
     With a cap a single number is refused: it may be the first of several rewards, and noise is drawn once.
 
     >>> from maskedbandit.channels.response import Response
-    >>> from maskedbandit.privacy.statistics import capped
-    >>> [added_up(Response().carrying(capped(3)), rewards) for rewards in ([1, 0.5], [1] * 9, [])]
+    >>> from maskedbandit.privacy.statistics import capped_sum
+    >>> [add_up_rewards(Response().carrying(capped_sum(3)), rewards) for rewards in ([1, 0.5], [1] * 9, [])]
     [0.5, 1.0, 0.0]
     """
     from maskedbandit.privacy.statistics import SINGLE_REWARD

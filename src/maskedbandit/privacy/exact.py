@@ -18,9 +18,9 @@ def to_fraction(name: str, value: Number, least: int = 0, strict: bool = True) -
 
     A float stands for the shortest decimal that prints as it does, so ten times 0.1 is one.
 
-    >>> exact("epsilon", 0.1), exact("epsilon", "1/3")
+    >>> to_fraction("epsilon", 0.1), to_fraction("epsilon", "1/3")
     (Fraction(1, 10), Fraction(1, 3))
-    >>> exact("epsilon", float("nan"))
+    >>> to_fraction("epsilon", float("nan"))
     Traceback (most recent call last):
     maskedbandit.errors.InvalidValue: epsilon is nan: it must be a finite number above 0
     """

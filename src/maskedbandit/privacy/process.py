@@ -32,7 +32,7 @@ def identify_process() -> tuple[int, int]:
     those of another namespace, as in a container, may have the number of its parent; and a number is given again once
     it is free. To look at the page costs a tenth of asking the system for the number.
 
-    >>> process() == process()
+    >>> identify_process() == identify_process()
     True
     """
     global _forks, _this

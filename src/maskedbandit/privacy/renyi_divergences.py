@@ -111,7 +111,7 @@ def round_up(bound: Exact) -> float:
     """The least float that is not below.
 
     >>> from fractions import Fraction
-    >>> above(Fraction(1, 2)), above(Fraction(1, 3)) > Fraction(1, 3), above(Fraction(10) ** 400)
+    >>> round_up(Fraction(1, 2)), round_up(Fraction(1, 3)) > Fraction(1, 3), round_up(Fraction(10) ** 400)
     (0.5, True, inf)
     """
     try:
@@ -128,7 +128,7 @@ def epsilon_additions(delta: Exact) -> tuple[float, ...]:
 
     **Guarantee**: whatever has divergence R(α) is (R(α) + addition, δ)-private; rounded upwards.
 
-    >>> round(min(float(order) / 200 + more for order, more in zip(ORDERS, additions(1e-6))), 4)
+    >>> round(min(float(order) / 200 + more for order, more in zip(ORDERS, epsilon_additions(1e-6))), 4)
     0.4301
     """
     if delta <= 1e-300:

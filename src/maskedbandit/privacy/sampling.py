@@ -193,7 +193,7 @@ def exact_poisson(mean: Fraction | int, bits: Bits) -> int:
 
     >>> from random import Random
     >>> bits = Bits(Random(7).randbytes)
-    >>> [poisson(4, bits) for _ in range(10)]
+    >>> [exact_poisson(4, bits) for _ in range(10)]
     [2, 5, 4, 4, 3, 8, 6, 4, 4, 1]
     """
     return _poisson(*_ratio("mean", mean), bits.below)

@@ -64,7 +64,7 @@ class Statistics:
 
     **Guarantee**: noise calibrated to `l1` or `square` hides every user whose vectors are within them.
 
-    >>> REWARD, linear(6).size, float(linear(6).square)
+    >>> SINGLE_REWARD, linear_sums(6).size, float(linear_sums(6).square)
     (Statistics(size=1, l1=Fraction(1, 1), square=Fraction(1, 1), low=0, steps=1, moved=1, cap=1), 27, 4.5)
     """
 
@@ -102,7 +102,7 @@ def capped_sum(cap: int) -> Statistics:
 
     **Guarantee**: noise that hides a reward hides every person whose number is such a sum.
 
-    >>> capped(3).cap, capped(3).l1, capped(1) == REWARD
+    >>> capped_sum(3).cap, capped_sum(3).l1, capped_sum(1) == SINGLE_REWARD
     (3, Fraction(1, 1), True)
     """
     return replace(SINGLE_REWARD, cap=to_whole("cap", cap, 1, MOST_REWARDS))
@@ -117,9 +117,9 @@ def check_dimension(d: int) -> None:
 def linear_sums(d: int, signed: bool = True, products: Fraction = Fraction(1)) -> Statistics:
     """z_i z_j for i <= j, row by row, times `products`; then r z_1, ..., r z_d: contexts and rewards are both secret.
 
-    >>> linear(2).size, linear(4).l1
+    >>> linear_sums(2).size, linear_sums(4).l1
     (5, Fraction(9, 1))
-    >>> linear(4, signed=False).square, linear(4, False, Fraction(1, 4)).square
+    >>> linear_sums(4, signed=False).square, linear_sums(4, False, Fraction(1, 4)).square
     (Fraction(4, 1), Fraction(17, 8))
     """
     check_dimension(d)
@@ -137,7 +137,7 @@ def linear_sums(d: int, signed: bool = True, products: Fraction = Fraction(1)) -
 def reward_sums(d: int) -> Statistics:
     """r z alone: z and its model are public, so a user adds z or nothing.
 
-    >>> rewards(4)
+    >>> reward_sums(4)
     Statistics(size=4, l1=Fraction(2, 1), square=Fraction(1, 1), low=-1, steps=256, moved=4, cap=1)
     """
     check_dimension(d)
@@ -168,7 +168,7 @@ def clip_vector(z: np.ndarray, signed: bool) -> None:
 def clip_context(z: npt.ArrayLike, signed: bool = True) -> Floats:
     """A context as it enters statistics: see `clip_vector`.
 
-    >>> clipped([3.0, -4.0]) * 256
+    >>> clip_context([3.0, -4.0]) * 256
     array([ 153., -204.])
     """
     found = np.array(z, np.float64)

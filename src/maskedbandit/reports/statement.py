@@ -26,9 +26,9 @@ PEOPLE = 10**6  # of a search, which ends by itself
 def statement_of_experiment(experiment: Experiment, audits: Sequence[Path] = ()) -> Statement:
     """The statement, with a promise for each pair of a policy and a channel; nothing is simulated for it.
 
-    >>> from maskedbandit.lab.experiments.experiment import read
-    >>> from maskedbandit.lab.experiments.examples import find
-    >>> said = statement_of_experiment(read(find("quickstart")))
+    >>> from maskedbandit.lab.experiments.experiment import read_experiment
+    >>> from maskedbandit.lab.experiments.examples import find_experiment
+    >>> said = statement_of_experiment(read_experiment(find_experiment("quickstart")))
     >>> [each.loss.loss for each in said.promises[:3]]
     ['without bound', 'ε = 0.5', 'ε = 0.5']
     """

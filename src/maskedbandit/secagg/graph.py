@@ -26,7 +26,7 @@ _RANK, _LEAF, _NODE, _ROOT = (b"maskedbandit secagg " + part for part in (b"rank
 def rank_user(seed: bytes, user: int) -> bytes:
     """What users are sorted by: the one with the lower rank is earlier on the ring.
 
-    >>> rank(b"seed", 7).hex()[:16]
+    >>> rank_user(b"seed", 7).hex()[:16]
     '01aabe21c6bbb1ab'
     """
     return sha256(_RANK + seed + user.to_bytes(8, "big")).digest()
@@ -47,7 +47,7 @@ def order(seed: bytes, users: Iterable[int]) -> list[int]:
 def ring_window(position: int, n: int, k: int) -> list[int]:
     """The positions of the k neighbours of a position on a ring of n; all other positions if k is n - 1 or more.
 
-    >>> window(0, n=8, k=4), window(0, n=4, k=3)
+    >>> ring_window(0, n=8, k=4), ring_window(0, n=4, k=3)
     ([1, 2, 6, 7], [1, 2, 3])
     """
     if not 0 <= position < n:
@@ -90,7 +90,7 @@ class Ring:
 class MerkleTree:
     """The Merkle tree of a list of leaves.
 
-    >>> tree = Tree([b"a", b"b", b"c"])
+    >>> tree = MerkleTree([b"a", b"b", b"c"])
     >>> root_from(3, {1: b"b"}, tree.proof([1])) == tree.root
     True
     """

@@ -77,8 +77,8 @@ def corrected(key_shares: Mapping[int, int], threshold: int, prime: int = PRIME)
     """The secret of some key shares, which are given by point; None if too many are wrong.
 
     >>> from maskedbandit.privacy.sampling import Bits
-    >>> from maskedbandit.secagg.shamir import split
-    >>> key_shares = dict(enumerate(split(7, 2, range(1, 7), Bits()), start=1))
+    >>> from maskedbandit.secagg.shamir import split_secret
+    >>> key_shares = dict(enumerate(split_secret(7, 2, range(1, 7), Bits()), start=1))
     >>> found = corrected(key_shares | {2: 11, 5: 12}, threshold=2)
     >>> found, found.secret
     (Correction(wrong=[2, 5]), 7)

@@ -48,9 +48,9 @@ def choose_neighbours(
     a + 2b < k; the means kc/(n-1) and kd/(n-1) exceed a and b by k P(more) < 1/8 and 1/4 at most; so c + d < n - 1,
     or c + 2d < n - 1.
 
-    >>> neighbourhood(1000, corrupted=100, lost=100)
+    >>> choose_neighbours(1000, corrupted=100, lost=100)
     Neighbourhood(k=48, least=27, most=28)
-    >>> neighbourhood(10, corrupted=3, lost=5)
+    >>> choose_neighbours(10, corrupted=3, lost=5)
     Neighbourhood(k=9, least=4, most=4)
     """
     for name, value in (("secrecy", secrecy), ("correctness", correctness)):
@@ -73,7 +73,7 @@ def choose_neighbours(
 def complete_graph(n: int, corrupted: int, lost: int, malicious: bool = False) -> Neighbourhood:
     """The complete graph, on which all conditions hold with certainty.
 
-    >>> complete(10, corrupted=3, lost=2, malicious=True)
+    >>> complete_graph(10, corrupted=3, lost=2, malicious=True)
     Neighbourhood(k=9, least=7, most=7)
     """
     if n < 3:

@@ -35,7 +35,7 @@ class RoundPlan:
     is the hash of the seed of the ring.
 
     >>> users = tuple(range(64))
-    >>> Plan(b"arm 3, cohort 1", users, 63, 40, 52, 2**10, True, sha256(b"seed").digest()).round.hex()[:8]
+    >>> RoundPlan(b"arm 3, cohort 1", users, 63, 40, 52, 2**10, True, sha256(b"seed").digest()).round.hex()[:8]
     'cb445c01'
     """
 

@@ -61,12 +61,12 @@ class RoundServer:
 
     `spend` is called for each user whose masked value comes: it records that the user took part, or raises.
 
-    >>> from maskedbandit.secagg.client import Client
+    >>> from maskedbandit.secagg.client import RoundClient
     >>> from maskedbandit.privacy.sampling import Bits
     >>> seed, bits = bytes(32), Bits()
-    >>> plan = Plan(b"example", (0, 1, 2, 3), 3, 2, 3, 100, False, sha256(seed).digest())
-    >>> clients = {user: Client(plan, user, value, bits) for user, value in enumerate([30, 40, 50, 60])}
-    >>> server = Server(plan, seed)
+    >>> plan = RoundPlan(b"example", (0, 1, 2, 3), 3, 2, 3, 100, False, sha256(seed).digest())
+    >>> clients = {user: RoundClient(plan, user, value, bits) for user, value in enumerate([30, 40, 50, 60])}
+    >>> server = RoundServer(plan, seed)
     >>> sent = {user: client.start() for user, client in clients.items()}
     >>> while server.phase:
     ...     for user, message in sent.items():

@@ -122,14 +122,14 @@ class PairServer:
     takes depends on the noise. `spend` is called for each user whose value share comes: it records that the user took
     part, or raises.
 
-    >>> bits, keys = Bits(), [key_pair(Bits()) for role in range(2)]
-    >>> terms = Terms(b"example", 100, 2, (keys[0][1], keys[1][1]))
-    >>> servers = [Server(terms, role, keys[role][0], noise=lambda: 1) for role in range(2)]
+    >>> bits, keys = Bits(), [server_keys(Bits()) for role in range(2)]
+    >>> terms = PairTerms(b"example", 100, 2, (keys[0][1], keys[1][1]))
+    >>> servers = [PairServer(terms, role, keys[role][0], noise=lambda: 1) for role in range(2)]
     >>> for user, value in enumerate([30, 40, 50]):
-    ...     for server, message in zip(servers, shared(terms, user, value, bits)):
+    ...     for server, message in zip(servers, share_value(terms, user, value, bits)):
     ...         server.receive(user, message)
     >>> present = [server.close() for server in servers]
-    >>> collected(terms, servers[0].publish(present[1]), servers[1].publish(present[0]))
+    >>> collect_sum(terms, servers[0].publish(present[1]), servers[1].publish(present[0]))
     (22, 3)
     """
 

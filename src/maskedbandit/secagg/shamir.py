@@ -25,8 +25,8 @@ KEY_SHARE = 17  # bytes of a key share, big-endian
 def split_secret(secret: int, threshold: int, xs: Sequence[int], bits: Bits, prime: int = PRIME) -> list[int]:
     """The key share at each of the points `xs`; any `threshold` of them give the secret back.
 
-    >>> key_shares = split(7, 2, [1, 2, 3], Bits())
-    >>> combine(key_shares[1:], weights([2, 3]))
+    >>> key_shares = split_secret(7, 2, [1, 2, 3], Bits())
+    >>> combine_shares(key_shares[1:], lagrange_weights([2, 3]))
     7
     """
     _check(xs, prime)
@@ -47,7 +47,7 @@ def split_secret(secret: int, threshold: int, xs: Sequence[int], bits: Bits, pri
 def lagrange_weights(xs: Sequence[int], prime: int = PRIME) -> list[int]:
     """Lagrange's weights at 0: w_i = Π_{j≠i} x_j / (x_j - x_i), with one inversion for all of them.
 
-    >>> weights([1, 2, 3], prime=11)
+    >>> lagrange_weights([1, 2, 3], prime=11)
     [3, 8, 1]
     """
     _check(xs, prime)
@@ -65,7 +65,7 @@ def lagrange_weights(xs: Sequence[int], prime: int = PRIME) -> list[int]:
 def combine_shares(ys: Sequence[int], weights: Sequence[int], prime: int = PRIME) -> int:
     """The secret of the key shares `ys`, given the weights of their points: a wrong key share gives a wrong secret.
 
-    >>> combine([5, 3], weights([1, 2], prime=11), prime=11)
+    >>> combine_shares([5, 3], lagrange_weights([1, 2], prime=11), prime=11)
     7
     """
     if len(ys) != len(weights):

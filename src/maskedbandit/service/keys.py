@@ -103,11 +103,11 @@ def read_key(database: Database, public: str) -> Key:
 class Keys:
     """The keys of a database in memory: read again every second, so what another process revokes ends here too.
 
-    >>> from maskedbandit.store.databases.connection import connect
-    >>> database = connect("sqlite:///:memory:")
-    >>> text, keys = make(database, "client", None, 0), Keys()
+    >>> from maskedbandit.store.databases.connection import open_database
+    >>> database = open_database("sqlite:///:memory:")
+    >>> text, keys = write_key(database, "client", None, 0), Keys()
     >>> keys.read(database)
-    >>> keys.of(text, 0).role, text in str(listed(database))
+    >>> keys.of(text, 0).role, text in str(read_keys(database))
     ('client', False)
     """
 
@@ -157,8 +157,8 @@ class Keys:
 class SignedOut:
     """Sessions of the page that were ended before their time, in memory: whoever signs out is out, in every process.
 
-    >>> from maskedbandit.store.databases.connection import connect
-    >>> database, over = connect("sqlite:///:memory:"), SignedOut()
+    >>> from maskedbandit.store.databases.connection import open_database
+    >>> database, over = open_database("sqlite:///:memory:"), SignedOut()
     >>> over.add(database, "ann's", ends=2000, now=1000)
     >>> "ann's" in over, "bob's" in over
     (True, False)

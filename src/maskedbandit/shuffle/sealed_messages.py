@@ -43,7 +43,7 @@ def seal_bundle(messages: Sequence[int], below: int, key: bytes, cohort: bytes) 
     """What a device sends: its messages, each of them encrypted for the analyzer with this public key.
 
     >>> analyzer = Analyzer(below=300, cohort=b"arm 2, batch 5")
-    >>> bundle = seal([7, 299], 300, analyzer.key, b"arm 2, batch 5")
+    >>> bundle = seal_bundle([7, 299], 300, analyzer.key, b"arm 2, batch 5")
     >>> len(bundle), analyzer.open([bundle[50:], bundle[:50]], expected=2)
     (100, [299, 7])
     """

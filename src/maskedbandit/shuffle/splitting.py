@@ -53,7 +53,7 @@ LEAST_COMPUTED, MOST_COMPUTED = (
 def split_value(value: int, k: int, modulus: int, bits: Bits) -> list[int]:
     """k messages that add up to the value; any k - 1 of them are uniform and independent.
 
-    >>> sum(split(5, k=9, modulus=16, bits=Bits())) % 16
+    >>> sum(split_value(5, k=9, modulus=16, bits=Bits())) % 16
     5
     """
     if type(k) is not int or k < 1:

@@ -94,7 +94,7 @@ def check_agreement(said: Statement, true: Statement, unknown: tuple[str, ...] =
 def list_differences(here: Any, there: Any, where: str = "") -> Iterator[tuple[str, Any, Any]]:
     """Where two values of JSON differ, and how; machines may round the last digits of a logarithm differently.
 
-    >>> list(differences({"a": [1, {"b": 2}]}, {"a": [1, {"b": 3}]}))
+    >>> list(list_differences({"a": [1, {"b": 2}]}, {"a": [1, {"b": 3}]}))
     [('a.1.b', 2, 3)]
     """
     if isinstance(here, dict) and isinstance(there, dict) and here.keys() == there.keys():

@@ -233,7 +233,7 @@ def is_date(text: str) -> bool:
 def state_epsilon(epsilon: float | None, delta: float) -> str:
     """An ε and its δ.
 
-    >>> said(1.0, 0.0), said(None, 1e-6)
+    >>> state_epsilon(1.0, 0.0), state_epsilon(None, 1e-6)
     ('ε = 1', 'ε without bound at δ = 1e-06')
     """
     bound = "ε without bound" if epsilon is None else f"ε = {epsilon:.4g}"

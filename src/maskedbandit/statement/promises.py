@@ -29,7 +29,7 @@ def state_amount(what: str, loss: Loss) -> Amount:
 def name_variant(loss: Loss) -> Variant:
     """The kind of privacy, as the registry of deployments names it.
 
-    >>> [variant(each) for each in (Loss.pure(1), Loss.approximate(1, 0.1), Loss.gaussian(9), Loss.skellam(9))]
+    >>> [name_variant(each) for each in (Loss.pure(1), Loss.approximate(1, 0.1), Loss.gaussian(9), Loss.skellam(9))]
     ['Pure DP', 'Approximate DP', 'Zero-concentrated DP', 'Renyi DP']
     """
     if loss.pure_epsilon < INF:

@@ -68,7 +68,7 @@ def state_study_promise(protocol: Protocol, loss: Loss) -> Promise:
 def format_utc(at: int) -> str:
     """A time as text.
 
-    >>> utc(1_795_305_600_500)
+    >>> format_utc(1_795_305_600_500)
     '2026-11-22T00:00:00Z'
     """
     return datetime.fromtimestamp(at // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

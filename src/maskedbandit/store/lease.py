@@ -26,7 +26,7 @@ def name_holder() -> str:
 def may_be_alive(holder: str) -> bool:
     """Whether the process of a holder may still run; False only if it was on this machine and is gone.
 
-    >>> may_be_alive(own_name()), may_be_alive(f"{socket.gethostname()} 4194305 x"), may_be_alive("elsewhere 1 x")
+    >>> may_be_alive(name_holder()), may_be_alive(f"{socket.gethostname()} 4194305 x"), may_be_alive("elsewhere 1 x")
     (True, False, True)
     """
     host, _, rest = holder.partition(" ")

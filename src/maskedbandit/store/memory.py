@@ -13,7 +13,7 @@ def write_memory(memory: Any) -> str:
 
     >>> from maskedbandit.channels.tree import Tree
     >>> tree = Tree(epsilon=1, length=4)
-    >>> memory_text(memory_of(memory_text(tree.memory(2)), tree.memory(2))) == memory_text(tree.memory(2))
+    >>> write_memory(read_memory(write_memory(tree.memory(2)), tree.memory(2))) == write_memory(tree.memory(2))
     True
     """
     return json.dumps([each.tolist() for each in memory if isinstance(each, np.ndarray)])

@@ -38,8 +38,8 @@ class Study:
     and is charged for it, within the budget of the project, before the arm is known to anybody; what is released costs
     a person what was charged; all that is decided follows from the seed and the releases.
 
-    >>> from maskedbandit.store.studies import example
-    >>> with example() as study:
+    >>> from maskedbandit.store.studies import open_example
+    >>> with open_example() as study:
     ...     ann = study.assign("ann")
     ...     study.expose(ann.ticket)
     ...     [study.report(ann.ticket, 1, proof="a secret of yours".replace(" ", "-")).again for _ in range(2)]

@@ -33,8 +33,8 @@ class Writer:
 
     **Guarantee**: the future of an operation has a result only after the operation is on disk.
 
-    >>> from maskedbandit.store.studies import example
-    >>> with example() as study, Writer(study) as writer:
+    >>> from maskedbandit.store.studies import open_example
+    >>> with open_example() as study, Writer(study) as writer:
     ...     waiting = [writer.submit("assign", unit) for unit in ("ann", "bob")]
     ...     [len(each.result().ticket) for each in waiting]
     [32, 32]

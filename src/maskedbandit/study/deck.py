@@ -93,7 +93,7 @@ class Places:
 class CohortDeck:
     """All cohorts of a study, by number, and those of them that have places left.
 
-    >>> deck, bits = Deck(), Bits()
+    >>> deck, bits = CohortDeck(), Bits()
     >>> deck.add(Decision(arm=1, n=3, close=TOGETHER))
     >>> deck.add(Decision(arm=0, n=1, close=1))
     >>> sorted(deck.deal(bits)[0].arm for user in range(4)), deck.left, deck.dealt

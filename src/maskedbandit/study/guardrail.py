@@ -112,7 +112,7 @@ class MeasuredOutcome(NamedTuple):
     """An outcome, its reports, and the noise in its sum; by the name of the reports, which is empty for the reward.
 
     >>> from maskedbandit.channels.central import Central
-    >>> outcome = Outcome("harm", Reward(), Central(epsilon=100))
+    >>> outcome = MeasuredOutcome("harm", Reward(), Central(epsilon=100))
     >>> offer = outcome.offer(3)
     >>> offer.metric, outcome.released([[1.0], [], [1.0]], offer, Bits())
     ('harm', 2.0)

@@ -81,7 +81,7 @@ def expand_table(part: str, value: Any) -> dict[str, Any]:
 class Tables:
     """The parts that tables describe, by name.
 
-    >>> TABLES.made("channel", {"name": "central", "epsilon": 0.5}).epsilon
+    >>> STUDY_PARTS.made("channel", {"name": "central", "epsilon": 0.5}).epsilon
     Fraction(1, 2)
     """
 

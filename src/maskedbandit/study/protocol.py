@@ -149,8 +149,8 @@ class Protocol:
     def also(self, arms: Sequence[tuple[str, Any]]) -> Protocol:
         """This protocol with these arms after its own, or raise `InvalidValue`; its text and hash stay what they are.
 
-        >>> from maskedbandit.store.studies import example
-        >>> with example() as study:
+        >>> from maskedbandit.store.studies import open_example
+        >>> with open_example() as study:
         ...     [name for name, _ in study.protocol.also([("c", {"color": "red"})]).arms]
         ['a', 'b', 'c']
         """

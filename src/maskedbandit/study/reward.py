@@ -128,7 +128,7 @@ class Reward:
 def parse_duration(name: str, value: Any, least: int) -> int:
     """A time such as "90 days" or "1.5 hours", in milliseconds.
 
-    >>> duration("window", "6 hours", 0)
+    >>> parse_duration("window", "6 hours", 0)
     21600000
     """
     match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) *([a-z]+?)s?", value) if isinstance(value, str) else None

@@ -23,7 +23,7 @@ def sign_unit(private: str, study: str, unit: str) -> str:
 
     >>> private = "11" * 32
     >>> public = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(private)).public_key().public_bytes_raw().hex()
-    >>> token = sign(private, "newsletter", "ann")
+    >>> token = sign_unit(private, "newsletter", "ann")
     >>> is_signed(public, "newsletter", "ann", token), is_signed(public, "newsletter", "bob", token)
     (True, False)
     """

@@ -77,7 +77,7 @@ def bet_bound(law: Law, known: ArmReleases, n: int, level: float, most: float) -
 
     >>> import numpy as np
     >>> from maskedbandit.law import LAPLACE
-    >>> law, known = Law(LAPLACE, scale=2.0, grid=1, per_release=1), Releases(np.array([31.0, 130.0]), [50, 200], 2)
+    >>> law, known = Law(LAPLACE, scale=2.0, grid=1, per_release=1), ArmReleases(np.array([31.0, 130.0]), [50, 200], 2)
     >>> round(float(bet_bound(law, known, 250, 5.0, 1.0)), 2)
     0.75
     """

@@ -49,7 +49,7 @@ def chernoff_exponent(law: Law, x: float, m: int, n: int, q: float) -> float:
     Under randomized response x and q are those of the bits.
 
     >>> from maskedbandit.law import NO_NOISE
-    >>> round(exponent(Law(NO_NOISE), 8.0, 1, 16, 0.6231), 3)  # 16 kl(0.5, q)
+    >>> round(chernoff_exponent(Law(NO_NOISE), 8.0, 1, 16, 0.6231), 3)  # 16 kl(0.5, q)
     0.5
     """
     section = open_bracket(math.log(SMALLEST_TILT / (1 + law.scale)), math.log(min(LARGEST_TILT, largest_tilt(law))))

@@ -204,10 +204,10 @@ def find_weak_mean(
     """2 if ln M_ab(z) >= threshold for all z in [0, 1], for estimates mean_a > mean_b; else a z where it may be less.
 
     >>> from maskedbandit.law import NO_NOISE
-    >>> known = [Releases(np.array([x]), np.array([100]), 1) for x in (90.0, 60.0, 40.0)]
-    >>> round(everywhere(Law(NO_NOISE), known[0], known[2], Bets(1.0, 1.0, False), 0.9, 0.4, math.log(100)), 2)
+    >>> known = [ArmReleases(np.array([x]), np.array([100]), 1) for x in (90.0, 60.0, 40.0)]
+    >>> round(find_weak_mean(Law(NO_NOISE), known[0], known[2], Bets(1.0, 1.0, False), 0.9, 0.4, math.log(100)), 2)
     2.0
-    >>> round(everywhere(Law(NO_NOISE), known[1], known[2], Bets(1.0, 1.0, False), 0.6, 0.4, math.log(100)), 2)
+    >>> round(find_weak_mean(Law(NO_NOISE), known[1], known[2], Bets(1.0, 1.0, False), 0.6, 0.4, math.log(100)), 2)
     0.39
     """
     of_best, of_rival, ratios = bet_weights(bets)
@@ -260,8 +260,8 @@ def evidence_beyond(law: Law, known: ArmReleases, z: float, mean: float) -> tupl
 
     >>> import numpy as np
     >>> from maskedbandit.law import NO_NOISE
-    >>> known = Releases(np.array([65.0]), np.array([100]), 1)
-    >>> [round(float(number), 2) for number in beyond(Law(NO_NOISE), known, 0.5, 0.65)]
+    >>> known = ArmReleases(np.array([65.0]), np.array([100]), 1)
+    >>> [round(float(number), 2) for number in evidence_beyond(Law(NO_NOISE), known, 0.5, 0.65)]
     [3.02, 4.41]
     """
     here, distance = logit(z), logit(mean) - logit(z)

@@ -212,8 +212,8 @@ def likeliest_mean(law: Law, known: ArmReleases, guess: float) -> float:
     """The maximum-likelihood mean, to a twentieth of its standard error, by Fisher's scoring within a bracket.
 
     >>> from maskedbandit.law import LAPLACE
-    >>> law, known = Law(LAPLACE, scale=2.0, grid=1, per_release=1), Releases(np.array([31.0, 130.0]), [50, 200], 2)
-    >>> round(likeliest(law, known, 0.5), 2)
+    >>> law, known = Law(LAPLACE, scale=2.0, grid=1, per_release=1), ArmReleases(np.array([31.0, 130.0]), [50, 200], 2)
+    >>> round(likeliest_mean(law, known, 0.5), 2)
     0.65
     """
     if not adds_noise(law):

@@ -29,7 +29,7 @@ SAME_MEAN = 1e-12  # the best means count as equal if they are closer
 def entropy_excess(u: float) -> float:
     """(1+u) ln(1+u) - u, to 12 digits also where u is small.
 
-    >>> excess(0.0), excess(-1.0), round(excess(1e-9) * 1e18, 6)
+    >>> entropy_excess(0.0), entropy_excess(-1.0), round(entropy_excess(1e-9) * 1e18, 6)
     (0.0, 1.0, 0.5)
     """
     if abs(u) < 0.02:  # the sum of (-u)^n / (n (n-1)) from n = 2 on

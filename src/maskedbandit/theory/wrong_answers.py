@@ -77,7 +77,7 @@ def log_moment(law: Law, n: int, mean: float, x: float) -> float:
 def overtaking_bound(worse: float, best: float, sizes: Sequence[int], law: Law) -> float:
     """A bound on the probability that an arm with a worse mean has a score of at least that of the best one.
 
-    >>> round(overtaken(0.5, 0.6, [1000], Law(0)), 7), overtaken(0.5, 0.6, [], Law(0))
+    >>> round(overtaking_bound(0.5, 0.6, [1000], Law(0)), 7), overtaking_bound(0.5, 0.6, [], Law(0))
     (3.89e-05, 1.0)
     """
     sizes = [n for n in sizes if n > 0]
@@ -104,7 +104,7 @@ def overtaking_bound(worse: float, best: float, sizes: Sequence[int], law: Law) 
 def most_wrong(plan: PhasePlan, means: Sequence[float], law: Law) -> float:
     """A bound on the probability of a wrong answer; see the top of the file.
 
-    >>> round(most_wrong(Plan((2000,), (1,), pooled=True), [0.6, 0.5, 0.5], Law(0)), 10)
+    >>> round(most_wrong(PhasePlan((2000,), (1,), pooled=True), [0.6, 0.5, 0.5], Law(0)), 10)
     3e-09
     """
     rival_means(means)

@@ -19,7 +19,7 @@ def read_inline_table(text: str) -> Any:
 def read_numbers(option: str, text: str) -> tuple[float, ...]:
     """Numbers with commas between them.
 
-    >>> numbers("--means", "0.3, 0.35")
+    >>> read_numbers("--means", "0.3, 0.35")
     (0.3, 0.35)
     """
     try:

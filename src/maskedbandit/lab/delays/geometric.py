@@ -17,8 +17,8 @@ class Geometric(Delay):
 
     P(D = j) = (1 - q) q^j, q = mean / (1 + mean), cut off at its quantile 1 - 2^-60.
 
-    >>> from maskedbandit.lab.delays.delay import later
-    >>> round(later(Geometric(mean=1).parameters(), 2), 9)  # (1/2)^3
+    >>> from maskedbandit.lab.delays.delay import chance_of_later
+    >>> round(chance_of_later(Geometric(mean=1).parameters(), 2), 9)  # (1/2)^3
     0.125
     """
 

@@ -10,7 +10,7 @@ from maskedbandit.core import Floats, Integers, Kernel
 def list_checkpoints(horizon: int) -> Integers:
     """Sixteen a decade, the same for every horizon, and the horizon itself.
 
-    >>> checkpoints(10).tolist()
+    >>> list_checkpoints(10).tolist()
     [1, 2, 3, 4, 5, 6, 7, 9, 10]
     """
     grid = np.round(10 ** (np.arange(16 * len(str(horizon)) + 1) / 16)).astype(np.int64)

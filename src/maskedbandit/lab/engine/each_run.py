@@ -200,7 +200,7 @@ def gather(
 def split_into_ranges(runs: Iterable[int]) -> Iterator[range]:
     """Numbers in order, as ranges.
 
-    >>> list(stretches([0, 1, 2, 5, 7, 8]))
+    >>> list(split_into_ranges([0, 1, 2, 5, 7, 8]))
     [range(0, 3), range(5, 6), range(7, 9)]
     """
     open: range | None = None

@@ -14,7 +14,7 @@ STUDIES = "studies"  # the folder, of the experiments', in which protocols of st
 def find_packaged_folder() -> Path:
     """Where they are.
 
-    >>> (folder() / "quickstart.toml").exists()
+    >>> (find_packaged_folder() / "quickstart.toml").exists()
     True
     """
     package = Path(maskedbandit.__file__).parent
@@ -25,7 +25,7 @@ def find_packaged_folder() -> Path:
 def find_experiment(given: str, kind: str = "experiment", below: str = "") -> Path:
     """The file of an experiment, or of another kind from a folder below, that is given by its path or by its name.
 
-    >>> find("quickstart") == folder() / "quickstart.toml"
+    >>> find_experiment("quickstart") == find_packaged_folder() / "quickstart.toml"
     True
     """
     path = Path(given)
@@ -40,7 +40,7 @@ def find_experiment(given: str, kind: str = "experiment", below: str = "") -> Pa
 def describe_file(path: Path) -> str:
     """What a file says of itself, which needs nothing of what it names.
 
-    >>> described(find("newsletter", "study", STUDIES))
+    >>> describe_file(find_experiment("newsletter", "study", STUDIES))
     'which of three subject lines is opened most often'
     """
     try:

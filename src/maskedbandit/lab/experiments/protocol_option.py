@@ -20,7 +20,7 @@ from maskedbandit.lab.goals.setting import PublishedPoint, Setting, TheoryCurve
 def read_backend(text: str) -> Backend:
     """The backend that a text describes.
 
-    >>> protocol("secagg,corrupted=0.1,server=malicious").corrupted
+    >>> read_backend("secagg,corrupted=0.1,server=malicious").corrupted
     Fraction(1, 10)
     """
     name, *given = text.split(",")

@@ -46,7 +46,7 @@ def format_table(lines: list[Cells], left: int) -> str:
 def format_html(lines: list[Cells], caption: str) -> str:
     """The same for a notebook.
 
-    >>> html([{"curve": "a < b", "mean": "7"}], "two")
+    >>> format_html([{"curve": "a < b", "mean": "7"}], "two")
     '<table><caption>two</caption><tr><th>curve</th><th>mean</th></tr><tr><td>a &lt; b</td><td>7</td></tr></table>'
     """
     head = "".join(f"<th>{escape(name)}</th>" for name in lines[0])

@@ -8,7 +8,7 @@ LEVEL = 0.99  # of confidence
 def binomial_interval(count: int, trials: int, level: float = LEVEL) -> tuple[float, float]:
     """The Clopper-Pearson confidence interval for the probability of an event with `count` occurrences in the trials.
 
-    >>> [round(end, 4) for end in interval(0, 100)], [round(end, 4) for end in interval(2, 100)]
+    >>> [round(end, 4) for end in binomial_interval(0, 100)], [round(end, 4) for end in binomial_interval(2, 100)]
     ([0.0, 0.0516], [0.001, 0.0894])
     """
     tail = (1 - level) / 2

@@ -161,7 +161,7 @@ class AdaPTT(Policy):
 
     >>> from maskedbandit.law import LAPLACE
     >>> law = Law(LAPLACE, scale=1.0, grid=1, per_release=1)
-    >>> round(proved_threshold(law, 5, 1024, 1024, 0.01), 4)
+    >>> round(gap_threshold(law, 5, 1024, 1024, 0.01), 4)
     63.2267
     """
 

@@ -37,7 +37,7 @@ NONE_YET = Choice(-1, -math.inf, 0)
 def weigh_arm(best: Choice, arm: int, value: float, rng: np.random.Generator) -> Choice:
     """The better one of the best so far and of one more arm.
 
-    >>> consider(consider(NONE_YET, 4, 0.5, None), 7, 0.25, None)
+    >>> weigh_arm(weigh_arm(NONE_YET, 4, 0.5, None), 7, 0.25, None)
     Choice(arm=4, value=0.5, equals=1)
     """
     if value > best.value or best.arm < 0:
@@ -81,7 +81,7 @@ def mark_highest(index: np.ndarray, how_many: int, marked: np.ndarray, rng: np.r
 def pick_fewest(users: np.ndarray, rng: np.random.Generator) -> int:
     """The arm of the fewest users. As before the first users all arms are equal, one draw is for all ties together.
 
-    >>> fewest(np.array([3, 1, 2]), None)
+    >>> pick_fewest(np.array([3, 1, 2]), None)
     1
     """
     least, equals = users[0], 0

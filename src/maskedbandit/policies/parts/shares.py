@@ -35,7 +35,7 @@ class Shares(KnownState, Protocol):
 def count_equal_shares(k: int) -> int:
     """By how many arms bets are shared alike from the beginning: their threshold is that much higher.
 
-    >>> equal(2), equal(5), equal(6)
+    >>> count_equal_shares(2), count_equal_shares(5), count_equal_shares(6)
     (1, 4, 1)
     """
     return max(k - 1, 1) if k <= FEW_ARMS else 1

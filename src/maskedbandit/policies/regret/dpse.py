@@ -68,7 +68,7 @@ class DPSE(Policy):
 
     >>> from maskedbandit.law import LAPLACE
     >>> law = Law(LAPLACE, scale=10.0, grid=1, per_release=1)
-    >>> [epoch(law, 5, e, 1e-5) for e in (1, 2, 3, 4, 5)]
+    >>> [epoch_size(law, 5, e, 1e-5) for e in (1, 2, 3, 4, 5)]
     [2322, 8494, 35634, 147247, 603609]
     """
 

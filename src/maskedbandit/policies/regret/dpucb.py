@@ -103,7 +103,7 @@ class DPUCB(Policy):
 
     >>> from maskedbandit.law import LAPLACE, nodes
     >>> law = Law(LAPLACE, scale=40.0, grid=1, counter=BINARY)
-    >>> round(noise(law, 1000, 1000, 30.0)), round(radius(law, 1000, 1000, 30.0)), nodes(law, 1000)
+    >>> round(bound_noise(law, 1000, 1000, 30.0)), round(radius(law, 1000, 1000, 30.0)), nodes(law, 1000)
     (1770, 1769, 6.0)
     """
 

@@ -25,7 +25,7 @@ PANELS_A_ROW = 3  # panels in a row
 def promised_curve(promise: AuditPromise, positives: Floats) -> Floats:
     """The least false negatives that are allowed.
 
-    >>> promised_curve(Promise(0.0), np.array([0.0, 0.5, 1.0])).tolist()
+    >>> promised_curve(AuditPromise(0.0), np.array([0.0, 0.5, 1.0])).tolist()
     [1.0, 0.5, 0.0]
     """
     grown = math.exp(min(promise.epsilon, 700.0))

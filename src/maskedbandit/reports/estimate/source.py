@@ -70,7 +70,7 @@ def cut(several: bool, most: float) -> str:
 def check_known_releases(known: Sequence[Release]) -> list[Release]:
     """These releases, or raise `InvalidValue`; those without an epoch were not dealt together with any other.
 
-    >>> checked([Release(0, 10, 4.0), Release(0, 0, 4.0)])
+    >>> check_known_releases([Release(0, 10, 4.0), Release(0, 0, 4.0)])
     Traceback (most recent call last):
     maskedbandit.errors.InvalidValue: n of release 1 is 0: it must be a whole number of at least 1
     """

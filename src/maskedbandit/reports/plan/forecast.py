@@ -33,7 +33,7 @@ def count_waits(policy: Policy, channel: Channel, arms: int, people: int) -> int
     >>> from maskedbandit.channels.central import Central
     >>> from maskedbandit.policies.answer.equal_split import EqualSplit
     >>> from maskedbandit.policies.answer.sequential_halving import SequentialHalving
-    >>> [waits(policy, Central(epsilon=1), 8, 10_000) for policy in (EqualSplit(), SequentialHalving())]
+    >>> [count_waits(policy, Central(epsilon=1), 8, 10_000) for policy in (EqualSplit(), SequentialHalving())]
     [1, 3]
     """
     if not isinstance(policy, FixedPhases):
@@ -54,7 +54,7 @@ def forecast_study(
 
     >>> from maskedbandit.channels.central import Central
     >>> from maskedbandit.policies.regret.successive_elimination import SuccessiveElimination
-    >>> found = forecast(SuccessiveElimination(), Central(epsilon=1), [0.6, 0.4], 10_000, delay=0, runs=20)
+    >>> found = forecast_study(SuccessiveElimination(), Central(epsilon=1), [0.6, 0.4], 10_000, delay=0, runs=20)
     >>> found.people, round(found.equal), 0 < found.regret < found.equal
     (10000.0, 1000, True)
     """

@@ -184,7 +184,7 @@ class Plan:
 def share_budget(budget: float, studies: int) -> float:
     """The ε of each of so many studies that share the budget of a person.
 
-    >>> shared(2.0, 4)
+    >>> share_budget(2.0, 4)
     0.5
     """
     return float(to_positive("budget", budget) / to_whole("studies", studies, 1))

@@ -9,7 +9,7 @@ from maskedbandit.service.request.route import Route
 def list_routes() -> list[Route]:
     """All routes, those of `people` first: they are asked most.
 
-    >>> routes()[0].path
+    >>> list_routes()[0].path
     '/v1/studies/{study}/assign'
     """
     names = sorted((each.name for each in iter_modules(__path__)), key=lambda name: (name != "people", name))

@@ -31,7 +31,7 @@ CHOICES = {goal: each.choice for goal, each in KNOWN.items() if each.choice}
 def read_protocol_form(values: Mapping[str, str]) -> dict[str, Any]:
     """The table of the protocol, or raise `InvalidValue`; `Protocol.from_table` checks what is in it.
 
-    >>> found = table_of({**EXAMPLE, "people": "", "trust": "local"})
+    >>> found = read_protocol_form({**EXAMPLE_FORM, "people": "", "trust": "local"})
     >>> found["policy"], found["channel"], found["arms"][0]
     ('contemporaneous_elimination', {'name': 'response', 'epsilon': 1.0}, {'name': 'short'})
     """
@@ -84,7 +84,7 @@ def read_form_number(name: str, text: str) -> float:
 def read_form_payload(text: str) -> Any:
     """The payload of an arm that was typed, as JSON; None if nothing was.
 
-    >>> arm_payload(' {"color": "red"} '), arm_payload("")
+    >>> read_form_payload(' {"color": "red"} '), read_form_payload("")
     ({'color': 'red'}, None)
     """
     try:

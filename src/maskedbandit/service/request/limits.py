@@ -55,7 +55,7 @@ class Buckets:
 class OpenStreams:
     """Streams that are open: at most so many, and so many of each caller.
 
-    >>> streams = Streams(2, 1)
+    >>> streams = OpenStreams(2, 1)
     >>> with streams.place("ann"):
     ...     streams.check("bob")
     ...     streams.check("ann")

@@ -23,8 +23,8 @@ WHOLE = {"type": "integer", "minimum": 0, "maximum": 10**15 - 1}
 def write_openapi(routes: Sequence[Route]) -> dict[str, Any]:
     """The document of these routes.
 
-    >>> from maskedbandit.service.api import routes
-    >>> document(routes())["paths"]["/healthz"]["get"]["summary"]
+    >>> from maskedbandit.service.api import list_routes
+    >>> write_openapi(list_routes())["paths"]["/healthz"]["get"]["summary"]
     'Whether the server answers.'
     """
     types = {

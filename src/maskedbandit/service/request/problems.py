@@ -55,7 +55,7 @@ def find_status(kind: type[BaseException]) -> int:
 def describe_problem(why: BaseException) -> Problem:
     """An error as a body; of what nobody expected nothing is said.
 
-    >>> problem(errors.Late("the window is over")).code
+    >>> describe_problem(errors.Late("the window is over")).code
     'late'
     """
     if isinstance(why, Said):

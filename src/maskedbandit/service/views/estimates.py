@@ -45,7 +45,7 @@ class Estimate(Struct, frozen=True):
 def estimate_arms(law: Law, arms: Sequence[Sequence[Release]]) -> tuple[Estimate | None, ...]:
     """The estimate of each arm from its releases; None without any.
 
-    >>> found, none = estimates(Law(1, scale=10.0, grid=1.0, per_release=1.0), [[Release(0, 100, 50.0)], []])
+    >>> found, none = estimate_arms(Law(1, scale=10.0, grid=1.0, per_release=1.0), [[Release(0, 100, 50.0)], []])
     >>> found.mean, [round(each, 2) for each in found.inner], [round(each, 2) for each in found.outer], none
     (0.5, [0.33, 0.67], [0.0, 1.0], None)
     """

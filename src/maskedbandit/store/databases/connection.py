@@ -17,7 +17,7 @@ def open_database(address: str, create: bool = True, patience: float | None = No
     Without `create` it is one that has studies, or `UnknownStudy`. With `patience` a server that says nothing for so
     many seconds has failed: not for what takes long, such as bringing old tables up to date.
 
-    >>> connect("sqlite:///:memory:").tables() >= {"study", "release"}
+    >>> open_database("sqlite:///:memory:").tables() >= {"study", "release"}
     True
     """
     kind = address.partition(":")[0] if isinstance(address, str) else ""
@@ -25,7 +25,7 @@ def open_database(address: str, create: bool = True, patience: float | None = No
         raise InvalidValue(
             "database", hide_password(address), "an address such as sqlite:///study.db or postgresql://host/name"
         )
-    database: Database = import_module(f"maskedbandit.store.databases.{kind}").opened(address, create, patience)
+    database: Database = import_module(f"maskedbandit.store.databases.{kind}").open_address(address, create, patience)
     try:
         if not create and "version" not in database.tables():
             raise UnknownStudy(

@@ -169,7 +169,7 @@ class Database(ABC):
 def mark_values(row: Sequence[Any]) -> str:
     """The marks for the values of a row.
 
-    >>> marks(["ann", 1])
+    >>> mark_values(["ann", 1])
     '(?, ?)'
     """
     return f"({', '.join('?' * len(row))})"

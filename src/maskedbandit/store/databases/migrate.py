@@ -11,7 +11,7 @@ from maskedbandit.store.databases.database import Database, do_again
 def list_migrations() -> list[tuple[int, str]]:
     """The number and the text of each file.
 
-    >>> [number for number, _ in migrations()][:2]
+    >>> [number for number, _ in list_migrations()][:2]
     [1, 2]
     """
     found = (

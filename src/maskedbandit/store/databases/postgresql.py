@@ -21,7 +21,7 @@ NETWORK = {  # unless the address says otherwise: a server that is gone is notic
 }
 
 
-def open_postgresql(address: str, create: bool, patience: float | None = None) -> Database:
+def open_address(address: str, create: bool, patience: float | None = None) -> Database:
     """The database that a server has under this address."""
     return Postgresql(address, patience)
 
@@ -30,7 +30,7 @@ def open_postgresql(address: str, create: bool, patience: float | None = None) -
 def translate_marks(statement: str) -> bytes:
     """A statement with psycopg's mark for values.
 
-    >>> dialect("SELECT n FROM release WHERE study = ?")
+    >>> translate_marks("SELECT n FROM release WHERE study = ?")
     b'SELECT n FROM release WHERE study = %s'
     """
     return statement.replace("%", "%%").replace("?", "%s").encode()

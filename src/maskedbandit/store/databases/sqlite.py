@@ -27,7 +27,7 @@ MOST_ROWS = 64  # of a statement
 LOCK_WAIT = 10_000  # milliseconds for another connection's transaction
 
 
-def open_sqlite(address: str, create: bool, patience: float | None = None) -> Database:
+def open_address(address: str, create: bool, patience: float | None = None) -> Database:
     """The database in a file; without `create` the file is there. It needs no patience: nobody is between."""
     path = address.removeprefix("sqlite:///")
     if path in (address, ""):
