@@ -99,7 +99,7 @@ def trusting(reply: object, count: int, good: frozenset[str]) -> list[str]:
         (Outbox, "next", forgetful),
         (Message, "body", property(anew)),
         (Outbox, "next", everything),
-        (delivery, "verdicts", trusting),
+        (delivery, "read_verdicts", trusting),
     ],
     ids=["forgetful", "anew", "everything", "trusting"],
 )

@@ -213,8 +213,8 @@ def interpreted_runs(goal: str, instance: str, call: str) -> dict[str, Any]:
     """Pulls and answers of every policy of a goal, by a process with MASKEDBANDIT_KERNELS=python."""
     script = f"""
 import json, maskedbandit as mb
-from maskedbandit.lab.engine.compiler import interpreted
-assert interpreted()
+from maskedbandit.lab.engine.compiler import runs_interpreted
+assert runs_interpreted()
 runs = {{}}
 for name in {of_goal(goal)}:
     policy, instance = mb.policies.room[name](), {instance}

@@ -136,14 +136,19 @@ def test_every_world_is_of_one_of_the_two_kinds() -> None:
 
 SOURCE = inspect.getsource(linear_contexts).replace("LinearContexts", "OtherContexts")
 BROKEN = [
-    (check_contexts, "    clip(x[row], True)\n", "    x[row, 0] = 1.0\n", "outside the unit ball"),
+    (check_contexts, "    clip_vector(x[row], True)\n", "    x[row, 0] = 1.0\n", "outside the unit ball"),
     (check_contexts, "    seed: int = 0\n", "    seed: int = 0\n    signed = False\n", "negative"),
     (check_contexts, "self.k if self.fixed else 0", "self.k", "`fixed`"),
     (check_contexts, "        return 0\n", "        return 1\n", "no such pool"),
-    (check_answers, "1.0 if uniform(stream, t) < mean else 0.0", "uniform(stream, t)", "the mean is"),
-    (check_answers, "1.0 if uniform(stream, t) < mean else 0.0", "uniform(stream, t) + mean - 0.5", "outside"),
+    (check_answers, "1.0 if draw_uniform(stream, t) < mean else 0.0", "draw_uniform(stream, t)", "the mean is"),
+    (
+        check_answers,
+        "1.0 if draw_uniform(stream, t) < mean else 0.0",
+        "draw_uniform(stream, t) + mean - 0.5",
+        "outside",
+    ),
     (check_answers, "best = max(best, value)", "best = value", "the highest mean"),
-    (check_answers, "Answer(1.0, ", "Answer(0.0, ", "not served"),
+    (check_answers, "ArmAnswer(1.0, ", "ArmAnswer(0.0, ", "not served"),
 ]
 
 

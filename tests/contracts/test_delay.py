@@ -210,7 +210,7 @@ def test_draws_of_another_distribution_are_rejected() -> None:
 @for_each(
     ("old", "new"),
     [
-        ("rng.random() * chance < later(d, latest + i)", "True"),  # nobody is passed over again
+        ("rng.random() * chance < chance_of_later(d, latest + i)", "True"),  # nobody is passed over again
         ("- i\n", "\n"),  # all users came at the same time
         ("        i += 1", "        i += 2"),  # every other user is forgotten
     ],

@@ -244,10 +244,10 @@ def without_compiler() -> dict[str, Any]:
     """Pulls and regret of every policy, by a process with MASKEDBANDIT_KERNELS=python."""
     script = f"""
 import json, maskedbandit as mb
-from maskedbandit.lab.engine.compiler import interpreted
+from maskedbandit.lab.engine.compiler import runs_interpreted
 from tests.contracts.rules import policy_of
 from tests.golden import INSTANCE, channel_for
-assert interpreted()
+assert runs_interpreted()
 runs = {{}}
 for name in {REGRET}:
     policy = policy_of(name)
@@ -342,7 +342,7 @@ class Plain(Policy):
 class ServesInOrder(Plain):
     """The first arm that was told less than ten users."""
 
-    ask = mutant(Plain.ask, first_or_best=mutant(first_or_best, "fewest(s.n, rng)", "int(np.argmax(s.n < 10))"))
+    ask = mutant(Plain.ask, first_or_best=mutant(first_or_best, "pick_fewest(s.n, rng)", "int(np.argmax(s.n < 10))"))
 
 
 class AsksForArmK(Plain):

@@ -195,7 +195,7 @@ def test_every_world_can_be_named_in_a_file(name) -> None:
 # The world of the guide, as it stands there, and mutants of it.
 
 GUIDE = block("add_a_world.md", 0)
-ROUNDED = "rounded(stream.generator.triangular(0.0, i.modes[arm], 1.0), g, stream.generator)"
+ROUNDED = "round_reward(stream.generator.triangular(0.0, i.modes[arm], 1.0), g, stream.generator)"
 DRAW = "stream.generator.triangular(0.0, i.modes[arm], 1.0)"
 LOOP = GUIDE[GUIDE.index("        total = 0.0") : GUIDE.index("        return total")]
 BROKEN = [
@@ -218,7 +218,7 @@ DRIFTING = Path(worlds.drifting.__file__).read_text()
 LOST = [
     ("i.best + shift", "i.best", "not the highest"),
     ("i.means[arm] + shift)", "i.means[arm])", "the mean is"),  # rewards that do not drift
-    ("uniform(stream, t) < i.means[arm] + shift", "uniform(stream, t) < i.means[arm] - shift", "the mean is"),
+    ("draw_uniform(stream, t) < i.means[arm] + shift", "draw_uniform(stream, t) < i.means[arm] - shift", "the mean is"),
     ("    moves = True\n", "", "does not say so"),
     ("return DriftingParameters(means,", "return DriftingParameters(means + 0.1,", "not the true means"),
 ]

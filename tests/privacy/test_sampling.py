@@ -200,7 +200,7 @@ class TestBits:
         parent, child = self.draws_around_a_fork(fork, "os.getpid = lambda: bits._process[0]", page)
         noticed = fork == "os.fork" or (not page and process._known is not None)
         assert set(parent).isdisjoint(child) == noticed
-        parent, child = self.draws_around_a_fork(fork, "sampling.process = lambda: bits._process", page)
+        parent, child = self.draws_around_a_fork(fork, "sampling.identify_process = lambda: bits._process", page)
         assert parent == child, "a child that does not forget is not noticed"
 
     def test_no_thread_of_a_child_keeps_a_word_of_its_parent(self, monkeypatch):

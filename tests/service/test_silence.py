@@ -44,7 +44,7 @@ def proxied(proxy: SwallowingProxy) -> str:
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (questions, host):
-        monkeypatch.setattr(module, "PATIENCE", SOON)
+        monkeypatch.setattr(module, "QUESTION_PATIENCE", SOON)
 
 
 def test_a_request_takes_less_than_ten_seconds() -> None:

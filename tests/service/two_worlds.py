@@ -114,7 +114,7 @@ class Worlds(logging.Handler):
         patch.setattr(secrets, "token_bytes", lambda n=16: drawn(n))
         patch.setattr(secrets, "token_urlsafe", lambda n=16: drawn(n).hex())
         for where in ("store.lease", "service.host.host"):
-            patch.setattr(f"maskedbandit.{where}.wall_clock", self.clock)
+            patch.setattr(f"maskedbandit.{where}.read_clock", self.clock)
         for where in ("request.route", "host.host"):
             patch.setattr(f"maskedbandit.service.{where}.perf_counter", lambda: 0.0)
         patch.setattr(Scrubbing, "begin", lambda self: None)  # it goes on beside all else

@@ -59,7 +59,8 @@ class Numbered:
     """A policy for the engine's loop, each of whose decisions has its own generator; what it is asked and told."""
 
     def __init__(self, policy):
-        self.policy, self.goal, self.init, self.log, self.asked = policy, policy.goal, policy.init, [], 0
+        self.policy, self.goal, self.purpose, self.init = policy, policy.goal, policy.purpose, policy.init
+        self.log, self.asked = [], 0
 
     def ask(self, s, law, rng):
         decision = self.policy.ask(s, law, decision_generator(SEED, self.asked))

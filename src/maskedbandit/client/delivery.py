@@ -26,8 +26,10 @@ def choose_pause(failures: int, asked: float = 0.0, share: Callable[[], float] =
 
     The share is drawn anew, so that the applications that a service lost do not all come back at once.
 
-    >>> [choose_pause(failures, share=lambda: 1.0) for failures in (1, 2, 3, 99)], choose_pause(1, asked=7.0, share=lambda: 0.0)
-    ([0.25, 0.5, 1.0, 60.0], 7.125)
+    >>> [choose_pause(failures, share=lambda: 1.0) for failures in (1, 2, 3, 99)]
+    [0.25, 0.5, 1.0, 60.0]
+    >>> choose_pause(1, asked=7.0, share=lambda: 0.0)
+    7.125
     """
     longest = min(FIRST_PAUSE * 2.0 ** min(failures - 1, 30), LONGEST_PAUSE)
     return asked + longest * (1 + share()) / 2

@@ -62,7 +62,7 @@ class KnownArms:
     >>> known = KnownArms(Path(mkdtemp()) / "known.sqlite")
     >>> known.remember("newsletter", "ann", Assigned("bold", ticket="abc", propensity=Fraction(1, 2)))
     >>> known.find("newsletter", "ann").arm, known.find("newsletter", "bob"), known.places("ann")
-    ('bold', None, [Place(study='newsletter', ticket='abc')])
+    ('bold', None, [KnownPlace(study='newsletter', ticket='abc')])
     """
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:

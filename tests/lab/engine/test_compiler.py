@@ -65,7 +65,7 @@ SCRIPT = """
 from changing import body, outer
 from maskedbandit.lab.engine import compiler
 
-loop = compiler.compiled(body, step=outer)
+loop = compiler.compile_loop(body, step=outer)
 print(loop(1.0), int(loop.from_disk))
 """
 
@@ -219,7 +219,9 @@ def test_a_changed_kernel_is_never_served_from_a_stale_cache(tmp_path: Path) -> 
 
 def test_a_name_that_ignores_the_kernels_would_serve_a_stale_loop(tmp_path: Path) -> None:
     """The control: with a digest of the loop's own text alone, the same check fails."""
-    blind = "from maskedbandit.lab.engine import compiler\ncompiler.digest = lambda *parts: 'the-same-for-all'\n"
+    blind = (
+        "from maskedbandit.lab.engine import compiler\ncompiler.digest_kernels = lambda *parts: 'the-same-for-all'\n"
+    )
     assert outcome(tmp_path, 2.0, blind) == (3.0, 0)
     assert outcome(tmp_path, 5.0, blind) == (3.0, 1)  # stale
 
@@ -230,7 +232,9 @@ def test_a_new_policy_finds_the_kernels_of_others_on_disk(tmp_path: Path) -> Non
     before = set((tmp_path / "cache").iterdir())
     (tmp_path / "other.py").write_text(OTHER)
     script = "from changing import body, inner\nfrom maskedbandit.lab.engine import compiler\n"
-    ended(*started(tmp_path, script + "from other import another\nprint(compiler.compiled(body, step=another)(1.0))"))
+    ended(
+        *started(tmp_path, script + "from other import another\nprint(compiler.compile_loop(body, step=another)(1.0))")
+    )
     added = set((tmp_path / "cache").iterdir()) - before
     assert len(added) == 2  # the loop and `another`, not `inner`
 
@@ -347,7 +351,7 @@ def body(x):
 def test_whoever_calls_a_large_kernel_brings_its_code_along(tmp_path: Path) -> None:
     """Whichever file alone is left, and all others are compiled by another process."""
     (tmp_path / "apart_kernels.py").write_text(APART)
-    script = "from apart_kernels import *\nprint(compiler.compiled(body, step=between)(1.0))"
+    script = "from apart_kernels import *\nprint(compiler.compile_loop(body, step=between)(1.0))"
     assert float(ended(*started(tmp_path, script))) == 5.0
     kept = {path: path.read_bytes() for path in (tmp_path / "cache").glob("*.kernel")}
     assert len(kept) == 4
@@ -361,8 +365,8 @@ def test_whoever_calls_a_large_kernel_brings_its_code_along(tmp_path: Path) -> N
 def test_whoever_forgets_a_large_kernel_cannot_be_loaded(tmp_path: Path) -> None:
     """The control: code that is neither in the process nor in the file is not found."""
     (tmp_path / "apart_kernels.py").write_text(APART)
-    script = "print(compiler.compiled(body, step=between)(1.0))"
-    forgets = "from apart_kernels import *\napart.needs = lambda library: {}\n"
+    script = "print(compiler.compile_loop(body, step=between)(1.0))"
+    forgets = "from apart_kernels import *\napart.find_symbols_apart = lambda library: {}\n"
     assert float(ended(*started(tmp_path, forgets + script))) == 5.0
     process, _ = started(tmp_path, "from apart_kernels import *\n" + script)
     process.join()
@@ -430,7 +434,9 @@ from other import another
 def test_a_kernel_that_two_loops_share_is_compiled_by_one_of_their_processes(tmp_path: Path) -> None:
     (tmp_path / "changing.py").write_text(MODULE.format(factor=7.0))
     (tmp_path / "other.py").write_text(OTHER)
-    four = [started(tmp_path, f"{SAVED}compiler.compiled(body, step={step})(1.0)") for step in ("outer", "another") * 2]
+    four = [
+        started(tmp_path, f"{SAVED}compiler.compile_loop(body, step={step})(1.0)") for step in ("outer", "another") * 2
+    ]
     saved = [name for each in four for name in ended(*each).split()]
     assert len(saved) == len(set(saved)) == 5, "two loops, what each calls, and what both call"
 

@@ -66,7 +66,7 @@ def said(folder: Path, mark: str, what: str) -> str:
 
 @MARKS
 def test_another_loop_in_another_process_finds_a_kernel_on_disk(tmp_path: Path, mark: str) -> None:
-    call = "cell = run()\nprint(*compiler.compiled({}, step=cell['swapped'])(cell['Pair'](1.0, 2.0)))"
+    call = "cell = run()\nprint(*compiler.compile_loop({}, step=cell['swapped'])(cell['Pair'](1.0, 2.0)))"
     assert said(tmp_path, mark, call.format("one")) == "2.0 1.0"
     assert len(list((tmp_path / "cache").glob("*.kernel"))) == 2
     assert said(tmp_path, mark, call.format("other")) == "1.0 2.0"
@@ -76,7 +76,7 @@ def test_another_loop_in_another_process_finds_a_kernel_on_disk(tmp_path: Path, 
 
 @MARKS
 def test_a_cell_that_runs_again_makes_classes_anew(tmp_path: Path, mark: str) -> None:
-    call = "print(*compiler.compiled({}, step=cell['swapped'])(cell['Pair'](1.0, 2.0)))\n"
+    call = "print(*compiler.compile_loop({}, step=cell['swapped'])(cell['Pair'](1.0, 2.0)))\n"
     text = "".join("cell = run()\n" + call.format(loop) for loop in ("one", "other", "one"))
     for _ in range(2):
         assert said(tmp_path, mark, text).split() == ["2.0", "1.0", "1.0", "2.0", "2.0", "1.0"]
@@ -91,7 +91,7 @@ def test_a_class_that_no_argument_has_is_found_in_its_module_or_compiled_anew(
     text = "step = run()['paired']\n"
     if hidden:  # as on a worker of a cluster: the module is there, and what its client defined is not
         text += "sys.modules['__main__'] = ModuleType('__main__')\n"
-    text += "print(compiler.compiled({}, step=step)(1.0))"
+    text += "print(compiler.compile_loop({}, step=step)(1.0))"
     for loop in ("doubled", "doubled", "trebled"):
         assert said(tmp_path, mark, text.format(loop)) == {"doubled": "2.0", "trebled": "3.0"}[loop]
 

@@ -98,7 +98,7 @@ def broken(old: str, new: str, kernel: str = "challenger") -> type:
         if kernel == "rank":
             ask = mutant(AdaPTT.ask, weigh=mutant(home.weigh, rank_all=mutant(home.rank_all, old, new)))
         else:
-            ask = mutant(AdaPTT.ask, step=mutant(home.next_pull, challenger=mutant(home.challenger, old, new)))
+            ask = mutant(AdaPTT.ask, next_pull=mutant(home.next_pull, challenger=mutant(home.challenger, old, new)))
 
     return Broken
 
@@ -162,7 +162,7 @@ def test_a_reward_in_two_phases_is_rejected():
     late = mutant(home.pull_arm, "p.pulls[arm] < p.edge[arm]", "p.pulls[arm] < p.edge[arm] + (p.pulls[arm] > 1)")
 
     class Late(AdaPTT):
-        ask = mutant(AdaPTT.ask, step=mutant(home.next_pull, pull_arm=late))
+        ask = mutant(AdaPTT.ask, next_pull=mutant(home.next_pull, pull_arm=late))
 
     with pytest.raises(AssertionError):
         check_phases(interpreted(Late(), CENTRAL, WIDE, 3000, seed=1))

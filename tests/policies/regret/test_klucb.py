@@ -104,7 +104,7 @@ def test_another_index_is_rejected(old, new):
 
 def test_a_choice_without_an_index_that_is_not_the_highest_is_rejected():
     class Broken(KLUCB):
-        ask = mutant(KLUCB.ask, above=mutant(is_above, "f / n", "1.05 * f / n"))
+        ask = mutant(KLUCB.ask, is_above=mutant(is_above, "f / n", "1.05 * f / n"))
 
     with pytest.raises(AssertionError, match="another index"):
         check_choices(Broken(), Response(epsilon=1), BITS, 2000)

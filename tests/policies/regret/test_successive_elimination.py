@@ -146,7 +146,7 @@ def test_preferring_the_first_arm_is_rejected():
     """Negative control: of arms that look equal it serves the first."""
 
     class First(SE):
-        ask = mutant(SE.ask, "return answer(s, rng)", "return Decision(0, 0, 0)")
+        ask = mutant(SE.ask, "return answer_best(s, rng)", "return Decision(0, 0, 0)")
 
     with pytest.raises(AssertionError):
         same_distribution(answers(First(), 1000), lambda v: ((v >= 0) & (v < 3)) / 3)

@@ -54,7 +54,7 @@ class NoUnion(ArmsAbove):
 class Deaf(ArmsAbove):
     """A mutant: its likelihood takes what was released for the rewards themselves."""
 
-    think = mutant(subject.think, "beyond(law,", "beyond(silent(law),", silent=silent)
+    think = mutant(subject.think, "evidence_beyond(law,", "evidence_beyond(silent(law),", silent=silent)
     ask = staticmethod(mutant(ArmsAbove.ask, think=think))
 
 

@@ -23,7 +23,7 @@ class EqualSplit(FixedPhases):
     """The simplest design, and the best one if all other arms are equal and noise is large.
 
     >>> EqualSplit().plan(5, 10_000, Law(0))
-    Plan(sizes=(2000,), keep=(1,), pooled=True)
+    PhasePlan(sizes=(2000,), keep=(1,), pooled=True)
     """
 
     pooled = True

@@ -94,7 +94,7 @@ class PooledElimination(FixedPhases):
     >>> from maskedbandit.law import LAPLACE
     >>> policy, law = PooledElimination(), Law(LAPLACE, scale=1.0, grid=1, per_release=1)
     >>> policy.plan(5, 10_000, law)
-    Plan(sizes=(1433, 1417), keep=(2, 1), pooled=True)
+    PhasePlan(sizes=(1433, 1417), keep=(2, 1), pooled=True)
     >>> round(policy.most_wrong([0.6, 0.5, 0.5, 0.5, 0.5], 10_000, law), 7)
     1e-06
     """

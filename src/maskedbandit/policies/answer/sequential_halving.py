@@ -26,7 +26,7 @@ class SequentialHalving(FixedPhases):
     """As published, with the noise of a channel in each mean.
 
     >>> SequentialHalving().plan(5, 10_000, Law(0))
-    Plan(sizes=(666, 1111, 1666), keep=(3, 2, 1), pooled=False)
+    PhasePlan(sizes=(666, 1111, 1666), keep=(3, 2, 1), pooled=False)
     """
 
     pooled = False

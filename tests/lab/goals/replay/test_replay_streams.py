@@ -108,13 +108,13 @@ def test_a_reward_is_told_when_so_many_more_users_were_served(rounds):
 @pytest.mark.usefixtures("as_python")
 def test_random_delays_are_waited_for(monkeypatch):
     asked: list[int] = []
-    drawn = contextual.run_contexts.__globals__["drawn"]
+    drawn = contextual.run_contexts.__globals__["draw_delay"]
 
     def late(delay: Any, rng: Any) -> int:
         asked.append(int(drawn(delay, rng)))
         return asked[-1]
 
-    monkeypatch.setitem(contextual.run_contexts.__globals__, "drawn", late)
+    monkeypatch.setitem(contextual.run_contexts.__globals__, "draw_delay", late)
     found = waits(Geometric(4))
     there = sorted((t + 1 + wait, t) for t, wait in enumerate(asked))
     assert found == [asked[t] for _, t in there][: len(found)]
