@@ -54,13 +54,7 @@ def test_an_unknown_name_is_an_attribute_error_that_suggests_a_near_one(package,
 
 @pytest.mark.parametrize(
     ("package", "name"),
-    [
-        (mb, "plot"),
-        (mb, "fit"),
-        (mb.policies, "nothing_like_it"),
-        (mb.policies, "exp3"),
-        (mb.channels, "secagg"),
-    ],
+    [(mb, "plot"), (mb, "fit"), (mb.policies, "nothing_like_it"), (mb.policies, "exp3"), (mb.channels, "secagg")],
 )
 def test_an_unknown_name_that_is_near_no_other_lists_what_there_is(package, name) -> None:
     with pytest.raises(AttributeError, match=rf" is '{name}': \(known: .*\)$"):

@@ -10,15 +10,7 @@ import pytest
 from scipy.stats import binom, chi2, chisquare, geom, multinomial, norm, poisson
 
 from tests.for_each import for_each
-from tests.statistics import (
-    ALPHA,
-    at_most,
-    entropy_bound,
-    mean_is,
-    same_distribution,
-    same_distribution_of_two,
-    seeded,
-)
+from tests.statistics import ALPHA, at_most, entropy_bound, mean_is, same_distribution, same_distribution_of_two, seeded
 
 N = 100_000
 

@@ -105,10 +105,7 @@ MUTANTS = {
         released(Distributed(1, noise, 5), 4, survivors=3),
         Distributed(1, noise, 5),
     ),
-    "no noise in the first release": lambda noise: (
-        (np.array([1.0, 0.0]), np.array([0.0, 1.0])),
-        Central(1, noise),
-    ),
+    "no noise in the first release": lambda noise: ((np.array([1.0, 0.0]), np.array([0.0, 1.0])), Central(1, noise)),
 }
 
 

@@ -514,21 +514,9 @@ def test_losses_cover_the_privacy_loss_distributions_of_dp_accounting(times):
     shift = {z + 1: x for z, x in log.items()}
     cases = [
         (Loss.gaussian(100), pld.from_discrete_gaussian_mechanism(10.0, pessimistic_estimate=False), 1.2),
-        (
-            Loss.discrete_laplace(10),
-            pld.from_discrete_laplace_mechanism(0.1, pessimistic_estimate=False),
-            1.2,
-        ),
-        (
-            Loss.discrete_laplace(10, 5),
-            pld.from_discrete_laplace_mechanism(0.1, 5, pessimistic_estimate=False),
-            1.2,
-        ),
-        (
-            Loss.skellam(100),
-            pld.from_two_probability_mass_functions(log, shift, pessimistic_estimate=False),
-            1.2,
-        ),
+        (Loss.discrete_laplace(10), pld.from_discrete_laplace_mechanism(0.1, pessimistic_estimate=False), 1.2),
+        (Loss.discrete_laplace(10, 5), pld.from_discrete_laplace_mechanism(0.1, 5, pessimistic_estimate=False), 1.2),
+        (Loss.skellam(100), pld.from_two_probability_mass_functions(log, shift, pessimistic_estimate=False), 1.2),
     ]
     for loss, distribution, factor in cases:
         lower = distribution.self_compose(times).get_epsilon_for_delta(1e-6)

@@ -526,14 +526,7 @@ class TestFloatFree:
         assert offences("    def f():\n        return (1,\n            0.5)\n") == [(3, "literal 0.5")]
 
     @for_each(
-        "line",
-        [
-            '"""a float 0.5 / 2"""',
-            "x = 7 // 2",
-            "x = y ** 2",
-            "from math import isqrt",
-            "x = math.comb(4, 2)",
-        ],
+        "line", ['"""a float 0.5 / 2"""', "x = 7 // 2", "x = y ** 2", "from math import isqrt", "x = math.comb(4, 2)"]
     )
     def test_what_is_exact_is_left_alone(self, line):
         assert offences(line) == []

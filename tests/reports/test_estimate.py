@@ -110,12 +110,7 @@ def test_differences_of_arms_that_were_not_dealt_together_are_of_their_own_peopl
 
 
 def test_shared_epochs_are_weighted_by_the_smaller_cohort() -> None:
-    known = [
-        Release(0, 100, 50.0, 0),
-        Release(1, 200, 120.0, 0),
-        Release(1, 10**6, 9e5, 1),
-        Release(0, 300, 90.0, 2),
-    ]
+    known = [Release(0, 100, 50.0, 0), Release(1, 200, 120.0, 0), Release(1, 10**6, 9e5, 1), Release(0, 300, 90.0, 2)]
     known += [Release(1, 300, 120.0, 2)]
     (found,) = mb.estimate(known, channel=CENTRAL).differences
     assert found.estimate == pytest.approx((100 * 0.1 + 300 * 0.1) / 400)  # without the epoch that arm 1 had alone

@@ -52,10 +52,7 @@ WELL = mb.Release(0, 100, 50.0)
     ],
 )
 def test_a_release_that_cannot_be_is_refused(fields: tuple[Any, ...], said: str) -> None:
-    lists: tuple[list[Any], ...] = (
-        [WELL, mb.Release(*fields)],
-        [WELL._replace(epoch=0), mb.Release(*fields, epoch=1)],
-    )
+    lists: tuple[list[Any], ...] = ([WELL, mb.Release(*fields)], [WELL._replace(epoch=0), mb.Release(*fields, epoch=1)])
     for wrong in lists:
         with pytest.raises(InvalidValue, match=re.escape(said)):
             mb.estimate(wrong, channel=CENTRAL)

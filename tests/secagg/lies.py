@@ -5,11 +5,7 @@ import pytest
 from maskedbandit.errors import ProtocolError
 from maskedbandit.secagg import masks
 from maskedbandit.secagg.client import RoundClient, write_key_text, write_vote_text
-from tests.secagg.adversary import (
-    Liar,
-    planned,
-    signer,
-)
+from tests.secagg.adversary import Liar, planned, signer
 
 PLAN = planned(6, corrupted=1)  # thresholds of 4 of 5, at least 5 values; user 5 works for the server
 SPARSE = planned(9, k=6, t=4, least=6)

@@ -16,17 +16,7 @@ from maskedbandit.secagg.masks import KEY
 from maskedbandit.secagg.messages import PARCEL, SIGNATURE, SURVIVORS, VOTES, pack_message
 from maskedbandit.secagg.plan import RoundPlan
 from tests.for_each import for_each
-from tests.secagg.adversary import (
-    HEAD,
-    LOW_ORDER,
-    SEED_OF_RING,
-    Liar,
-    identities_of,
-    parts,
-    planned,
-    seeded,
-    signer,
-)
+from tests.secagg.adversary import HEAD, LOW_ORDER, SEED_OF_RING, Liar, identities_of, parts, planned, seeded, signer
 from tests.secagg.lies import ALL, FRESH, PLAN, SPARSE, ends, flipped, inverse, keys_of, liar, other_keys, top_bit, vote
 
 ROSTERS = {
@@ -68,11 +58,7 @@ ROSTERS = {
         Forged,
         "user 1 did not sign",
     ),
-    "two neighbours, swapped": (
-        lambda it: {"keys": it.keys | {1: it.keys[2], 2: it.keys[1]}},
-        Forged,
-        "did not sign",
-    ),
+    "two neighbours, swapped": (lambda it: {"keys": it.keys | {1: it.keys[2], 2: it.keys[1]}}, Forged, "did not sign"),
     "keys of another round": (
         lambda it: other_keys(it, 1, keys_of(it, 1, FRESH, FRESH[::-1], plan=replace(it.plan, cohort=b"other"))),
         Forged,

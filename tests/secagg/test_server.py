@@ -75,12 +75,7 @@ class TestTooFew:
 
     @for_each(
         ("lost", "least", "phase", "after"),
-        [
-            (0, 4, 1, "keys: 4"),
-            (1, 4, 2, "sealed key shares: 4"),
-            (2, 4, 3, "masked values: 4"),
-            (3, 3, 4, "votes: 3"),
-        ],
+        [(0, 4, 1, "keys: 4"), (1, 4, 2, "sealed key shares: 4"), (2, 4, 3, "masked values: 4"), (3, 3, 4, "votes: 3")],
     )
     def test_at_once(self, lost, least, phase, after):
         made = Round(PLAN, VALUES, dict.fromkeys(range(6 - least + 1), lost))

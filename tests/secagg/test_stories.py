@@ -13,11 +13,7 @@ from hypothesis import strategies as st
 from maskedbandit.errors import Disagreement, Forged, ProtocolError, TooFew
 from maskedbandit.secagg.client import RoundClient
 from tests.for_each import for_each
-from tests.secagg.adversary import (
-    SEED_OF_RING,
-    Liar,
-    planned,
-)
+from tests.secagg.adversary import SEED_OF_RING, Liar, planned
 from tests.secagg.lies import ALL, FRESH, PLAN, ends, keys_of, liar, other_keys, vote
 
 

@@ -15,17 +15,7 @@ from tests.service.browser import ALL_ELSE, COLOURS, LOOKS, chromium, faults
 
 pytestmark = pytest.mark.slow
 HOST = "http://studies.invalid"
-STAGES = (
-    "usual draft",
-    "early",
-    "running",
-    "negative",
-    "stopped, waiting",
-    "answer",
-    "many",
-    "gauss",
-    "places wasted",
-)
+STAGES = ("usual draft", "early", "running", "negative", "stopped, waiting", "answer", "many", "gauss", "places wasted")
 OTHERS = (
     "ledger, many",
     "ledger, notice",

@@ -308,8 +308,7 @@ def test_strangers_behind_a_proxy_are_told_apart_if_it_is_believed(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("more", "told_apart"),
-    [(["--proxy", "127.0.0.1"], True), (["--proxy", "10.0.0.9"], False), ([], False)],
+    ("more", "told_apart"), [(["--proxy", "127.0.0.1"], True), (["--proxy", "10.0.0.9"], False), ([], False)]
 )
 def test_a_running_service_believes_the_proxies_that_it_is_told_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: list[str], told_apart: bool

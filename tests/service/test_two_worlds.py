@@ -10,18 +10,7 @@ import pytest
 
 from maskedbandit.service.api import list_routes
 from tests.service.telling_services import TWINS
-from tests.service.two_worlds import (
-    HARM,
-    SECRETS,
-    VICTIM,
-    WINDOW,
-    Request,
-    Worlds,
-    asked,
-    exported,
-    reopened,
-    stream,
-)
+from tests.service.two_worlds import HARM, SECRETS, VICTIM, WINDOW, Request, Worlds, asked, exported, reopened, stream
 
 STUDY = "/v1/studies/small"
 MANY, FEW, MOST = 160, 7, 60  # sequences of requests; in `make test`; in which a twin is noticed

@@ -72,10 +72,7 @@ def test_a_statement_is_written_checked_and_refused(
 
 
 def test_a_signature_is_of_one_statement_and_one_key(
-    where: tuple[Played, list[str]],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    where: tuple[Played, list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, check = tmp_path / "true.json", ("check", str(tmp_path / "true.json"), *where[1])
     assert main(["key", "signer"]) == 0

@@ -14,13 +14,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
-from maskedbandit.errors import (
-    BehindWitness,
-    Conflict,
-    Late,
-    MaskedBanditError,
-    StorageFailed,
-)
+from maskedbandit.errors import BehindWitness, Conflict, Late, MaskedBanditError, StorageFailed
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.requests import GUARDRAIL
 from maskedbandit.store.studies import find_witness, write_study

@@ -11,12 +11,7 @@ from typing import Any, ClassVar
 
 from hypothesis.stateful import RuleBasedStateMachine
 
-from maskedbandit.errors import (
-    MaskedBanditError,
-    NotRunning,
-    StorageFailed,
-    StoreError,
-)
+from maskedbandit.errors import MaskedBanditError, NotRunning, StorageFailed, StoreError
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database

@@ -224,11 +224,7 @@ def test_no_arm_leaves_phases_that_are_planned_for_it(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "more",
-    [
-        {"every": "0 seconds"},
-        {"changes": [{"at": 5, "pause": "arm0"}, {"at": 6, "pause": "arm1"}]},
-    ],
+    "more", [{"every": "0 seconds"}, {"changes": [{"at": 5, "pause": "arm0"}, {"at": 6, "pause": "arm1"}]}]
 )
 def test_a_simulated_search_ends(folder: Path, more: dict[str, Any]) -> None:
     """Though all people come at the same moment, or one arm is left alone."""

@@ -17,8 +17,8 @@ from maskedbandit.reports.estimate.source import source_of
 from maskedbandit.service.views.status import write_ledger
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.points import answer_points
-from maskedbandit.statement.record import privacy_unit
 from maskedbandit.statement.sentences import list_assumptions
+from maskedbandit.statement.study import privacy_unit
 from maskedbandit.store.book.book import Book
 from maskedbandit.store.book.checks import check_noise
 from maskedbandit.store.book.entries import Entry, read_entries

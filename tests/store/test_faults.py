@@ -36,10 +36,7 @@ class Scene:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.disk, self.clock, self.acknowledged = folder, Disk(), Clock(), Acknowledged()
         self.study = small_study(
-            self.address,
-            self.witness,
-            self.clock,
-            opened=lambda: open_database(f"{folder}/study.db", self.disk.name),
+            self.address, self.witness, self.clock, opened=lambda: open_database(f"{folder}/study.db", self.disk.name)
         )
         self.refused = 0
         self.patience = 3  # how often it is tried until the fault is gone; 0: the process gives up

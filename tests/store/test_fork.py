@@ -33,8 +33,7 @@ def test_a_forked_child_is_refused_and_its_parent_goes_on(address: str, tmp_path
 
 @pytest.mark.sparing(1)
 @pytest.mark.parametrize(
-    ("kind", "differ"),
-    [("snapshot", True), ("fork with old bits", True), ("snapshot with old bits", False)],
+    ("kind", "differ"), [("snapshot", True), ("fork with old bits", True), ("snapshot with old bits", False)]
 )
 def test_both_copies_of_a_process_draw_their_own_noise(tmp_path: Path, kind: str, differ: bool) -> None:
     child, parent = copied(f"sqlite:///{tmp_path}/one/study.db", tmp_path / "one", kind)

@@ -109,10 +109,7 @@ def test_a_study_without_a_guardrail_is_as_it_was() -> None:
         ({"guardrail": {**HARM, "name": "a b"}}, "name of the guardrail"),
         ({"guardrail": {**HARM, "window": "1 hour"}}, "window"),
         ({"guardrail": HARM, "channel": {"name": "response"}, "reward": {"rule": "first"}}, "rule of .guardrail"),
-        (
-            {"guardrail": HARM, "policy": "ucb1", "channel": {"name": "tree", "epsilon": 1, "length": 1000}},
-            "channel",
-        ),
+        ({"guardrail": HARM, "policy": "ucb1", "channel": {"name": "tree", "epsilon": 1, "length": 1000}}, "channel"),
         ({"guardrail": {**HARM, "harm": {"above": 0.1, "against": "a"}}, "policy": "thompson_sampling"}, "policy"),
     ],
 )
@@ -182,9 +179,7 @@ def test_an_arm_that_does_harm_is_put_out_of_play_for_ever(tmp_path: Path) -> No
 
 
 def test_harm_below_a_limit_and_against_another_arm(tmp_path: Path) -> None:
-    for i, harmful in enumerate(
-        ({"below": 0.6}, {"below": -0.2, "against": "a"}),
-    ):
+    for i, harmful in enumerate(({"below": 0.6}, {"below": -0.2, "against": "a"})):
         (tmp_path / str(i)).mkdir()
         played = guarded(tmp_path / str(i), {"name": "harm", "harm": harmful})
         play(played, {0: 0.9, 1: 0.1, 2: 0.9}, rounds=6)

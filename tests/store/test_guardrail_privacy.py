@@ -95,8 +95,7 @@ def check_noise(found: np.ndarray) -> None:
     same_distribution(found[:, 1], second.pmf)
     for sign in (1, -1):
         same_distribution(
-            found[:, 0] + sign * found[:, 1],
-            lambda z: np.where(abs(z) <= 400, both[np.clip(z + 400, 0, 800)], 0.0),
+            found[:, 0] + sign * found[:, 1], lambda z: np.where(abs(z) <= 400, both[np.clip(z + 400, 0, 800)], 0.0)
         )
 
 

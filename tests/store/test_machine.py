@@ -239,10 +239,6 @@ def found(kind: type[Machine], seed: int, said: str) -> bool:
     """
     try:
         run(kind, 30, seed)
-    except (
-        AssertionError,
-        StoreError,
-        Flaky,
-    ) as why:  # flaky: other noise hid it the second time
+    except (AssertionError, StoreError, Flaky) as why:  # flaky: other noise hid it the second time
         return re.search(said, str(why)) is not None
     return False

@@ -11,15 +11,7 @@ from typing import Any
 import pytest
 
 from maskedbandit.channels.central import Central
-from maskedbandit.errors import (
-    BehindWitness,
-    Corrupted,
-    InvalidValue,
-    Late,
-    NotExposed,
-    PersonalValue,
-    StorageFailed,
-)
+from maskedbandit.errors import BehindWitness, Corrupted, InvalidValue, Late, NotExposed, PersonalValue, StorageFailed
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.service.views.status import write_ledger, write_status
 from maskedbandit.store.accounts import Accounts, Losses

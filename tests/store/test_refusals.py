@@ -117,12 +117,7 @@ def test_a_frozen_protocol(setting: Setting, state: str) -> None:
 
 
 MOVES = {"start": "draft", "pause": "running", "resume": "paused", "stop": "running or paused", "archive": "stopped"}
-STATES = {
-    "running": (),
-    "paused": ("pause",),
-    "stopped": ("stop",),
-    "archived": ("stop", "archive"),
-}
+STATES = {"running": (), "paused": ("pause",), "stopped": ("stop",), "archived": ("stop", "archive")}
 
 
 @pytest.mark.parametrize("state", STATES)

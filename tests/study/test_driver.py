@@ -172,8 +172,7 @@ class Claims(CohortDeck):
 
 @pytest.mark.sparing(1)
 @pytest.mark.parametrize(
-    ("broken", "found"),
-    [(Blocks, "orders never come"), (Alike, "another distribution"), (Claims, "propensities say")],
+    ("broken", "found"), [(Blocks, "orders never come"), (Alike, "another distribution"), (Claims, "propensities say")]
 )
 def test_a_deck_that_is_not_shuffled_is_found(broken, found):
     with rejected(found):

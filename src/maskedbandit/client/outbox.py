@@ -72,12 +72,7 @@ class Message(NamedTuple):
         if self.kind == "expose":
             return {"ticket": self.ticket}
         *metric, event = self.event.split("\n")  # no event has a line break, and no metric either
-        body: dict[str, object] = {
-            "ticket": self.ticket,
-            "value": self.value,
-            "event": event,
-            "proof": self.proof,
-        }
+        body: dict[str, object] = {"ticket": self.ticket, "value": self.value, "event": event, "proof": self.proof}
         return {**body, "metric": metric[0]} if metric else body
 
 

@@ -12,8 +12,7 @@ Unit = Annotated[str, Meta(min_length=1, max_length=256, description="the applic
 Token = Annotated[str, Meta(max_length=256, description="a signature of the unit")]
 Ticket = Annotated[str, Meta(min_length=1, max_length=64, pattern="^[0-9a-z]+$", description="secret of one person")]
 Proof = Annotated[
-    str,
-    Meta(pattern=f"^({PROOF})?$", description="a secret of whoever reports: only with it is told what came before"),
+    str, Meta(pattern=f"^({PROOF})?$", description="a secret of whoever reports: only with it is told what came before")
 ]
 NAME_PATTERN = "[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
 ShortName = Annotated[str, Meta(pattern=f"^{NAME_PATTERN}$")]

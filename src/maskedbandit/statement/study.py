@@ -1,4 +1,4 @@
-"""The privacy statement of a study, made of its protocol and of what its ledger says."""
+"""The privacy statement of a study, and its record for the registry, from its protocol and what its ledger says."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -7,12 +7,28 @@ from msgspec.structs import replace
 
 from maskedbandit import __version__
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.statement.content import STATEMENT_FORMAT, Audited, Chain, Promise, Statement
+from maskedbandit.statement.content import (
+    LEFT_OUT,
+    STATEMENT_FORMAT,
+    Administrative,
+    Audited,
+    Basic,
+    Chain,
+    Deployment,
+    DeploymentModel,
+    DPVariant,
+    Implementation,
+    Points,
+    PrivacyLoss,
+    Promise,
+    Record,
+    Registry,
+    Statement,
+)
 from maskedbandit.statement.evidence import gather_evidence
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.points import answer_points
-from maskedbandit.statement.promises import state_amount, state_promise
-from maskedbandit.statement.record import make_registry
+from maskedbandit.statement.promises import list_loss_parameters, name_variant, state_amount, state_promise
 from maskedbandit.statement.sentences import (
     list_assumptions,
     list_unprotected,
@@ -22,6 +38,7 @@ from maskedbandit.statement.sentences import (
     say_trust,
     say_where,
 )
+from maskedbandit.statement.trust_picture import STATIONS
 from maskedbandit.study.protocol import Protocol
 
 
@@ -72,3 +89,60 @@ def format_utc(at: int) -> str:
     '2026-11-22T00:00:00Z'
     """
     return datetime.fromtimestamp(at // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def privacy_unit(protocol: Protocol) -> str:
+    """What is protected, in a few words."""
+    if protocol.reward.cap > 1:
+        return "One person over the whole study"
+    if protocol.guardrail:
+        return f"One person's outcomes, of the reward and of {protocol.guardrail.name}, in the study"
+    return "One person's outcome in the study"
+
+
+def make_registry(protocol: Protocol, facts: Facts, points: Points) -> Registry:
+    """The record, as far as a protocol and a ledger can tell."""
+    lost = facts.at_most
+    first, guardrail = facts.first_release, protocol.guardrail
+    what = f"outcomes, of the reward and of {guardrail.name}," if guardrail else "outcomes"
+    deployment = Deployment(
+        Basic(
+            name=protocol.name,
+            description=f"Sums of {what} by arm, with noise, from an adaptive study that compares arms.",
+            intended_use=f"To find out {one_line(protocol.about) or 'which arm is best'}.",
+            data_product_type="Summary statistics",
+            publication_date=None if first is None else datetime.fromtimestamp(first / 1000, UTC).date().isoformat(),
+        ),
+        DPVariant(name_variant(lost), points.contribution, list_unprotected(protocol)[0]),
+        PrivacyLoss(
+            privacy_unit=privacy_unit(protocol),
+            privacy_unit_details=points.neighbours,
+            number_of_privacy_units=facts.people,
+            privacy_parameters=list_loss_parameters(lost),
+            privacy_parameters_details=f"{points.parameters} The budget of a person is {protocol.budget} "
+            f"{say_where(protocol)}.",
+        ),
+        DeploymentModel(
+            model_name="Local" if protocol.on_devices else "Central",
+            trust_assumptions=points.trust_model,
+            actors=" ".join(f"{each.name}: {each.does}." for each in STATIONS[protocol.channel.trust]),
+            release_type="Many releases",
+            release_type_details=points.budget,
+            data_source_type="Dynamic",
+            data_source_type_details="People come as long as the study runs.",
+            access_type="Non-interactive",
+            access_type_details=points.query_model,
+        ),
+        Implementation(
+            preprocessing_and_hyperparameter_tuning=points.choices,
+            mechanisms=f"{points.mechanism} Masked Bandit {__version__}. {points.numerics} {points.randomness} "
+            f"Timing: {points.timing} {points.access}",
+            composition=points.composition,
+            post_processing=points.post_processing,
+            justification=points.testing,
+            utility=points.utility,
+            additional_information=points.bias,
+        ),
+        Administrative("Draft", 3),
+    )
+    return Registry(Record(protocol.name, deployment), list(LEFT_OUT))

@@ -7,15 +7,7 @@ from fractions import Fraction
 from os import urandom
 
 from maskedbandit.channels.offers import Offer
-from maskedbandit.errors import (
-    BudgetExceeded,
-    Conflict,
-    Late,
-    MaskedBanditError,
-    NotExposed,
-    NotRunning,
-    UnknownTicket,
-)
+from maskedbandit.errors import BudgetExceeded, Conflict, Late, MaskedBanditError, NotExposed, NotRunning, UnknownTicket
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.requests import Assigned, Reported, check_report, check_unit, name_report
 from maskedbandit.store.rows import Place

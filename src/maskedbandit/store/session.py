@@ -12,13 +12,7 @@ from threading import RLock
 from typing import Any, NamedTuple
 
 from maskedbandit.channels.offers import Offer
-from maskedbandit.errors import (
-    FencedOff,
-    IllegalDecision,
-    MaskedBanditError,
-    ProtocolError,
-    StoreError,
-)
+from maskedbandit.errors import FencedOff, IllegalDecision, MaskedBanditError, ProtocolError, StoreError
 from maskedbandit.privacy.loss import ZERO
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.accounts import Accounts, Losses

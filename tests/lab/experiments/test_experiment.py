@@ -170,11 +170,7 @@ def test_theory_takes_what_it_needs_and_policies_vary_with_the_horizon(tmp_path)
         ('theory = "central"', 'theory = "central"\npolicy = "ucb1"', "policy is 'ucb1': it must be left out"),
         ('channel = "central"\n', 'channel = "raw"\n', "channel is 'raw': it must be one with an epsilon"),
         ('channel = "central"\n', "", "channel is None: it must be the name of a channel"),
-        (
-            'figure = "value"',
-            'figure = "values"',
-            "figure is 'values': .*average, league, regret, value",
-        ),
+        ('figure = "value"', 'figure = "values"', "figure is 'values': .*average, league, regret, value"),
         ('figure = "value"', "figure = 1", "figure is '1'"),
         ('figure = "value"', 'figure = "regret"', 'value is .*: it must be given if figure = "value"'),
         ('value = ["regret", "realised_regret"]', "", 'value is None: it must be given if figure = "value"'),

@@ -196,11 +196,7 @@ def test_channels_without_a_fixed_grid_are_refused(name):
         assert not policy.needs(channel.law())
 
 
-@for_each(
-    "wrong",
-    [{"beta": 0}, {"beta": 1}, {"forced": -0.1}, {"forced": 1}, {"threshold": ""}],
-    ids=str,
-)
+@for_each("wrong", [{"beta": 0}, {"beta": 1}, {"forced": -0.1}, {"forced": 1}, {"threshold": ""}], ids=str)
 def test_parameters_out_of_range_are_refused(wrong):
     (name,) = wrong
     for policy in (AdaPTT, AdaPTTStar, mb.policies.DPTT):

@@ -67,11 +67,7 @@ def test_the_horizon_only_cuts():
     check_prefix(AdaCUCB(), central(0.1))
 
 
-TABLE = {
-    (1e5, 1): (509, 287, 233),
-    (1e5, 3.1): (1067, 730, 672),
-    (1e6, 1): (594, 356, 310),
-}
+TABLE = {(1e5, 1): (509, 287, 233), (1e5, 3.1): (1067, 730, 672), (1e6, 1): (594, 356, 310)}
 
 
 @pytest.mark.parametrize(("horizon", "beta"), TABLE)

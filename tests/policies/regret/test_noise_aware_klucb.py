@@ -259,8 +259,7 @@ class TestRegret:
 
     @pytest.mark.slow
     @pytest.mark.parametrize(
-        ("means", "most"),
-        [("easy", (0.00302, 0.00094, 0.00075)), ("hard", (0.00364, 0.00220, 0.00210))],
+        ("means", "most"), [("easy", (0.00302, 0.00094, 0.00075)), ("hard", (0.00364, 0.00220, 0.00210))]
     )
     def test_over_distributed_trust_on_clipped_gaussian_rewards(self, means, most):
         """Time-average regret over twenty instances at a million users, cohorts of 64 or more."""

@@ -199,8 +199,7 @@ def test_a_test_without_the_noise_in_it_sees_changes_where_nothing_changes():
         ask = mutant(
             RestartingKLUCB.ask,
             any_changed=mutant(
-                any_changed,
-                arm_changed=mutant(any_changed.function.__globals__["arm_changed"], has_changed=deaf),
+                any_changed, arm_changed=mutant(any_changed.function.__globals__["arm_changed"], has_changed=deaf)
             ),
         )
 

@@ -61,10 +61,7 @@ class Deaf(ArmsAbove):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("broken", "channel", "means", "delta"),
-    [
-        (NoUnion(), RAW, [0.51] * 40, 0.3),
-        (Deaf(), mb.channels.Central(epsilon=0.05), [0.51] * 3, 0.1),
-    ],
+    [(NoUnion(), RAW, [0.51] * 40, 0.3), (Deaf(), mb.channels.Central(epsilon=0.05), [0.51] * 3, 0.1)],
     ids=["no union", "deaf"],
 )
 def test_mutants_are_wrong_more_often(broken, channel, means, delta):

@@ -34,10 +34,7 @@ from maskedbandit.reports.audit.samples import MOST_SAMPLES, Both, at_worst, cou
 
 FEW_PEOPLE, MOST_AUDITED_PEOPLE, AUDITED_ARMS, TURNED = 250, 16_000, 3, 12
 DECIDING = 12  # people in a run whose decisions are sampled
-BROKEN: dict[str, Twin] = {
-    "a sum that is kept after its release": keep_sums,
-    "a reward that counts twice": count_twice,
-}
+BROKEN: dict[str, Twin] = {"a sum that is kept after its release": keep_sums, "a reward that counts twice": count_twice}
 PeopleRewards = tuple[tuple[float, ...], ...]
 
 

@@ -24,11 +24,7 @@ import numpy as np
 
 from maskedbandit.channels.channel import Channel, at_epsilon, epsilon_of
 from maskedbandit.client.device import add_report_noise
-from maskedbandit.errors import (
-    InvalidValue,
-    MaskedBanditError,
-    StorageFailed,
-)
+from maskedbandit.errors import InvalidValue, MaskedBanditError, StorageFailed
 from maskedbandit.policies.regret.successive_elimination import SuccessiveElimination
 from maskedbandit.privacy.exact import to_fraction
 from maskedbandit.reports.audit.audit import USUAL_AUDIT, Advance, AuditPart, How

@@ -71,11 +71,7 @@ class Evaluations(Struct):
 
 def as_flag(found: Assigned) -> Evaluation:
     """An assignment as a flag."""
-    metadata: dict[str, str | bool] = {
-        "propensity": found.propensity,
-        "again": found.again,
-        "exposed": found.exposed,
-    }
+    metadata: dict[str, str | bool] = {"propensity": found.propensity, "again": found.again, "exposed": found.exposed}
     if found.ticket is not None:
         metadata["ticket"] = found.ticket
     if found.offer is not None:

@@ -16,14 +16,7 @@ from typing import Any
 
 import httpx
 
-from maskedbandit.errors import (
-    BehindWitness,
-    Corrupted,
-    FencedOff,
-    MaskedBanditError,
-    StorageFailed,
-    StoreError,
-)
+from maskedbandit.errors import BehindWitness, Corrupted, FencedOff, MaskedBanditError, StorageFailed, StoreError
 from maskedbandit.service.host.attention import AHEAD, CLOCK, Attention
 from maskedbandit.service.host.elsewhere import Elsewhere
 from maskedbandit.service.host.metrics import Metrics

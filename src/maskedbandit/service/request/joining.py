@@ -3,12 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import (
-    HEADER_RE,
-    HEADER_VALUE_RE,
-    STATUS_LINE,
-    RequestResponseCycle,
-)
+from uvicorn.protocols.http.httptools_impl import HEADER_RE, HEADER_VALUE_RE, STATUS_LINE, RequestResponseCycle
 
 
 class Start(dict[str, Any]):

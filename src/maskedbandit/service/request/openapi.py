@@ -42,10 +42,7 @@ def write_openapi(routes: Sequence[Route]) -> dict[str, Any]:
         "info": {"title": "Masked Bandit", "version": __version__, "description": "Adaptive studies with privacy."},
         "servers": [{"url": "/", "description": "The service that has this document."}],
         "paths": paths,
-        "components": {
-            "schemas": components,
-            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
-        },
+        "components": {"schemas": components, "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
     }
 
 

@@ -6,21 +6,26 @@ The outer band is a confidence sequence (theory/sequences.py): in 95 of 100 stud
 however the policy goes by what was released, and whenever somebody looks. The inner band is what it would be if the
 same total had no noise. Each mean is that of the arm's own people. What an arm has more than another, and which arm is
 best, is said of people to whom both were dealt (theory/differences.py, theory/best.py): for if days differ, an arm's
-mean is as good as the days on which it was dealt.
+mean is as good as the days on which it was dealt. Intervals of the guardrail are valid at all times together.
 """
 
 import math
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
 
-from maskedbandit.core import Release
+from maskedbandit import core
 from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.noise_bounds import deviation
+from maskedbandit.service.views.answers import GuardrailResult
+from maskedbandit.store.book.entries import Release
+from maskedbandit.study.guardrail import Guardrail
+from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.best import Confidence, confidence_of_best
 from maskedbandit.theory.differences import difference_interval
-from maskedbandit.theory.sequences import Interval, mean_intervals, sum_releases
+from maskedbandit.theory.sequences import Interval, mean_interval, mean_intervals, sum_releases
 
 ALPHA = 0.05
 COMPARED = 30  # arms: with more of them the page would be slow
@@ -42,10 +47,10 @@ class Estimate(Struct, frozen=True):
         return self.outer.width / self.inner.width
 
 
-def estimate_arms(law: Law, arms: Sequence[Sequence[Release]]) -> tuple[Estimate | None, ...]:
+def estimate_arms(law: Law, arms: Sequence[Sequence[core.Release]]) -> tuple[Estimate | None, ...]:
     """The estimate of each arm from its releases; None without any.
 
-    >>> found, none = estimate_arms(Law(1, scale=10.0, grid=1.0, per_release=1.0), [[Release(0, 100, 50.0)], []])
+    >>> found, none = estimate_arms(Law(1, scale=10.0, grid=1.0, per_release=1.0), [[core.Release(0, 100, 50.0)], []])
     >>> found.mean, [round(each, 2) for each in found.inner], [round(each, 2) for each in found.outer], none
     (0.5, [0.33, 0.67], [0.0, 1.0], None)
     """
@@ -53,10 +58,10 @@ def estimate_arms(law: Law, arms: Sequence[Sequence[Release]]) -> tuple[Estimate
 
 
 @lru_cache(maxsize=64)
-def _estimates(law: Law, arms: tuple[tuple[Release, ...], ...]) -> tuple[Estimate | None, ...]:
+def _estimates(law: Law, arms: tuple[tuple[core.Release, ...], ...]) -> tuple[Estimate | None, ...]:
     known = [sum_releases(law, releases) for releases in arms]
     totals = [(sum(each.n for each in of), math.fsum(each.total for each in of)) for of in arms]
-    plain = [sum_releases(EXACT_LAW, [Release(0, n, min(max(total, 0.0), float(n)))]) for n, total in totals]
+    plain = [sum_releases(EXACT_LAW, [core.Release(0, n, min(max(total, 0.0), float(n)))]) for n, total in totals]
     inner, outer = mean_intervals(EXACT_LAW, plain, ALPHA), mean_intervals(law, known, ALPHA)
     found: list[Estimate | None] = []
     for of, (n, total), *bands in zip(arms, totals, inner, outer, strict=True):
@@ -76,7 +81,7 @@ class ArmDifference(Struct, frozen=True):
     interval: Interval
 
 
-def estimate_differences(law: Law, arms: Sequence[Sequence[Release]]) -> tuple[ArmDifference | None, ...]:
+def estimate_differences(law: Law, arms: Sequence[Sequence[core.Release]]) -> tuple[ArmDifference | None, ...]:
     """What each arm has more than the first one; None for arms whose first epoch is not also that of the first arm.
 
     For more than `COMPARED` arms, and on trees, there is none.
@@ -93,14 +98,14 @@ def estimate_differences(law: Law, arms: Sequence[Sequence[Release]]) -> tuple[A
 
 
 @lru_cache(maxsize=1024)
-def _difference(law: Law, pairs: tuple[tuple[Release, Release], ...]) -> ArmDifference:
+def _difference(law: Law, pairs: tuple[tuple[core.Release, core.Release], ...]) -> ArmDifference:
     weights = [min(a.n, b.n) for a, b in pairs]
     margins = [w * (a.total / a.n - b.total / b.n) for w, (a, b) in zip(weights, pairs, strict=True)]
     return ArmDifference(math.fsum(margins) / sum(weights), difference_interval(law, pairs, ALPHA))
 
 
 def find_confidences(
-    law: Law, arms: Sequence[Sequence[Release]], in_play: Collection[int], began: int
+    law: Law, arms: Sequence[Sequence[core.Release]], in_play: Collection[int], began: int
 ) -> dict[int, Confidence]:
     """How surely each arm in play is the best, or is beaten; of none if they are more than `COMPARED`, or on trees."""
     if len(in_play) > COMPARED or law.counter > 0:
@@ -109,3 +114,26 @@ def find_confidences(
 
 
 _confidences = lru_cache(maxsize=64)(confidence_of_best)
+
+
+def estimate_guardrail(protocol: Protocol, releases: Iterable[Release]) -> tuple[GuardrailResult | None, ...]:
+    """What these releases say of each arm; None of one without a release."""
+    if protocol.guardrail is None:
+        return (None,) * protocol.k
+    released: dict[int, list[tuple[int, float]]] = defaultdict(list)
+    for each in releases:
+        if each.guardrail is not None:
+            released[each.arm].append((each.n, each.guardrail))
+    law = protocol.guardrail_channel.law()
+    return tuple(
+        estimate_guarded_arm(protocol.guardrail, law, tuple(released[arm])) if released[arm] else None
+        for arm in range(protocol.k)
+    )
+
+
+@lru_cache(maxsize=4096)
+def estimate_guarded_arm(guardrail: Guardrail, law: Law, released: tuple[tuple[int, float], ...]) -> GuardrailResult:
+    """What these sums say of one arm."""
+    n, units = sum(size for size, _ in released), guardrail.outcome.in_units
+    low, high = mean_interval(law, [core.Release(0, *each) for each in released])
+    return GuardrailResult(n, units(sum(total for _, total in released) / n), units(low), units(high))

@@ -21,9 +21,9 @@ from maskedbandit.service.views.estimates import (
     Estimate,
     estimate_arms,
     estimate_differences,
+    estimate_guardrail,
     find_confidences,
 )
-from maskedbandit.service.views.guardrail import estimate_guardrail
 from maskedbandit.service.views.tally import Tally
 from maskedbandit.statement.content import Statement
 from maskedbandit.statement.facts import Facts

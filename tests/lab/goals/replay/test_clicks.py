@@ -63,7 +63,7 @@ def test_a_replay_is_a_row_for_each_run() -> None:
     )
     table = found.to_frame()
     assert table.columns[: table.columns.index("log")] == [
-        *("trust", "policy", "channel", "sees", "pure_epsilon", "epsilon_at_1e-06"),
+        *("trust", "policy", "channel", "sees", "pure_epsilon", "epsilon_at_1e-06")
     ]
     wanted = {
         "log": [str(Corner())] * 2,
