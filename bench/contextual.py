@@ -17,11 +17,12 @@ from mabwiser.mab import MAB, LearningPolicy
 import maskedbandit as mb
 from bench.least import ONE, least
 from bench.report import row
+from maskedbandit.core import Floats, Integers
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.engine.checkpoints import list_checkpoints
 from maskedbandit.lab.engine.context_play import ContextPlay
 from maskedbandit.lab.goals.replay.log_contexts import LogContexts
-from maskedbandit.lab.logs.log import Chunk, Integers, Log, Reals
+from maskedbandit.lab.logs.log import Chunk, Log
 from maskedbandit.lab.logs.newsroom import Newsroom, write_log
 from maskedbandit.lab.logs.recorded_log import RADIUS
 from maskedbandit.lab.logs.text_conversion import convert_logs
@@ -52,7 +53,7 @@ class Held(Log):
     def pools(self) -> tuple[Integers, Integers]:
         return self.drawn.pools()
 
-    def articles(self) -> tuple[Integers, Reals]:
+    def articles(self) -> tuple[Integers, Floats]:
         return self.drawn.articles()
 
     def chunks(self, seed: int = 0) -> Iterator[Chunk]:
@@ -97,7 +98,7 @@ def simulated(policy: Any, channel: Any, horizon: int = USERS) -> float:
     return 1e6 * least(lambda: mb.simulate(policy, channel, CONTEXTS, horizon, executor=ONE), repeats=3) / horizon
 
 
-def served(step: Callable[[Reals], int], learn: Callable[[Reals, int, float], object]) -> None:
+def served(step: Callable[[Floats], int], learn: Callable[[Floats, int, float], object]) -> None:
     """Serve a few users by a library: a choice, a reward and an update for each of them."""
     luck, weights = np.random.default_rng(1), CONTEXTS.parameters().weights
     x = np.zeros((FEW, CONTEXTS.d))

@@ -176,3 +176,18 @@ def test_one_study_that_is_behind_its_witness_leaves_the_others(service: Inside)
     shown = {each.name: (each.state, each.releases) for each in read_summaries(database, service.host.witness)}
     database.close()
     assert shown == {"small": ("behind its witness", 0), "other": ("running", 0)}
+
+
+def test_one_study_whose_ledger_was_changed_leaves_the_others(service: Inside) -> None:
+    service.begin()
+    service.begin(name="other")
+    database = open_database(service.address)
+    ((body,),) = database.rows("SELECT body FROM entry WHERE study = ? AND number = 0", "small")
+    with database.transaction():
+        change = "UPDATE entry SET body = ? WHERE study = ? AND number = 0"
+        database.change(change, json.dumps(json.loads(body) | {"note": "unknown"}), "small")
+    states = {each["study"]: each["state"] for each in service.ask("GET", "/v1/studies", key="owner").json["studies"]}
+    assert states == {"small": "corrupted", "other": "running"}
+    shown = {each.name: each.state for each in read_summaries(database, service.host.witness)}
+    database.close()
+    assert shown == {"small": "corrupted", "other": "running"}

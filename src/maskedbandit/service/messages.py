@@ -1,4 +1,4 @@
-"""What the service is sent and answers, from which OpenAPI is generated; published.py has what a study publishes."""
+"""What the service is sent and answers, of which OpenAPI is made; views/answers.py has what a study publishes."""
 
 from typing import Annotated, Any, Generic, Literal, TypeVar
 

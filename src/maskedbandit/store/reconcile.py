@@ -67,7 +67,7 @@ def export_ledger(database: Database, witness: Witness, study: str) -> Iterator[
 
 
 def tell_rows(database: Database, witness: Witness, study: str) -> Iterator[str]:
-    """See `exported`."""
+    """See `export_ledger`."""
     if (seen := witness.seen(study)) is None or len(read_links(database, study)) != seen.head.entries:
         raise BehindWitness(f"the ledger of {study} is not where its witness is: open the study once, or reconcile it")
     here = read_study(database, study)

@@ -233,7 +233,8 @@ class Host:
                     self.metrics.study(each.name, each.state, each.people, entries, bool(here), many)
                 if each.state == "running":
                     looks[each.name, WASTED_WARNING] = None if many is None else many >= MANY_WASTED
-            return [(each, read_holder(database, each.name)) for each in studies], has_traces(database)
+            mine = (each for each in studies if each.state in LIVE or isinstance(self.held.get(each.name), Elsewhere))
+            return [(each, read_holder(database, each.name)) for each in mine], has_traces(database)
 
         looks, troubles = dict[tuple[str, str], bool | None](), dict[str, BaseException]()
         self._refused.clear()

@@ -1,6 +1,6 @@
 """Studies as the service describes them, from the database and what the witness has seen."""
 
-from maskedbandit.errors import BehindWitness, Forbidden, UnknownStudy
+from maskedbandit.errors import BehindWitness, Corrupted, Forbidden, UnknownStudy
 from maskedbandit.service.keys import Key
 from maskedbandit.service.messages import StudyState
 from maskedbandit.store.book.book import Book, read_published
@@ -42,7 +42,7 @@ def read_listed_state(database: Database, witness: Witness, name: str) -> StudyS
     """The same; of a study whose ledger is not the one that the witness knows only what was planned."""
     try:
         return read_state(database, witness, name)
-    except BehindWitness as why:
+    except (BehindWitness, Corrupted) as why:
         return describe_study(Book(name, protocol_of(database, name)), 0, why.code)
 
 

@@ -6,12 +6,11 @@ study says so. Nothing else is in it. In particular nothing depends on rewards t
 """
 
 import json
-from contextlib import suppress
 
 from msgspec import Struct
 
 from maskedbandit import core
-from maskedbandit.errors import BehindWitness
+from maskedbandit.errors import BehindWitness, Corrupted
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.service.views.answers import GuardrailResult
 from maskedbandit.service.views.counts import StudyCounts, count_places
@@ -144,10 +143,12 @@ def read_summaries(database: Database, witness: Witness) -> list[StudySummary]:
     found = []
     with database.still():
         for name, placed, text in database.rows("SELECT study, people, protocol FROM study ORDER BY study"):
-            book, state = Book(name, parse_protocol(text), people=placed), "behind its witness"
-            with suppress(BehindWitness):
+            book = Book(name, parse_protocol(text), people=placed)
+            try:
                 book = read_published(database, witness, name)
                 state = book.state
+            except (BehindWitness, Corrupted) as why:  # of this study alone: the others are shown as they are
+                state = "behind its witness" if isinstance(why, BehindWitness) else why.code
             about, people, releases = book.protocol.about, book.protocol.people, len(book.releases)
             found.append(StudySummary(name, about, state, book.is_simulated, book.people, people, releases))
     return found

@@ -84,7 +84,8 @@ class Book:
     @property
     def is_simulated(self) -> bool:
         """Whether all people of the study are simulated."""
-        return self.started is not None and self.started.simulated
+        first = self.entries[0] if self.entries else None
+        return isinstance(first, Started) and first.simulated
 
     @cached_property
     def state(self) -> str:
