@@ -20,7 +20,7 @@ from tests.service.swallowing_proxy import SwallowingProxy, swallowing_proxy
 from tests.store.databases import fresh_postgresql, socket_of, through
 from tests.store.small_study import PROOF
 
-REAL, SOON = questions.QUESTION_PATIENCE, 0.2  # seconds; the second in place of the first
+REAL, SOON = questions.QUESTION_PATIENCE, 0.5  # seconds; the second in place of the first
 COMMITTED = b"C\0\0\0\x0bCOMMIT\0"  # what the server says of it
 ASKED = [  # by many at once: the thread that writes, those that read, and one that opens a study
     *[("POST", "/v1/studies/small/assign", {"unit": f"person {number}"}) for number in range(600)],
@@ -154,7 +154,7 @@ def service(proxied: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
 
 def healed(service: Inside) -> None:
     """The clock goes on, at the latest when the server has ended what was cut off."""
-    for _ in range(1000):
+    for _ in range(10_000):
         try:
             service.tick()
         except StorageFailed:
