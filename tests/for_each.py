@@ -44,6 +44,7 @@ def list_looks(names: str | tuple[str, ...], values: Iterable[Any], ids: Ids) ->
     labels = iter(ids) if ids is not None and not callable(ids) else None
     for value in values:
         marked = isinstance(value, ParameterSet)
+        assert not marked or {mark.name for mark in value.marks} <= {"slow"}, f"a mark of {value} would be lost"
         row = value.values if marked else value if isinstance(names, tuple) else (value,)
         given = dict(zip(split, row, strict=True))
         label = (
@@ -66,6 +67,7 @@ def for_each(names: str | tuple[str, ...], values: Iterable[Any], ids: Ids = Non
         claim, others = getattr(test, "looks", (test, None))
         looks = own if others is None else [each.beside(more) for each in own for more in others]
         some_are_dear = any(each.dear for each in looks)
+        assert not all(each.dear for each in looks), f"{claim.__name__} is slow throughout: mark it so"
 
         @functools.wraps(test)
         def look(*arguments: Any, dear: bool = False, **fixtures: Any) -> None:
@@ -74,7 +76,7 @@ def for_each(names: str | tuple[str, ...], values: Iterable[Any], ids: Ids = Non
                 if each.dear == dear:
                     try:
                         claim(*arguments, **fixtures, **each.given)
-                    except (Exception, pytest.fail.Exception, BaseExceptionGroup) as failure:
+                    except (Exception, pytest.fail.Exception, pytest.skip.Exception, BaseExceptionGroup) as failure:
                         failure.add_note(f"with {each.name()}")
                         failures.append(failure)
             if failures:

@@ -7,8 +7,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from maskedbandit.service.page.form import EXAMPLE_FORM, read_protocol_form
-from maskedbandit.service.page.render import render_page
 from maskedbandit.service.page.sentences import say_preview
+from maskedbandit.service.page.visit import render_page
 from maskedbandit.service.views.counts import CohortStanding
 from maskedbandit.service.views.estimates import Estimate
 from maskedbandit.service.views.view import StudySummary, StudyView, read_view

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.service.page.render import render_page
+from maskedbandit.service.page.visit import render_page
 from maskedbandit.service.views.status import write_status
 from maskedbandit.service.views.view import StudyView, read_view
 from maskedbandit.statement.page import fill_statement

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Route
 
-from maskedbandit.service.page import render
+from maskedbandit.service.page import visit
 from maskedbandit.service.page.visit import SECURITY_POLICY
 from maskedbandit.statement.page import STATEMENT_STYLE, TEMPLATE_FOLDER
 from tests.service.all_pages import all_pages, all_views
@@ -65,7 +65,7 @@ def serve(page: Page, text: list[str], said: list[str]) -> None:
         elif path == f"/static/{STATEMENT_STYLE}":
             route.fulfill(path=TEMPLATE_FOLDER / STATEMENT_STYLE)
         elif path.startswith("/static/"):
-            route.fulfill(path=Path(render.__file__).parent / path[1:])
+            route.fulfill(path=Path(visit.__file__).parent / path[1:])
         else:
             route.fulfill(body=text[-1], content_type="text/html", headers={"Content-Security-Policy": SECURITY_POLICY})
 

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from maskedbandit.cli.parts.forecast import in_words
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.plans import Forecast
-from maskedbandit.service.page import render, sentences
+from maskedbandit.service.page import sentences, visit
 from maskedbandit.service.page.form import EXAMPLE_FORM, read_protocol_form
-from maskedbandit.service.page.render import render_page
 from maskedbandit.service.page.sentences import say_preview
+from maskedbandit.service.page.visit import render_page
 from maskedbandit.service.views.view import ArmView, StudyView
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.best import Confidence
@@ -322,7 +322,7 @@ def test_a_preview_says_what_a_place_costs() -> None:
 
 def sheet(name: str) -> str:
     """The style sheet, or the script."""
-    return (Path(render.__file__).parent / "static" / name).read_text()
+    return (Path(visit.__file__).parent / "static" / name).read_text()
 
 
 def colours(dark: bool) -> dict[str, str]:

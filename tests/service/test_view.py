@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from maskedbandit.errors import BehindWitness, StorageFailed, UnknownStudy
-from maskedbandit.service.page.render import render_page
+from maskedbandit.service.page.visit import render_page
 from maskedbandit.service.views.describe import read_state
 from maskedbandit.service.views.health import NEWEST_PLACES
 from maskedbandit.service.views.status import write_status

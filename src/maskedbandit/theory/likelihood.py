@@ -8,7 +8,7 @@ and releases of one arm multiply. Factors without mu are left out. The sum start
 until terms are negligible, so the number of terms is that of the narrower of the two distributions.
 
 Where users may be lost with their noise, h is a distribution that stands for all that are possible (see noise_pmf.py),
-and whoever compares likelihoods has to grant the `allowance` to the one that is to be ruled out.
+and whoever compares likelihoods has to grant the `log_allowance` to the one that is to be ruled out.
 
 ln p_n(r; mu) is concave in mu for every noise here, because their h are log-concave; the proof is in
 docs/released_likelihood.md. So is ln p of rewards in [0, 1] that are summed without rounding, which is that of

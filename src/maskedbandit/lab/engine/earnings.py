@@ -10,7 +10,7 @@ from maskedbandit.lab.delays.delay import Delays, default_sum
 from maskedbandit.lab.engine.compiler import HOOK, bind_hooks
 from maskedbandit.lab.streams import Rewards, draw_binomial
 
-one = many = HOOK  # of a world, see `earning`
+one = many = HOOK  # of a world, see `make_earn_kernel`
 
 
 class Earned(NamedTuple):

@@ -1,6 +1,6 @@
 """What the run of a loop leaves: what it wrote in `Out`, and a number that says how it ended.
 
-Compiled code raises no errors of ours; `explain` does, once the loop has returned.
+Compiled code raises no errors of ours; `raise_for_status` does, once the loop has returned.
 """
 
 from typing import Any, NamedTuple

@@ -1,8 +1,8 @@
 """Which runs are done, on which random streams, by whom: what every simulation is told besides its task."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar, get_args
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE
@@ -48,6 +48,14 @@ class Runs:
         number_runs(self.runs, self.runs_from)
         if not isinstance(self.keep_releases, bool):
             raise InvalidValue("keep_releases", self.keep_releases, "true or false")
+
+    @classmethod
+    def of(cls, verb: Callable[..., object], runs: int, seed: int, how: Mapping[str, Any]) -> "Runs":
+        """Those that a verb is asked for; like every function it refuses a keyword that it does not take."""
+        (options,) = get_args(verb.__annotations__["how"])
+        if wrong := sorted(how.keys() - options.__optional_keys__):
+            raise TypeError(f"{verb.__name__}() got an unexpected keyword argument {wrong[0]!r}")
+        return cls(runs, seed, **how)
 
     def do(self, task: Task[T]) -> list[T]:
         """What these runs of a task give, in order."""

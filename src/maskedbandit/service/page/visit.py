@@ -1,21 +1,27 @@
-"""A request for a page: who looks, what the form says, and what is answered to whatever is refused."""
+"""A request for a page: who looks, what the form says, the page that is drawn, and what is answered to the refused."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
+from jinja2 import Environment
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from maskedbandit import words
 from maskedbandit.errors import Forbidden, TooLarge, Unauthorized
-from maskedbandit.service.page.render import render_page
+from maskedbandit.service.page import charts, sentences, tables
+from maskedbandit.service.page.form import CHOICES
 from maskedbandit.service.request.limits import BODY
 from maskedbandit.service.request.route import HeldElsewhere, log_problem, study_name
 from maskedbandit.service.request.sessions import find_key, form_token, is_form_token, name_browser
 from maskedbandit.service.views.describe import check_visible, read_simulated
 from maskedbandit.service.views.view import StudyView
+from maskedbandit.statement import sentences as privacy
+from maskedbandit.statement.page import make_environment
 
 SECURITY_POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
@@ -140,3 +146,19 @@ async def elsewhere(visit: Visit, other: HeldElsewhere) -> Response:
     found = await other.holder.relay("POST", visit.request.url.path, headers, visit.body)
     kept = {name: found.headers[name] for name in ("location", "content-type") if name in found.headers}
     return Response(found.content, found.status_code, kept)
+
+
+MOST_LINES = 1000  # of a ledger on its page
+
+
+def render_page(name: str, role: str | None, csrf: str, **given: Any) -> str:
+    """The page of this name, with what its template needs; it may have a `notice`, or a `problem` beside a form."""
+    return load_templates().get_template(f"{name}.html").render(**given, role=role, csrf=csrf)
+
+
+@cache
+def load_templates() -> Environment:
+    """The templates, and what they call."""
+    given: dict[str, Any] = {"words": words, "charts": charts, "sentences": sentences, "tables": tables}
+    given |= {"privacy": privacy, "most": MOST_LINES, "notice": "", "problem": "", "choices": CHOICES}
+    return make_environment(Path(__file__).parent / "templates", given)

@@ -93,7 +93,7 @@ def answer(
     >>> found.loss.epsilon(), found.correct.all(), (found.pulls.sum(axis=1) <= 1000).all()
     (0.5, np.True_, np.True_)
     """
-    given = Runs(runs, seed, **how)
+    given = Runs.of(answer, runs, seed, how)
     check_compatible(policy, channel, instance, "answer", given.delay)
     if not isinstance(given.delay, Constant):
         allowed = "a constant one: how many come while the last rewards are awaited is fixed"

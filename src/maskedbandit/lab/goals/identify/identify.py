@@ -67,7 +67,7 @@ def identify(
     >>> found.loss.epsilon(), found.stopped.all(), found.correct.all(), (found.samples == found.pulls.sum(axis=1)).all()
     (0.5, np.True_, np.True_, np.True_)
     """
-    given = Runs(runs, seed, **how)
+    given = Runs.of(identify, runs, seed, how)
     check_compatible(policy, channel, instance, "identify", given.delay)
     best = best_arm(instance)
     found, fields = run_search(policy, channel, instance, delta, max_pulls, given)

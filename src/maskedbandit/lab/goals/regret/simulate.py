@@ -158,7 +158,7 @@ def simulate(
     >>> run.loss.epsilon(), run.pulls.sum(), run.pulls[0, 0] > 990_000
     (0.5, np.int64(1000000), np.True_)
     """
-    given, horizon = Runs(runs, seed, **how), to_whole("horizon", horizon, 1, LONGEST)
+    given, horizon = Runs.of(simulate, runs, seed, how), to_whole("horizon", horizon, 1, LONGEST)
     if isinstance(policy, ContextualPolicy):
         return simulate_contexts(policy, channel, instance, horizon, given)
     check_compatible(policy, channel, instance, "regret", given.delay)

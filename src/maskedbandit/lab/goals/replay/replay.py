@@ -175,7 +175,7 @@ def replay(
     >>> bool(found.users[0] > 900 and found.loss.epsilon() == float("inf"))
     True
     """
-    given = Runs(runs, seed, **how)
+    given = Runs.of(replay, runs, seed, how)
     context_play.check_contextual_play(policy, channel, LogContexts(log, context), given.delay)
     horizon = to_whole("horizon", horizon if horizon is not None else log.events, 1, LONGEST)
     marks = list_checkpoints(horizon)

@@ -76,7 +76,7 @@ def select(
     >>> found.loss.epsilon(), found.stopped.all(), found.correct.all(), found.answer[0].tolist()
     (0.5, np.True_, np.True_, [True, True, False])
     """
-    given = Runs(runs, seed, **how)
+    given = Runs.of(select, runs, seed, how)
     check_question(policy, channel, instance, given.delay)
     found, fields = run_search(policy, channel, instance, delta, max_pulls, given)
     answer = found.selected & found.stopped[:, None]
