@@ -78,4 +78,4 @@ def test_what_no_entry_says_is_refused(says: Any) -> None:
 
 def test_a_ledger_that_does_not_begin_with_a_start_is_refused() -> None:
     with pytest.raises(Corrupted, match="does not begin with its start"):
-        assert Book("small", small_protocol(), (parsed(RELEASED),)).is_simulated
+        assert Book("small", small_protocol(), (parsed(RELEASED),)).started is None
