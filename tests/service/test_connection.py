@@ -414,7 +414,7 @@ def test_an_answer_that_nobody_reads(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def talk(service: Service) -> None:
         _, writer = await service.open()
-        writer.transport.pause_reading()  # type: ignore[attr-defined]
+        writer.transport.pause_reading()
         writer.write(b"GET /much HTTP/1.1\r\nHost: a\r\n\r\n")
         while not service.connections or service.state.connections:
             await asyncio.sleep(0)

@@ -30,20 +30,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from fractions import Fraction
-from operator import index
 from typing import Any, NamedTuple
 
 from maskedbandit.checks import is_number
 from maskedbandit.core import TOGETHER, Decision, Release
-from maskedbandit.errors import Disagreement, IllegalDecision, InvalidValue, OutOfTurn, ProtocolError, shorten_value
+from maskedbandit.errors import Disagreement, IllegalDecision, InvalidValue, OutOfTurn, ProtocolError
 from maskedbandit.law import Law
 from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.exact import to_whole
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.study import illegal
 from maskedbandit.study.decisions import check_seed, decision_generator
 from maskedbandit.study.deck import CohortDeck, Places
+from maskedbandit.study.illegal import check_decision
 
 
 class Assignment(NamedTuple):
@@ -256,7 +255,10 @@ class Driver:
         with self._or_unchanged():
             while not asked or asked[-1].close == TOGETHER:
                 generator = decision_generator(self.seed, self._asked + len(asked))
-                asked.append(self._checked(self.policy.ask(self.state, self.law, generator), asked))
+                decision = self.policy.ask(self.state, self.law, generator)
+                asked.append(
+                    check_decision(self.policy, decision, self.law, self.arms, asked, self.deck, self._in_flight)
+                )
         for decision in asked:
             self.log.append(("ask", self._asked, *decision))
             self._asked += 1
@@ -265,32 +267,6 @@ class Driver:
                 continue
             self.deck.add(decision)
             self._in_flight += decision.close != 0
-
-    def _checked(self, decision: Any, before: list[Decision]) -> Decision:
-        """The decision in Python's own numbers, or raise `IllegalDecision`; `before` are those of the same deck."""
-        name = type(self.policy).__name__
-        try:
-            arm, n, close = map(index, decision)
-        except (TypeError, ValueError):
-            raise IllegalDecision(
-                f"{name} answered {shorten_value(decision)}: a decision is three whole numbers"
-            ) from None
-        if arm == -1 and n == 0 and not self._in_flight:
-            raise illegal.nothing_to_wait_for(name)
-        if not 0 <= arm < len(self.arms) and (arm, n) != (-1, 0):
-            raise illegal.no_such_arm(name, arm)
-        arm = self.arms[arm] if arm >= 0 else arm
-        if n < 0:
-            raise illegal.no_such_count(name, n)
-        if close not in (0, 1, TOGETHER):
-            raise illegal.no_such_close(name, close)
-        growing = self.deck.growing(arm)
-        if before or close == TOGETHER:
-            if n == 0 or close == 0 or growing or any(each.arm == arm for each in before):
-                raise illegal.no_such_deck(name, arm, n)
-        elif n > 0 and self.law.root > 0.0 and (close == 0 or growing):
-            raise illegal.unknown_size(name)
-        return Decision(arm, n, close)
 
     @contextmanager
     def _or_unchanged(self) -> Iterator[None]:

@@ -1,6 +1,14 @@
-"""Why a decision of a policy cannot be carried out: what the driver and the compiled loop of the lab say of it."""
+"""Which decisions of a policy cannot be carried out, and what the driver and the loop of the lab say of them."""
 
-from maskedbandit.errors import IllegalDecision
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+from maskedbandit.core import TOGETHER, Decision
+from maskedbandit.errors import IllegalDecision, shorten_value
+from maskedbandit.law import Law
+from maskedbandit.policies.policy import Policy
+from maskedbandit.study.deck import CohortDeck
 
 
 def no_such_arm(policy: str, arm: int) -> IllegalDecision:
@@ -34,3 +42,36 @@ def nothing_to_wait_for(policy: str) -> IllegalDecision:
 def unknown_size(policy: str) -> IllegalDecision:
     """It lets a cohort grow whose size has to be known before its first user comes."""
     return IllegalDecision(f"{policy} opens cohorts of unknown size, but the size decides their noise or their price")
+
+
+def check_decision(
+    policy: Policy,
+    decision: Any,
+    law: Law,
+    arms: Sequence[int],
+    before: Sequence[Decision],
+    deck: CohortDeck,
+    in_flight: int,
+) -> Decision:
+    """The decision in Python's own numbers, or raise `IllegalDecision`; `before` are those that are dealt with it."""
+    name = type(policy).__name__
+    try:
+        arm, n, close = map(index, decision)
+    except (TypeError, ValueError):
+        raise IllegalDecision(f"{name} answered {shorten_value(decision)}: a decision is three whole numbers") from None
+    if arm == -1 and n == 0 and not in_flight:
+        raise nothing_to_wait_for(name)
+    if not 0 <= arm < len(arms) and (arm, n) != (-1, 0):
+        raise no_such_arm(name, arm)
+    arm = arms[arm] if arm >= 0 else arm
+    if n < 0:
+        raise no_such_count(name, n)
+    if close not in (0, 1, TOGETHER):
+        raise no_such_close(name, close)
+    growing = deck.growing(arm)
+    if before or close == TOGETHER:
+        if n == 0 or close == 0 or growing or any(each.arm == arm for each in before):
+            raise no_such_deck(name, arm, n)
+    elif n > 0 and law.root > 0.0 and (close == 0 or growing):
+        raise unknown_size(name)
+    return Decision(arm, n, close)

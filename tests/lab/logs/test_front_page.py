@@ -503,4 +503,4 @@ def test_a_table_is_no_log() -> None:
     with pytest.raises(
         InvalidValue, match="log is 'ndarray': it must be a folder that `maskedbandit convert` finished"
     ):
-        RecordedLog(np.zeros((1000, 3)))  # type: ignore[arg-type]
+        RecordedLog(np.zeros((1000, 3)))

@@ -76,6 +76,7 @@ class Connection(HttpToolsProtocol):
         self._due: TimerHandle | None = None  # when what is under way must have come
         self._read: TimerHandle | None = None  # when an answer must have been read
 
+    # as uvicorn has it: what a socket is served by is more than the `BaseTransport` of asyncio's protocols
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         """Wait for a head, or refuse whoever is one too many."""
         super().connection_made(transport)
