@@ -13,7 +13,7 @@ from tests.statistics import at_most, seeded
 
 
 def added(backend, values, noise=lambda: 0, modulus=2**20, seed=1):
-    return backend.noisy_sum(values, modulus, noise, b"cohort", seeded(seed))
+    return backend.noisy_sum(values, modulus, max(values), noise, b"cohort", seeded(seed))
 
 
 class TestSum:

@@ -184,9 +184,9 @@ class TestValues:
         named = []
 
         class Listening(Ideal):
-            def noisy_sum(self, values, modulus, noise, cohort, bits):
+            def noisy_sum(self, values, modulus, largest, noise, cohort, bits):
                 named.append(cohort)
-                return super().noisy_sum(values, modulus, noise, cohort, bits)
+                return super().noisy_sum(values, modulus, largest, noise, cohort, bits)
 
         for epsilon, grid, cohort in ((1, 1, b"a"), (2, 1, b"a"), (1, 2, b"a"), (1, 1, b"b")):
             channel = TwoServers(epsilon, grid=grid, backend=Listening())

@@ -13,6 +13,7 @@ import pytest
 
 from maskedbandit.backends import room as backends
 from maskedbandit.backends.ideal import Ideal
+from maskedbandit.backends.prio3 import Prio3
 from maskedbandit.backends.sealed_shares import SealedShares
 from maskedbandit.backends.secagg import SecAgg
 from maskedbandit.backends.shuffler import Shuffler
@@ -89,6 +90,7 @@ REAL = (  # every channel that a protocol can carry, with every protocol that ca
     Shuffled(backend=Shuffler()),
     SplitAndMix(eta="0.01", backend=Shuffler()),
     TwoServers(backend=SealedShares()),
+    TwoServers(backend=Prio3()),
 )
 ROUNDS = 120  # of a protocol
 
@@ -161,9 +163,9 @@ def test_every_protocol_carries_every_channel_that_it_can():
 class OneDraw(SealedShares):
     """Two servers of whom one forgets its noise."""
 
-    def noisy_sum(self, values, modulus, noise, cohort, bits):
+    def noisy_sum(self, values, modulus, largest, noise, cohort, bits):
         given = iter([noise(), 0])
-        return super().noisy_sum(values, modulus, lambda: next(given), cohort, bits)
+        return super().noisy_sum(values, modulus, largest, lambda: next(given), cohort, bits)
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ protocol with keys and messages, all parties in one process, as a rehearsal of t
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.exact import Number, to_fraction
@@ -66,11 +66,16 @@ class Adder(Backend):
 class NoisyAdder(Backend):
     """Adds residues with the help of two servers, each of which adds noise."""
 
+    modulus: ClassVar[int] = 0  # the only one of its sums; 0: any
+
     @abstractmethod
     def noisy_sum(
-        self, values: Sequence[int], modulus: int, noise: Callable[[], int], cohort: bytes, bits: Bits
+        self, values: Sequence[int], modulus: int, largest: int, noise: Callable[[], int], cohort: bytes, bits: Bits
     ) -> Aggregate:
-        """The sum of the survivors' values and of two draws of noise, modulo the modulus."""
+        """The sum of the survivors' values and of two draws of noise, modulo the modulus.
+
+        An honest device's value is from 0 to `largest`, or minus such a number.
+        """
 
 
 class Mixer(Backend):

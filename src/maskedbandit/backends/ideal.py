@@ -21,7 +21,7 @@ class Ideal(Adder, NoisyAdder, Mixer):
         return Aggregate(sum(values) % modulus, range(len(values)))
 
     def noisy_sum(
-        self, values: Sequence[int], modulus: int, noise: Callable[[], int], cohort: bytes, bits: Bits
+        self, values: Sequence[int], modulus: int, largest: int, noise: Callable[[], int], cohort: bytes, bits: Bits
     ) -> Aggregate:
         return Aggregate((sum(values) + noise() + noise()) % modulus, range(len(values)))
 

@@ -23,7 +23,7 @@ class SealedShares(NoisyAdder):
     A device drops out with probability `dropout`, before its first message or between the two. Its value is then not in
     the sum.
 
-    >>> SealedShares().noisy_sum([3, 4, 6], 100, noise=lambda: 1, cohort=b"example", bits=Bits())[:2]
+    >>> SealedShares().noisy_sum([3, 4, 6], 100, 7, noise=lambda: 1, cohort=b"example", bits=Bits())[:2]
     (15, (0, 1, 2))
     """
 
@@ -34,7 +34,7 @@ class SealedShares(NoisyAdder):
         object.__setattr__(self, "dropout", parse_fraction("dropout", self.dropout))
 
     def noisy_sum(
-        self, values: Sequence[int], modulus: int, noise: Callable[[], int], cohort: bytes, bits: Bits
+        self, values: Sequence[int], modulus: int, largest: int, noise: Callable[[], int], cohort: bytes, bits: Bits
     ) -> Aggregate:
         n, clock = len(values), [time.process_time()]
         private, public = zip(*(server_keys(bits) for _ in range(2)), strict=True)

@@ -25,6 +25,8 @@ from maskedbandit.law import Law
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
 
+LARGEST_IN_LAB = 2**62  # of moduli: sums in kernels have 64 bits, and noise never wraps around either modulus
+
 
 @dataclass(frozen=True)
 class TwoServers(NoisyChannel):
@@ -34,7 +36,8 @@ class TwoServers(NoisyChannel):
     `loss(n)`, however many of the n devices send something; with discrete Laplace noise that is the pure loss
     `epsilon`. With a real protocol behind the sum the statement is computational.
 
-    `failure` is the chance that the sum of a cohort wraps around its modulus, a power of two.
+    `failure` is the chance that the sum of a cohort wraps around its modulus: a power of two, or that of the backend.
+    With `Prio3()` behind the sum no device can move it by more than one reward.
 
     >>> TwoServers(epsilon=0.5).loss(n=2).epsilon()
     0.5
@@ -51,9 +54,12 @@ class TwoServers(NoisyChannel):
         object.__setattr__(self, "failure", check_failure(self.failure))
         if not isinstance(self.backend, NoisyAdder):
             raise InvalidValue("backend", self.backend, "a backend of two servers, such as Ideal()")
+        if self.backend.modulus and self.statistics.low < 0:
+            raise InvalidValue("backend", self.backend, "SealedShares(): vectors have negative numbers, without proofs")
 
     def parameters(self) -> ModulusRule:
-        return ModulusRule(self.failure, fixed=0, tight=0, paper=0, low=self.statistics.low)
+        fixed = min(self.backend.modulus, LARGEST_IN_LAB)
+        return ModulusRule(self.failure, fixed=fixed, tight=0, paper=0, low=self.statistics.low)
 
     def law(self) -> Law:
         return self.noise_law(per_release=2.0)
@@ -63,10 +69,10 @@ class TwoServers(NoisyChannel):
 
     def residues(self, n: int) -> tuple[int, int]:
         """The modulus m of a cohort of n, and the margin tau that it leaves for noise."""
-        return fit_margin(self.parameters(), self.law(), n, self.steps(n), 2.0)
+        return fit_margin(self.parameters(), self.law(), n, self.steps(n), 2.0, self.backend.modulus)
 
     def offer(self, n: int, modulus: int = 0) -> Offer:
-        offer, m = super().offer(n), modulus or self.residues(n)[0]
+        offer, m = super().offer(n), self.backend.modulus or modulus or self.residues(n)[0]
         check_modulus(m, n, offer.steps, self.statistics.low)
         return replace(offer, modulus=m)
 
@@ -77,7 +83,7 @@ class TwoServers(NoisyChannel):
     def aggregate(self, sent: Sequence[int], offer: Offer, bits: Bits, cohort: bytes = b"") -> Aggregate:
         noise = self.release_noise(offer.n)
         return self.backend.noisy_sum(
-            sent, offer.modulus, lambda: noise.noise_share(1, bits), offer.digest + cohort, bits
+            sent, offer.modulus, offer.steps, lambda: noise.noise_share(1, bits), offer.digest + cohort, bits
         )
 
     def analyze(

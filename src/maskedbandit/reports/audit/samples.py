@@ -92,7 +92,7 @@ class OneKnown(NoisyAdder):
     attempts = 1
 
     def noisy_sum(
-        self, values: Sequence[int], modulus: int, noise: Callable[[], int], cohort: bytes, bits: Bits
+        self, values: Sequence[int], modulus: int, largest: int, noise: Callable[[], int], cohort: bytes, bits: Bits
     ) -> Aggregate:
         return Aggregate((sum(values) + noise()) % modulus, range(len(values)))
 
