@@ -16,6 +16,7 @@ from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.databases.postgresql import NETWORK
 from tests.service.inside import Inside, inside
+from tests.service.live import LATE
 from tests.service.swallowing_proxy import SwallowingProxy, swallowing_proxy
 from tests.store.databases import fresh_postgresql, socket_of, through
 from tests.store.small_study import PROOF
@@ -105,7 +106,7 @@ def test_one_that_is_not_patient_waits(proxy: SwallowingProxy, proxied: str) -> 
         patient.tables()
     assert told == []
     proxy.cut()
-    thread.join()
+    thread.join(LATE)
     assert len(told) == 1
     patient.close()
     other.close()

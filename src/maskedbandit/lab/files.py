@@ -84,11 +84,12 @@ class Locks:
                 take_lock(self._file, "LOCK_UN", start, len(numbers))
 
     @contextmanager
-    def waited(self, name: str) -> Iterator[None]:
-        """This process has the lock of a name to the end of the block, for which it waits."""
+    def waited(self, name: str, patience: float) -> Iterator[None]:
+        """This process has the lock of a name to the end of the block, or has waited for so many seconds in vain."""
+        end = time.monotonic() + patience
         while True:
             with self.held(name) as mine:
-                if mine:
+                if mine or time.monotonic() >= end:
                     yield
                     return
             time.sleep(PAUSE)

@@ -21,6 +21,7 @@ from numba.core.dispatcher import Dispatcher
 from maskedbandit import law
 from maskedbandit.core import OPTIONS, kernel, large_kernel
 from maskedbandit.errors import InvalidValue, KernelError
+from maskedbandit.lab import files
 from maskedbandit.lab.engine import compiler, kernel_cache
 from maskedbandit.lab.engine.digest import digest_kernels, list_ingredients
 from maskedbandit.lab.streams import Streams
@@ -416,6 +417,14 @@ def test_of_processes_that_need_the_same_kernels_at_once_one_compiles(tmp_path: 
     (tmp_path / "changing.py").write_text(MODULE.format(factor=7.0))
     four = [started(tmp_path, SCRIPT) for _ in range(4)]
     assert sorted(ended(*each).split() for each in four) == [["8.0", "0"], *[["8.0", "1"]] * 3]
+
+
+def test_a_kernel_that_another_process_does_not_get_done_is_compiled_all_the_same(tmp_path: Path, monkeypatch) -> None:
+    """As if the other one was stopped while it compiles."""
+    monkeypatch.setenv("MASKEDBANDIT_CACHE", str(tmp_path))
+    monkeypatch.setattr(kernel_cache, "COMPILE_PATIENCE", 0.0)
+    monkeypatch.setattr(files, "take_lock", lambda *given: given[1] != "LOCK_EX")
+    assert compiler.compile_loop(body, step=factory(11.0))(2.0) == 22.0
 
 
 SAVED = """

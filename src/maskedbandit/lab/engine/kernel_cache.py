@@ -34,6 +34,7 @@ from maskedbandit.lab.engine.kernel_folder import ROOM, find_kernel_folder, is_u
 from maskedbandit.lab.files import Locks
 
 cache_log = logging.getLogger("maskedbandit")
+COMPILE_PATIENCE = 60.0  # seconds: whoever compiles for longer is stopped, or on a machine that hangs
 
 # Numba numbers what it compiles, from 1 in every process, and the numbers become part of linked symbols: two kernels
 # of two processes must not meet under one symbol in a third.
@@ -82,12 +83,15 @@ class KernelCache(_Cache):
 
     @contextmanager
     def turn(self, arguments: Any, codegen: Any) -> Iterator[None]:
-        """If the file is not there, one process at a time is inside: the others wait, and find what it compiled."""
+        """If the file is not there, one process at a time is inside: the others wait, and find what it compiled.
+
+        They wait for a minute at most, and compile then what another process does not get done.
+        """
         path = self._path(arguments, codegen)
         with ExitStack() as inside:
             if is_usable_folder(find_kernel_folder()) and not path.exists():
                 with suppress(OSError):
-                    inside.enter_context(locks(find_kernel_folder()).waited(path.stem))
+                    inside.enter_context(locks(find_kernel_folder()).waited(path.stem, COMPILE_PATIENCE))
             yield
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
