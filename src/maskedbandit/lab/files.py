@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import math
 import os
 import secrets
 import time
@@ -84,7 +85,7 @@ class Locks:
                 take_lock(self._file, "LOCK_UN", start, len(numbers))
 
     @contextmanager
-    def waited(self, name: str, patience: float) -> Iterator[None]:
+    def waited(self, name: str, patience: float = math.inf) -> Iterator[None]:
         """This process has the lock of a name to the end of the block, or has waited for so many seconds in vain."""
         end = time.monotonic() + patience
         while True:
