@@ -51,7 +51,7 @@ class LeaderCalls:
                     response = transport.handle_request(request)
                     try:
                         received = bytearray()
-                        for chunk in response.iter_raw():
+                        for chunk in response.iter_bytes():
                             received += chunk
                             if len(received) > MOST_ANSWER:
                                 raise httpx.ReadError("a longer answer than any of the service")
