@@ -122,7 +122,7 @@ def test_worlds_look_alike_on_a_socket(reports, tmp_path) -> None:
                 made.contact()
             made.close()
         seen.append(leader.seen)
-    assert len(seen[0]) >= 3
+    assert len(seen[0]) >= 2
     assert [number for number, each in enumerate(seen) if each != seen[0]] == []
 
 
