@@ -12,7 +12,7 @@ import pytest
 from maskedbandit.channels.codec import encode_reward
 from maskedbandit.device import Agreed, Device
 from maskedbandit.device.device_book import BOOK_FILE
-from maskedbandit.device.leader_calls import LeaderCalls, read_refusal
+from maskedbandit.device.leader_calls import LeaderCalls, read_word
 from maskedbandit.device.own_place import read_place
 from maskedbandit.device.sealing import round_outcome, seal_upload
 from maskedbandit.errors import InvalidValue, NoConsent, PersonalValue, UnknownStudy
@@ -71,6 +71,16 @@ class TestConsent:
         device.join(make_place())
         device.close()
         assert turns(leader) == [0]
+
+    def test_whoever_took_it_back_is_erased_when_the_leader_can_be_reached(self, leader, device) -> None:
+        device.join(make_place())
+        leader.faults = {1: "lost", 2: "lost"}
+        device.consent(False)
+        device.contact()
+        assert leader.left == []
+        device.contact()
+        assert leader.left == [TICKET]
+        assert len(leader.seen) == 4
 
     def test_taken_back_it_ends_all(self, leader, device) -> None:
         device.join(make_place())
@@ -222,6 +232,15 @@ class TestRetries:
         device.close()
         assert leader.opened() == 0  # what this copy knows, and knew at its last contact
 
+    def test_nothing_is_sealed_for_operators_whom_the_application_dropped(self, leader, tmp_path) -> None:
+        device = make_device(tmp_path / "device", leader)
+        device.join(make_place())
+        device.close()
+        device = make_device(tmp_path / "device", leader, agreed=Agreed(1, (PINNED[0], "77" * 32)))
+        device.contact()
+        device.close()
+        assert turns(leader) == [0]
+
     def test_a_ticket_that_nobody_knows_ends_it(self, leader, device) -> None:
         device.join(make_place(ticket="gone"))
         device.contact()
@@ -346,9 +365,23 @@ class TestTransport:
 
         assert LeaderCalls(URL, Endless).post([("/", "{}")])[0].status == 0
 
-    @for_each("content", [b"", b"[]", b"\xff", b"[" * 10**5, b'{"code": 1}', b'{"code": "NO"}', b'{"detail": "late"}'])
-    def test_other_answers_have_no_code(self, content) -> None:
-        assert read_refusal(content) == ""
+    @for_each("content", [b"", b"[]", b"\xff", b"[" * 10**5, b'{"code": 1}', b'{"code": "NO"}', b'{"status": 200}'])
+    def test_other_bodies_say_nothing(self, content) -> None:
+        assert read_word(200, content) == read_word(410, content) == ""
+
+    def test_a_page_of_the_network_is_no_answer(self, leader, tmp_path) -> None:
+        """Whoever is asked to log in first is answered with the status 200."""
+
+        class Portal(httpx.BaseTransport):
+            def handle_request(self, request):
+                return httpx.Response(200, html="<h1>Welcome</h1>")
+
+        device = make_device(tmp_path / "device", leader, transport=Portal)
+        device.join(make_place())
+        assert device.show()[0].sent[0].answer == ""
+        device.leave(STUDY)
+        assert device._book.farewells() == [(STUDY, TICKET)]
+        device.close()
 
     @for_each("url", ["", "ftp://x", "https://", "https://u:p@x", "https://x/?a", None, "https://x y"])
     def test_other_addresses_are_refused(self, url, tmp_path) -> None:

@@ -49,6 +49,10 @@ class Agreed:
         if type(self.least) is not int or self.least < 1:
             raise InvalidValue("least", self.least, "a whole number of at least 1")
 
+    def trusts(self, place: OwnPlace) -> bool:
+        """Whether both operators of a place have the keys that came with the application."""
+        return tuple(operator.keys.fingerprint for operator in place.operators) == self.operators
+
     def check(self, place: OwnPlace, spent: Fraction) -> Fraction:
         """What a place costs, or raise unless it is what the person agreed to, where others have cost `spent`.
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     import httpx
 
+TAKEN = frozenset({"stored", "duplicate"})
 ENDS = frozenset({"late", "unknown_ticket"})  # refusals after which nothing of a place is sent any more
 REFUSALS = ENDS | {"conflict"}  # an older copy of this book sealed another report of this turn: the next one is due
 
@@ -114,9 +115,9 @@ class Device:
             return
         now, due = self._now(), []
         for booked in book.places():
-            taken = book.take_turn(booked.study, now, self._standing, self._seal)
-            if taken is not None:
-                due.append((booked.study, *taken))
+            if not booked.ended and self._agreed.trusts(booked.place):  # an application may have other operators by now
+                taken = book.take_turn(booked.study, now, self._standing, self._seal)
+                due += [(booked.study, *taken)] if taken else []
         replies = self._calls.post([(f"/v1/studies/{study}/upload", body) for study, _, body in due]) if due else []
         for (study, turn, _), reply in zip(due, replies, strict=True):
             if answer := read_answer(reply):
@@ -169,12 +170,10 @@ class Device:
         left = book.farewells()
         bodies = [(f"/v1/studies/{study}/leave", f'{{"ticket":"{ticket}"}}') for study, ticket in left]
         for (study, _), reply in zip(left, self._calls.post(bodies) if left else [], strict=True):
-            if reply.status == 200 or reply.code == "unknown_ticket":
+            if reply.said and (reply.status == 200 or reply.said == "unknown_ticket"):
                 book.settle_farewell(study)
 
 
 def read_answer(reply: LeaderReply) -> str:
-    """The answer of the leader to an upload, or nothing if it has to be sent again."""
-    if reply.status == 200:
-        return "stored"
-    return reply.code if reply.code in REFUSALS else ""
+    """The answer of the leader to an upload, or nothing if there is none yet."""
+    return reply.said if reply.said in (TAKEN if reply.status == 200 else REFUSALS) else ""

@@ -75,11 +75,11 @@ class DeviceBook:
 
     def places(self) -> list[BookedPlace]:
         """All places, as they were taken."""
-        return [book_row(row) for row in self._file.rows(f"{_PLACE} ORDER BY joined, study")]
+        return [read_booked_place(row) for row in self._file.rows(f"{_PLACE} ORDER BY joined, study")]
 
     def find(self, study: str) -> BookedPlace | None:
         """The place in a study."""
-        return next((book_row(row) for row in self._file.rows(f"{_PLACE} WHERE study = ?", study)), None)
+        return next((read_booked_place(row) for row in self._file.rows(f"{_PLACE} WHERE study = ?", study)), None)
 
     def turns(self, study: str) -> list[SealedTurn]:
         """All reports that were sealed in a study."""
@@ -96,9 +96,9 @@ class DeviceBook:
         digest, ended = place.protocol.hex(), ELSEWHERE if place.again else ""
         with self._file.transaction() as connection:
             rows = connection.execute(f"{_PLACE} WHERE study = ? OR protocol = ?", (place.study, digest)).fetchall()
-            had = book_row(rows[0]) if rows else None
+            had = read_booked_place(rows[0]) if rows else None
             if had is None:
-                spent = sum((book_row(row).epsilon for row in connection.execute(_PLACE)), Fraction(0))
+                spent = sum((read_booked_place(row).epsilon for row in connection.execute(_PLACE)), Fraction(0))
                 epsilon = check(spent)
                 steps = round_outcome(place.scale_outcome(place.default), place.offer.steps, bits)
                 row = place.study, digest, write_place(given), str(epsilon), now, steps, ended
@@ -134,7 +134,7 @@ class DeviceBook:
         **Guarantee**: of one turn this file gives one body away, for ever.
         """
         with self._file.transaction() as connection:
-            booked = book_row(connection.execute(f"{_PLACE} WHERE study = ?", (study,)).fetchone())
+            booked = read_booked_place(connection.execute(f"{_PLACE} WHERE study = ?", (study,)).fetchone())
             if booked.ended:
                 return None
             place, rows = booked.place, connection.execute(f"{_TURNS} DESC LIMIT 1", (study,)).fetchall()
@@ -190,7 +190,7 @@ class DeviceBook:
         self._file.close()
 
 
-def book_row(row: tuple[Any, ...]) -> BookedPlace:
+def read_booked_place(row: tuple[Any, ...]) -> BookedPlace:
     """A place from its row."""
     study, protocol, given, epsilon, *rest = row
     return BookedPlace(study, protocol, given, Fraction(epsilon), *rest)

@@ -16,10 +16,10 @@ MOST_ANSWER = 2**16  # bytes
 
 
 class LeaderReply(NamedTuple):
-    """What came back: a status, 0 if nothing came, and the code of a refusal."""
+    """What came back: a status, 0 if nothing came, and what the leader said, if it was the leader."""
 
     status: int
-    code: str = ""
+    said: str = ""  # what became of a request, or the code of a refusal
 
 
 class LeaderCalls:
@@ -57,7 +57,8 @@ class LeaderCalls:
                                 raise httpx.ReadError("a longer answer than any of the service")
                     finally:
                         response.close()
-                    found.append(LeaderReply(response.status_code, read_refusal(bytes(received))))
+                    word = read_word(response.status_code, bytes(received))
+                    found.append(LeaderReply(response.status_code, word))
                 except (httpx.HTTPError, httpx.StreamError, OSError):
                     found.append(LeaderReply(0))
         finally:
@@ -65,11 +66,11 @@ class LeaderCalls:
         return found
 
 
-def read_refusal(content: bytes) -> str:
-    """The code of a refusal, or nothing if this is none."""
+def read_word(status: int, content: bytes) -> str:
+    """What the leader said in a body, or nothing: a page of the network on the way has a status, too."""
     try:
         body = json.loads(content)
     except (ValueError, RecursionError):
         return ""
-    code = body.get("code") if isinstance(body, dict) else None
-    return code if isinstance(code, str) and re.fullmatch("[a-z_]{1,64}", code) else ""
+    word = body.get("status" if status == 200 else "code") if isinstance(body, dict) else None
+    return word if isinstance(word, str) and re.fullmatch("[a-z_]{1,64}", word) else ""

@@ -23,10 +23,14 @@ from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import InvalidValue, PersonalValue
 from maskedbandit.study.operators import ADDRESS, LONGEST_NAME, ROLES, OperatorKeys
 
-STUDY_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-TICKET = re.compile("[0-9a-z]{1,64}")
-DIGEST = re.compile("[0-9a-f]{64}")
-LATEST = 2**53  # milliseconds: numbers that JSON has exactly everywhere
+STUDY_TEXT = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+TICKET_TEXT = re.compile("[0-9a-z]{1,64}")
+DIGEST_TEXT = re.compile("[0-9a-f]{64}")
+PLACE_FIELDS = (
+    *("study", "arm", "ticket", "again", "offer", "terms", "operators"),
+    *("exposed", "window", "grace", "least", "most", "default"),
+)
+LATEST_TIME = 2**53  # milliseconds: numbers that JSON has exactly everywhere
 
 
 class HandedOperator(NamedTuple):
@@ -80,9 +84,14 @@ def is_finite_number(value: Any) -> bool:
 
 
 def write_place(given: Mapping[str, Any]) -> str:
-    """The text of a place that a book keeps."""
+    """The text of a place that a book keeps: what is read, and no more."""
     try:
-        return json.dumps(given, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return json.dumps(
+            {key: given[key] for key in PLACE_FIELDS if key in given},
+            sort_keys=True,
+            separators=(",", ":"),
+            allow_nan=False,
+        )
     except (TypeError, ValueError, RecursionError):
         raise InvalidValue("place", type(given).__name__, "an object of JSON, as the service made it") from None
 
@@ -104,12 +113,12 @@ def read_place(given: Any) -> OwnPlace:
         raise InvalidValue("arm of a place", arm, "a text")
     exposed, window, grace = (read_whole(f"{key} of a place", given.get(key)) for key in ("exposed", "window", "grace"))
     return OwnPlace(
-        read_text("study of a place", given.get("study"), STUDY_NAME, "the name of a study"),
+        read_text("study of a place", given.get("study"), STUDY_TEXT, "the name of a study"),
         arm,
-        read_text("ticket of a place", given.get("ticket"), TICKET, "a ticket"),
+        read_text("ticket of a place", given.get("ticket"), TICKET_TEXT, "a ticket"),
         again,
         Offer.from_text(given.get("offer", "")),
-        bytes.fromhex(read_text("protocol of a place", terms.get("protocol"), DIGEST, "64 hexadecimal digits")),
+        bytes.fromhex(read_text("protocol of a place", terms.get("protocol"), DIGEST_TEXT, "64 hexadecimal digits")),
         read_whole("cohort of a place", terms.get("cohort")),
         read_operators(given.get("operators")),
         exposed,
@@ -130,8 +139,8 @@ def read_text(name: str, value: Any, pattern: re.Pattern[str], allowed: str) -> 
 
 def read_whole(name: str, value: Any) -> int:
     """A whole number that is not negative."""
-    if type(value) is not int or not 0 <= value <= LATEST:
-        raise InvalidValue(name, value, f"a whole number from 0 to {LATEST}")
+    if type(value) is not int or not 0 <= value <= LATEST_TIME:
+        raise InvalidValue(name, value, f"a whole number from 0 to {LATEST_TIME}")
     return value
 
 
