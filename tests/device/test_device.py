@@ -214,6 +214,29 @@ class TestRetries:
         assert turns(leader) == [0, 0]
         assert leader.bodies[0] == leader.bodies[1]
 
+    def test_a_process_that_ends_between_sealing_and_sending(self, leader, tmp_path, monkeypatch) -> None:
+        """What it sealed is what the next one sends."""
+        device = make_device(tmp_path / "device", leader, reports="deadline")
+        device.join(make_place())
+        device.record(STUDY, 1)
+        leader.time = EXPOSED + WINDOW
+        ended = []
+
+        def end(calls, bodies):
+            ended.extend(body.encode() for _, body in bodies)
+            raise SystemExit
+
+        with monkeypatch.context() as patch:
+            patch.setattr(LeaderCalls, "post", end)
+            with pytest.raises(SystemExit):
+                device.contact()
+        device.close()
+        device = make_device(tmp_path / "device", leader, reports="deadline")
+        device.contact()
+        device.close()
+        assert leader.bodies == ended
+        assert leader.opened() == 255
+
     def test_a_copy_of_before_does_not_replace_what_was_sent(self, leader, tmp_path) -> None:
         """The leader has these turns already; the copy goes on with the next ones, until one is new."""
         book = tmp_path / "device" / BOOK_FILE
@@ -273,6 +296,16 @@ class TestLeaving:
         stored = (tmp_path / "device" / BOOK_FILE).read_bytes()
         assert not any(text in stored for text in (TICKET.encode() + b'"', b"bold", KEYS[0].seals.hex().encode()))
 
+    def test_what_another_process_left_stays_empty(self, leader, device, tmp_path) -> None:
+        device.join(make_place())
+        booked = device._book.find(STUDY)
+        other = make_device(tmp_path / "device", leader)
+        other.leave(STUDY)
+        other.close()
+        device._book.record(booked, 0.371, seeded(1))
+        assert device._book.find(STUDY).value is None
+        assert device.record(STUDY, 0.371) is False
+
     def test_the_leader_is_told_when_it_can_be_reached(self, leader, device) -> None:
         device.join(make_place())
         leader.faults = {1: "lost", 2: 503}
@@ -297,6 +330,7 @@ class TestWhatIsShown:
             (0, EXPOSED, 0, "stored"),
             (1, EXPOSED + HOUR, 255, ""),
         ]
+        assert shown.steps == 255
         assert [each.size for each in shown.sent] == [message.size for message in leader.seen]
 
 

@@ -5,9 +5,11 @@ fields, and which message repeats which. Random letters are those of two seals: 
 the value from them is tested in tests/secagg.
 """
 
+from random import Random
+
 import pytest
 
-from maskedbandit.device import Device, sealing
+from maskedbandit.device import Device
 from maskedbandit.device.device_book import DeviceBook
 from maskedbandit.device.own_place import read_place
 from maskedbandit.device.turns import SealedTurn, choose_turn
@@ -103,6 +105,28 @@ def test_worlds_look_alike_where_most_happens(reports, tmp_path) -> None:
     assert telling(tmp_path, "at the end", "at times", reports=reports) == []
 
 
+def draw_times(random, count):
+    """Times about which something changes are as likely as all others together."""
+    marks = (0, WINDOW, WINDOW + 1, WINDOW + GRACE, WINDOW + GRACE + 1)
+    return [random.choice((*marks, *(random.randrange(2 * WINDOW) for _ in marks))) for _ in range(count)]
+
+
+@pytest.mark.slow
+def test_worlds_look_alike_whenever_anything_happens(tmp_path, monkeypatch) -> None:
+    """Two hundred random outcomes, contacts and faults, each against the world in which nothing happens."""
+    random = Random(33)
+    for number in range(200):
+        monkeypatch.setitem(CONTACTS, "random", sorted(draw_times(random, random.randrange(12))))
+        faults = {i: random.choice(("lost", "unanswered", 429, 500, 503)) for i in range(20) if random.random() < 0.3}
+        monkeypatch.setitem(FAULTS, "random", faults)
+        world = [(time, random.choice((0, 1, random.random()))) for time in draw_times(random, random.randrange(6))]
+        reports = random.choice(("standing", "deadline"))
+        folder = tmp_path / str(number)
+        one = watch(folder / "one", world, "random", "random", reports=reports)
+        two = watch(folder / "two", [], "random", "random", reports=reports)
+        assert one.seen == two.seen
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("reports", ["standing", "deadline"])
 def test_worlds_look_alike_on_a_socket(reports, tmp_path) -> None:
@@ -151,9 +175,7 @@ class Telling(Device):
 
     @staticmethod
     def _seal(place, steps, turn):
-        return sealing.seal_upload(place, steps, turn, lambda count: bytes(count)).replace(
-            '"turn"', " " * steps + '"turn"'
-        )
+        return Device._seal(place, steps, turn).replace('"turn"', " " * steps + '"turn"')
 
 
 class Repeating(Device):

@@ -34,6 +34,7 @@ class StudyOnDevice(NamedTuple):
     study: str
     arm: str
     epsilon: Fraction  # that it costs, once its cohort is released
+    steps: int  # a report says how many of so many steps an outcome is; 0 after the person left
     operators: tuple[HandedOperator, ...]  # empty after the person left
     joined: int  # milliseconds
     ended: str  # why nothing more is sent: left, elsewhere, or the leader's refusal; else empty
@@ -142,9 +143,9 @@ class Device:
 
     def _show(self, book: DeviceBook, booked: BookedPlace) -> StudyOnDevice:
         place = booked.place if booked.given else None
-        arm, operators = (place.arm, place.operators) if place else ("", ())
+        arm, steps, operators = (place.arm, place.offer.steps, place.operators) if place else ("", 0, ())
         sent = tuple(book.turns(booked.study))
-        return StudyOnDevice(booked.study, arm, booked.epsilon, operators, booked.joined, booked.ended, sent)
+        return StudyOnDevice(booked.study, arm, booked.epsilon, steps, operators, booked.joined, booked.ended, sent)
 
     def _now(self) -> int:
         return int(self._clock() * 1000)

@@ -121,10 +121,11 @@ class DeviceBook:
         place = booked.place
         scaled = place.scale_outcome(value)
         with self._file.transaction() as connection:
-            found = connection.execute("SELECT value FROM own_place WHERE study = ?", (place.study,)).fetchone()
-            if found[0] != value:
-                row = value, round_outcome(scaled, place.offer.steps, bits), place.study
-                connection.execute("UPDATE own_place SET value = ?, steps = ? WHERE study = ?", row)
+            found = "SELECT value FROM own_place WHERE study = ? AND ended = ''"  # another process may have left it
+            for (before,) in connection.execute(found, (place.study,)).fetchall():
+                if before != value:
+                    row = value, round_outcome(scaled, place.offer.steps, bits), place.study
+                    connection.execute("UPDATE own_place SET value = ?, steps = ? WHERE study = ?", row)
 
     def take_turn(
         self, study: str, now: int, standing: bool, seal: Callable[[OwnPlace, int, int], str]
@@ -176,9 +177,8 @@ class DeviceBook:
 
     def farewells(self) -> list[tuple[str, str]]:
         """Studies that have not heard yet that the person left, with the ticket."""
-        return [
-            (study, ticket) for study, ticket in self._file.rows("SELECT study, ticket FROM farewell ORDER BY study")
-        ]
+        rows = self._file.rows("SELECT study, ticket FROM farewell ORDER BY study")
+        return [(study, ticket) for study, ticket in rows]
 
     def settle_farewell(self, study: str) -> None:
         """The leader has erased what it had."""
