@@ -14,7 +14,7 @@ from maskedbandit.study.operators import FINGERPRINT, ROLES
 if TYPE_CHECKING:
     from maskedbandit.device.own_place import OwnPlace
 
-MOST_STEPS = 2**20  # in one unit of reward: the shares of more would be of another size than anybody needs
+MOST_OFFERED_STEPS = 2**20  # in one unit of reward: the shares of more would be of another size than anybody needs
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ def check_offer(offer: Offer, least: int) -> Fraction:
         raise InvalidValue("metric of an offer", offer.metric, "left out: two servers carry one reward of each person")
     if offer.n < least:
         raise InvalidValue("n of an offer", offer.n, f"at least {least}, to which the person agreed")
-    if not 1 <= offer.steps <= MOST_STEPS:
-        raise InvalidValue("steps of an offer", offer.steps, f"a whole number from 1 to {MOST_STEPS}")
+    if not 1 <= offer.steps <= MOST_OFFERED_STEPS:
+        raise InvalidValue("steps of an offer", offer.steps, f"a whole number from 1 to {MOST_OFFERED_STEPS}")
     epsilon = dict(offer.terms).get("epsilon", Fraction(0))
     if epsilon <= 0:
         raise InvalidValue("epsilon of an offer", str(epsilon), "above 0")

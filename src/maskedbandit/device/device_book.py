@@ -19,7 +19,7 @@ from maskedbandit.privacy.sampling import Bits
 from maskedbandit.private_files import PrivateFile
 
 BOOK_FILE = "device.sqlite"
-LEFT, ELSEWHERE = "left", "elsewhere"  # why a place has ended, beside the codes of the leader's refusals
+PLACE_LEFT, PLACE_ELSEWHERE = "left", "elsewhere"  # why a place has ended, beside the codes of the leader's refusals
 
 _SETTINGS = "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL;"
 _TABLES = """
@@ -93,7 +93,7 @@ class DeviceBook:
         **Guarantee**: this file takes one place of a study, whatever the study is called when it comes again, and sends
         nothing for a place that was given before this file knew of it.
         """
-        digest, ended = place.protocol.hex(), ELSEWHERE if place.again else ""
+        digest, ended = place.protocol.hex(), PLACE_ELSEWHERE if place.again else ""
         with self._file.transaction() as connection:
             rows = connection.execute(f"{_PLACE} WHERE study = ? OR protocol = ?", (place.study, digest)).fetchall()
             had = read_booked_place(rows[0]) if rows else None
@@ -109,9 +109,9 @@ class DeviceBook:
                 )
         if had is None and not place.again:
             return
-        if had is None or had.ended == ELSEWHERE:
+        if had is None or had.ended == PLACE_ELSEWHERE:
             raise AlreadySpent("this device was not the first to have this place: another, or a lost book, may have it")
-        if had.ended == LEFT:
+        if had.ended == PLACE_LEFT:
             raise AlreadySpent("the person left this study: it gets no second place")
         if len(rows) > 1 or had.study != place.study or had.place.ticket != place.ticket:
             raise AlreadySpent("this device has another place in this study: a person has one")
@@ -166,10 +166,10 @@ class DeviceBook:
         """Forget all of a study but that the person had a place, and what it cost."""
         with self._file.transaction() as connection:
             ((given, ended),) = connection.execute("SELECT given, ended FROM own_place WHERE study = ?", (study,))
-            if ended == LEFT:
+            if ended == PLACE_LEFT:
                 return
             forget = "UPDATE own_place SET given = '', value = NULL, steps = 0, ended = ? WHERE study = ?"
-            connection.execute(forget, (LEFT, study))
+            connection.execute(forget, (PLACE_LEFT, study))
             connection.execute("DELETE FROM sealed_turn WHERE study = ?", (study,))
             connection.execute(
                 "INSERT INTO farewell (study, ticket) VALUES (?, ?)", (study, json.loads(given)["ticket"])
