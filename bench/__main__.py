@@ -13,6 +13,7 @@ import maskedbandit as mb
 from bench.clusters import clusters
 from bench.compiling import compiling
 from bench.contextual import contextual
+from bench.devices import devices
 from bench.installing import installing
 from bench.least import ONE, least
 from bench.logs import logs
@@ -90,6 +91,7 @@ def main() -> None:
     batched()
     identification()
     protocols()
+    devices()
     studies()
     service()
     logs()

@@ -49,6 +49,7 @@ def installing() -> None:
     row("a Python process that does nothing", empty, "s")
     row("import maskedbandit", wall(["-c", "import maskedbandit"]) - empty, "s", 0.15)
     row("maskedbandit.compare, the function", wall(["-c", "import maskedbandit; maskedbandit.compare"]) - empty, "s")
+    row("import maskedbandit.device", wall(["-c", "import maskedbandit.device"]) - empty, "s", 0.06)
     row("maskedbandit --help", wall(["-m", "maskedbandit", "--help"]), "s", 0.4)
     row("maskedbandit --version --verbose", wall(["-m", "maskedbandit", "--version", "--verbose"]), "s")
     study = "mb.policies.SuccessiveElimination(), mb.channels.Distributed(epsilon=0.5), mb.Bernoulli([0.2, 0.8]), 1"

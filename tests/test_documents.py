@@ -1,9 +1,11 @@
 """The documents are true: code in them runs, citations and links lead somewhere, versions agree, nothing is local."""
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
+import time
 import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -82,6 +84,10 @@ def executed(source: str, path: Path) -> None:
 @contextmanager
 def served(source: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """For a program of an application: the service with the study of the newsletter, which hears of its people."""
+    if "LEADER_URL" in source:
+        with leading(folder, monkeypatch):
+            yield
+        return
     if "MASKEDBANDIT_URL" not in source:
         yield
         return
@@ -101,6 +107,20 @@ def served(source: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
         assert set(live.reports().values()) == {1.0}
         (exposed,) = live.rows("SELECT count(*) FROM place WHERE exposed IS NOT NULL")
         assert exposed == (len(live.reports()),)
+
+
+@contextmanager
+def leading(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """For a program of a device: a leader on this machine, which is told that somebody opened the newsletter."""
+    from tests.device.fake_leader import Leader, listening, make_place
+
+    leader, place = Leader(), make_place(exposed=int(1000 * time.time()))
+    with listening(leader) as url:
+        monkeypatch.setenv("LEADER_URL", url)
+        monkeypatch.setenv("DEVICE_FOLDER", str(folder / "device"))
+        monkeypatch.setenv("PLACE_OF_ANN", json.dumps(place))
+        yield
+    assert leader.opened() == 255
 
 
 WITH_CODE = [path for path in DOCUMENTS if program(path.read_text())]

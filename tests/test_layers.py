@@ -9,13 +9,13 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "maskedbandit"
 LAYERS = (
-    ("core", "errors", "extras", "checks", "golden_section", "law", "noise_bounds"),
+    ("core", "errors", "extras", "checks", "golden_section", "law", "noise_bounds", "private_files"),
     ("rooms", "privacy", "words", "drawing"),
     ("noises", "secagg", "shuffle", "theory"),
     ("backends", "policies"),
     ("channels",),
     ("study",),
-    ("client",),
+    ("client", "device"),
     ("lab",),
     ("store",),
     ("statement",),
@@ -44,7 +44,10 @@ APART = {
     ("logs", "rehearsal"),
 }
 # rooms that know of the package what is here, and nothing else: an application has the client, and not numpy
-ONLY = {"client": {"errors", "extras"}}
+ONLY = {
+    "client": {"errors", "extras", "private_files"},
+    "device": {"errors", "extras", "private_files", "checks", "privacy", "channels", "secagg", "study"},
+}
 # with local trust the noise is added where the client is, by the channel that the application names, which it has then
 UNLESS = {"client.device": {"channels", "privacy", "study"}}
 VAGUE = {"utils", "helpers", "common", "base", "manager", "types", "misc"}

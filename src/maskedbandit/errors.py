@@ -25,6 +25,7 @@
     │   ├── FrozenProtocol          a study that was started keeps its protocol
     │   ├── NotRunning              the study is not in a state in which this can be done
     │   ├── NotExposed              a report of a person of whom nobody said that the arm was seen
+    │   ├── NoConsent               a device whose person did not agree to take part in studies
     │   ├── Conflict                the same request came before, with other content
     │   ├── Late                    its time has passed
     │   ├── Unauthorized            a key or a signature is missing, wrong or revoked
@@ -190,6 +191,10 @@ class NotRunning(Refused):
 
 class NotExposed(Refused):
     """A report came of a person of whom nobody said that the arm was seen."""
+
+
+class NoConsent(Refused):
+    """The person of a device did not agree to take part in studies: it stores and sends nothing."""
 
 
 class Conflict(Refused):

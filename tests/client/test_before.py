@@ -13,10 +13,10 @@ import pytest
 from maskedbandit.channels.local import Local
 from maskedbandit.client import outbox
 from maskedbandit.client.device import NoisyReport
-from maskedbandit.client.files import PrivateFile, name_service_files
 from maskedbandit.client.outbox import Outbox
 from maskedbandit.client.places import KnownArms, hash_unit, read_held_places
 from maskedbandit.errors import AlreadySpent, StorageFailed
+from maskedbandit.private_files import PrivateFile, name_service_files
 from tests.client.conftest import Made
 from tests.client.fake_service import STUDY, URL, FakeService, Network
 

@@ -12,9 +12,9 @@ import pytest
 
 from maskedbandit.client import Client, delivery, outbox
 from maskedbandit.client.delivery import Delivery
-from maskedbandit.client.files import PrivateFile
 from maskedbandit.client.outbox import Message, Outbox
 from maskedbandit.errors import PersonalValue, StorageFailed
+from maskedbandit.private_files import PrivateFile
 from tests.client.conftest import only
 from tests.client.fake_service import FAULTS, GARBAGE, KEY, STUDY, URL, FakeService, Network
 

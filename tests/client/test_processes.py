@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from maskedbandit.client import Client, files
-from maskedbandit.client.files import Turn
+from maskedbandit import private_files as files
+from maskedbandit.client import Client
+from maskedbandit.private_files import Turn
 from tests.client.fake_service import KEY, STUDY, URL, FakeService, Network
 
 ROOT = Path(__file__).parent.parent.parent
@@ -67,7 +68,7 @@ def test_an_outbox_in_memory_is_found(tmp_path) -> None:
     assert arrived(tmp_path) == {}
 
 
-TURN = "import sys; from pathlib import Path; from maskedbandit.client.files import Turn; "
+TURN = "import sys; from pathlib import Path; from maskedbandit.private_files import Turn; "
 TURN += "turn = Turn(Path(sys.argv[1])); print(turn.take(), flush=True); sys.stdin.read()"
 
 
@@ -170,7 +171,7 @@ def closed():
 
 
 os.register_at_fork(before=lambda: seen.append((file._lock.locked(), closed())))
-from maskedbandit.client import files
+from maskedbandit import private_files as files
 
 if sys.argv[2] == "mutant":
     files._files.add = files._turns.add = lambda file: None

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from maskedbandit.client import delivery, files
+from maskedbandit import private_files as files
+from maskedbandit.client import delivery
 from maskedbandit.client.outbox import Message, Outbox
 from maskedbandit.errors import StorageFailed
 from tests.client.conftest import Made, only

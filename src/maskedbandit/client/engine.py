@@ -32,7 +32,6 @@ from maskedbandit.client.answers import (
 from maskedbandit.client.calls import Calls, Transport, check_key, check_url
 from maskedbandit.client.delivery import Delivery
 from maskedbandit.client.device import add_report_noise, add_up_rewards
-from maskedbandit.client.files import name_service_files, prepare_file, usual_folder
 from maskedbandit.client.outbox import Outbox
 from maskedbandit.client.places import KnownArms, KnownPlace, hash_unit
 from maskedbandit.errors import (
@@ -44,6 +43,7 @@ from maskedbandit.errors import (
     Unauthorized,
     UnknownStudy,
 )
+from maskedbandit.private_files import name_service_files, prepare_file, usual_folder
 
 if TYPE_CHECKING:
     from maskedbandit.channels.channel import Channel

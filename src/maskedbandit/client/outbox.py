@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from maskedbandit.client.device import NoisyReport
-from maskedbandit.client.files import PrivateFile, Turn
 from maskedbandit.client.places import read_held_places
 from maskedbandit.errors import AlreadySpent
+from maskedbandit.private_files import PrivateFile, Turn
 
 # a journal that is emptied at each commit: a write-ahead log would keep values that were deleted
 _SETTINGS = "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL;"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from maskedbandit.client.answers import Assigned
-from maskedbandit.client.files import PrivateFile
+from maskedbandit.private_files import PrivateFile
 
 FORGET_AFTER = 90 * 24 * 3600.0  # seconds after which an arm that was not given again is forgotten
 REWRITE_AFTER = 24 * 3600.0  # what is written down again only if it changed, or after this time

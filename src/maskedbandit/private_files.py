@@ -1,4 +1,4 @@
-"""The client's files: SQLite of the standard library, for this user alone, shared by processes of an application."""
+"""Files of an application or a device: SQLite of the standard library, for this user alone, shared by processes."""
 
 import hashlib
 import os

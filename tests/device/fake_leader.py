@@ -1,0 +1,185 @@
+"""A leader in memory that answers devices as the interface says, on a wire that writes down all that can be seen."""
+
+from __future__ import annotations
+
+import json
+import threading
+from base64 import urlsafe_b64decode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
+
+import httpx
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from maskedbandit.backends.prio3 import Prio3
+from maskedbandit.channels.offers import Offer
+from maskedbandit.channels.two_servers import TwoServers
+from maskedbandit.device import Agreed, Device
+from maskedbandit.secagg.prio3 import FIELD, HELPER, LEADER
+from maskedbandit.secagg.uploads import ReportTerms, ShareReader, Upload
+from maskedbandit.study.operators import OperatorKeys
+
+URL, STUDY, TICKET = "http://leader.test", "newsletter", "k3"
+HOUR = 3_600_000
+EXPOSED, WINDOW, GRACE = 1_764_000_000_000, 6 * HOUR, 24 * HOUR
+PRIVATE = [X25519PrivateKey.from_private_bytes(bytes([7 + role]) * 32) for role in (LEADER, HELPER)]
+KEYS = [OperatorKeys(each.public_key().public_bytes_raw(), bytes([role]) * 32) for role, each in enumerate(PRIVATE)]
+PINNED = KEYS[0].fingerprint, KEYS[1].fingerprint
+VERIFY = bytes(32)
+
+
+def make_offer(n: int = 100, steps: int = 255, epsilon: Fraction = Fraction(1)) -> Offer:
+    """What such a channel offers to a cohort."""
+    return TwoServers(epsilon=epsilon, grid=steps, backend=Prio3()).offer(n).at(7)
+
+
+def make_place(**changes: Any) -> dict[str, Any]:
+    """A place, as an application's backend hands it over."""
+    names = ("Clinic", ""), ("University", "https://helper.example")
+    operators = [
+        {"name": name, "address": address, "seals": keys.seals.hex(), "signs": keys.signs.hex()}
+        for (name, address), keys in zip(names, KEYS, strict=True)
+    ]
+    usual = {"study": STUDY, "arm": "bold", "ticket": TICKET, "again": False, "offer": make_offer().to_text()}
+    usual |= {"terms": {"protocol": "9f" * 32, "cohort": 3}, "operators": operators, "exposed": EXPOSED}
+    return usual | {"window": WINDOW, "grace": GRACE, "default": 0} | changes
+
+
+class Message(NamedTuple):
+    """What can be seen of a request by whoever carries it, but for the letters of what is random."""
+
+    time: int
+    head: tuple[tuple[str, str], ...]  # method, path and headers
+    size: int  # of the body
+    body: tuple[tuple[str, Any], ...]  # of what is random its length, and the first message that had the same
+
+
+class Leader:
+    """Uploads by the table of the interface: of a ticket the highest turn counts, and a turn has one report."""
+
+    def __init__(self) -> None:
+        self.time = EXPOSED
+        self.uploads: dict[str, dict[str, Any]] = {}
+        self.left: list[str] = []
+        self.seen: list[Message] = []
+        self.bodies: list[bytes] = []
+        self.faults: dict[int, str | int] = {}  # by the number of the request: lost, unanswered, or a status
+        self._first: dict[str, int] = {}
+        self.lock = threading.Lock()
+
+    def clock(self) -> float:
+        return self.time / 1000
+
+    def take(self, method: str, path: str, headers: list[tuple[str, str]], content: bytes) -> tuple[int, Any] | None:
+        """The answer to a request; None if nothing comes back."""
+        with self.lock:
+            number, body = len(self.seen), json.loads(content)
+            shown = []
+            for name, value in body.items():
+                if name in ("report", "leader", "helper"):
+                    value = len(value), self._first.setdefault(value, number)
+                shown.append((name, value))
+            head = (("", f"{method} {path}"), *headers)
+            self.seen.append(Message(self.time, head, len(content), tuple(shown)))
+            self.bodies.append(content)
+            fault = self.faults.get(number)
+            if fault == "lost":
+                return None
+            if isinstance(fault, int):
+                return fault, {"code": "unavailable" if fault >= 500 else "too_many"}
+            answer = self.answer(path, body)
+            return None if fault == "unanswered" else answer
+
+    def answer(self, path: str, body: dict[str, Any]) -> tuple[int, Any]:
+        if body["ticket"] != TICKET:
+            return 404, {"code": "unknown_ticket"}
+        if path == f"/v1/studies/{STUDY}/leave":
+            self.left.append(body["ticket"])
+            self.uploads.pop(TICKET, None)
+            return 200, {"status": "left"}
+        assert path == f"/v1/studies/{STUDY}/upload"
+        if self.time > EXPOSED + WINDOW + GRACE:
+            return 410, {"code": "late"}
+        had = self.uploads.get(TICKET)
+        if had is not None and had["turn"] >= body["turn"]:
+            if had["turn"] == body["turn"] and had != body:
+                return 409, {"code": "conflict"}
+            return 200, {"status": "duplicate"}
+        self.uploads[TICKET] = body
+        return 200, {"status": "stored"}
+
+    def opened(self, offer: Offer | None = None) -> int:
+        """What both operators together read in the report that counts."""
+        offer, body = offer or make_offer(), self.uploads[TICKET]
+        parts = (urlsafe_b64decode(body[name]) for name in ("leader", "helper"))
+        upload = Upload(bytes.fromhex(body["report"]), body["turn"], *parts)
+        upload.check(offer.steps)
+        assert offer.position is not None
+        terms = ReportTerms(bytes.fromhex("9f" * 32), 3, offer.digest, offer.steps, offer.position)
+        mine, his = (
+            ShareReader(role, PRIVATE[role], VERIFY).read(terms, upload.report, upload.turn, sealed)
+            for role, sealed in ((LEADER, upload.leader), (HELPER, upload.helper))
+        )
+        terms.range.check(mine.verifier, his.verifier)
+        return (mine.value + his.value) % FIELD
+
+
+class Wire(httpx.BaseTransport):
+    """Carries requests to a leader in memory."""
+
+    def __init__(self, leader: Leader) -> None:
+        self.leader = leader
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        answer = self.leader.take(request.method, request.url.path, list(request.headers.items()), request.read())
+        if answer is None:
+            raise httpx.ReadError("nothing came back")
+        return httpx.Response(answer[0], json=answer[1])
+
+
+def make_device(folder: Any, leader: Leader, kind: type[Device] = Device, **options: Any) -> Device:
+    """A device whose person agreed, and whose clock is the leader's."""
+    usual = {"transport": lambda: Wire(leader), "clock": leader.clock}
+    agreed = options.pop("agreed", Agreed(1, PINNED))
+    device = kind(folder, options.pop("url", URL), agreed, **(usual | options))
+    device.consent(True)
+    return device
+
+
+@contextmanager
+def listening(leader: Leader) -> Iterator[str]:
+    """The same leader on a socket of this machine: the address. Connections are counted as a header."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            content = self.rfile.read(int(self.headers["Content-Length"]))
+            headers = [(name, value) for name, value in self.headers.items() if name != "Host"]
+            first = not getattr(self, "used", False)
+            self.used = True
+            answer = leader.take("POST", self.path, [*headers, ("new connection", str(first))], content)
+            if answer is None:
+                self.close_connection = True
+                return
+            text = json.dumps(answer[1]).encode()
+            self.send_response(answer[0])
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        def log_message(self, *said: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -1,0 +1,82 @@
+"""The vectors for other languages are what this code does now, and show what they are to show."""
+
+import json
+from base64 import urlsafe_b64decode
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from maskedbandit.device.own_place import read_place
+from maskedbandit.errors import Forged
+from maskedbandit.secagg.prio3 import FIELD, SEED
+from maskedbandit.secagg.uploads import ReportTerms, ShareReader
+from tests.for_each import for_each
+from tests.golden.vectors import FILES, FOLDER, PRIVATE, write_text
+
+HOW = "run `make golden`, read the difference, and commit it if it is meant"
+
+
+def entries(name, key=None):
+    """What a file holds."""
+    return json.loads((FOLDER / f"{name}.json").read_text())[key or name]
+
+
+@for_each("name", FILES)
+def test_are_current(name) -> None:
+    assert (FOLDER / f"{name}.json").read_text() == write_text(name), HOW
+
+
+def test_no_other_files_are_there() -> None:
+    assert {path.name for path in FOLDER.iterdir()} == {"README.md", *(f"{name}.json" for name in FILES)}
+    described = (FOLDER / "README.md").read_text()
+    assert all(f"`{name}.json`" in described for name in FILES)
+
+
+def read_terms(given):
+    return ReportTerms(
+        **{key: bytes.fromhex(value) if isinstance(value, str) else value for key, value in given.items()}
+    )
+
+
+@for_each("entry", entries("seals"), ids=lambda entry: f"{entry['role']} {entry['turn']}")
+def test_seals_are_opened_where_they_belong(entry) -> None:
+    """They are made with given ephemeral keys; what opens them is what operators run."""
+    private = X25519PrivateKey.from_private_bytes(bytes.fromhex(entry["private"]))
+    assert private.public_key().public_bytes_raw().hex() == entry["public"]
+    reader = ShareReader(entry["role"], private, bytes.fromhex(entry["key"]))
+    rest = bytes.fromhex(entry["report"]), entry["turn"], bytes.fromhex(entry["sealed"])
+    share = reader.read(read_terms(entry["terms"]), *rest)
+    assert (str(share.value), share.verifier.hex()) == (entry["value"], entry["verifier"])
+    assert len(entry["refused"]) == 4
+    for terms in entry["refused"]:
+        with pytest.raises(Forged):
+            reader.read(read_terms(terms), *rest)
+
+
+@for_each("entry", entries("uploads"), ids=lambda entry: entry["turn"])
+def test_uploads_hold_what_they_say(entry) -> None:
+    place, body = read_place(entry["place"]), json.loads(entry["body"])
+    terms = ReportTerms(place.protocol, place.cohort, place.offer.digest, place.offer.steps, place.offer.position)
+    report, shares = bytes.fromhex(body["report"]), []
+    for role, name in enumerate(("leader", "helper")):
+        reader = ShareReader(role, PRIVATE[role], bytes(SEED))
+        shares.append(reader.read(terms, report, body["turn"], urlsafe_b64decode(body[name])))
+    terms.range.check(shares[0].verifier, shares[1].verifier)
+    assert sum(share.value for share in shares) % FIELD == entry["steps"]
+    assert (body["ticket"], body["turn"]) == (entry["place"]["ticket"], entry["turn"])
+
+
+def test_offers_are_accepted_or_refused_for_many_reasons() -> None:
+    found = entries("offers")
+    assert sum("epsilon" in entry for entry in found) >= 5
+    assert {"epsilon" in entry for entry in found} == {"refused" not in entry for entry in found} == {True, False}
+    reasons = {entry["refused"] for entry in found if "refused" in entry}
+    assert {each.split()[0] for each in reasons} >= {"n", "steps", "modulus", "noise", "channel", "position", "metric"}
+    assert {"the text of an offer", "epsilon of an offer", "cap of an offer"} <= reasons
+
+
+def test_draws_meet_words_that_are_rejected() -> None:
+    draws = entries("samplers", "draws")
+    assert {entry["words"] > len(entry["draws"]) for entry in draws if entry["sampler"] == "below"} == {False, True}
+    assert any("-" in draw for entry in draws for draw in entry["draws"])
+    assert max(entry["words"] for entry in draws) > 512  # of the second page, too
