@@ -17,12 +17,12 @@ from maskedbandit.noises.noise import Noise
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.secagg.helper_total import HelperTotal
 from maskedbandit.secagg.prio3 import FIELD, HELPER, LEADER
-from maskedbandit.secagg.uploads import ReportTerms, ShareReader, Upload, digest_reports, seal_report
+from maskedbandit.secagg.uploads import ReportTerms, Share, ShareReader, Upload, digest_reports, seal_report
 from maskedbandit.store.book.entries import Release
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.own_keys import read_own_keys, read_seal_key
 from maskedbandit.store.requests import Assigned
-from maskedbandit.store.settle import Batch, ListedReports, compare_proofs
+from maskedbandit.store.settle import Batch, ListedReports, OpenedReport, compare_proofs
 from maskedbandit.store.studies import find_witness, prepare_witness, write_study
 from maskedbandit.store.study import Study
 from maskedbandit.study.operators import OperatorKeys
@@ -60,17 +60,22 @@ class Helper:
 
     def show_proofs(self, protocol: Protocol, cohort: int, n: int, batch: Batch) -> dict[int, bytes]:
         """What its shares show of the proofs of a batch, of those reports that it can open."""
-        found, (offer,) = dict[int, bytes](), protocol.offers(n)
+        found = dict[int, bytes]()
         for each in batch.reports:
-            terms = ReportTerms(bytes.fromhex(protocol.digest), cohort, offer.digest, offer.steps, each.place)
             try:
-                share = self._reader.read(terms, each.report, each.turn, each.sealed)
-                terms.range.check(each.verifier, share.verifier)
+                share = self.read_share(protocol, cohort, n, each)
+                batch.range.check(each.verifier, share.verifier)
             except ProtocolError:
                 continue
             self.taken.setdefault(cohort, {})[each.place] = each.report, share.value
             found[each.place] = share.verifier
         return found
+
+    def read_share(self, protocol: Protocol, cohort: int, n: int, each: OpenedReport) -> Share:
+        """Its share of a report."""
+        (offer,) = protocol.offers(n)
+        terms = ReportTerms(bytes.fromhex(protocol.digest), cohort, offer.digest, offer.steps, each.place)
+        return self._reader.read(terms, each.report, each.turn, each.sealed)
 
     def state_total(self, protocol: Protocol, listed: ListedReports) -> HelperTotal:
         """Its share of the sum of these reports, with its noise."""
