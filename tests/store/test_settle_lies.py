@@ -19,7 +19,7 @@ from maskedbandit.store.settle import DueCohort, compare_proofs
 from maskedbandit.store.studies import write_study
 from maskedbandit.study.protocol import Protocol
 from tests.store.small_study import WINDOW, Clock
-from tests.store.two_operators import GRACE, Helper, Leading
+from tests.store.two_operators import GRACE, Helper, Leading, name_operators
 
 OVER = WINDOW + GRACE + 1
 NAMES = "ann", "bob", "cy", "dan"
@@ -308,24 +308,22 @@ def test_a_helper_that_is_lost_is_given_up(leading: Leading) -> None:
 # --- the start ------------------------------------------------------------------------------------------------------
 
 
-def test_a_study_starts_with_the_keys_of_its_protocol(tmp_path: Path, clock: Clock) -> None:
+def test_a_study_starts_with_the_operators_of_its_protocol(tmp_path: Path, clock: Clock) -> None:
     made = Leading(f"sqlite:///{tmp_path}/study.db", tmp_path / "witness", clock)
-    table = made.protocol.table
     made.study.close()
-    for name, key, says in (("second", None, "pair with it"), ("third", Helper(2).keys, "key of the helper")):
-        write_study(Protocol.from_table(table | {"name": name}), made.address, made.folder)
-        made.protocol = Protocol.from_table(table | {"name": name})
+    for name, changes, says in (
+        ("second", {"helper": Helper(2).keys}, "is not paired with University, the helper of second"),
+        ("third", {"leader": Helper(3).keys}, "the fingerprint of this operator"),
+    ):
+        keys = {"leader": made.keys, "helper": made.helper.keys} | changes
+        made.protocol = Protocol.from_table(made.protocol.table | {"name": name, "operators": name_operators(**keys)})
+        write_study(made.protocol, made.address, made.folder)
         study = made.open()
         with pytest.raises((NotRunning, InvalidValue), match=says):
-            study.start(helper=key)
+            study.start()
         assert study.state == "draft"
+        if name == "second":
+            made.helper = Helper(2)
+            made.pair()
+            study.start()
         study.close()
-    other = Leading(f"sqlite:///{tmp_path}/other.db", tmp_path / "witness of another", clock)
-    other.study.close()
-    foreign = Protocol.from_table(table | {"name": "fourth"})
-    write_study(foreign, other.address, other.folder)
-    other.protocol = foreign
-    study = other.open()
-    with pytest.raises(InvalidValue, match="key of the leader"):
-        study.start(helper=made.helper.keys)
-    study.close()

@@ -21,6 +21,7 @@ from maskedbandit.secagg.uploads import ReportTerms, Share, ShareReader, Upload,
 from maskedbandit.store.book.entries import Release
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.own_keys import read_own_keys, read_seal_key
+from maskedbandit.store.pairing import write_pairing
 from maskedbandit.store.requests import Assigned
 from maskedbandit.store.settle import Batch, ListedReports, OpenedReport, compare_proofs
 from maskedbandit.store.studies import find_witness, prepare_witness, write_study
@@ -114,9 +115,15 @@ class Leading:
         table = {"channel": CHANNEL, "reward": REWARD, "operators": name_operators(self.keys, self.helper.keys)}
         self.protocol = small_protocol(**(table | changes))
         write_study(self.protocol, address, folder)
+        self.pair()
         self.study = self.open()
-        self.study.start(helper=self.helper.keys)
+        self.study.start()
         self.draw = Random("devices").randbytes
+
+    def pair(self) -> None:
+        """The helper is known here from now on."""
+        with closing(open_database(self.address)) as database, database.transaction():
+            write_pairing(database, self.helper.keys, "helper", "University", "https://helper.example", "secret", 0)
 
     def open(self) -> Study:
         """The study, held by this process."""

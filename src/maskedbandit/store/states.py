@@ -9,11 +9,13 @@ from typing import Any
 
 from maskedbandit.errors import InvalidValue, NotRunning
 from maskedbandit.store.book.checks import seed_digest
+from maskedbandit.store.book.entries import Keys
 from maskedbandit.store.book.harm import rule_of_harm
 from maskedbandit.store.erasure import erase_everybody
 from maskedbandit.store.own_keys import read_own_keys
+from maskedbandit.store.pairing import find_pairing
 from maskedbandit.store.session import Session
-from maskedbandit.study.operators import ROLES, OperatorKeys
+from maskedbandit.study.operators import Operators
 
 BEFORE = {
     "started": ("draft",),
@@ -35,22 +37,25 @@ def move_study(session: Session, kind: str, **says: Any) -> None:
     session.state = session.enter(kind=kind, **says).state
 
 
-def start(session: Session, simulated: bool = False, helper: OperatorKeys | None = None) -> None:
-    """Freeze the protocol and begin; the ledger says for ever if all people of the study are `simulated`.
-
-    Of two operators the keys are written down, that of the helper as it is known here.
-    """
+def start(session: Session, simulated: bool = False) -> None:
+    """Freeze the protocol and begin; the ledger says for ever if all people of the study are `simulated`."""
     says = {"protocol": session.protocol.digest, "seed": seed_digest(session.seed), "simulated": simulated}
-    if (operators := session.protocol.operators) is not None:
-        if helper is None:
-            raise NotRunning(f"the helper of {session.name} is not known here: pair with it before the study starts")
-        keys = read_own_keys(session.witness), helper
-        for role, operator, own in zip(ROLES, (operators.leader, operators.helper), keys, strict=True):
-            if own.fingerprint != operator.key:
-                raise InvalidValue(f"key of the {role}", operator.key, f"{own.fingerprint}, which is its fingerprint")
-        says["operators"] = [[own.seals.hex(), own.signs.hex()] for own in keys]
-        session.operators = keys
+    if session.protocol.operators is not None:
+        session.operators = find_operators(session, session.protocol.operators)
+        says["operators"] = [[keys.seals.hex(), keys.signs.hex()] for keys in session.operators]
     move_study(session, "started", **says, **rule_of_harm(session.protocol))
+
+
+def find_operators(session: Session, named: Operators) -> Keys:
+    """The public keys of both operators, which this one has of its own and by its pairing with the helper."""
+    own = read_own_keys(session.witness)
+    if own.fingerprint != named.leader.key:
+        raise InvalidValue(
+            "key of the leader", named.leader.key, f"{own.fingerprint}, the fingerprint of this operator"
+        )
+    if (helper := find_pairing(session.database, named.helper.key)) is None:
+        raise NotRunning(f"this operator is not paired with {named.helper.name}, the helper of {session.name}")
+    return own, helper.keys
 
 
 def archive(session: Session) -> None:

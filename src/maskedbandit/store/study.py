@@ -30,7 +30,6 @@ from maskedbandit.store.settle import cohorts_due, fix_list, give_up_helper, set
 from maskedbandit.store.states import archive, move_study, start
 from maskedbandit.store.traces import Scrubber
 from maskedbandit.store.uploads import upload
-from maskedbandit.study.operators import OperatorKeys
 from maskedbandit.study.protocol import Protocol
 
 
@@ -173,12 +172,9 @@ class Study:
         found: list[Release] = self._do("tick")
         return found
 
-    def start(self, simulated: bool = False, helper: OperatorKeys | None = None) -> None:
-        """Freeze the protocol and begin; the ledger says for ever if all people of the study are `simulated`.
-
-        A study of two operators has to know the keys of its helper.
-        """
-        self._do("start", simulated, helper)
+    def start(self, simulated: bool = False) -> None:
+        """Freeze the protocol and begin; the ledger says for ever if all people of the study are `simulated`."""
+        self._do("start", simulated)
 
     def pause(self) -> None:
         """Give no more places, until `resume`; reports and releases go on."""
