@@ -17,6 +17,7 @@ from maskedbandit.secagg.helper_total import HelperTotal
 from maskedbandit.store.book import checks, verify
 from maskedbandit.store.book.chain import NO_ENTRY, Head, Link, next_link, read_links
 from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.settle import settle_cohort
 from maskedbandit.store.studies import find_witness
 from maskedbandit.store.study import Study
 from tests.store.small_study import WINDOW, Clock
@@ -207,3 +208,24 @@ def test_a_verification_without_the_check_is_noticed(settled: Settled, monkeypat
     monkeypatch.setattr(checks, "check_all_shares", lambda book: None)
     settled.rewrite(with_helper())
     settled.look()
+
+
+def test_a_list_that_the_helper_did_not_sign_is_found(tmp_path: Path) -> None:
+    """The leader seals other reports than those of which the helper has stated its total."""
+    settled, clock = Settled(tmp_path), Clock()
+    leading = Leading(settled.address, settled.folder / "witness", clock)
+    for i in range(4):
+        given = leading.come(f"person {i}")
+        leading.upload(given, leading.seal(given, 1))
+    clock.now += WINDOW + GRACE + 1
+    due = leading.do("due")[0]
+    said = leading.helper.state_total(leading.protocol, leading.list_cohort(due.cohort, due.n))
+
+    def swaps(session: Any) -> Any:
+        session.database.change("UPDATE upload SET report = 'abab' || SUBSTR(report, 5)")
+        return settle_cohort(session, due.cohort, said)
+
+    leading.do(swaps)
+    leading.study.close()
+    with pytest.raises(Corrupted, match="of small are not those of its helper"):
+        settled.look()

@@ -65,6 +65,9 @@ class Simulated(NamedTuple):
     @classmethod
     def of(cls, protocol: Protocol) -> Simulated:
         """The table of a protocol."""
+        if protocol.operators is not None:
+            allowed = "one without operators: those are rehearsed by experiments of the lab, with the same channel"
+            raise InvalidValue("channel", protocol.channel, allowed)
         given = protocol.table.get("simulation")
         if not isinstance(given, dict):
             raise InvalidValue("simulation", given, "a [simulation] table with the instance of the lab that is played")
