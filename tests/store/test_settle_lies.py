@@ -15,8 +15,9 @@ from maskedbandit.errors import Conflict, Disagreement, Forged, Implausible, Inv
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.secagg.helper_total import HelperTotal
 from maskedbandit.secagg.prio3 import FIELD, Range
+from maskedbandit.service.views.status import write_ledger
 from maskedbandit.store.settle import DueCohort, compare_proofs
-from maskedbandit.store.studies import write_study
+from maskedbandit.store.studies import find_witness, write_study
 from maskedbandit.study.protocol import Protocol
 from tests.store.small_study import WINDOW, Clock
 from tests.store.two_operators import GRACE, Helper, Leading, name_operators
@@ -296,7 +297,9 @@ def test_a_helper_that_is_lost_is_given_up(leading: Leading) -> None:
         with pytest.raises(NotRunning, match="has no helper"):
             leading.do("give_up_helper")
         leading.reopen()
-    database = leading.study.database
+    database, witness = leading.study.database, find_witness(leading.study.database, leading.folder)
+    said = write_ledger(database, witness, "small")[-2]
+    assert said.endswith("without its helper 2 full cohorts will never be released")
     bodies = [body for (body,) in database.rows("SELECT body FROM entry ORDER BY number")]
     assert '"cohorts":[0,1]' in bodies[-2]
     assert '"kind":"helper_lost"' in bodies[-2]
