@@ -92,11 +92,11 @@ def test_a_page_needs_nothing_else(said: dict[str, Statement]) -> None:
 
 def test_every_trust_model_has_a_picture_with_words() -> None:
     trusts = {room[name].trust for name in room}
-    assert trusts == set(STATIONS)
-    for each in trusts:
+    assert trusts | {"two servers"} == set(STATIONS)  # of which each adds noise, while devices add none
+    for each in STATIONS:
         picture = str(trust_picture(each))
         assert picture.count('role="img"') == 2
-        assert f'<desc id="trust-{each}-wide-about">' in picture
+        assert f'<desc id="trust-{each.replace(" ", "-")}-wide-about">' in picture
         assert all(station.does in describe_picture(each) for station in STATIONS[each])
         assert picture.count('class="border"') == (2 if each != "none" else 0)  # noise begins once, in both drawings
 

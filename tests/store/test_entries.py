@@ -38,10 +38,14 @@ def test_each_kind_has_a_class() -> None:
             "archived",
             "released",
             "burned",
+            "helper_lost",
             "arm_paused",
             "arm_resumed",
             "arm_added",
             "arm_harmful",
+            "helping",
+            "helped",
+            "help_ended",
         ]
     )
 

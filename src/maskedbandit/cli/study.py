@@ -135,16 +135,13 @@ def do_assign(options: argparse.Namespace, unit: str) -> None:
     with opened(options) as study:
         found = study.assign(unit)
         name, payload = study.protocol.arms[found.arm]
-        offer = None
-        if found.ticket and study.protocol.on_devices:
-            offer = to_lines(study.offers(found.ticket))
         say(
             arm=name,
             payload=payload,
             ticket=found.ticket,
             propensity=str(found.propensity),
             again=found.again,
-            offer=offer,
+            offer=to_lines(found.offers) if found.offers else None,
         )
 
 

@@ -174,7 +174,7 @@ class PrivacyLoss(Group, frozen=True):
 class DeploymentModel(Group, frozen=True):
     """Who is trusted, and what is published when."""
 
-    model_name: Literal["Central", "Local"]
+    model_name: Literal["Central", "Local", "Distributed"]
     trust_assumptions: Text
     actors: Text
     release_type: Literal["Many releases"]

@@ -48,7 +48,8 @@ def answer_points(protocol: Protocol, facts: Facts) -> Points:
         ),
         randomness=(
             "Noise is made from the operating system's random bytes, once for a "
-            f"{'report' if protocol.on_devices else 'release'}, and not from a seed."
+            f"{'report' if protocol.on_devices else 'release'}{', by each operator' * bool(protocol.operators)}, and "
+            "not from a seed."
         ),
         timing=(
             "Not protected: Python does not compute in constant time. When a release is made depends on who came and "
@@ -143,6 +144,8 @@ def say_contribution(protocol: Protocol) -> str:
     seen = (
         f"and the server sees who reported, so every device has to{', both' * bool(protocol.guardrail)}"
         if protocol.on_devices
+        else "and the leader sees whose device was in contact, so every device has to be"
+        if protocol.operators
         else "so whether a report came is protected too"
     )
     text = f"A person has one place in the study, in one cohort. An outcome is {say_bounds(reward)}"
@@ -152,7 +155,7 @@ def say_contribution(protocol: Protocol) -> str:
         text += f"; the other one, {other.name}, is {say_bounds(other.outcome)}"
         default += f", and {say_decimal(other.outcome.default)} for {other.name}"
     return (
-        f"{text}; others are refused. Who reports nothing within {say_duration(reward.window)} counts {default}, "
+        f"{text}; others are refused. Who reports nothing within {say_duration(reward.taken_for)} counts {default}, "
         f"{seen}."
     )
 
@@ -173,6 +176,8 @@ def say_mechanism(protocol: Protocol) -> str:
         f"{describe_channel(protocol.channel)}. The noise in {per} has a standard deviation of "
         f"{say_decimal(compute_deviation(protocol.channel))} outcomes (scaled to 0 to 1), and mean 0; it is drawn once."
     )
+    if protocol.operators:
+        text += " It is the sum of two draws, one of each operator, and either of them is enough for what is promised."
     if reward.cap > 1:
         text += (
             f" An outcome of 1 on that scale is a sum of {say_decimal(reward.highest)}, the most that counts of a "
@@ -221,6 +226,8 @@ def data_collection(protocol: Protocol, state: str) -> str:
     outcome = (
         f"{what} that each device made private; the outcome itself never leaves the device"
         if protocol.on_devices
+        else "and the newest report of each device, sealed for two operators, of which its random name stays"
+        if protocol.operators
         else "and each outcome in the clear"
     )
     ended = state == "archived"

@@ -5,6 +5,7 @@ from inspect import getdoc
 
 from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.noisy import NoisyChannel
+from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import Loss
@@ -79,14 +80,20 @@ def describe_noise(channel: Channel) -> str:
     return f" (noise: {name[0].lower()}{name[1:]})"
 
 
+def name_trust(channel: Channel) -> str:
+    """The trust model of a channel, as statements name it."""
+    if isinstance(channel, TwoServers):
+        return "two servers"
+    return "no privacy" if channel.trust == "none" else channel.trust
+
+
 def state_promise(label: str, policy: Policy | ContextualPolicy, channel: Channel, loss: Loss) -> Promise:
     """What a channel promises with a policy, by all of which a person loses so much."""
-    trusts = {"none": "no privacy"}
     return Promise(
         label,
         type(policy).__name__,
         describe_channel(channel),
-        trusts.get(channel.trust, channel.trust),
+        name_trust(channel),
         channel.sees,
         name_variant(loss) if loss.delta < 1 and state_amount("", loss).epsilon is not None else "none",
         state_amount("by one place", loss),

@@ -98,6 +98,13 @@ def say_composition(protocol: Protocol, facts: Facts) -> str:
 
 def say_trust(protocol: Protocol, state: str = "") -> str:
     """Who sees what; and who saw it, once a study is archived."""
+    if protocol.operators is not None:
+        return (
+            f"Two operators run the servers of this study: {one_line(protocol.operators.leader.name)}, which leads it, "
+            f"and {one_line(protocol.operators.helper.name)}, its helper. Each person's device seals its report for "
+            "both, so that neither sees an outcome unless they work together, and each adds privacy noise of its own. "
+            "One of the two has to be honest, and so have the device and its application."
+        )
     if protocol.on_devices:
         return (
             "Nobody has to be trusted with outcomes. Each person's device adds the noise before it reports, so that "
@@ -126,6 +133,10 @@ def list_unprotected(protocol: Protocol) -> list[str]:
     if protocol.on_devices:
         found.append("A person whose device is not honest; and how many people send wrong reports on purpose.")
         found.append("Who has reported, which outcomes if there are two, and when: the server sees that.")
+    elif protocol.operators is not None:
+        found.append("Outcomes from whoever has the keys of both operators: together they can open every report.")
+        found.append("A person whose device is not honest; and how many people send wrong reports on purpose.")
+        found.append("Whose device was in contact, and when: the leader sees that.")
     else:
         found.append("Outcomes from whoever has both the database and the keys of its witness.")
     found.append("Several people together: the outcomes of a group of k people are protected k times less.")
@@ -153,6 +164,12 @@ def list_assumptions(protocol: Protocol) -> list[str]:
             )
         else:
             found.append("A device reports whatever the outcome is: otherwise the server sees who did, and why.")
+    elif protocol.operators is not None:
+        found.append("One operator is honest: it adds its noise, and gives the other neither its keys nor its shares.")
+        found.append(
+            "A device is in contact at times that depend on no outcome, whatever the outcome is: otherwise the leader "
+            "sees who had one. It makes each report once."
+        )
     else:
         found.append("Nobody measures how long the server takes to make a release, to find outcomes in that.")
     return found

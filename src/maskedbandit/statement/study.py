@@ -28,7 +28,7 @@ from maskedbandit.statement.content import (
 from maskedbandit.statement.evidence import gather_evidence
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.points import answer_points
-from maskedbandit.statement.promises import list_loss_parameters, name_variant, state_amount, state_promise
+from maskedbandit.statement.promises import list_loss_parameters, name_trust, name_variant, state_amount, state_promise
 from maskedbandit.statement.sentences import (
     list_assumptions,
     list_unprotected,
@@ -123,9 +123,9 @@ def make_registry(protocol: Protocol, facts: Facts, points: Points) -> Registry:
             f"{say_where(protocol)}.",
         ),
         DeploymentModel(
-            model_name="Local" if protocol.on_devices else "Central",
+            model_name="Local" if protocol.on_devices else "Distributed" if protocol.operators else "Central",
             trust_assumptions=points.trust_model,
-            actors=" ".join(f"{each.name}: {each.does}." for each in STATIONS[protocol.channel.trust]),
+            actors=" ".join(f"{each.name}: {each.does}." for each in STATIONS[name_trust(protocol.channel)]),
             release_type="Many releases",
             release_type_details=points.budget,
             data_source_type="Dynamic",

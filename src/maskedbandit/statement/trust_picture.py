@@ -35,6 +35,12 @@ STATIONS: dict[str, tuple[Station, ...]] = {
         Station("Server", "releases it", "noisy sums", False),
         EVERYBODY,
     ),
+    "two servers": (
+        Station("Each device", "seals its outcome for both", "two shares", True),
+        Station("Two servers", "add noise, each its own", "noisy shares", False),
+        Station("Leader", "adds both up", "noisy sums", False),
+        EVERYBODY,
+    ),
     "shuffled": (
         Station("Each device", "adds a part of the noise", "messages", True),
         Station("Shuffler", "forgets who sent what", "mixed messages", False),
@@ -76,7 +82,7 @@ def trust_picture(trust: str) -> Markup:
                 sends(on, each, stations[i + 1], x, top, wide, high, gap)
         on.height = y + (len(stations) * (high + gap) - gap if on.narrow else high) + 10
 
-    return draw_picture(f"trust-{trust}", f"Trust model: {trust}", describe_picture(trust), draw)
+    return draw_picture(f"trust-{trust.replace(' ', '-')}", f"Trust model: {trust}", describe_picture(trust), draw)
 
 
 def sends(

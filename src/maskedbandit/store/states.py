@@ -7,11 +7,15 @@ Each move is an entry of the ledger, so the last of them says which state it is.
 
 from typing import Any
 
-from maskedbandit.errors import NotRunning
+from maskedbandit.errors import InvalidValue, NotRunning
 from maskedbandit.store.book.checks import seed_digest
+from maskedbandit.store.book.entries import Keys
 from maskedbandit.store.book.harm import rule_of_harm
 from maskedbandit.store.erasure import erase_everybody
+from maskedbandit.store.own_keys import read_own_keys
+from maskedbandit.store.pairing import find_pairing
 from maskedbandit.store.session import Session
+from maskedbandit.study.operators import Operators
 
 BEFORE = {
     "started": ("draft",),
@@ -36,12 +40,27 @@ def move_study(session: Session, kind: str, **says: Any) -> None:
 def start(session: Session, simulated: bool = False) -> None:
     """Freeze the protocol and begin; the ledger says for ever if all people of the study are `simulated`."""
     says = {"protocol": session.protocol.digest, "seed": seed_digest(session.seed), "simulated": simulated}
+    if session.protocol.operators is not None:
+        session.operators = find_operators(session, session.protocol.operators)
+        says["operators"] = [[keys.seals.hex(), keys.signs.hex()] for keys in session.operators]
     move_study(session, "started", **says, **rule_of_harm(session.protocol))
+
+
+def find_operators(session: Session, named: Operators) -> Keys:
+    """The public keys of both operators, which this one has of its own and by its pairing with the helper."""
+    own = read_own_keys(session.witness)
+    if own.fingerprint != named.leader.key:
+        raise InvalidValue(
+            "key of the leader", named.leader.key, f"{own.fingerprint}, the fingerprint of this operator"
+        )
+    if (helper := find_pairing(session.database, named.helper.key)) is None:
+        raise NotRunning(f"this operator is not paired with {named.helper.name}, the helper of {session.name}")
+    return own, helper.keys
 
 
 def archive(session: Session) -> None:
     """Erase the data of all people, once nothing waits to be released."""
-    if any(places.full for places in session.driver.deck.unreleased()):
+    if not session.helper_lost and any(places.full for places in session.driver.deck.unreleased()):
         raise NotRunning(f"{session.name} waits for rewards of a full cohort: archive it after its last release")
     move_study(session, "archived")
     erase_everybody(session)

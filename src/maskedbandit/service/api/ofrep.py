@@ -156,7 +156,7 @@ def find_flag(database: Database, witness: Witness, name: str, body: Assign) -> 
     ((number, ticket, propensity, cohort, place, exposed),) = rows
     book, offer = Book(name, protocol, read_entries(database, name, "arm_"), database), None
     arm, payload = book.protocol.arms[number]
-    if protocol.on_devices:
+    if protocol.on_devices or protocol.operators is not None:
         size = book.demand.deck.cohorts[cohort].size
         offer = to_lines(each.at(place) for each in protocol.offers(size))
     return Assigned(name, arm, payload, ticket, propensity, True, offer, exposed is not None)

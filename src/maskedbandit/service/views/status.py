@@ -4,10 +4,11 @@ from datetime import UTC, datetime
 
 from maskedbandit.service.views.view import StudyView, read_view
 from maskedbandit.store.book.book import read_published
-from maskedbandit.store.book.entries import ArmChange, Burned, Entry, Release, Started
+from maskedbandit.store.book.entries import ArmChange, Burned, Entry, HelperLost, Release, Started
 from maskedbandit.store.book.standing import wrong_at_most
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
+from maskedbandit.words import say_things
 
 
 def write_status(database: Database, witness: Witness, name: str) -> str:
@@ -71,4 +72,6 @@ def describe_entry(entry: Entry) -> str:
             return f"protocol {protocol[:16]}"
         case Burned(loss=loss):
             return f"everybody is charged {loss} for {entry.missing} missing entries"
+        case HelperLost(cohorts=cohorts):
+            return f"without its helper {say_things(len(cohorts), 'full cohort')} will never be released"
     return ""

@@ -12,12 +12,15 @@ from functools import lru_cache
 from typing import Any, ClassVar, dataclass_transform
 
 from maskedbandit import core
-from maskedbandit.errors import Corrupted
+from maskedbandit.errors import Corrupted, Malformed
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.secagg.helper_total import HelperTotal
 from maskedbandit.store.book.chain import Link, read_links
 from maskedbandit.store.databases.database import Database
+from maskedbandit.study.operators import OperatorKeys
 
 Whole = tuple[int, ...]
+Keys = tuple[OperatorKeys, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +50,7 @@ class Started(Entry, kind="started", state="running"):
     seed: str
     simulated: bool = False  # whether all people are
     evidence_of_harm: str = ""  # how it begins, if there is a guardrail: harm.py
+    operators: Keys = ()  # their public keys, if there are two
 
 
 class Paused(Entry, kind="paused", state="paused"):
@@ -80,6 +84,8 @@ class Release(Entry, kind="released"):
     cap: int = 1  # the rewards of a person that count
     guardrail: float | None = None  # the noisy sum of the second outcome
     guardrail_offer: str | None = None
+    leader: str | None = None  # of two operators: the share of this one in the sum, with its noise, in digits
+    helper: HelperTotal | None = None  # and what the other one states of its own
 
     def in_epoch(self, epoch: int) -> core.Release:
         """The release as estimates take it, of a cohort of this epoch."""
@@ -98,6 +104,12 @@ class Burned(Entry, kind="burned"):
     missing: int
     witness: str  # the hash that the witness had seen last
     loss: Loss
+
+
+class HelperLost(Entry, kind="helper_lost"):
+    """The second operator was given up: these cohorts are never released."""
+
+    cohorts: Whole
 
 
 class ArmChange(Entry):
@@ -130,6 +142,32 @@ class ArmHarmful(ArmChange, kind="arm_harmful"):
     evidence: float
 
 
+class Helping(Entry, kind="helping", state="running"):
+    """A helper of two servers helps the leader of a study with this protocol: how the helper's ledger begins."""
+
+    protocol: str  # its digest
+    leader: str  # the fingerprint of its keys
+
+
+class Helped(Entry, kind="helped"):
+    """The helper's total of a cohort, with its noise: a number of the field that means nothing alone."""
+
+    cohort: int
+    n: int
+    reports: int  # in the total
+    digest: str  # of the list of these reports, which the leader must have too
+    offer: str  # the digest of what was offered to the cohort: which noise
+    total: str  # in decimal digits
+    answers: str  # the digest of all that the leader offered and was answered
+
+
+class HelpEnded(Entry, kind="help_ended", state="stopped"):
+    """A restored copy of the helper was reconciled, and no total is made any more."""
+
+    missing: int
+    witness: str  # the hash that the witness had seen last
+
+
 @lru_cache(maxsize=256)
 def loss_of(text: str) -> Loss:
     """The loss with this text: most releases of a study cost the same, and have the same object."""
@@ -141,6 +179,8 @@ READ: dict[Any, Callable[[Any], Any]] = {  # what JSON has in another form, by t
     float | None: float.fromhex,
     Loss: loss_of,
     Whole: tuple,
+    Keys: lambda given: tuple(OperatorKeys.from_text(*keys) for keys in given),
+    HelperTotal | None: HelperTotal.from_text,
 }
 TYPES = {kind: {field.name: field.type for field in fields(each)} for kind, each in KINDS.items()}
 
@@ -157,7 +197,7 @@ def parse_entry(study: str, link: Link) -> Entry:
             elif not isinstance(value, types[name]):
                 raise TypeError(f"its {name} is {value!r}")
         return KINDS[kind](number=link.number, hash=link.hash, **says)
-    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as why:
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, Malformed) as why:
         raise Corrupted(f"entry {link.number} of the ledger of {study} cannot be read: {why}") from why
 
 

@@ -6,7 +6,9 @@ from typing import NamedTuple
 from maskedbandit.errors import BudgetExceeded, Corrupted
 from maskedbandit.privacy.budget import Account
 from maskedbandit.privacy.loss import ZERO, Loss
+from maskedbandit.secagg.uploads import digest_reports
 from maskedbandit.store.accounts import Accounts, Losses
+from maskedbandit.store.book.book import Book
 from maskedbandit.store.book.checks import as_corrupted, check_log, read_book
 from maskedbandit.store.book.entries import Burned, read_entries
 from maskedbandit.store.book.witness import Witness
@@ -37,6 +39,7 @@ def verify_study(database: Database, witness: Witness, study: str) -> Verified:
         book, losses = read_book(database, witness, study), Losses(database)
         driver, _ = check_log(book)
         check_places(database, losses, study, driver)
+        check_lists(database, book)
         people, worst = check_accounts(database, losses, book.draft.project, study)
         check_tickets(database, book.draft.project, study)
         return Verified(*book.head, len(book.releases), people, worst)
@@ -66,6 +69,19 @@ def check_places(database: Database, losses: Losses, study: str, driver: Driver)
             raise Corrupted(
                 f"a person, a ticket or a reward of cohort {cohort} of {study} was changed after its release"
             )
+
+
+def check_lists(database: Database, book: Book) -> None:
+    """The list that the helper of two operators has signed is that of the reports which are stored."""
+    for release in book.releases:
+        if release.helper is None:
+            continue
+        found = read_members(database, book.study, release.cohort)
+        if any(member.kept or member.person is None for member in found):
+            continue  # whose report was in it is not known any more
+        names = {member.place: bytes.fromhex(member.upload[0]) for member in found if member.upload}
+        if digest_reports(names) != release.helper.digest:
+            raise Corrupted(f"the reports of cohort {release.cohort} of {book.study} are not those of its helper")
 
 
 def check_tickets(database: Database, project: str, study: str) -> None:
