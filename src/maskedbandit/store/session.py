@@ -1,33 +1,26 @@
-"""A study while one process holds it: what is in memory, made from what is in the database, and its transactions.
-
-Everything in memory follows from the database. So when a transaction fails, for whatever reason, what is in memory is
-made again before the next one, and nothing is acknowledged that is not on disk.
-"""
+"""A study while one process holds it: what is in memory, made from what is in the database, and what it keeps."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from itertools import count
-from threading import RLock
 from typing import Any, NamedTuple
 
 from maskedbandit.channels.offers import Offer
-from maskedbandit.errors import FencedOff, IllegalDecision, MaskedBanditError, ProtocolError, StoreError
+from maskedbandit.errors import IllegalDecision, ProtocolError, StoreError
 from maskedbandit.privacy.loss import ZERO
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.accounts import Accounts, Losses
-from maskedbandit.store.book.chain import ENTRY, Head, next_link
 from maskedbandit.store.book.checks import as_corrupted, check_log, memory_digest, read_book
 from maskedbandit.store.book.demand import arms_of_answer
-from maskedbandit.store.book.entries import Entry, parse_entry
 from maskedbandit.store.book.standing import Standing
 from maskedbandit.store.book.witness import Witness
-from maskedbandit.store.databases.database import Again, Database, do_again
-from maskedbandit.store.lease import Lease, end_lease, name_holder
+from maskedbandit.store.databases.database import Again, Database
+from maskedbandit.store.holding import Holding
+from maskedbandit.store.lease import end_lease
 from maskedbandit.store.memory import read_memory
 from maskedbandit.store.requests import Done, ReportName
 from maskedbandit.store.rows import Rows
-from maskedbandit.store.study_rows import read_seed, read_study
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.watch import Watch
@@ -46,22 +39,15 @@ class Shown(NamedTuple):
     in_play: tuple[int, ...]  # arms
 
 
-class Session:
-    """The study of this name, which no other process holds.
+class Session(Holding):
+    """The study of this name, which no other process holds."""
 
-    **Guarantee**: `apply` returns only after what it did is on disk, and the ledger's head at the witness; it does
-    nothing at all if another process has taken the study over.
-    """
-
-    state: str
-    now: int  # the latest time that the study has seen; it never goes back
+    failures = (StoreError, IllegalDecision, ProtocolError)  # of the store, the policy or the channel
     arms: Standing
     driver: Driver
     watch: Watch | None  # of the guardrail
     accounts: Accounts
     rows: Rows
-    head: Head
-    at_witness: Head  # the head before this transaction, which the witness has seen
     others: Mapping[str, Any]  # what the witness had seen of all ledgers when that was found in this database
     price: Callable[[int], int]  # the number of the loss that a place costs, by the size of its cohort
     offers: Callable[[int], tuple[Offer, ...]]  # what is offered to a cohort, one for each outcome, by its size
@@ -76,35 +62,15 @@ class Session:
     def __init__(
         self, database: Database, witness: Witness, name: str, clock: Callable[[], int], holder: str | None
     ) -> None:
-        self.database, self.witness, self.name = database, witness, name
-        row = read_study(database, name)
+        super().__init__(database, witness, name, clock, holder)
+        self.project, text, seed = self._written_down
         with as_corrupted(name):
-            self.project, self.protocol = row.project, Protocol.from_text(row.protocol)
-            self.seed = bytes.fromhex(seed := read_seed(database, name))
-        self._written_down = row.project, row.protocol, seed
+            self.protocol, self.seed = Protocol.from_text(text), bytes.fromhex(seed)
         self.losses, self.worst = Losses(database), ZERO
-        self._key, self._lease = witness.signing_key(), Lease(database, name, holder or name_holder())
         self.bits = Bits()
-        self._clock, self.lock = clock, RLock()
-        self._stale = True
         self._counted, self._since = FEW, 0  # places when they were counted, and since then
         self.apply([])
         self.pseudonym = lru_cache(1024)(witness.pseudonyms(self.project).of)  # which a batch asks for twice
-
-    def apply(
-        self,
-        operations: Sequence[Callable[[], Any]],
-        tickets: Sequence[str] = (),
-        people: Sequence[str] = (),
-        reports: Sequence[ReportName] = (),
-    ) -> list[Done]:
-        """Do these in one transaction. A refusal is the result of its operation; a failure of the store undoes all.
-
-        The rows about these tickets, people and reports are read at once, which is faster than one after the other.
-        """
-        self.database.check_own()  # first: in a fork the lock may be held by a thread that is not there
-        with self.lock:
-            return do_again(partial(self._apply, operations, tickets, people, reports))
 
     @property
     def shown(self) -> Shown:
@@ -117,52 +83,13 @@ class Session:
         """How many people have a place: each is one person, however often the application asks for them."""
         return self.driver.deck.dealt
 
-    def enter(self, **says: Any) -> Entry:
-        """Add an entry to the ledger, within a transaction: what it says, as whoever reads it will."""
-        link = next_link(self.name, self.head, {**says, "at": self.now}, self._key)
-        self.database.insert("entry", ENTRY, [(self.name, *link)])
-        self.head = Head(link.number + 1, link.hash)
-        return parse_entry(self.name, link)
-
     def memory_digest(self, text: str) -> str:
         """What the ledger says of what the channel keeps."""
         return memory_digest(text, self._key)
 
-    def close(self) -> None:
-        """Give up the lease, so that another process need not wait for its end."""
-        if not self.database.own:
-            return
-        with self.lock:
-            self._lease.give_back()
-            self.database.close()
-
-    def _apply(
-        self,
-        operations: Sequence[Callable[[], Any]],
-        tickets: Sequence[str],
-        people: Sequence[str],
-        reports: Sequence[ReportName],
-    ) -> list[Done]:
-        if self._stale:
-            self._take()
+    def _apply(self, operations: Sequence[Callable[[], Any]], *read: Any) -> list[Done]:
         self.silent, self._moved = False, not operations
-        before = self.at_witness = self.head
-        try:
-            self.database.begin()
-            self._lease.check()
-            self.accounts.renew()
-            self.rows.read(tickets, people, reports)
-            done = [self._do(operation) for operation in operations]
-            self._keep()
-            if self.head == before:
-                self.database.commit()
-            else:
-                with self.witness.watching(self.database, self.name, before, self.head, self.worst.to_text()):
-                    self.database.commit()
-        except BaseException:
-            self._stale = True
-            self.database.rollback()
-            raise
+        done = super()._apply(operations, *read)
         answer = None if self.arms.is_alone else self.driver.answer  # an arm that is left alone is none
         arms = None if answer is None else arms_of_answer(self.driver)
         self._shown = Shown(self.state, self.people, answer, arms, len(self.driver.log), self.arms.in_play)
@@ -172,15 +99,16 @@ class Session:
                 self.database.count()
         return done
 
+    def _read(
+        self, tickets: Sequence[str] = (), people: Sequence[str] = (), reports: Sequence[ReportName] = ()
+    ) -> None:
+        """Read the rows about these."""
+        self.accounts.renew()
+        self.rows.read(tickets, people, reports)
+
     def _do(self, operation: Callable[[], Any]) -> Done:
-        """Do it; a failure of the store, the policy or the channel is no refusal, as something may have been done."""
-        before, self.now = self.now, max(self.now, self._clock())
-        try:
-            done = Done(operation())
-        except (StoreError, IllegalDecision, ProtocolError):
-            raise
-        except MaskedBanditError as why:
-            done = Done(None, why)
+        before = self.now
+        done = super()._do(operation)
         if self.silent:  # what follows from the time is seen by others
             self.now, self.silent = before, False
         else:
@@ -206,26 +134,9 @@ class Session:
             now = self.people, self.state, self.now, end_lease()
             self.database.change(keep, *now, self.name)
 
-    def _take(self) -> None:
-        """Take the study over, and make what is in memory from what is in the database."""
-        database, name = self.database, self.name
-        self.losses.forget()
-        with database.transaction():
-            row = self._lease.take()
-            self.state, self.now = row.state, row.reached
-            if (row.project, row.protocol, read_seed(database, name)) != self._written_down:
-                raise FencedOff(f"another process has written {name} down anew: open it again")
-        try:
-            with database.transaction(), as_corrupted(name):  # apart: it may take long, and keeps no row from others
-                database.take_time()  # as long as all that was decided takes to be decided again
-                self._load()
-        except BaseException:
-            self._lease.give_back()
-            raise
-        self._stale = False
-
     def _load(self) -> None:
         database, name = self.database, self.name
+        self.losses.forget()
         self.accounts = Accounts(database, self.losses, self.project)
         self.rows = Rows(database, name, self.accounts)
         book = read_book(database, self.witness, name)
