@@ -38,6 +38,7 @@ def test_each_kind_has_a_class() -> None:
             "archived",
             "released",
             "burned",
+            "helper_lost",
             "arm_paused",
             "arm_resumed",
             "arm_added",

@@ -152,7 +152,7 @@ def say_contribution(protocol: Protocol) -> str:
         text += f"; the other one, {other.name}, is {say_bounds(other.outcome)}"
         default += f", and {say_decimal(other.outcome.default)} for {other.name}"
     return (
-        f"{text}; others are refused. Who reports nothing within {say_duration(reward.window)} counts {default}, "
+        f"{text}; others are refused. Who reports nothing within {say_duration(reward.taken_for)} counts {default}, "
         f"{seen}."
     )
 

@@ -1,4 +1,4 @@
-"""The erasure of people's data: whose a place was, its ticket, its salt and its rewards."""
+"""The erasure of people's data: whose a place was, its ticket, its salt and its reports."""
 
 import secrets
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ COLUMNS = "cohort, ticket, person, period, loss"
 
 
 def erase_places(session: Session, found: Sequence[Row]) -> int:
-    """Remove who had these places, their tickets and rewards: how many; of a released cohort the rows' hashes stay.
+    """Remove who had these places, their tickets and reports: how many; of a released cohort the rows' hashes stay.
 
     What the people were charged is noted, so that it is known after a copy of the database was restored. Each cohort is
     read once.
@@ -37,9 +37,10 @@ def erase_places(session: Session, found: Sequence[Row]) -> int:
 def remove_place(
     database: Database, study: str, ticket: str, person: str | None, leaf: str | None = None, now: int | None = None
 ) -> None:
-    """Remove whose a place was, its ticket, its salt and its rewards; with no time, as if that was at once."""
+    """Remove whose a place was, its ticket, its salt and its reports; with no time, as if that was at once."""
     where = "WHERE study = ? AND ticket = ?"
-    database.change(f"DELETE FROM reward {where}", study, ticket)
+    for table in ("reward", "upload"):
+        database.change(f"DELETE FROM {table} {where}", study, ticket)
     database.change(
         "UPDATE place SET person = NULL, ticket = ?, salt = NULL, leaf = COALESCE(?, leaf), "
         f"erased = COALESCE(?, assigned) {where}",

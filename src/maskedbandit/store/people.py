@@ -25,8 +25,7 @@ def assign(session: Session, unit: str, evaluated: bool = False) -> Assigned:
     if (had := session.rows.place_of(person)) is not None:
         if exposes and had.exposed is None and may_be_exposed(session, had):
             had = note_exposed(session, had)
-        offers = make_offers(session, had) if protocol.on_devices else ()
-        return Assigned(had.arm, had.ticket, Fraction(had.propensity), True, had.exposed is not None, offers=offers)
+        return describe_place(session, had, again=True)
     if session.state in ("draft", "archived"):
         raise NotRunning(f"{session.name} is {session.state}: nobody is given an arm")
     all_there = protocol.people is not None and session.people >= protocol.people
@@ -50,18 +49,27 @@ def assign(session: Session, unit: str, evaluated: bool = False) -> Assigned:
         return Assigned(served.arm, None, served.propensity, over_budget=True)
     named = given.cohort, given.place, given.arm, person, str(given.propensity)
     session.rows.deal(dealt := Place(ticket, *named, price, period, session.now))
-    if exposed := exposes or not protocol.reward.exposure:
-        note_exposed(session, dealt)
-    offers = make_offers(session, dealt) if protocol.on_devices else ()
-    return Assigned(given.arm, ticket, given.propensity, exposed=exposed, offers=offers)
+    if exposes or not protocol.reward.exposure:
+        dealt = note_exposed(session, dealt)
+    return describe_place(session, dealt, again=False)
 
 
-def expose(session: Session, ticket: str) -> None:
-    """The person saw the arm."""
+def describe_place(session: Session, place: Place, again: bool) -> Assigned:
+    """What whoever has this place gets, and what the person's device needs, if it makes the report private."""
+    sealed = session.protocol.operators is not None
+    offers = make_offers(session, place) if sealed or session.protocol.on_devices else ()
+    found = Assigned(place.arm, place.ticket, Fraction(place.propensity), again, place.exposed, offers=offers)
+    return found._replace(cohort=place.cohort) if sealed else found
+
+
+def expose(session: Session, ticket: str) -> int:
+    """The person saw the arm: when."""
     place = session.rows.place(ticket)
     check_kept(session, place)
     if place.exposed is None:
-        note_exposed(session, place)
+        place = note_exposed(session, place)
+    assert place.exposed is not None
+    return place.exposed
 
 
 def report(session: Session, ticket: str, value: float, event: str = "", metric: str = "", proof: str = "") -> Reported:
@@ -77,7 +85,7 @@ def report(session: Session, ticket: str, value: float, event: str = "", metric:
     check_kept(session, place)
     if place.exposed is None:
         raise NotExposed("say first that the person saw the arm: a report must not decide who is in a cohort")
-    if session.now > place.exposed + session.protocol.reward.window or session.driver.cohorts[place.cohort].closed:
+    if session.now > place.exposed + session.protocol.reward.taken_for or session.driver.cohorts[place.cohort].closed:
         raise Late("the window in which this outcome counts is over")
     name, position = name_report(ticket, event, metric, proof), next(session.positions)
     before = session.rows.add_report(name, float(value), session.now, position)

@@ -120,6 +120,8 @@ def bring_back(database: Database, witness: Witness, study: str, file: Path) -> 
         before = count_charges(database, study)
         changed = new | {row[0] for row in dealt if row[5] is None}  # in which somebody was erased
         take_places(database, study, [row for row in dealt if row[0] in changed])
+        released = "SELECT cohort FROM release WHERE study = ?"
+        database.change(f"DELETE FROM listed WHERE study = ? AND cohort IN ({released})", study, study)
         take_erasures(database, study, Counter(map(tuple, found["erased"])), before)
         state = state_after(parse_entries(study, theirs))
         if state == "archived":
@@ -171,6 +173,7 @@ def burn_missing(database: Database, witness: Witness, study: str) -> str:
             "AND cohort NOT IN (SELECT cohort FROM release WHERE study = ?)",
             *(study, study),
         )
+        database.change("DELETE FROM listed WHERE study = ?", study)
         says = {"kind": "burned", "missing": missing, "witness": seen.head.hash, "loss": seen.worst}
         entry = next_link(study, head, {**says, "at": read_clock()}, key)
         database.insert("entry", ENTRY, [(study, *entry)])
@@ -210,7 +213,7 @@ def take_places(database: Database, study: str, found: list[list[Any]]) -> None:
     others: dict[str, str] = dict(database.rows(find, study))  # places of other cohorts that people have
     for cohort, leaf, hidden, place, arm, person, propensity, loss, period, assigned, exposed in found:
         ticket = charged.get(hidden, hidden)  # nobody asks for one that only the lost database had
-        for statement in ("DELETE FROM reward", "DELETE FROM place"):
+        for statement in ("DELETE FROM reward", "DELETE FROM upload", "DELETE FROM place"):
             database.change(f"{statement} WHERE study = ? AND ticket = ?", study, ticket)
         if person in others:  # who was given another place since has been charged for both
             back = "UPDATE place SET returned = assigned WHERE study = ? AND ticket = ?"

@@ -1,5 +1,6 @@
 """What the clock brings: places that go back, and the release of a cohort, all in one transaction."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from maskedbandit.errors import Corrupted
@@ -7,7 +8,7 @@ from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.arms import put_out_of_play
 from maskedbandit.store.book.checks import check_head
 from maskedbandit.store.book.entries import Release
-from maskedbandit.store.members import read_members, seal_members
+from maskedbandit.store.members import Member, read_members, seal_members
 from maskedbandit.store.memory import write_memory
 from maskedbandit.store.session import Session
 from maskedbandit.study.deck import Places
@@ -16,12 +17,10 @@ from maskedbandit.study.deck import Places
 def do_what_is_due(session: Session) -> list[Release]:
     """Give back the places that nobody saw in time, and release the cohorts whose last window is over.
 
-    Raise `BehindWitness` if the witness has seen other ledgers than those of this database: it is a copy, and the one
-    that goes on is elsewhere.
+    Those of two operators are settled by both of them instead (settle.py).
     """
-    name, database, witness = session.name, session.database, session.witness.as_now()
-    check_head(witness, name, session.at_witness)
-    session.others = witness.check_others(database, name, session.others)
+    name, database = session.name, session.database
+    check_newest(session)
     session.write()
     unseen = database.rows(
         "SELECT ticket, cohort, place FROM place "
@@ -31,17 +30,34 @@ def do_what_is_due(session: Session) -> list[Release]:
     for ticket, cohort, place in unseen:
         database.change("UPDATE place SET returned = ? WHERE study = ? AND ticket = ?", session.now, name, ticket)
         session.driver.give_back(cohort, place)
-    released, waiting, over = list[Release](), set[int](), is_over(session)
+    if session.protocol.operators is not None:
+        return []
+    released = [release_cohort(session, places) for places in list_due(session)]
+    if released and may_answer(session):
+        session.driver.ask()
+    return released
+
+
+def check_newest(session: Session) -> None:
+    """Raise `BehindWitness` if the witness has seen other ledgers than those of this database.
+
+    Then it is a copy, and the one that goes on is elsewhere.
+    """
+    witness = session.witness.as_now()
+    check_head(witness, session.name, session.at_witness)
+    session.others = witness.check_others(session.database, session.name, session.others)
+
+
+def list_due(session: Session) -> Iterator[Places]:
+    """The cohorts that may be released, each when those before it were; the cohorts of an arm are in their order."""
+    waiting, over = set[int](), is_over(session)
     for places in session.driver.deck.unreleased():
         if places.given_up or (over and not places.full):
             continue  # it will never be full, and holds up no other
         if places.arm in waiting or not is_due(session, places):
-            waiting.add(places.arm)  # the cohorts of an arm are released in their order
+            waiting.add(places.arm)
         else:
-            released.append(release_cohort(session, places))
-    if released and may_answer(session):
-        session.driver.ask()
-    return released
+            yield places
 
 
 def is_over(session: Session) -> bool:
@@ -57,19 +73,12 @@ def may_answer(session: Session) -> bool:
 def is_due(session: Session, places: Places) -> bool:
     """Whether all places of a cohort were dealt and seen, and the last one's window is over."""
     count, latest = session.exposed.get(places.cohort, (0, 0))
-    window = session.protocol.reward.window
-    return places.full and count == places.size and session.now > latest + window
+    return places.full and count == places.size and session.now > latest + session.protocol.reward.taken_for
 
 
 def release_cohort(session: Session, places: Places) -> Release:
-    """Close a cohort, seal who is in it, draw the noise, write the release, and tell the policy."""
-    name, database, protocol = session.name, session.database, session.protocol
-    cohort, n = places.cohort, places.size
-    protocol.channel.check_size(n, session.memory, places.arm)
-    session.driver.close(cohort)
-    found = read_members(database, name, cohort)
-    if [member.place for member in found] != list(range(n)):
-        raise Corrupted(f"cohort {cohort} of {name} has {len(found)} people in {n} places")
+    """Close a cohort, draw the noise, and write the release."""
+    protocol, n, found = session.protocol, places.size, close_cohort(session, places)
     bits, offers = Bits(), session.offers(n)  # fresh bits: none from before a fork or a snapshot
     told = [member.reports for member in found], [member.guardrail for member in found]
     total, *more = [
@@ -77,15 +86,34 @@ def release_cohort(session: Session, places: Places) -> Release:
         for outcome, reports, offer in zip(protocol.outcomes, told, offers, strict=False)
     ]
     second = {"guardrail": more[0].hex(), "guardrail_offer": offers[1].digest.hex()} if more else {}
+    cap = {"cap": protocol.reward.cap} if protocol.reward.cap > 1 else {}
+    return write_release(session, places, total, found, **second, **cap)
+
+
+def close_cohort(session: Session, places: Places) -> list[Member]:
+    """Close a cohort: who is in it."""
+    session.protocol.channel.check_size(places.size, session.memory, places.arm)
+    session.driver.close(places.cohort)
+    found = read_members(session.database, session.name, places.cohort)
+    if [member.place for member in found] != list(range(places.size)):
+        which = f"cohort {places.cohort} of {session.name}"
+        raise Corrupted(f"{which} has {len(found)} people in {places.size} places")
+    return found
+
+
+def write_release(session: Session, places: Places, total: float, found: Sequence[Member], **more: Any) -> Release:
+    """Write the release of a closed cohort, seal who is in it, and tell the policy."""
+    cohort, n = places.cohort, places.size
     price, digest, step = session.price(n), seal_members(found), len(session.driver.log)
     loss = session.losses[price]
     memory = write_memory(session.memory)
     columns = "study, cohort, step, arm, n, total, loss, members, memory"
-    database.insert("release", columns, [(name, cohort, step, places.arm, n, total, price, digest, memory)])
+    session.database.insert(
+        "release", columns, [(session.name, cohort, step, places.arm, n, total, price, digest, memory)]
+    )
     says: dict[str, Any] = {"cohort": cohort, "step": step, "arm": places.arm, "n": n, "total": total.hex()}
-    says |= {"loss": loss.to_text(), "members": digest, "offer": offers[0].digest.hex()}
-    says |= {"cap": protocol.reward.cap} if protocol.reward.cap > 1 else {}
-    made = session.enter(kind="released", **says, **second, memory=session.memory_digest(memory))
+    says |= {"loss": loss.to_text(), "members": digest, "offer": session.offers(n)[0].digest.hex()}
+    made = session.enter(kind="released", **says, **more, memory=session.memory_digest(memory))
     assert isinstance(made, Release)
     session.worst |= loss
     session.driver.tell(cohort, n, total)

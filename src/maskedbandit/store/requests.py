@@ -33,9 +33,15 @@ class Assigned(NamedTuple):
     ticket: str | None
     propensity: Fraction  # the probability with which the person was to get this arm
     again: bool = False  # the place that the person had before
-    exposed: bool = False  # the arm counts as seen
+    seen: int | None = None  # when the arm was seen, or counts as seen
     over_budget: bool = False  # the person has no ticket, as the budget does not allow another place
-    offers: tuple[Offer, ...] = ()  # if the device adds the noise: what it is offered, one for each outcome
+    offers: tuple[Offer, ...] = ()  # if the device makes the report private: what it is offered, one for each outcome
+    cohort: int | None = None  # if its report is sealed: to this it is bound, besides the offer
+
+    @property
+    def exposed(self) -> bool:
+        """Whether the arm counts as seen."""
+        return self.seen is not None
 
 
 class Reported(NamedTuple):
@@ -90,6 +96,8 @@ def check_report(protocol: Protocol, value: Any, event: Any, metric: Any, proof:
     if outcome is None:
         raise PersonalValue("metric", f"{protocol.guardrail.name}, or left out" if protocol.guardrail else "left out")
     _, reward, channel = outcome
+    if protocol.operators is not None:
+        raise PersonalValue("a report", "sealed by the person's device for both operators: this study sees no outcome")
     if outcome.on_devices:
         if event:
             raise PersonalValue("event", "left out: each device reports once, as its noise is in its report")

@@ -9,6 +9,7 @@ from os import urandom
 from typing import NamedTuple
 
 from maskedbandit.errors import UnknownTicket
+from maskedbandit.secagg.uploads import Upload
 from maskedbandit.store.accounts import Accounts
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.requests import ReportName
@@ -31,14 +32,20 @@ class Place(NamedTuple):
 
 
 COLUMNS = ", ".join(Place._fields)
+PUT_UPLOAD = (
+    "INSERT INTO upload (study, ticket, report, turn, leader, helper, received) VALUES (?, ?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT (study, ticket) DO UPDATE SET report = excluded.report, turn = excluded.turn, "
+    "leader = excluded.leader, helper = excluded.helper, received = excluded.received"
+)
 NAME = ", ".join(ReportName._fields)
 
 
 class Rows:
     """The rows of a study that were read in this transaction, with what will be written at its end."""
 
-    def __init__(self, database: Database, study: str, accounts: Accounts) -> None:
+    def __init__(self, database: Database, study: str, accounts: Accounts, uploads: bool = False) -> None:
         self._database, self._study, self._accounts = database, study, accounts
+        self._uploading = uploads  # whether devices upload sealed reports
         self.clear()
 
     def clear(self) -> None:
@@ -47,6 +54,8 @@ class Rows:
         self._of_people: dict[str, str | None] = {}  # the ticket of a person's place
         self._erased: set[str] = set()  # people
         self._reports: dict[ReportName, float | None] = {}  # what came before of those that were asked for
+        self._uploads: dict[str, Upload | None] = {}  # that stand, by ticket
+        self._new_uploads: dict[str, int] = {}  # when they came
         self._new_places: dict[str, Place] = {}
         self._new_exposures: dict[str, int] = {}
         self._new_reports: list[tuple[str, str, str, str, float, int, int]] = []
@@ -68,6 +77,9 @@ class Rows:
                     self._places.setdefault(found.ticket, found)
                 find = "SELECT person FROM erased WHERE study = ? AND person IN keys"
                 self._erased |= {person for (person,) in database.rows_in(find, study, keys=list(charged))}
+        tickets = list(tickets)
+        if self._uploading:
+            self._read_uploads(tickets)
         if tickets := [ticket for ticket in tickets if ticket not in self._places]:
             find = f"SELECT {COLUMNS} FROM place WHERE study = ? AND ticket IN keys"
             self._places = (
@@ -131,6 +143,24 @@ class Rows:
                 self._reports[report] = value
         return before
 
+    def add_upload(self, ticket: str, upload: Upload, now: int) -> Upload | None:
+        """Write a report of a device down if it is newer than the one that stood before, which is returned."""
+        self._read_uploads([ticket])
+        before = self._uploads[ticket]
+        if before is None or before.turn < upload.turn:
+            self._uploads[ticket] = upload
+            self._new_uploads[ticket] = now
+        return before
+
+    def _read_uploads(self, tickets: Iterable[str]) -> None:
+        """Read the reports of devices that stand for these tickets."""
+        if tickets := [ticket for ticket in tickets if ticket not in self._uploads]:
+            self._uploads |= dict.fromkeys(tickets)
+            find = "SELECT ticket, report, turn, leader, helper FROM upload WHERE study = ? AND ticket IN keys"
+            for ticket, report, turn, *shares in self._database.rows_in(find, self._study, keys=tickets):
+                leader, helper = (bytes.fromhex(each or "") for each in shares)
+                self._uploads[ticket] = Upload(bytes.fromhex(report), turn, leader, helper)
+
     def write(self) -> int:
         """Write what is new, and forget what was read: how many places are new."""
         database, study = self._database, self._study
@@ -145,5 +175,13 @@ class Rows:
             )
         if self._new_reports:
             database.insert_missing("reward", f"study, {NAME}, value, received, position", self._new_reports)
+        if self._new_uploads:
+            found = ((ticket, self._uploads[ticket], now) for ticket, now in self._new_uploads.items())
+            sent = [
+                (study, ticket, each.report.hex(), each.turn, each.leader.hex(), each.helper.hex(), now)
+                for ticket, each, now in found
+                if each is not None
+            ]
+            database.each(PUT_UPLOAD, sent)
         self.clear()
         return written

@@ -13,6 +13,7 @@ from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.book.checks import as_corrupted, check_log, memory_digest, read_book
 from maskedbandit.store.book.demand import arms_of_answer
+from maskedbandit.store.book.entries import Keys
 from maskedbandit.store.book.standing import Standing
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Again, Database
@@ -49,6 +50,8 @@ class Session(Holding):
     accounts: Accounts
     rows: Rows
     others: Mapping[str, Any]  # what the witness had seen of all ledgers when that was found in this database
+    operators: Keys  # the public keys of both, if there are two, once the study is started
+    helper_lost: bool  # the study ended without the second of them
     price: Callable[[int], int]  # the number of the loss that a place costs, by the size of its cohort
     offers: Callable[[int], tuple[Offer, ...]]  # what is offered to a cohort, one for each outcome, by its size
     memory: Any  # what the channel keeps between releases
@@ -109,6 +112,8 @@ class Session(Holding):
     def _do(self, operation: Callable[[], Any]) -> Done:
         before = self.now
         done = super()._do(operation)
+        if isinstance(done.result, Done):  # a refusal from an operation that knows that nothing was done
+            done = done.result
         if self.silent:  # what follows from the time is seen by others
             self.now, self.silent = before, False
         else:
@@ -138,9 +143,10 @@ class Session(Holding):
         database, name = self.database, self.name
         self.losses.forget()
         self.accounts = Accounts(database, self.losses, self.project)
-        self.rows = Rows(database, name, self.accounts)
         book = read_book(database, self.witness, name)
         protocol = self.protocol = book.protocol
+        self.rows = Rows(database, name, self.accounts, protocol.operators is not None)
+        self.helper_lost, self.operators = book.helper_lost, book.started.operators if book.started else ()
         self.head, self.arms, self.worst, self.others = book.head, book.standing, book.worst, {}
         self.price = cache(lambda n: self.losses.number(protocol.price(n)))
         self.offers = cache(protocol.offers)

@@ -26,8 +26,11 @@ from maskedbandit.store.lease import read_clock
 from maskedbandit.store.release import do_what_is_due
 from maskedbandit.store.requests import Assigned, Done, Operation, Reported, ReportName, is_text, name_report
 from maskedbandit.store.session import Session
+from maskedbandit.store.settle import cohorts_due, fix_list, give_up_helper, settle_cohort, write_batch
 from maskedbandit.store.states import archive, move_study, start
 from maskedbandit.store.traces import Scrubber
+from maskedbandit.store.uploads import upload
+from maskedbandit.study.operators import OperatorKeys
 from maskedbandit.study.protocol import Protocol
 
 
@@ -50,10 +53,16 @@ class Study:
         "assign": people.assign,
         "expose": people.expose,
         "report": people.report,
+        "upload": upload,
         "offers": people.read_offers,
         "spent": people.read_spent,
         "erase": erase,
         "tick": do_what_is_due,
+        "due": cohorts_due,
+        "batch": write_batch,
+        "list": fix_list,
+        "settle": settle_cohort,
+        "give_up_helper": give_up_helper,
         "start": start,
         "pause": partial(move_study, kind="paused"),
         "resume": partial(move_study, kind="resumed"),
@@ -120,10 +129,11 @@ class Study:
             do.append(partial(self.operations[verb] if type(verb) is str else verb, session, *given))
             if verb == "assign" and is_text(given[0]):
                 people.append(session.pseudonym(given[0]))
-            elif verb in ("expose", "report") and is_text(given[0], *given[2:]):
+            elif verb == "report" and is_text(given[0], *given[2:]):
                 tickets.append(given[0])
-                if verb == "report":
-                    reports.append(name_report(given[0], *given[2:]))
+                reports.append(name_report(given[0], *given[2:]))
+            elif verb in ("expose", "upload") and is_text(given[0]):
+                tickets.append(given[0])
         return session.apply(do, tickets, people, reports)
 
     def _do(self, *operation: Any) -> Any:
@@ -163,9 +173,12 @@ class Study:
         found: list[Release] = self._do("tick")
         return found
 
-    def start(self, simulated: bool = False) -> None:
-        """Freeze the protocol and begin; the ledger says for ever if all people of the study are `simulated`."""
-        self._do("start", simulated)
+    def start(self, simulated: bool = False, helper: OperatorKeys | None = None) -> None:
+        """Freeze the protocol and begin; the ledger says for ever if all people of the study are `simulated`.
+
+        A study of two operators has to know the keys of its helper.
+        """
+        self._do("start", simulated, helper)
 
     def pause(self) -> None:
         """Give no more places, until `resume`; reports and releases go on."""

@@ -64,7 +64,7 @@ class Guardrail:
             raise InvalidValue("guardrail", given, "a [guardrail] table")
         refuse_unknown("key of [guardrail]", given, ("name", "harm", "share", "alpha", *OUTCOME))
         outcome = Reward.from_table({key: given[key] for key in OUTCOME if key in given})
-        outcome = replace(outcome, window=reward.window, exposure=reward.exposure)
+        outcome = replace(outcome, window=reward.window, exposure=reward.exposure, grace=reward.grace)
         share = to_fraction("share of the guardrail", given.get("share", "1/2"))
         if share >= 1:
             raise InvalidValue("share of the guardrail", given["share"], "above 0 and below 1")

@@ -21,6 +21,9 @@
     window = "6 hours"               # from the moment at which the person sees the arm
     exposure = "10 minutes"          # after which the place of a person who saw nothing goes to another
     evaluating = "exposes"           # whether a flag that is evaluated (OFREP) counts as seen; or "enrols": not yet
+    grace = "1 day"                  # of devices: how long after the window reports are taken; left out: no time
+
+    [operators]                      # of the two servers, if the channel is two_servers (operators.py)
 
     [guardrail]                      # a second outcome, by which harm is seen (guardrail.py)
     name = "unsubscribed"
@@ -44,7 +47,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from maskedbandit.channels.channel import Channel, find_backend
+from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import BudgetExceeded, InvalidValue
 from maskedbandit.policies.contextual_policy import ContextualPolicy
@@ -55,13 +58,15 @@ from maskedbandit.privacy.loss import Loss
 from maskedbandit.study import tables
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.guardrail import Guardrail, MeasuredOutcome, list_outcomes
+from maskedbandit.study.live_channel import check_live_outcomes, make_live_channel
 from maskedbandit.study.naming import STUDY_PARTS, check_study_name, refuse_number_texts, refuse_unknown
+from maskedbandit.study.operators import Operators
 from maskedbandit.study.reward import Reward
 from maskedbandit.study.signatures import check_public_key
 
 PROTOCOL_KEYS = (
     *("name", "about", "project", "people", "delta", "policy", "channel", "arms", "reward", "budget", "signed_by"),
-    *("guardrail", "simulation"),
+    *("guardrail", "operators", "simulation"),
 )
 MOST_ABOUT = 1000
 
@@ -100,9 +105,8 @@ class Protocol:
         try:
             text = json.dumps(table, sort_keys=True, separators=(",", ":"), allow_nan=False)
         except (TypeError, ValueError, RecursionError) as wrong:
-            raise InvalidValue(
-                "protocol", type(table).__name__, f"of numbers, texts, lists and tables ({wrong})"
-            ) from None
+            allowed = f"of numbers, texts, lists and tables ({wrong})"
+            raise InvalidValue("protocol", type(table).__name__, allowed) from None
         made = cls(text)
         made.check()
         return made
@@ -188,10 +192,8 @@ class Protocol:
     @cached_property
     def outcomes(self) -> tuple[MeasuredOutcome, ...]:
         """The reward, and the guardrail if there is one; their channels share epsilon."""
-        found: Channel = STUDY_PARTS.made("channel", self.table.get("channel"))
-        if find_backend(found) is not None or found.trust not in ("central", "local"):
-            allowed = "one of central or of local trust: a database alone cannot carry the sum of other channels"
-            raise InvalidValue("channel", found, allowed)
+        found = make_live_channel(self.table.get("channel"), self.operators)
+        check_live_outcomes(found, self.reward, self.guardrail, self.people)
         if lacks := self.policy.needs(found.law()):
             raise InvalidValue("channel", found, f"one that gives {type(self.policy).__name__} {lacks}")
         return list_outcomes(found, self.reward, self.guardrail)
@@ -206,6 +208,11 @@ class Protocol:
     def on_devices(self) -> bool:
         """Whether the devices of the people add the noise, so that reports hold no rewards."""
         return self.outcomes[0].on_devices
+
+    @cached_property
+    def operators(self) -> Operators | None:
+        """Those of two servers, for which devices seal their reports; None if there is one server."""
+        return Operators.from_table(self.table["operators"]) if "operators" in self.table else None
 
     @cached_property
     def people(self) -> int | None:
@@ -266,13 +273,13 @@ class Protocol:
         """Raise `InvalidValue` unless everything is allowed."""
         refuse_unknown("key", self.table, PROTOCOL_KEYS)
         for each in (
-            *("name", "about", "project", "arms", "policy", "channel", "aim"),
+            *("name", "about", "project", "arms", "policy", "operators", "channel", "aim"),
             *("reward", "guardrail", "budget", "period", "signed_by"),
         ):
             getattr(self, each)
-        share = {"share": self.table.get("guardrail", {}).get("share")}
-        for given in (self.table.get("channel"), self.table.get("policy"), share):
-            refuse_number_texts(given)
+        refuse_number_texts({"share": self.table.get("guardrail", {}).get("share")})
+        for part in ("channel", "policy"):
+            refuse_number_texts(self.table.get(part))
         tables.check_new_budget(self.table["budget"])
         if isinstance(self.policy, Selection) and self.k < (least := self.policy.question.least_arms):
             allowed = f"at least {least}, as {type(self.policy).__name__} names some of them"
@@ -284,11 +291,10 @@ class Protocol:
             raise InvalidValue("policy", self.policy, allowed)
         if self.guardrail:
             self.guardrail.check_policy(self.policy, self.channel.law(), self.k, self.aim)
-        if self.channel.law().counter > 0:
-            length = getattr(self.channel, "length", 0)
-            if self.people is None or length < self.people:
-                allowed = f"at least the number of people, {self.people}: an arm may have a release for each of them"
-                raise InvalidValue("length of the tree", length, allowed)
+        length = getattr(self.channel, "length", 0)
+        if self.channel.law().counter > 0 and (self.people is None or length < self.people):
+            allowed = f"at least the number of people, {self.people}: an arm may have a release for each of them"
+            raise InvalidValue("length of the tree", length, allowed)
         try:
             Budget(self.budget).after(None, self.price(max(self.people or 1000, 1000)))
         except BudgetExceeded as why:

@@ -27,7 +27,7 @@ LONGEST_TIME = 10 * 366 * MILLISECONDS["day"]
 MOST_OUTCOME = 1e15  # of an outcome: sums of those of many people are finite, and have a page
 RULES = ("first", "last", "sum")
 EVALUATING = ("exposes", "enrols")
-REWARD_KEYS = ("least", "most", "rule", "cap", "default", "window", "exposure", "evaluating")
+REWARD_KEYS = ("least", "most", "rule", "cap", "default", "window", "exposure", "evaluating", "grace")
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ class Reward:
     exposure: int = 10 * MILLISECONDS["minute"]
     cap: int = 1
     evaluating: Literal["exposes", "enrols"] = "exposes"
+    grace: int = 0  # milliseconds, for devices, which report what held at the end of the window
 
     @classmethod
     def from_table(cls, given: Any) -> Reward:
@@ -82,11 +83,17 @@ class Reward:
         exposure = parse_duration("exposure", given.get("exposure", "10 minutes"), 0)
         if (evaluating := given.get("evaluating", "exposes")) not in EVALUATING:
             raise InvalidValue("evaluating", evaluating, f"one of {', '.join(EVALUATING)}")
-        return cls(least, most, rule, float(default), window, exposure, cap, evaluating)
+        grace = parse_duration("grace", given.get("grace", "0 days"), 0)
+        return cls(least, most, rule, float(default), window, exposure, cap, evaluating, grace)
 
     def allows(self, value: Any) -> bool:
         """Whether a report may say this."""
         return is_number(value) and self.least <= value <= self.most
+
+    @property
+    def taken_for(self) -> int:
+        """How long after the arm was seen reports are taken."""
+        return self.window + self.grace
 
     @property
     def highest(self) -> float:

@@ -27,7 +27,7 @@ CENTURY = 36_525  # days
 def foreseen(protocol: Protocol, baseline: float, difference: float, per_day: float) -> Forecast:
     """The forecast of a protocol."""
     means = expected_means(protocol, baseline, difference)
-    late = round(protocol.reward.window / MILLISECONDS["day"] * per_day)
+    late = round(protocol.reward.taken_for / MILLISECONDS["day"] * per_day)
     return forecast_study(protocol.policy, protocol.channel, means, protocol.aim, late)
 
 
@@ -52,7 +52,7 @@ def day(now: datetime, days: float) -> str:
 
 def in_words(protocol: Protocol, found: Forecast, per_day: float, now: datetime) -> list[tuple[str, str]]:
     """A forecast for a page: terms, and what is said of each."""
-    window, planned = protocol.reward.window / MILLISECONDS["day"], find_planned(protocol.policy.goal)
+    window, planned = protocol.reward.taken_for / MILLISECONDS["day"], find_planned(protocol.policy.goal)
     phases = count_waits(protocol.policy, protocol.channel, protocol.k, int(protocol.people or 0))
     ends, late = (day(now, people / per_day + phases * window) for people in (found.people, found.people_most))
     finish, search = f"about {ends}{planned.finish.format(late=late)}", list[tuple[str, str]]()

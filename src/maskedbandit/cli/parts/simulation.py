@@ -183,9 +183,9 @@ def play_study(study: Study, clock: Clock, advance: Callable[[int], None]) -> Pl
             i += many
             advance(many)
             if last is None and every == 0:  # all come at the same moment, and the next ones when these are released
-                clock.now = study.time + protocol.reward.window + protocol.reward.exposure + 1
+                clock.now = study.time + protocol.reward.taken_for + protocol.reward.exposure + 1
                 study.tick()
-        clock.now = i * every + protocol.reward.window + protocol.reward.exposure + 1
+        clock.now = i * every + protocol.reward.taken_for + protocol.reward.exposure + 1
         while study.tick():
-            clock.now += protocol.reward.window + 1
+            clock.now += protocol.reward.taken_for + 1
     return Played(i - first, over, regret)

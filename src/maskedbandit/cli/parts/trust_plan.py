@@ -27,7 +27,7 @@ def question(protocol: Protocol, baseline: float, difference: float, per_day: fl
         people=protocol.people,
         delta=min(float(protocol.aim), 0.5) if protocol.people is None else 0.05,
         per_day=per_day,
-        window=protocol.reward.window / MILLISECONDS["day"],
+        window=protocol.reward.taken_for / MILLISECONDS["day"],
         goal=protocol.policy.goal,
         means=expected_means(protocol, baseline, difference) if policy else None,
         policy=policy,

@@ -105,7 +105,7 @@ def say_next_step(view: StudyView) -> Markup:
 
 def say_first_release(view: StudyView) -> str:
     """When there may be a release."""
-    window = say_duration(view.protocol.reward.window)
+    window = say_duration(view.protocol.reward.taken_for)
     return f"A cohort is released {window} after its last person saw the arm."
 
 

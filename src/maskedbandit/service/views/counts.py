@@ -65,7 +65,11 @@ class StudyCounts(Struct, frozen=True):
 def count_places(database: Database, book: Book, now: int, tally: Tally) -> StudyCounts:
     """The counts of a study, as its book has it."""
     study, horizon, demand, reward = book.study, book.horizon, book.demand, book.protocol.reward
-    k, window, over = book.protocol.k, reward.window, book.state in ("stopped", "archived") or demand.answer is not None
+    k, window, over = (
+        book.protocol.k,
+        reward.taken_for,
+        book.state in ("stopped", "archived") or demand.answer is not None,
+    )
     counted = tally.upto(database, study, k, horizon.time)
     dealt, seen = [0] * k, [0] * k
     for arm, count, exposed, _ in counted.cohorts.values():

@@ -17,7 +17,16 @@ from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.store.book.chain import NO_ENTRY, START, Head, is_on_chain
 from maskedbandit.store.book.demand import Demand, arms_of_answer, follow_decisions
-from maskedbandit.store.book.entries import ArmAdded, ArmChange, Entry, Release, Started, read_entries, state_after
+from maskedbandit.store.book.entries import (
+    ArmAdded,
+    ArmChange,
+    Entry,
+    HelperLost,
+    Release,
+    Started,
+    read_entries,
+    state_after,
+)
 from maskedbandit.store.book.standing import Standing, follow_changes
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database, Row
@@ -106,6 +115,11 @@ class Book:
     def worst(self) -> Loss:
         """What the releases cost the worst person, who is in one of them."""
         return find_largest_loss(each.loss for each in self.releases)
+
+    @property
+    def helper_lost(self) -> bool:
+        """Whether the second operator was given up, and with it what was not released."""
+        return any(isinstance(each, HelperLost) for each in self.entries)
 
     @cached_property
     def changes(self) -> tuple[ArmChange, ...]:

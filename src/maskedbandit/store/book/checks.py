@@ -15,6 +15,7 @@ from maskedbandit.store.book.book import Book, make_behind_error, seen_head
 from maskedbandit.store.book.chain import Head, check_chain, read_links
 from maskedbandit.store.book.entries import parse_entries
 from maskedbandit.store.book.harm import follow_harm
+from maskedbandit.store.book.shares import check_all_shares
 from maskedbandit.store.book.standing import follow_changes
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
@@ -64,6 +65,7 @@ def read_book(database: Database, witness: Witness, study: str) -> Book:
     witness.check_others(database, study)
     check_releases(book, losses, key)
     check_noise(book)
+    check_all_shares(book)
     return replace(book, seen=seen)
 
 

@@ -12,12 +12,15 @@ from functools import lru_cache
 from typing import Any, ClassVar, dataclass_transform
 
 from maskedbandit import core
-from maskedbandit.errors import Corrupted
+from maskedbandit.errors import Corrupted, Malformed
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.secagg.helper_total import HelperTotal
 from maskedbandit.store.book.chain import Link, read_links
 from maskedbandit.store.databases.database import Database
+from maskedbandit.study.operators import OperatorKeys
 
 Whole = tuple[int, ...]
+Keys = tuple[OperatorKeys, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +50,7 @@ class Started(Entry, kind="started", state="running"):
     seed: str
     simulated: bool = False  # whether all people are
     evidence_of_harm: str = ""  # how it begins, if there is a guardrail: harm.py
+    operators: Keys = ()  # their public keys, if there are two
 
 
 class Paused(Entry, kind="paused", state="paused"):
@@ -80,6 +84,8 @@ class Release(Entry, kind="released"):
     cap: int = 1  # the rewards of a person that count
     guardrail: float | None = None  # the noisy sum of the second outcome
     guardrail_offer: str | None = None
+    leader: str | None = None  # of two operators: the share of this one in the sum, with its noise, in digits
+    helper: HelperTotal | None = None  # and what the other one states of its own
 
     def in_epoch(self, epoch: int) -> core.Release:
         """The release as estimates take it, of a cohort of this epoch."""
@@ -98,6 +104,12 @@ class Burned(Entry, kind="burned"):
     missing: int
     witness: str  # the hash that the witness had seen last
     loss: Loss
+
+
+class HelperLost(Entry, kind="helper_lost"):
+    """The second operator was given up: these cohorts are never released."""
+
+    cohorts: Whole
 
 
 class ArmChange(Entry):
@@ -141,6 +153,8 @@ READ: dict[Any, Callable[[Any], Any]] = {  # what JSON has in another form, by t
     float | None: float.fromhex,
     Loss: loss_of,
     Whole: tuple,
+    Keys: lambda given: tuple(OperatorKeys.from_text(*keys) for keys in given),
+    HelperTotal | None: HelperTotal.from_text,
 }
 TYPES = {kind: {field.name: field.type for field in fields(each)} for kind, each in KINDS.items()}
 
@@ -157,7 +171,7 @@ def parse_entry(study: str, link: Link) -> Entry:
             elif not isinstance(value, types[name]):
                 raise TypeError(f"its {name} is {value!r}")
         return KINDS[kind](number=link.number, hash=link.hash, **says)
-    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as why:
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, Malformed) as why:
         raise Corrupted(f"entry {link.number} of the ledger of {study} cannot be read: {why}") from why
 
 

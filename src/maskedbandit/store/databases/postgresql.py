@@ -156,18 +156,19 @@ class Postgresql(Database):
 
     def rewrite(self) -> None:
         """Free the space of what was deleted, and forget its samples; those of a table that is empty now would stay."""
-        self.script("VACUUM (ANALYZE) place, account, reward")
+        self.script("VACUUM (ANALYZE) place, account, reward, upload")
         with self.transaction():
             self.script("SET LOCAL lock_timeout = '1s'")
-            if not self.rows("SELECT study FROM reward LIMIT 1"):
-                self.script("ALTER TABLE reward ALTER COLUMN ticket TYPE TEXT")
+            for table in ("reward", "upload"):
+                if not self.rows(f"SELECT study FROM {table} LIMIT 1"):
+                    self.script(f"ALTER TABLE {table} ALTER COLUMN ticket TYPE TEXT")
 
     def empty_log(self) -> bool:
         return True  # the server keeps its log as it is told to
 
     def count(self) -> None:
         with self._named_errors():
-            self._cursor.execute("ANALYZE place, reward, account")
+            self._cursor.execute("ANALYZE place, reward, upload, account")
 
     def alone(self) -> None:
         self.rows("SELECT pg_advisory_xact_lock(20261122)")

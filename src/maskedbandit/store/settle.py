@@ -1,0 +1,196 @@
+"""How a cohort of two operators is released, whose devices have uploaded sealed reports: step by step, with the helper.
+
+    cohorts_due -> write_batch, for the helper, who answers what its shares show of the proofs -> compare_proofs
+                -> ... -> fix_list -> the helper states its total -> settle_cohort
+
+Each of these but `compare_proofs` is within a transaction. When a cohort is due nothing more is uploaded, so whatever
+is cut off begins again with the same reports. The list of those that hold is written down before the helper is asked
+for its total, with this operator's share of the sum: should the data of a person be erased after that, both shares
+still fit, and the person's outcome is in the sum as in one that was released before.
+
+**Guarantee**: a cohort is released once, with what both operators state of the same list, and with fresh noise of each;
+whatever the helper answers, nothing else is written. No share of it alone, and no share of a sum, tells an outcome.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from maskedbandit.errors import Conflict, NotRunning, ProtocolError
+from maskedbandit.privacy.sampling import Bits
+from maskedbandit.secagg.helper_total import HelperTotal
+from maskedbandit.secagg.prio3 import FIELD, Range
+from maskedbandit.secagg.uploads import ReportTerms, ShareReader, digest_reports
+from maskedbandit.store.book.entries import Release
+from maskedbandit.store.book.shares import decode_total, match_total
+from maskedbandit.store.release import check_newest, close_cohort, list_due, may_answer, write_release
+from maskedbandit.store.requests import Done
+from maskedbandit.store.session import Session
+from maskedbandit.store.states import move_study
+from maskedbandit.store.uploads import list_uploads
+from maskedbandit.study.deck import Places
+
+MOST_OF_BATCH = 256  # reports
+
+
+class ListedReports(NamedTuple):
+    """The reports that are in the sum of a cohort of n."""
+
+    cohort: int
+    n: int
+    reports: int  # how many
+    left_out: tuple[int, ...]  # the places of all others
+    digest: str  # `digest_reports`
+    total: int  # of this operator's shares
+
+
+class DueCohort(NamedTuple):
+    """A cohort that may be settled now; of one that was begun the list may be written down already."""
+
+    cohort: int
+    n: int
+    listed: ListedReports | None
+
+
+class OpenedReport(NamedTuple):
+    """A report of which this operator has opened its share."""
+
+    place: int
+    report: bytes
+    turn: int
+    sealed: bytes  # the share for the helper
+    verifier: bytes  # what this operator's share shows of the proof
+    value: int  # this operator's share of the value
+
+
+class Batch(NamedTuple):
+    """Some reports of a cohort, by place: those that are for this operator and were not altered."""
+
+    reports: list[OpenedReport]
+    next: int | None  # the place from which on there may be more; None: these are the last
+    range: Range  # in which each value is
+
+
+def cohorts_due(session: Session) -> list[DueCohort]:
+    """The cohorts whose last report has come, each arm's in their order: the first of an arm is to be settled first."""
+    if session.protocol.operators is None or session.helper_lost:
+        return []
+    check_newest(session)
+    session.write()
+    return [DueCohort(each.cohort, each.size, read_listed(session, each)) for each in list_due(session)]
+
+
+def write_batch(session: Session, reader: ShareReader, cohort: int, start: int, many: int = MOST_OF_BATCH) -> Batch:
+    """The reports of a cohort from a place on, at most so many."""
+    places = find_due(session, cohort)
+    (offer,) = session.offers(places.size)
+    study, found = bytes.fromhex(session.protocol.digest), list[OpenedReport]()
+    rows = list_uploads(session, cohort, "report, turn, leader, helper", start, many)
+    terms = [ReportTerms(study, cohort, offer.digest, offer.steps, row[0]) for row in rows]
+    for each, (place, name, turn, mine, sealed) in zip(terms, rows, strict=True):
+        report = bytes.fromhex(name)
+        try:
+            share = reader.read(each, report, turn, bytes.fromhex(mine))
+        except ProtocolError:  # whoever made it is missing, as anybody else who sent nothing
+            continue
+        found.append(OpenedReport(place, report, turn, bytes.fromhex(sealed), share.verifier, share.value))
+    last = rows[-1][0] + 1 if len(rows) == many else None
+    return Batch(found, last, ReportTerms(study, cohort, offer.digest, offer.steps, 0).range)
+
+
+def compare_proofs(batch: Batch, verifiers: Mapping[int, bytes]) -> list[OpenedReport]:
+    """The reports of a batch whose proofs hold, by what the helper's shares show, by place; those of others do not."""
+    found = []
+    for each in batch.reports:
+        try:
+            batch.range.check(each.verifier, verifiers.get(each.place, b""))
+        except ProtocolError:
+            continue
+        found.append(each)
+    return found
+
+
+def fix_list(session: Session, cohort: int, accepted: Sequence[OpenedReport]) -> ListedReports:
+    """Write down which reports are in the sum, of those whose proofs hold, or give back what was written before.
+
+    What is not in it is deleted, and a report of which somebody was erased meanwhile is not in it.
+    """
+    places = find_due(session, cohort)
+    if (before := read_listed(session, places)) is not None:
+        return before
+    rows = list_uploads(session, cohort, "report, upload.ticket")
+    stored = {place: name for place, name, _ in rows}
+    kept = {each.place: each for each in accepted if stored.get(each.place) == each.report.hex()}
+    left_out = tuple(place for place in range(places.size) if place not in kept)
+    digest = digest_reports({place: each.report for place, each in kept.items()})
+    total = sum(each.value for each in kept.values()) % FIELD
+    database, name = session.database, session.name
+    lost = [(name, ticket) for place, _, ticket in rows if place not in kept]
+    if lost:
+        database.each("DELETE FROM upload WHERE study = ? AND ticket = ?", lost)
+    columns = "study, cohort, reports, left_out, digest, total"
+    database.insert("listed", columns, [(name, cohort, len(kept), json.dumps(left_out), digest, str(total))])
+    return ListedReports(cohort, places.size, len(kept), left_out, digest, total)
+
+
+def settle_cohort(session: Session, cohort: int, said: HelperTotal) -> Release | Done:
+    """Release a cohort, with the helper's share of the sum as it states it, or refuse with why that does not fit."""
+    places, database, name, protocol = find_due(session, cohort), session.database, session.name, session.protocol
+    if (listed := read_listed(session, places)) is None:
+        raise Conflict(f"cohort {cohort} of {name} has no list of reports yet: nobody can have stated its total")
+    channel: Any = protocol.channel
+    try:
+        match_total(protocol, cohort, places.size, said, session.operators[1].signs)
+        said.match(reports=listed.reports, digest=listed.digest)
+        own = (listed.total + channel.release_noise(places.size).noise_share(1, Bits())) % FIELD  # fresh bits
+        total = decode_total(protocol, own, said)
+    except ProtocolError as why:
+        return Done(None, why)  # and others, who are in the same transaction, do not fail with it
+    made = write_release(session, places, total, close_cohort(session, places), leader=str(own), helper=said.to_text())
+    empty = "UPDATE upload SET leader = NULL, helper = NULL WHERE study = ? AND ticket IN "
+    database.change(f"{empty}(SELECT ticket FROM place WHERE study = ? AND cohort = ?)", name, name, cohort)
+    database.change("DELETE FROM listed WHERE study = ? AND cohort = ?", name, cohort)
+    if may_answer(session):
+        session.driver.ask()
+    return made
+
+
+def give_up_helper(session: Session) -> None:
+    """End a study whose helper is away for ever, without what was not released: the ledger says so."""
+    if session.protocol.operators is None or session.helper_lost:
+        raise NotRunning(f"{session.name} has no helper to be given up")
+    if session.state not in ("running", "paused", "stopped"):
+        raise NotRunning(f"{session.name} is {session.state}: nothing of it waits for its helper")
+    session.write()
+    waiting = [each.cohort for each in session.driver.deck.unreleased() if each.full]
+    session.enter(kind="helper_lost", cohorts=waiting)
+    session.helper_lost = True
+    if session.state != "stopped":
+        move_study(session, "stopped")
+    database, name = session.database, session.name
+    released = "SELECT place.ticket FROM place JOIN release ON release.study = place.study "
+    released += "AND release.cohort = place.cohort WHERE place.study = ?"
+    database.change(f"DELETE FROM upload WHERE study = ? AND ticket NOT IN ({released})", name, name)
+    database.change("DELETE FROM listed WHERE study = ?", name)
+    database.change("UPDATE study SET traces = traces + 1 WHERE study = ?", name)
+
+
+def find_due(session: Session, cohort: int) -> Places:
+    """A cohort that is the next one of its arm to be settled, or raise `Conflict`."""
+    check_newest(session)
+    session.write()
+    due = [] if session.protocol.operators is None or session.helper_lost else list(list_due(session))
+    for places in due:
+        if places.cohort == cohort and next(each for each in due if each.arm == places.arm) is places:
+            return places
+    raise Conflict(f"cohort {cohort} of {session.name} is not the next one of its arm to be settled now")
+
+
+def read_listed(session: Session, places: Places) -> ListedReports | None:
+    """Which reports are in the sum of a cohort, once that is written down."""
+    find = "SELECT reports, left_out, digest, total FROM listed WHERE study = ? AND cohort = ?"
+    row = session.database.one(find, session.name, places.cohort)
+    if row is None:
+        return None
+    reports, left_out, digest, total = row
+    return ListedReports(places.cohort, places.size, reports, tuple(json.loads(left_out)), digest, int(total))

@@ -1,0 +1,58 @@
+"""The channel of a live study: those that can carry outcomes from people to a release.
+
+With central and local trust a database is enough. Two servers need two operators, whose helper runs elsewhere: devices
+seal for both, with proofs, and the sum of no other protocol is carried yet.
+"""
+
+from typing import Any
+
+from maskedbandit.backends.backend import NoisyAdder
+from maskedbandit.channels.channel import Channel, find_backend
+from maskedbandit.errors import InvalidValue
+from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.study.guardrail import Guardrail
+from maskedbandit.study.naming import STUDY_PARTS
+from maskedbandit.study.operators import Operators
+from maskedbandit.study.reward import Reward
+
+MOST_STEPS = 2**20  # in one unit of reward: proofs of longer numbers make every report longer
+MANY_PEOPLE = 10**6  # in a cohort of a study that does not say how many come
+
+
+def make_live_channel(given: Any, operators: Operators | None) -> Channel:
+    """The channel that a protocol with these operators names, or raise `InvalidValue`."""
+    found: Channel = STUDY_PARTS.made("channel", given)
+    backend = find_backend(found)
+    if isinstance(backend, NoisyAdder) and backend.modulus:  # devices prove that their numbers are in range
+        if operators is None:
+            raise InvalidValue(
+                "operators", None, "an [operators] table with leader and helper, who are the two servers"
+            )
+        if backend != type(backend)():
+            raise InvalidValue("backend", backend, f"{type(backend)()}: it is people who drop out of a live study")
+        return found
+    if backend is not None or found.trust not in ("central", "local"):
+        allowed = 'one of central or of local trust, or two_servers with backend = "prio3"'
+        raise InvalidValue("channel", found, f"{allowed}: nothing carries the sum of other channels")
+    if operators is not None:
+        allowed = 'left out: only two_servers with backend = "prio3" has operators'
+        raise InvalidValue("operators", "given", allowed)
+    return found
+
+
+def check_live_outcomes(channel: Any, reward: Reward, guardrail: Guardrail | None, people: int | None) -> None:
+    """Raise `InvalidValue` unless the channel of a live study carries these outcomes."""
+    if reward.grace and channel.trust == "central":
+        raise InvalidValue("grace", f"{reward.grace} ms", "left out: without devices the deadline closes by itself")
+    if channel.trust != "distributed":
+        return
+    if guardrail is not None:
+        raise InvalidValue("guardrail", guardrail.name, "left out: two servers carry one reward of each person")
+    if reward.cap > 1:
+        raise InvalidValue("cap", reward.cap, "left out: two servers carry one reward of each person")
+    if reward.rule != "last":
+        raise InvalidValue("rule", reward.rule, "last: two servers carry one reward of each person, the newest")
+    if channel.noise != DiscreteLaplace():
+        raise InvalidValue("noise", channel.noise, f"{DiscreteLaplace()}, which is what devices look for")
+    if (steps := channel.steps(people or MANY_PEOPLE)) > MOST_STEPS:
+        raise InvalidValue("grid", channel.grid, f"of at most {MOST_STEPS} steps, and it has {steps} in large cohorts")
