@@ -43,6 +43,9 @@ def test_each_kind_has_a_class() -> None:
             "arm_resumed",
             "arm_added",
             "arm_harmful",
+            "helping",
+            "helped",
+            "help_ended",
         ]
     )
 

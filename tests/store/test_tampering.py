@@ -341,10 +341,13 @@ UNFOUND = {  # what is not found, and why that is all right
 }
 OF_THE_SERVICE = {
     "api_key",
+    "invitation",
     "made_once",
+    "pairing",
     "signed_out",
 }  # who may ask, and what was asked: nothing of a study follows from them
-OF_TWO_OPERATORS = {"upload", "listed"}  # which test_settled_tampering.py looks at
+# which test_settled_tampering.py and test_helping_tampering.py look at
+OF_TWO_OPERATORS = {"upload", "listed", "helped_report"}
 KEYS = {"study.study", "project.project", "identity.name", "version.version"}  # who changes a name has another study
 
 

@@ -142,6 +142,32 @@ class ArmHarmful(ArmChange, kind="arm_harmful"):
     evidence: float
 
 
+class Helping(Entry, kind="helping", state="running"):
+    """A helper of two servers helps the leader of a study with this protocol: how the helper's ledger begins."""
+
+    protocol: str  # its digest
+    leader: str  # the fingerprint of its keys
+
+
+class Helped(Entry, kind="helped"):
+    """The helper's total of a cohort, with its noise: a number of the field that means nothing alone."""
+
+    cohort: int
+    n: int
+    reports: int  # in the total
+    digest: str  # of the list of these reports, which the leader must have too
+    offer: str  # the digest of what was offered to the cohort: which noise
+    total: str  # in decimal digits
+    answers: str  # the digest of all that the leader offered and was answered
+
+
+class HelpEnded(Entry, kind="help_ended", state="stopped"):
+    """A restored copy of the helper was reconciled, and no total is made any more."""
+
+    missing: int
+    witness: str  # the hash that the witness had seen last
+
+
 @lru_cache(maxsize=256)
 def loss_of(text: str) -> Loss:
     """The loss with this text: most releases of a study cost the same, and have the same object."""

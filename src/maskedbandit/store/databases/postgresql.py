@@ -156,7 +156,7 @@ class Postgresql(Database):
 
     def rewrite(self) -> None:
         """Free the space of what was deleted, and forget its samples; those of a table that is empty now would stay."""
-        self.script("VACUUM (ANALYZE) place, account, reward, upload")
+        self.script("VACUUM (ANALYZE) place, account, reward, upload, helped_report")
         with self.transaction():
             self.script("SET LOCAL lock_timeout = '1s'")
             for table in ("reward", "upload"):

@@ -1,0 +1,78 @@
+"""The helper's book of a study: what its ledger says, and whether that fits the protocol."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from maskedbandit.errors import Corrupted, UnknownStudy
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.secagg.prio3 import FIELD
+from maskedbandit.store.book.book import find_largest_loss, seen_head
+from maskedbandit.store.book.chain import Head, check_chain, read_links
+from maskedbandit.store.book.entries import Entry, Helped, HelpEnded, Helping, parse_entries, state_after
+from maskedbandit.store.book.witness import Witness
+from maskedbandit.store.databases.database import Database
+from maskedbandit.study.operators import Operators
+from maskedbandit.study.protocol import Protocol
+
+
+class HelpBook(NamedTuple):
+    """A study as the ledger of its helper has it."""
+
+    study: str
+    protocol: Protocol
+    entries: tuple[Entry, ...]
+    totals: dict[int, Helped]  # by cohort
+    head: Head
+    seen: Head  # the newest entry that the witness has seen
+
+    @property
+    def worst(self) -> Loss:
+        """What the totals cost the worst person, who is in one of them."""
+        return find_largest_loss(self.protocol.price(n) for n in {each.n for each in self.totals.values()})
+
+
+def read_help_book(database: Database, witness: Witness, study: str) -> HelpBook:
+    """The whole ledger of a study's helper, or raise `Corrupted` or `BehindWitness` unless it fits what is stored."""
+    row = database.one("SELECT protocol, state FROM study WHERE study = ?", study)
+    if row is None:
+        raise UnknownStudy(f"there is no study {study!r} in this database")
+    links, protocol = read_links(database, study), Protocol.from_text(row[0])
+    head = check_chain(study, links, witness.signing_key().public_key())
+    entries = parse_entries(study, links)
+    if row[1] != state_after(entries):
+        raise Corrupted(f"the state of {study} was changed: it is {row[1]}, and the ledger says {state_after(entries)}")
+    totals = collect_totals(study, protocol, entries)
+    seen = seen_head(database, witness, study)
+    witness.check_others(database, study)
+    return HelpBook(study, protocol, entries, totals, head, seen)
+
+
+def find_operators(study: str, protocol: Protocol) -> Operators:
+    """The operators of a study that has a helper."""
+    if protocol.operators is None:
+        raise Corrupted(f"the protocol of {study} was changed: it names no helper")
+    return protocol.operators
+
+
+def collect_totals(study: str, protocol: Protocol, entries: Sequence[Entry]) -> dict[int, Helped]:
+    """The totals of a helper's ledger by cohort, or raise `Corrupted` unless a helper of this study can have said so.
+
+    A total is a number of the field, with the noise of the protocol, and its cohort has no other.
+    """
+    found = dict[int, Helped]()
+    for each in entries:
+        if (each.number == 0) != isinstance(each, Helping) or not isinstance(each, Helping | Helped | HelpEnded):
+            raise Corrupted(f"entry {each.number} of the ledger of {study} is not one of a helper")
+        if isinstance(each, Helping):
+            if (each.protocol, each.leader) != (protocol.digest, find_operators(study, protocol).leader.key):
+                raise Corrupted(f"the protocol of {study} was changed: it is not the one with which the help began")
+        elif isinstance(each, Helped):
+            which = f"the total of cohort {each.cohort} of {study}"
+            if each.cohort in found:
+                raise Corrupted(f"{which} is in the ledger twice")
+            if each.offer != protocol.offers(each.n)[0].digest.hex():
+                raise Corrupted(f"{which} had other noise than its protocol says")
+            if not each.total.isdecimal() or int(each.total) >= FIELD or not 0 <= each.reports <= each.n:
+                raise Corrupted(f"{which} is not one that a cohort of {each.n} can have")
+            found[each.cohort] = each
+    return found

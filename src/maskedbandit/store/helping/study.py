@@ -1,0 +1,132 @@
+"""A study of another operator that this one helps: written down once, and held by one process.
+
+register_study -> HelperStudy -> take_reports -> ... -> make_total -> take_reports -> ...
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import Any, ClassVar
+
+from maskedbandit.errors import Disagreement, Forbidden, FrozenProtocol, InvalidValue
+from maskedbandit.secagg.helper_total import HelperTotal
+from maskedbandit.store.accounts import Accounts, Losses
+from maskedbandit.store.book.witness import Witness
+from maskedbandit.store.databases.database import Database, do_again
+from maskedbandit.store.helping.reports import OfferedReport, ReportAnswer, take_reports
+from maskedbandit.store.helping.session import HelperSession, derive_verify_key
+from maskedbandit.store.helping.totals import make_total
+from maskedbandit.store.lease import read_clock
+from maskedbandit.store.own_keys import read_own_keys
+from maskedbandit.store.requests import Done, Operation
+from maskedbandit.study.protocol import Protocol
+
+
+class HelperStudy:
+    """The helper's part of a study, held by this process alone. `apply` does several operations in one transaction.
+
+    **Guarantee**: a report is in one cohort, and a cohort has one total, with a whole draw of noise, of reports whose
+    proofs hold; it is made once, is on disk and at the witness before anybody is told, and its shares are erased.
+    """
+
+    operations: ClassVar[dict[str, Callable[..., Any]]] = {"take_reports": take_reports, "make_total": make_total}
+
+    def __init__(
+        self,
+        database: Database,
+        witness: Witness,
+        name: str,
+        clock: Callable[[], int] = read_clock,
+        holder: str | None = None,
+    ) -> None:
+        self._session = HelperSession(database, witness, name, clock, holder)
+        self.name, self.database = name, database
+        self.key = derive_verify_key(witness, self.protocol)  # of the proofs, for the leader
+
+    @property
+    def protocol(self) -> Protocol:
+        """The protocol, as the leader froze it."""
+        return self._session.protocol
+
+    @property
+    def state(self) -> str:
+        """running, or stopped once a copy was reconciled in which totals are missing."""
+        return self._session.state
+
+    @property
+    def time(self) -> int:
+        """The latest time that the study has seen here, in milliseconds; it never goes back."""
+        return self._session.now
+
+    def check_leader(self, fingerprint: str) -> None:
+        """Raise `Forbidden` unless this is the leader of the study."""
+        if fingerprint != (leader := self._session.operators.leader).key:
+            raise Forbidden(f"{self.name} is led by {leader.name}, and another leader asks for it")
+
+    def apply(self, operations: Sequence[Operation]) -> list[Done]:
+        """Do these in one transaction, each a verb of `operations` with what it is given."""
+        session = self._session
+        return session.apply([partial(self.operations[verb], session, *given) for verb, *given in operations])
+
+    def take_reports(self, cohort: int, n: int, reports: Sequence[OfferedReport]) -> list[ReportAnswer]:
+        """Check the proofs of reports of a cohort of n: what the leader is told of each."""
+        found: list[ReportAnswer] = self.apply([("take_reports", cohort, n, reports)])[0].value()
+        return found
+
+    def make_total(self, cohort: int, n: int, left_out: Collection[int], digest: str) -> HelperTotal:
+        """The signed total of a cohort, of the list of reports with this digest."""
+        found: HelperTotal = self.apply([("make_total", cohort, n, left_out, digest)])[0].value()
+        return found
+
+    def close(self) -> None:
+        """Give the study and the database back."""
+        self._session.close()
+
+    def __enter__(self) -> HelperStudy:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def register_study(database: Database, witness: Witness, text: str, leader: str) -> Protocol:
+    """Write a study down that this operator is to help, as the leader with this fingerprint has frozen it.
+
+    Raise `Disagreement` unless its protocol names this helper and that leader, and `FrozenProtocol` if there is another
+    of the same name.
+    """
+    try:
+        table = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        table = None
+    if not isinstance(table, dict):
+        raise InvalidValue("protocol", "not shown", "a table in JSON")
+    if (protocol := Protocol.from_table(table)).text != text:
+        raise InvalidValue("protocol", "not shown", "in the one form of which devices know the hash")
+    if (operators := protocol.operators) is None:
+        raise InvalidValue("operators", None, "a leader and a helper: without them a study has no use for a helper")
+    own = read_own_keys(witness).fingerprint
+    for role, named, here in (("helper", operators.helper.key, own), ("leader", operators.leader.key, leader)):
+        if named != here:
+            raise Disagreement(f"the {role} of {protocol.name} has the fingerprint {named}, and here it is {here}")
+    do_again(partial(write_helped, database, witness, protocol))
+    return protocol
+
+
+def write_helped(database: Database, witness: Witness, protocol: Protocol) -> None:
+    """Write a study down, unless it is: as a project of its own, as a helper charges nobody."""
+    with database.transaction():
+        found = database.one("SELECT protocol FROM study WHERE study = ?", protocol.name)
+        if found is not None:
+            if found[0] != protocol.text:
+                raise FrozenProtocol(f"{protocol.name} is here with another protocol, which cannot be changed")
+            return
+        witness.expect(protocol.name)
+        Accounts.create(database, Losses(database), protocol.name, protocol.budget, None)
+        database.change(
+            "INSERT INTO study (study, project, state, protocol, seed, people, reached, fence, holder, lease) "
+            "VALUES (?, ?, 'draft', ?, '', 0, 0, 0, '', 0)",
+            *(protocol.name, protocol.name, protocol.text),
+        )

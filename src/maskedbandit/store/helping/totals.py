@@ -1,0 +1,76 @@
+"""The helper's total of a cohort: its shares of the reports that both operators accepted, with a whole draw of noise.
+
+The noise is drawn in the transaction that writes the total into the ledger, and the shares are erased in it. So there
+is one total of a cohort, of one list of reports, and whoever asks again is told the same, byte for byte.
+"""
+
+import json
+from collections.abc import Collection, Sequence
+from hashlib import sha256
+
+from maskedbandit.channels.offers import Offer
+from maskedbandit.errors import Corrupted, Disagreement, Malformed, NotRunning, ProtocolError
+from maskedbandit.privacy.sampling import Bits
+from maskedbandit.secagg.helper_total import HelperTotal
+from maskedbandit.secagg.prio3 import FIELD
+from maskedbandit.secagg.uploads import digest_reports
+from maskedbandit.store.book.entries import Helped
+from maskedbandit.store.helping.reports import TakenReport, check_cohort, open_taken, read_taken
+from maskedbandit.store.helping.session import HelperSession
+
+
+def make_total(session: HelperSession, cohort: int, n: int, left_out: Collection[int], digest: str) -> HelperTotal:
+    """The total of all reports of a cohort that were accepted, but for the places that the leader leaves out.
+
+    `digest` is that of the list that the leader has (`digest_reports`). Raise `Disagreement` if it is another one, or
+    if the total was made of another list.
+    """
+    offer = check_cohort(session, cohort, n)
+    if any(type(place) is not int or not 0 <= place < n for place in left_out):
+        raise Malformed(f"a place that is left out is a whole number from 0 to {n - 1}")
+    made = session.totals.get(cohort) or add_up(session, cohort, n, offer, left_out, digest)
+    if made.digest != digest:
+        raise Disagreement(
+            f"the total of cohort {cohort} of {session.name} is of {made.reports} reports, and the leader asks for "
+            "that of another list"
+        )
+    return session.state_total(made)
+
+
+def add_up(session: HelperSession, cohort: int, n: int, offer: Offer, left_out: Collection[int], digest: str) -> Helped:
+    """Make the total, write it into the ledger, and erase the shares."""
+    database, name = session.database, session.name
+    if session.state != "running":
+        raise NotRunning(f"{name} is {session.state} here: no total is made any more")
+    taken = read_taken(database, name, cohort)
+    chosen = [each for each in taken if each.accepted and each.place not in left_out]
+    if digest_reports({each.place: bytes.fromhex(each.report) for each in chosen}) != digest:
+        raise Disagreement(
+            f"the list of {len(chosen)} reports of cohort {cohort} of {name} is not the one that the leader has"
+        )
+    total = session.noise(n).noise_share(1, Bits())  # fresh bits: none from before a fork or a snapshot
+    for each in chosen:
+        try:
+            total += open_taken(session.reader, session.protocol, offer, each).value
+        except ProtocolError:
+            raise Corrupted(f"the report of place {each.place} of cohort {cohort} of {name} was changed") from None
+    erase_shares(session, cohort)
+    says = {"cohort": cohort, "n": n, "reports": len(chosen), "digest": digest, "offer": offer.digest.hex()}
+    made = session.enter(kind="helped", **says, total=str(total % FIELD), answers=seal_answers(taken))
+    assert isinstance(made, Helped)
+    session.totals[cohort] = made
+    session.worst |= session.protocol.price(n)
+    return made
+
+
+def seal_answers(taken: Sequence[TakenReport]) -> str:
+    """What the ledger says of the reports of a cohort: the digest of all that was offered and answered."""
+    rows = [each._replace(sealed=None) for each in taken]
+    return sha256(json.dumps(rows, separators=(",", ":")).encode()).hexdigest()
+
+
+def erase_shares(session: HelperSession, cohort: int) -> None:
+    """Remove the helper's shares of a cohort."""
+    where = "study = ? AND cohort = ?"
+    session.database.change(f"UPDATE helped_report SET sealed = NULL WHERE {where}", session.name, cohort)
+    session.database.change("UPDATE study SET traces = traces + 1 WHERE study = ?", session.name)

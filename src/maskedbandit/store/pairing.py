@@ -1,0 +1,88 @@
+"""With which operators this one works, as a leader or as a helper, each of which the other is told once.
+
+The helper makes an invitation, whose text its operator hands to the leader's on another way. Whoever has the text is
+paired, once, and gets a credential for all that the leader will ask. The helper keeps hashes of both alone.
+"""
+
+import secrets
+from hashlib import sha256
+from typing import NamedTuple
+
+from maskedbandit.errors import Unauthorized
+from maskedbandit.store.databases.database import Database
+from maskedbandit.study.operators import OperatorKeys
+
+INVITATION_LENGTH = 86_400_000  # milliseconds for which an invitation holds
+
+
+class Pairing(NamedTuple):
+    """Another operator."""
+
+    fingerprint: str
+    role: str  # leader or helper
+    name: str
+    address: str
+    seals: str  # in hexadecimal
+    signs: str
+    credential: str  # with a helper: what is sent to it; with a leader: the hash of what it sends
+    made: int
+
+    @property
+    def keys(self) -> OperatorKeys:
+        """The public keys of the other operator."""
+        return OperatorKeys.from_text(self.seals, self.signs)
+
+
+COLUMNS = ", ".join(Pairing._fields)
+
+
+def hash_credential(text: str) -> str:
+    """What a helper keeps of a credential, or of an invitation: they are random, so a plain hash does."""
+    return sha256(text.encode()).hexdigest()
+
+
+def write_pairing(
+    database: Database, keys: OperatorKeys, role: str, name: str, address: str, credential: str, now: int
+) -> Pairing:
+    """Work with an operator, in place of what was agreed with it before; within a transaction."""
+    found = Pairing(keys.fingerprint, role, name, address, keys.seals.hex(), keys.signs.hex(), credential, now)
+    database.change("DELETE FROM pairing WHERE fingerprint = ?", found.fingerprint)
+    database.insert("pairing", COLUMNS, [found])
+    return found
+
+
+def read_pairings(database: Database) -> list[Pairing]:
+    """All other operators, oldest first."""
+    return [Pairing(*row) for row in database.rows(f"SELECT {COLUMNS} FROM pairing ORDER BY made, fingerprint")]
+
+
+def find_pairing(database: Database, fingerprint: str) -> Pairing | None:
+    """The operator with this fingerprint, if it is one with which this one works."""
+    found = database.one(f"SELECT {COLUMNS} FROM pairing WHERE fingerprint = ?", fingerprint)
+    return None if found is None else Pairing(*found)
+
+
+def find_leader(database: Database, credential: str) -> Pairing:
+    """The leader whose credential this is, or raise `Unauthorized`."""
+    find = f"SELECT {COLUMNS} FROM pairing WHERE role = 'leader' AND credential = ?"
+    if (found := database.one(find, hash_credential(credential))) is None:
+        raise Unauthorized("no leader that is paired with this helper has this credential")
+    return Pairing(*found)
+
+
+def write_invitation(database: Database, now: int) -> str:
+    """An invitation, as it is shown once; within a transaction."""
+    text = secrets.token_urlsafe(32)
+    database.change("DELETE FROM invitation WHERE ends < ?", now)
+    database.insert("invitation", "invitation, ends", [(hash_credential(text), now + INVITATION_LENGTH)])
+    return text
+
+
+def accept_leader(database: Database, invitation: str, keys: OperatorKeys, name: str, now: int) -> str:
+    """The credential of a leader that has an invitation, which is spent; within a transaction."""
+    spend = "DELETE FROM invitation WHERE invitation = ? AND ends >= ?"
+    if not database.change(spend, hash_credential(invitation), now):
+        raise Unauthorized("this invitation was not made here, was used before, or holds no more")
+    credential = secrets.token_urlsafe(32)
+    write_pairing(database, keys, "leader", name, "", hash_credential(credential), now)
+    return credential
