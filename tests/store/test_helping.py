@@ -1,24 +1,29 @@
 """The helper of two servers: one total of a cohort, of the reports that both accepted, with a whole draw of noise."""
 
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
 import numpy as np
 import pytest
 
-from maskedbandit.errors import Disagreement, Forbidden, FrozenProtocol, InvalidValue
+from maskedbandit.errors import BehindWitness, Disagreement, Forbidden, FrozenProtocol, InvalidValue
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.privacy.loss import ZERO
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.secagg.prio3 import FIELD, Range
 from maskedbandit.secagg.uploads import digest_reports
+from maskedbandit.store.book.book import read_published
+from maskedbandit.store.book.chain import Head
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.helping import totals
 from maskedbandit.store.helping.reports import ReportAnswer
 from maskedbandit.store.helping.study import register_study
+from maskedbandit.store.lease import read_holder
 from maskedbandit.store.writer import Writer
 from tests.statistics import same_distribution
-from tests.store.small_study import small_protocol
 from tests.store.helper_scene import Operators, Sent, decode, digest_sent, take
+from tests.store.small_study import small_protocol
 
 VALUES = {0: 3, 1: 0, 3: 1, 4: 2, 5: 3}  # of a cohort of 7, two of whom never report
 EMPTY = digest_reports({})
@@ -195,3 +200,24 @@ def test_a_writer_serves_a_helper(quick: Operators) -> None:
         assert said.result().reports == 5
         with pytest.raises(Disagreement):
             writer.submit("make_total", 0, 7, [], EMPTY).result()
+
+
+def test_what_the_witness_has_seen_is_published(quick: Operators) -> None:
+    with quick.open() as study, closing(open_database(quick.address)) as reader:
+        said = study.make_total(0, 7, [], EMPTY)
+        found = read_published(reader, quick.witness.as_now(), "small")
+        assert [each.kind for each in found.entries] == ["helping", "helped"]
+        quick.witness.saw("small", Head(1, found.entries[0].hash), ZERO.to_text())
+        assert len(read_published(reader, quick.witness, "small").entries) == 1
+        with pytest.raises(BehindWitness):
+            study.tick()
+        quick.witness.saw("small", found.head, ZERO.to_text())
+        study.tick()
+        assert study.make_total(0, 7, [], EMPTY) == said
+
+
+def test_the_lease_is_renewed(quick: Operators) -> None:
+    with quick.open() as study, closing(open_database(quick.address)) as reader:
+        reader.change("UPDATE study SET lease = 1")
+        study.tick()
+        assert read_holder(reader, "small").lease > 1

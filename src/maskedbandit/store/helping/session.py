@@ -11,7 +11,7 @@ from maskedbandit.noises.noise import Noise
 from maskedbandit.secagg.helper_total import HelperTotal
 from maskedbandit.secagg.prio3 import HELPER
 from maskedbandit.secagg.uploads import ShareReader
-from maskedbandit.store.book.checks import as_corrupted
+from maskedbandit.store.book.checks import as_corrupted, check_head
 from maskedbandit.store.book.entries import Helped
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
@@ -84,6 +84,11 @@ class HelperSession(Holding):
     def _keep(self) -> None:
         keep = "UPDATE study SET state = ?, reached = ?, lease = ? WHERE study = ?"
         self.database.change(keep, self.state, self.now, end_lease(), self.name)
+
+
+def check_still_newest(session: HelperSession) -> None:
+    """Raise `BehindWitness` if the witness has seen another ledger than this one."""
+    check_head(session.witness.as_now(), session.name, session.at_witness)
 
 
 def derive_verify_key(witness: Witness, protocol: Protocol) -> bytes:

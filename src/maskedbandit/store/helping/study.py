@@ -16,7 +16,7 @@ from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database, do_again
 from maskedbandit.store.helping.reports import OfferedReport, ReportAnswer, take_reports
-from maskedbandit.store.helping.session import HelperSession, derive_verify_key
+from maskedbandit.store.helping.session import HelperSession, check_still_newest, derive_verify_key
 from maskedbandit.store.helping.totals import make_total
 from maskedbandit.store.lease import read_clock
 from maskedbandit.store.own_keys import read_own_keys
@@ -31,7 +31,11 @@ class HelperStudy:
     proofs hold; it is made once, is on disk and at the witness before anybody is told, and its shares are erased.
     """
 
-    operations: ClassVar[dict[str, Callable[..., Any]]] = {"take_reports": take_reports, "make_total": make_total}
+    operations: ClassVar[dict[str, Callable[..., Any]]] = {  # by verb: functions of a session, within a transaction
+        "take_reports": take_reports,
+        "make_total": make_total,
+        "tick": check_still_newest,
+    }
 
     def __init__(
         self,
@@ -66,9 +70,11 @@ class HelperStudy:
             raise Forbidden(f"{self.name} is led by {leader.name}, and another leader asks for it")
 
     def apply(self, operations: Sequence[Operation]) -> list[Done]:
-        """Do these in one transaction, each a verb of `operations` with what it is given."""
-        session = self._session
-        return session.apply([partial(self.operations[verb], session, *given) for verb, *given in operations])
+        """Do these in one transaction: each a verb of `operations`, or a function of a session, and what it is given."""
+        session, do = self._session, list[Callable[[], Any]]()
+        for verb, *given in operations:
+            do.append(partial(self.operations[verb] if type(verb) is str else verb, session, *given))
+        return session.apply(do)
 
     def take_reports(self, cohort: int, n: int, reports: Sequence[OfferedReport]) -> list[ReportAnswer]:
         """Check the proofs of reports of a cohort of n: what the leader is told of each."""
@@ -79,6 +85,10 @@ class HelperStudy:
         """The signed total of a cohort, of the list of reports with this digest."""
         found: HelperTotal = self.apply([("make_total", cohort, n, left_out, digest)])[0].value()
         return found
+
+    def tick(self) -> None:
+        """Go on holding the study, or raise `BehindWitness` if another copy of the database has gone on instead."""
+        self.apply([("tick",)])
 
     def close(self) -> None:
         """Give the study and the database back."""

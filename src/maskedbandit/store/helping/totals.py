@@ -48,6 +48,7 @@ def add_up(session: HelperSession, cohort: int, n: int, offer: Offer, left_out: 
         raise Disagreement(
             f"the list of {len(chosen)} reports of cohort {cohort} of {name} is not the one that the leader has"
         )
+    price = session.protocol.price(n)
     total = session.noise(n).noise_share(1, Bits())  # fresh bits: none from before a fork or a snapshot
     for each in chosen:
         try:
@@ -59,7 +60,7 @@ def add_up(session: HelperSession, cohort: int, n: int, offer: Offer, left_out: 
     made = session.enter(kind="helped", **says, total=str(total % FIELD), answers=seal_answers(taken))
     assert isinstance(made, Helped)
     session.totals[cohort] = made
-    session.worst |= session.protocol.price(n)
+    session.worst |= price
     return made
 
 

@@ -1,0 +1,104 @@
+"""A study of two operators, each with a database and a witness of its own: to its releases, whoever ends in between."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.secagg.helper_total import HelperTotal
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.helping.reports import OfferedReport
+from maskedbandit.store.helping.study import HelperStudy, register_study
+from maskedbandit.store.helping.verify import verify_help
+from maskedbandit.store.own_keys import read_own_keys
+from maskedbandit.store.settle import Batch, ListedReports
+from maskedbandit.store.studies import prepare_witness
+from maskedbandit.study.protocol import Protocol
+from tests.store.small_study import WINDOW, Clock
+from tests.store.two_operators import GRACE, Leading
+
+OVER = WINDOW + GRACE + 1
+
+
+class StoredHelper:
+    """The helper, as its process has it; it begins anew whenever it is told to."""
+
+    def __init__(self, address: str, folder: Path, clock: Clock) -> None:
+        self.address, self.clock = address, clock
+        database = open_database(address)
+        self.witness = prepare_witness(database, folder)
+        database.close()
+        self.keys = read_own_keys(self.witness)
+
+    def begin(self, protocol: Protocol, leader: str) -> None:
+        """Help this leader with this study."""
+        database = open_database(self.address)
+        register_study(database, self.witness, protocol.text, leader)
+        self.study = HelperStudy(database, self.witness, protocol.name, self.clock, "tester")
+        self.key = self.study.key
+
+    def show_proofs(self, protocol: Protocol, cohort: int, n: int, batch: Batch) -> dict[int, bytes]:
+        """What its shares show of the proofs of a batch, of those reports that it accepts."""
+        offered = [
+            OfferedReport(each.place, each.report, each.turn, each.sealed, each.verifier) for each in batch.reports
+        ]
+        answers = self.study.take_reports(cohort, n, offered) if offered else []
+        return {each.place: answer.verifier for each, answer in zip(offered, answers, strict=True) if answer.ok}
+
+    def state_total(self, protocol: Protocol, listed: ListedReports) -> HelperTotal:
+        """Its share of the sum of these reports, with its noise, as it was sent."""
+        said = self.study.make_total(listed.cohort, listed.n, listed.left_out, listed.digest)
+        return HelperTotal.from_text(said.to_text())
+
+
+@pytest.fixture
+def both(address: str, tmp_path: Path) -> Iterator[Leading]:
+    """The leader in a database of this kind, the helper in a file."""
+    clock = Clock()
+    helper = StoredHelper(f"sqlite:///{tmp_path}/helper.db", tmp_path / "helper", clock)
+    leading = Leading(address, tmp_path / "witness", clock, helper)  # type: ignore[arg-type]
+    helper.begin(leading.protocol, leading.keys.fingerprint)
+    yield leading
+    leading.study.close()
+    helper.study.close()
+
+
+def play(both: Leading, people: int, start: int = 0) -> dict[int, int]:
+    """So many people come, of whom each third reports nothing, and each other one 1: the sums of the cohorts."""
+    sums = dict[int, int]()
+    for i in range(start, start + people):
+        given = both.come(f"person {i}")
+        assert given.cohort is not None
+        sums.setdefault(given.cohort, 0)
+        if i % 3:
+            both.upload(given, both.seal(given, 1))
+            sums[given.cohort] += 1
+    both.clock.now += OVER  # type: ignore[attr-defined]
+    return sums
+
+
+def test_both_databases_fit_each_other(both: Leading, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DiscreteLaplace, "noise_share", lambda self, honest, bits: 0)
+    helper = both.helper
+    sums, released = play(both, 4), both.settle()
+    assert {each.cohort: each.total for each in released} == sums
+    sums = play(both, 8, 4)
+    (first, second) = both.do("due")
+    listed = both.list_cohort(first.cohort, first.n)
+    both.reopen()  # the leader ends before it has asked, and asks for another list first
+    assert both.list_cohort(first.cohort, first.n) == listed
+    said = helper.state_total(both.protocol, listed)
+    helper.study.close()  # the helper ends after it has stated its total, and the leader before it has settled it
+    helper.begin(both.protocol, both.keys.fingerprint)  # type: ignore[attr-defined]
+    both.reopen()
+    assert helper.state_total(both.protocol, listed) == said
+    found = both.settle()
+    assert {each.cohort: each.total for each in found} == sums
+    assert found[0].helper == said
+    assert [each.helper.entry for each in (*released, *found) if each.helper] == [1, 2, 3, 4]
+    database = open_database(helper.address)  # type: ignore[attr-defined]
+    verified = verify_help(database, helper.witness, "small")  # type: ignore[attr-defined]
+    database.close()
+    assert (verified.totals, verified.reports) == (4, 8)
+    assert second.cohort in sums
