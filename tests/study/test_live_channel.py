@@ -1,0 +1,90 @@
+"""Which channels a live study may have, and what two operators ask of a protocol."""
+
+from typing import Any
+
+import pytest
+
+from maskedbandit.errors import InvalidValue, UnknownName
+from maskedbandit.study.protocol import Protocol
+from tests.for_each import for_each
+
+KEYS = "5b" * 32, "c0" * 32
+OPERATORS = {
+    "leader": {"name": "Clinic", "key": KEYS[0]},
+    "helper": {"name": "University", "key": KEYS[1], "address": "https://helper.example"},
+}
+TWO = {"name": "two_servers", "epsilon": 1, "backend": "prio3"}
+
+
+def protocol(**changes: Any) -> Protocol:
+    table: dict[str, Any] = {
+        "name": "example",
+        "people": 1000,
+        "policy": "successive_elimination",
+        "channel": TWO,
+        "arms": [{"name": "a"}, {"name": "b"}],
+        "budget": {"epsilon": 1},
+        "operators": OPERATORS,
+    }
+    return Protocol.from_table({key: value for key, value in (table | changes).items() if value is not None})
+
+
+def test_two_servers_have_two_operators() -> None:
+    made = protocol()
+    assert made.operators is not None
+    assert (made.operators.leader.key, made.operators.helper.key) == KEYS
+    assert not made.on_devices
+    assert made.price(7) == made.budget
+    assert Protocol.from_text(made.text).operators == made.operators
+    assert protocol(channel="central", operators=None).operators is None
+
+
+GUARDRAIL = {"name": "harm", "harm": {"above": 0.1}}
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"operators": None}, "operators is None"),
+    ({"channel": "central"}, "operators is 'given': it must be left out"),
+    ({"channel": "local", "reward": {"rule": "first"}}, "operators is 'given': it must be left out"),
+    ({"operators": {"leader": OPERATORS["leader"]}}, "table with leader and helper"),
+    ({"channel": {"name": "two_servers", "epsilon": 1}}, "channel is TwoServers"),
+    ({"channel": {"name": "two_servers", "epsilon": 1}, "operators": None}, "two_servers with backend"),
+    ({"channel": TWO | {"backend": "sealed_shares"}}, "channel is TwoServers"),
+    ({"channel": TWO | {"backend": {"name": "prio3", "dropout": 0.5}}}, "backend is Prio3"),
+    ({"channel": {"name": "distributed", "epsilon": 1}, "operators": None}, "channel is Distributed"),
+    ({"channel": TWO | {"noise": "skellam"}, "budget": {"rho": 1}}, "noise is Skellam"),
+    ({"channel": TWO | {"noise": {"name": "discrete_laplace", "scale": 2}}, "budget": {"epsilon": 9}}, "noise is"),
+    ({"channel": TWO | {"grid": {"fineness": 100_000}}}, "steps, and it has 3162278 in large cohorts"),
+    ({"guardrail": GUARDRAIL}, "guardrail is 'harm': it must be left out"),
+    ({"reward": {"cap": 3}}, "cap is 3: it must be left out"),
+    ({"reward": {"rule": "sum"}}, "rule is 'sum': it must be last"),
+    ({"reward": {"rule": "first"}}, "rule is 'first': it must be last"),
+    ({"reward": {"grace": "soon"}}, "grace is 'soon': it must be a time"),
+]
+
+
+@for_each(("changes", "says"), REFUSED)
+def test_what_two_operators_do_not_carry_is_refused_by_name(changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(InvalidValue) as why:
+        protocol(**changes)
+    assert says in str(why.value)
+
+
+def test_a_grace_is_for_devices() -> None:
+    reward = protocol(reward={"window": "2 days", "grace": "1 day"}).reward
+    assert reward.taken_for == 3 * reward.grace == 259_200_000
+    local = protocol(
+        channel={"name": "local", "epsilon": 1},
+        operators=None,
+        reward={"rule": "first", "grace": "1 hour"},
+        guardrail=GUARDRAIL | {"rule": "first"},
+    )
+    assert local.guardrail is not None
+    assert local.reward.grace == local.guardrail.outcome.grace == 3_600_000
+    with pytest.raises(InvalidValue, match="grace is '3600000 ms': it must be left out"):
+        protocol(channel="central", operators=None, reward={"grace": "1 hour"})
+
+
+def test_an_operator_has_nothing_else() -> None:
+    with pytest.raises(InvalidValue, match="it must be a table with name, key"):
+        protocol(operators=OPERATORS | {"leader": OPERATORS["leader"] | {"unheard": 1}})
+    with pytest.raises(UnknownName, match="key is 'operator'"):
+        protocol(operator=OPERATORS)
