@@ -5,6 +5,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+import apsw
+
 from maskedbandit.channels.offers import Offer
 from maskedbandit.secagg.helper_total import HelperTotal
 from maskedbandit.secagg.prio3 import FIELD, LEADER
@@ -19,6 +21,9 @@ from maskedbandit.store.own_keys import read_own_keys, read_seal_key
 from maskedbandit.store.studies import prepare_witness
 from maskedbandit.study.protocol import Protocol
 from tests.store.small_study import Clock, small_protocol
+
+VALUES = {0: 3, 1: 0, 3: 1}  # by place
+N = 4
 
 
 class Sent(NamedTuple):
@@ -107,3 +112,30 @@ def decode(said: HelperTotal, sent: dict[int, Sent]) -> int:
     """The sum of the reports and the helper's noise, with the leader's shares, as a signed number."""
     total = (said.total + sum(each.share for each in sent.values())) % FIELD
     return total if total < FIELD // 2 else total - FIELD
+
+
+class HelpedCohorts:
+    """A helper with a cohort of 4 that has its total, and one whose reports wait."""
+
+    def __init__(self, operators: Operators) -> None:
+        self.operators = operators
+        operators.register()
+        with operators.open() as study:
+            self.done, self.waiting = (operators.send_all(cohort, VALUES, N) for cohort in (0, 1))
+            take(study, 0, N, self.done)
+            take(study, 1, N, self.waiting)
+            self.said = study.make_total(0, N, [], digest_sent(self.done))
+
+    def change(self, statement: str) -> None:
+        """Change rows past all rules of the tables."""
+        connection = apsw.Connection(f"{self.operators.folder}/study.db")
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        before = connection.total_changes()
+        connection.execute(statement)
+        assert connection.total_changes() > before
+        connection.close()
+
+    def make_second(self) -> None:
+        """The total of the other cohort."""
+        with self.operators.open() as study:
+            study.make_total(1, N, [], digest_sent(self.waiting))

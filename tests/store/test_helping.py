@@ -17,6 +17,7 @@ from maskedbandit.store.book.book import read_published
 from maskedbandit.store.book.chain import Head
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.helping import totals
+from maskedbandit.store.helping.book import is_helper
 from maskedbandit.store.helping.reports import ReportAnswer
 from maskedbandit.store.helping.study import register_study
 from maskedbandit.store.lease import read_holder
@@ -168,6 +169,8 @@ def test_a_study_is_written_down_once(operators: Operators) -> None:
         study.check_leader(operators.leader.fingerprint)
         with pytest.raises(Forbidden, match="led by Clinic"):
             study.check_leader(operators.helper.fingerprint)
+        assert is_helper(study.database, operators.witness, "small")
+        assert not is_helper(study.database, operators.lead, "small")
         operators.register()  # the same again
     with pytest.raises(FrozenProtocol, match="with another protocol"):
         operators.register(operators.make_protocol(people=999))

@@ -14,17 +14,18 @@ from typing import Any
 
 import pytest
 
+from maskedbandit.errors import StorageFailed
 from maskedbandit.secagg.helper_total import HelperTotal
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
+from maskedbandit.store.databases.sqlite import Sqlite
 from maskedbandit.store.helping import totals
 from maskedbandit.store.helping.session import HelperSession
 from maskedbandit.store.helping.study import HelperStudy, register_study
 from tests.store.databases import fresh_postgresql
-from tests.store.helper_scene import Operators, Sent, digest_sent, take
+from tests.store.faulty_disk import FAULTS, Disk
+from tests.store.helper_scene import VALUES, N, Operators, Sent, digest_sent, take
 
-VALUES = {0: 3, 1: 0, 3: 1}
-N = 4
 SEVERAL = 17  # steps, of which quick tests look at one
 
 
@@ -159,3 +160,26 @@ def test_a_total_that_is_told_before_the_commit_is_noticed(tmp_path: Path, monke
     monkeypatch.setitem(HelperStudy.operations, "make_total", tell_early)
     with pytest.raises(AssertionError, match="another total was told"):
         survives(tmp_path, count_files(tmp_path), tell=tell)
+
+
+def test_a_total_is_not_told_while_the_disk_fails(tmp_path: Path) -> None:
+    operators, disk = Operators(tmp_path, f"sqlite:///{tmp_path}/study.db"), Disk()
+    operators.register()
+    sent = operators.send_all(0, VALUES, N)
+    database = Sqlite(f"{tmp_path}/study.db", disk.name)
+    with HelperStudy(database, operators.witness, "small", operators.clock, "tester") as study:
+        for fault in FAULTS:
+            disk.fail(fault, 1, 1e9)
+            with pytest.raises(StorageFailed):
+                take(study, 0, N, sent)
+            disk.mend()
+        take(study, 0, N, sent)
+        for fault in FAULTS:
+            disk.fail(fault, 1, 1e9)
+            with pytest.raises(StorageFailed):
+                study.make_total(0, N, [], digest_sent(sent))
+            disk.mend()
+            assert read_total(operators) is None
+        said = study.make_total(0, N, [], digest_sent(sent))
+        assert study.make_total(0, N, [], digest_sent(sent)) == said
+    assert operators.verify() == (1, len(VALUES))

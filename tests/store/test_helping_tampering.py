@@ -1,65 +1,30 @@
-"""What is changed by hand in a helper's database is found; a restored copy is refused; no share outlives its total."""
+"""What is changed by hand in a helper's database is found, and no share outlives its total."""
 
-import shutil
-from collections.abc import Callable
-from contextlib import closing, nullcontext
+from contextlib import closing
 from pathlib import Path
 
-import apsw
 import pytest
 
-from maskedbandit.errors import BehindWitness, Corrupted, Disagreement, FencedOff, InvalidValue, NotRunning
+from maskedbandit.errors import Corrupted, Disagreement
 from maskedbandit.secagg.prio3 import FIELD, HELPER
 from maskedbandit.secagg.uploads import REPORT_SUITE
 from maskedbandit.store.book.checks import read_book
 from maskedbandit.store.book.entries import KINDS
-from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.helping import totals, verify
 from maskedbandit.store.helping.book import collect_totals
-from maskedbandit.store.helping.reconcile import bring_back_help, end_help, export_help
 from maskedbandit.store.helping.session import make_reader
 from maskedbandit.store.own_keys import read_seal_key
 from maskedbandit.store.traces import Scrubber
 from tests.for_each import for_each
-from tests.store.databases import copied_postgresql
-from tests.store.helper_scene import Operators, Sent, digest_sent, take
+from tests.store.helper_scene import HelpedCohorts, N, Operators, Sent, digest_sent
 
 SMALL = "study = 'small'"
-VALUES = {0: 3, 1: 0, 3: 1}
-N = 4
-
-
-class Helped:
-    """A helper with a cohort that has its total, and one whose reports wait."""
-
-    def __init__(self, operators: Operators) -> None:
-        self.operators = operators
-        operators.register()
-        with operators.open() as study:
-            self.done, self.waiting = (operators.send_all(cohort, VALUES, N) for cohort in (0, 1))
-            take(study, 0, N, self.done)
-            take(study, 1, N, self.waiting)
-            self.said = study.make_total(0, N, [], digest_sent(self.done))
-
-    def change(self, statement: str) -> None:
-        """Change rows past all rules of the tables."""
-        connection = apsw.Connection(f"{self.operators.folder}/study.db")
-        connection.execute("PRAGMA ignore_check_constraints = ON")
-        before = connection.total_changes()
-        connection.execute(statement)
-        assert connection.total_changes() > before
-        connection.close()
-
-    def make_second(self) -> None:
-        """The total of the other cohort."""
-        with self.operators.open() as study:
-            study.make_total(1, N, [], digest_sent(self.waiting))
 
 
 @pytest.fixture
-def helped(tmp_path: Path) -> Helped:
-    return Helped(Operators(tmp_path, f"sqlite:///{tmp_path}/study.db"))
+def helped(tmp_path: Path) -> HelpedCohorts:
+    return HelpedCohorts(Operators(tmp_path, f"sqlite:///{tmp_path}/study.db"))
 
 
 FIRST, SECOND = (f"{SMALL} AND cohort = {cohort} AND place = 1" for cohort in (0, 1))
@@ -100,7 +65,7 @@ UNFOUND = {  # what is not found of a report that waits, and why that is all rig
 
 
 @pytest.mark.parametrize("what", CHANGED)
-def test_a_change_is_found(helped: Helped, what: str) -> None:
+def test_a_change_is_found(helped: HelpedCohorts, what: str) -> None:
     helped.operators.verify()
     statement, says = CHANGED[what]
     helped.change(statement)
@@ -108,7 +73,7 @@ def test_a_change_is_found(helped: Helped, what: str) -> None:
         helped.operators.verify()
 
 
-def test_every_column_is_looked_at(helped: Helped) -> None:
+def test_every_column_is_looked_at(helped: HelpedCohorts) -> None:
     database = open_database(helped.operators.address)
     columns = {name for (name,) in database.rows("SELECT name FROM pragma_table_info('helped_report')")}
     database.close()
@@ -117,7 +82,7 @@ def test_every_column_is_looked_at(helped: Helped) -> None:
 
 
 @pytest.mark.parametrize("what", UNFOUND)
-def test_what_is_not_found_makes_no_total(helped: Helped, what: str) -> None:
+def test_what_is_not_found_makes_no_total(helped: HelpedCohorts, what: str) -> None:
     helped.change(f"UPDATE helped_report SET {what} = 0 WHERE {SECOND}")
     helped.operators.verify()
     asked = ("make_total", 1, N, [], digest_sent(helped.waiting))
@@ -127,27 +92,27 @@ def test_what_is_not_found_makes_no_total(helped: Helped, what: str) -> None:
         study.apply([asked])[0].value()
 
 
-def test_a_share_that_was_changed_is_in_no_total(helped: Helped) -> None:
+def test_a_share_that_was_changed_is_in_no_total(helped: HelpedCohorts) -> None:
     helped.change(f"UPDATE helped_report SET sealed = '{'00' * 80}' WHERE {SECOND}")
     with helped.operators.open() as study, pytest.raises(Corrupted, match="the report of place 1 of cohort 1 of small"):
         study.make_total(1, N, [], digest_sent(helped.waiting))
 
 
 @pytest.mark.parametrize("what", ["protocol", "state", "entry"])
-def test_a_study_that_was_changed_is_not_opened(helped: Helped, what: str) -> None:
+def test_a_study_that_was_changed_is_not_opened(helped: HelpedCohorts, what: str) -> None:
     statement, says = CHANGED[what]
     helped.change(statement)
     with pytest.raises(Corrupted, match=says):
         helped.operators.open()
 
 
-def test_a_check_that_is_left_out_is_noticed(helped: Helped, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_that_is_left_out_is_noticed(helped: HelpedCohorts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verify, "check_taken", lambda *given: None)
     helped.change(CHANGED["verifier"][0])
     helped.operators.verify()
 
 
-def test_the_two_kinds_of_ledgers_are_told_apart(helped: Helped) -> None:
+def test_the_two_kinds_of_ledgers_are_told_apart(helped: HelpedCohorts) -> None:
     operators = helped.operators
     database = open_database(operators.address)
     with pytest.raises(Corrupted, match="does not begin with its start"):
@@ -187,7 +152,7 @@ def test_a_total_that_no_helper_makes_is_found(tmp_path: Path, change: dict[str,
 # shares
 
 
-def find_shares(helped: Helped, sent: dict[int, Sent]) -> list[str]:
+def find_shares(helped: HelpedCohorts, sent: dict[int, Sent]) -> list[str]:
     """What of the helper's shares of these reports is in its tables, or in the file of its database."""
     operators, found = helped.operators, list[str]()
     with closing(open_database(operators.address)) as database:
@@ -206,126 +171,15 @@ def find_shares(helped: Helped, sent: dict[int, Sent]) -> list[str]:
     return found
 
 
-def test_no_share_outlives_its_total(helped: Helped) -> None:
+def test_no_share_outlives_its_total(helped: HelpedCohorts) -> None:
     assert set(find_shares(helped, helped.waiting)) == {"sealed share"}, "shares are stored as they came"
     helped.make_second()
     assert find_shares(helped, helped.waiting) == []
 
 
-def test_a_share_that_is_kept_is_noticed(helped: Helped, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_share_that_is_kept_is_noticed(helped: HelpedCohorts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(totals, "erase_shares", lambda *given: None)
     helped.make_second()
     assert find_shares(helped, helped.waiting)
     with pytest.raises(Corrupted, match="was kept"):
         helped.operators.verify()
-
-
-# copies
-
-
-class Copied:
-    """A helper, and a copy of its database from before its second total."""
-
-    def __init__(self, folder: Path, address: str) -> None:
-        self.helped = Helped(Operators(folder, address))
-        self.operators, self.address = self.helped.operators, address
-        if address.startswith("sqlite"):
-            shutil.copy(folder / "study.db", folder / "copy.db")
-            self.copy = f"sqlite:///{folder}/copy.db"
-        else:
-            self.copy = copied_postgresql(address)
-
-    def use(self, address: str) -> None:
-        """Go on with this database."""
-        self.operators.address = address
-
-    def export(self, file: Path) -> Path:
-        """What the newest database exports."""
-        with closing(open_database(self.address)) as database:
-            file.write_text("\n".join(export_help(database, self.operators.witness, "small")))
-        return file
-
-    def reconcile(self, how: Callable[..., str], *given: Path) -> str:
-        """Have the copy reconciled."""
-        with closing(open_database(self.copy)) as database:
-            return how(database, self.operators.witness, "small", *given)
-
-
-@pytest.fixture
-def copied(tmp_path: Path, address: str) -> Copied:
-    return Copied(tmp_path, address)
-
-
-def test_a_restored_copy_is_refused(copied: Copied) -> None:
-    copied.helped.make_second()
-    copied.use(copied.copy)
-    for look in (copied.operators.open, copied.operators.verify, copied.helped.make_second):
-        with pytest.raises(BehindWitness, match="has 2 entries here"):
-            look()
-
-
-def make_both(copied: Copied) -> None:
-    """A clone that was opened while it was like the other makes the same total once more."""
-    copied.use(copied.copy)
-    with copied.operators.open() as clone:
-        copied.use(copied.address)
-        copied.helped.make_second()
-        clone.make_total(1, N, [], digest_sent(copied.helped.waiting))
-
-
-def test_a_clone_makes_no_total(copied: Copied) -> None:
-    with pytest.raises(BehindWitness, match="another copy of this database is in use"):
-        make_both(copied)
-
-
-def test_a_clone_whose_witness_looks_away_makes_one(copied: Copied, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Witness, "watching", lambda *given: nullcontext())
-    make_both(copied)
-
-
-def test_whoever_was_replaced_makes_no_total(copied: Copied) -> None:
-    with copied.operators.open() as first, copied.operators.open() as second:
-        with pytest.raises(FencedOff):
-            first.make_total(1, N, [], digest_sent(copied.helped.waiting))
-        assert second.make_total(1, N, [], digest_sent(copied.helped.waiting)).entry == 2
-
-
-def test_a_restored_copy_is_brought_back(copied: Copied, tmp_path: Path) -> None:
-    helped = copied.helped
-    with copied.operators.open() as study:
-        answers = take(study, 1, N, helped.waiting)
-        said = study.make_total(1, N, [], digest_sent(helped.waiting))
-    export = copied.export(tmp_path / "export")
-    for old, new in (('"report", "', '"report", "00'), ("helped", "helper")):
-        wrong = tmp_path / "wrong"
-        wrong.write_text(export.read_text().replace(old, new))
-        with pytest.raises((InvalidValue, Corrupted)):
-            copied.reconcile(bring_back_help, wrong)
-    assert not any(each.offered.sealed.hex() in export.read_text() for each in helped.waiting.values())
-    assert "1 entries were brought back" in copied.reconcile(bring_back_help, export)
-    copied.use(copied.copy)
-    assert copied.operators.verify() == (2, 6)
-    with copied.operators.open() as study:
-        assert take(study, 1, N, helped.waiting) == answers
-        assert study.make_total(1, N, [], digest_sent(helped.waiting)) == said
-        assert study.make_total(0, N, [], digest_sent(helped.done)) == helped.said
-        assert study.make_total(2, N, [], digest_sent({})).entry == 3
-    with pytest.raises(InvalidValue, match="nothing is missing here"):
-        copied.reconcile(bring_back_help, export)
-
-
-def test_without_an_export_no_more_totals_are_made(copied: Copied) -> None:
-    copied.helped.make_second()
-    assert "1 entries are missing here" in copied.reconcile(end_help)
-    copied.use(copied.copy)
-    assert copied.operators.verify() == (1, 6)
-    fresh = copied.operators.send(copied.operators.terms(2, N, 0), 1)
-    with copied.operators.open() as study:
-        assert study.state == "stopped"
-        assert study.make_total(0, N, [], digest_sent(copied.helped.done)) == copied.helped.said
-        for cohort, sent in ((1, copied.helped.waiting), (2, {})):
-            with pytest.raises(NotRunning, match="no total is made any more"):
-                study.make_total(cohort, N, [], digest_sent(sent))
-        with pytest.raises(NotRunning, match="no report is taken any more"):
-            study.take_reports(2, N, [fresh.offered])
-        assert study.database.rows("SELECT COUNT(*) FROM helped_report WHERE sealed IS NOT NULL") == [(0,)]

@@ -17,6 +17,7 @@ from threading import Lock, Thread
 from typing import Any
 
 from maskedbandit.errors import StorageFailed
+from maskedbandit.store.helping.study import HelperStudy
 from maskedbandit.store.requests import Done, Operation
 from maskedbandit.store.study import Study
 
@@ -27,7 +28,7 @@ Waiting = tuple[Operation, Any]  # an operation and its future
 
 
 class Writer:
-    """The thread that writes for a study, until `close`.
+    """The thread that writes for a study, or for the helper's part of one, until `close`.
 
     With a loop only its thread may submit.
 
@@ -40,7 +41,7 @@ class Writer:
     [32, 32]
     """
 
-    def __init__(self, study: Study, loop: AbstractEventLoop | None = None) -> None:
+    def __init__(self, study: Study | HelperStudy, loop: AbstractEventLoop | None = None) -> None:
         self.study, self._loop = study, loop
         self._waiting: deque[Waiting] = deque()
         self._turns: SimpleQueue[bool] = SimpleQueue()  # each lets the thread write; False is the last one

@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from maskedbandit.errors import Corrupted, UnknownStudy
+from maskedbandit.errors import Corrupted
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.secagg.prio3 import FIELD
-from maskedbandit.store.book.book import find_largest_loss, seen_head
+from maskedbandit.store.book.book import find_largest_loss, parse_protocol, seen_head
 from maskedbandit.store.book.chain import Head, check_chain, read_links
 from maskedbandit.store.book.entries import Entry, Helped, HelpEnded, Helping, parse_entries, state_after
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
+from maskedbandit.store.own_keys import read_own_keys
+from maskedbandit.store.study_rows import read_study
 from maskedbandit.study.operators import Operators
 from maskedbandit.study.protocol import Protocol
 
@@ -31,16 +33,19 @@ class HelpBook(NamedTuple):
         return find_largest_loss(self.protocol.price(n) for n in {each.n for each in self.totals.values()})
 
 
+def is_helper(database: Database, witness: Witness, study: str) -> bool:
+    """Whether this operator is the helper of a study, and its ledger here that of the helper."""
+    operators = parse_protocol(read_study(database, study).protocol).operators
+    return operators is not None and operators.helper.key == read_own_keys(witness).fingerprint
+
+
 def read_help_book(database: Database, witness: Witness, study: str) -> HelpBook:
     """The whole ledger of a study's helper, or raise `Corrupted` or `BehindWitness` unless it fits what is stored."""
-    row = database.one("SELECT protocol, state FROM study WHERE study = ?", study)
-    if row is None:
-        raise UnknownStudy(f"there is no study {study!r} in this database")
-    links, protocol = read_links(database, study), Protocol.from_text(row[0])
-    head = check_chain(study, links, witness.signing_key().public_key())
+    row, links = read_study(database, study), read_links(database, study)
+    head, protocol = check_chain(study, links, witness.signing_key().public_key()), Protocol.from_text(row.protocol)
     entries = parse_entries(study, links)
-    if row[1] != state_after(entries):
-        raise Corrupted(f"the state of {study} was changed: it is {row[1]}, and the ledger says {state_after(entries)}")
+    if row.state != (said := state_after(entries)):
+        raise Corrupted(f"the state of {study} was changed: it is {row.state}, and the ledger says {said}")
     totals = collect_totals(study, protocol, entries)
     seen = seen_head(database, witness, study)
     witness.check_others(database, study)

@@ -38,7 +38,7 @@ class HelperSession(Holding):
             self.protocol = Protocol.from_text(self._written_down[1])
             self.operators = find_operators(name, self.protocol)
         self.reader = make_reader(witness, self.protocol)
-        self.offer = cache(self._offer)
+        self.offer: Callable[[int], Offer] = cache(lambda n: self.protocol.offers(n)[0])
         self.apply([])
         if self.state == "draft":
             self.apply([self._begin])[0].value()
@@ -63,9 +63,6 @@ class HelperSession(Holding):
             total=int(made.total),
             entry=made.number,
         ).sign(self._key)
-
-    def _offer(self, n: int) -> Offer:
-        return self.protocol.offers(n)[0]
 
     def _begin(self) -> None:
         says = {"protocol": self.protocol.digest, "leader": self.operators.leader.key}

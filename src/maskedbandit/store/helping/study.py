@@ -70,7 +70,7 @@ class HelperStudy:
             raise Forbidden(f"{self.name} is led by {leader.name}, and another leader asks for it")
 
     def apply(self, operations: Sequence[Operation]) -> list[Done]:
-        """Do these in one transaction: each a verb of `operations`, or a function of a session, and what it is given."""
+        """Do these in one transaction: each a verb of `operations`, or a function of a session, with what it gets."""
         session, do = self._session, list[Callable[[], Any]]()
         for verb, *given in operations:
             do.append(partial(self.operations[verb] if type(verb) is str else verb, session, *given))
