@@ -12,7 +12,9 @@ from maskedbandit.secagg.uploads import Upload
 from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.requests import Assigned
+from maskedbandit.store.settle import write_batch
 from maskedbandit.store.studies import find_witness
+from maskedbandit.store.uploads import upload
 from tests.store.small_study import EXPOSURE, WINDOW, Clock, small_study
 from tests.store.two_operators import GRACE, Leading
 
@@ -183,12 +185,52 @@ def test_erased_reports_are_in_no_file(tmp_path: Path, clock: Clock) -> None:
     leading.study.close()
 
 
-def test_a_report_moves_no_time(leading: Leading, clock: Clock) -> None:
-    given = leading.come("ann")
-    before = leading.study.database.rows("SELECT * FROM study")
+def seen_after_a_report(leading: Leading, clock: Clock, unit: str) -> tuple[Any, int]:
+    """How far the study has come after a report that came later than all else."""
+    given = leading.come(unit)
     clock.now += 100
     leading.upload(given, leading.seal(given, 1))
-    assert leading.study.database.rows("SELECT * FROM study") == before
-    assert leading.study.time == clock.now - 100
+    return leading.study.database.rows("SELECT reached FROM study"), leading.study.time
+
+
+def test_a_report_moves_no_time(leading: Leading, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = clock.now
+    assert seen_after_a_report(leading, clock, "ann") == ([(start,)], start)
     with closing(open_database(leading.address)) as database:
         verify_study(database, find_witness(database, leading.folder), "small")
+
+    def loud(session: Any, *given: Any) -> Any:
+        found = upload(session, *given)
+        session.silent = False
+        return found
+
+    monkeypatch.setitem(leading.study.operations, "upload", loud)
+    start = clock.now
+    rows, time = seen_after_a_report(leading, clock, "bob")
+    assert (rows, time) == ([(start + 100,)], start + 100)  # the twin tells when it came
+
+
+def test_no_report_comes_after_a_batch(leading: Leading, clock: Clock) -> None:
+    """By a clock that is behind, in another process: the helper was told which reports there are."""
+    given = [leading.come(f"person {i}") for i in range(4)]
+    clock.now += WINDOW + GRACE + 1
+    leading.do("batch", leading.reader, 0, 0)
+    clock.now -= 1000
+    leading.reopen()
+    with pytest.raises(Late):
+        leading.upload(given[0], leading.seal(given[0], 1))
+
+
+def test_a_batch_that_moves_no_time_is_not_the_last_word(leading: Leading, clock: Clock) -> None:
+    """The twin of the one before: what it has told the helper, another process does not know of."""
+    given = [leading.come(f"person {i}") for i in range(4)]
+    clock.now += WINDOW + GRACE + 1
+
+    def silent(session: Any) -> Any:
+        session.silent = True
+        return write_batch(session, leading.reader, 0, 0)
+
+    assert leading.do(silent).reports == []
+    clock.now -= 1000
+    leading.reopen()
+    assert not leading.upload(given[0], leading.seal(given[0], 1))
