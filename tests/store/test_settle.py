@@ -25,6 +25,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def leading(address: str, tmp_path: Path, clock: Clock) -> Iterator[Leading]:
+    """In a database of either kind."""
     made = Leading(address, tmp_path / "witness", clock)
     yield made
     made.study.close()
@@ -142,7 +143,8 @@ def test_a_study_comes_to_its_answer(tmp_path: Path, clock: Clock) -> None:
     leading.study.close()
 
 
-def test_places_that_nobody_saw_go_back(leading: Leading, clock: Clock) -> None:
+def test_places_that_nobody_saw_go_back(tmp_path: Path, clock: Clock) -> None:
+    leading = Leading(f"sqlite:///{tmp_path}/study.db", tmp_path / "witness", clock)
     leading.do("assign", "gone")
     clock.now += EXPOSURE + 1
     assert leading.do("tick") == []
@@ -150,3 +152,4 @@ def test_places_that_nobody_saw_go_back(leading: Leading, clock: Clock) -> None:
     clock.now += OVER
     assert len(leading.settle()) == 2
     verify(leading)
+    leading.study.close()

@@ -12,7 +12,9 @@ from maskedbandit.secagg.uploads import Upload
 from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.requests import Assigned
+from maskedbandit.store.settle import write_batch
 from maskedbandit.store.studies import find_witness
+from maskedbandit.store.uploads import upload
 from tests.store.small_study import EXPOSURE, WINDOW, Clock, small_study
 from tests.store.two_operators import GRACE, Leading
 
@@ -23,7 +25,15 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def leading(address: str, tmp_path: Path, clock: Clock) -> Iterator[Leading]:
+def leading(tmp_path: Path, clock: Clock) -> Iterator[Leading]:
+    made = Leading(f"sqlite:///{tmp_path}/study.db", tmp_path / "witness", clock)
+    yield made
+    made.study.close()
+
+
+@pytest.fixture
+def anywhere(address: str, tmp_path: Path, clock: Clock) -> Iterator[Leading]:
+    """In a database of either kind."""
     made = Leading(address, tmp_path / "witness", clock)
     yield made
     made.study.close()
@@ -52,40 +62,40 @@ def test_a_place_says_what_its_device_needs(leading: Leading, clock: Clock) -> N
     assert again == given._replace(again=True, seen=seen)
 
 
-def test_the_newest_report_stands(leading: Leading, clock: Clock) -> None:
-    given = leading.come("ann")
-    sent = [leading.seal(given, value, turn) for turn, value in enumerate((0, 1, 1))]
+def test_the_newest_report_stands(anywhere: Leading, clock: Clock) -> None:
+    given = anywhere.come("ann")
+    sent = [anywhere.seal(given, value, turn) for turn, value in enumerate((0, 1, 1))]
     for turn in (0, 1):
-        assert not leading.upload(given, sent[turn])
-        assert leading.upload(given, sent[turn])  # as it came before
-    assert stored(leading, given) == as_row(sent[1], clock.now)
+        assert not anywhere.upload(given, sent[turn])
+        assert anywhere.upload(given, sent[turn])  # as it came before
+    assert stored(anywhere, given) == as_row(sent[1], clock.now)
     clock.now += 1
-    assert leading.upload(given, sent[0])  # late on its way: a newer one stands
+    assert anywhere.upload(given, sent[0])  # late on its way: a newer one stands
     with pytest.raises(Conflict, match="another report of this turn"):
-        leading.upload(given, leading.seal(given, 0, 1))
-    assert stored(leading, given) == as_row(sent[1], clock.now - 1)
-    leading.reopen()
-    assert leading.upload(given, sent[1])
-    assert not leading.upload(given, sent[2])
-    assert stored(leading, given) == as_row(sent[2], clock.now)
+        anywhere.upload(given, anywhere.seal(given, 0, 1))
+    assert stored(anywhere, given) == as_row(sent[1], clock.now - 1)
+    anywhere.reopen()
+    assert anywhere.upload(given, sent[1])
+    assert not anywhere.upload(given, sent[2])
+    assert stored(anywhere, given) == as_row(sent[2], clock.now)
 
 
-def test_several_reports_in_one_transaction(leading: Leading) -> None:
+def test_several_reports_in_one_transaction(anywhere: Leading) -> None:
     """Each is compared with those before it, whether or not these were written yet."""
-    given = leading.come("ann")
-    sent = [leading.seal(given, 1, turn) for turn in range(3)]
-    other = leading.seal(given, 0, 2)
+    given = anywhere.come("ann")
+    sent = [anywhere.seal(given, 1, turn) for turn in range(3)]
+    other = anywhere.seal(given, 0, 2)
     order = sent[1], sent[0], sent[2], sent[2], other
-    done = leading.study.apply([("upload", given.ticket, *each) for each in order])
+    done = anywhere.study.apply([("upload", given.ticket, *each) for each in order])
     assert [each.result and each.result.again for each in done] == [False, True, False, True, None]
     assert isinstance(done[-1].refusal, Conflict)
-    assert stored(leading, given)[0] == sent[2].report.hex()
-    new = leading.study.apply([("assign", "bob"), ("assign", "cy")])[0].result
-    done = leading.study.apply(
-        [("expose", new.ticket), ("assign", "bob"), ("upload", new.ticket, *(first := leading.seal(new, 1)))]
+    assert stored(anywhere, given)[0] == sent[2].report.hex()
+    new = anywhere.study.apply([("assign", "bob"), ("assign", "cy")])[0].result
+    done = anywhere.study.apply(
+        [("expose", new.ticket), ("assign", "bob"), ("upload", new.ticket, *(first := anywhere.seal(new, 1)))]
     )
     assert [each.refusal for each in done] == [None] * 3
-    assert stored(leading, new)[0] == first.report.hex()
+    assert stored(anywhere, new)[0] == first.report.hex()
 
 
 def test_when_a_report_counts(leading: Leading, clock: Clock) -> None:
@@ -150,14 +160,14 @@ def test_other_studies_take_no_uploads(tmp_path: Path, clock: Clock) -> None:
             study.apply([("upload", ticket, bytes(16), 0, bytes(9), bytes(80))])[0].value()
 
 
-def test_whoever_is_erased_has_no_report(leading: Leading) -> None:
-    given = leading.come("ann")
-    sent = leading.seal(given, 1)
-    leading.upload(given, sent)
-    assert leading.study.erase("ann") == 1
-    assert leading.study.database.rows("SELECT * FROM upload") == []
+def test_whoever_is_erased_has_no_report(anywhere: Leading) -> None:
+    given = anywhere.come("ann")
+    sent = anywhere.seal(given, 1)
+    anywhere.upload(given, sent)
+    assert anywhere.study.erase("ann") == 1
+    assert anywhere.study.database.rows("SELECT * FROM upload") == []
     with pytest.raises(UnknownTicket):
-        leading.upload(given, sent)
+        anywhere.upload(given, sent)
 
 
 def test_erased_reports_are_in_no_file(tmp_path: Path, clock: Clock) -> None:
@@ -175,12 +185,52 @@ def test_erased_reports_are_in_no_file(tmp_path: Path, clock: Clock) -> None:
     leading.study.close()
 
 
-def test_a_report_moves_no_time(leading: Leading, clock: Clock) -> None:
-    given = leading.come("ann")
-    before = leading.study.database.rows("SELECT * FROM study")
+def seen_after_a_report(leading: Leading, clock: Clock, unit: str) -> tuple[Any, int]:
+    """How far the study has come after a report that came later than all else."""
+    given = leading.come(unit)
     clock.now += 100
     leading.upload(given, leading.seal(given, 1))
-    assert leading.study.database.rows("SELECT * FROM study") == before
-    assert leading.study.time == clock.now - 100
+    return leading.study.database.rows("SELECT reached FROM study"), leading.study.time
+
+
+def test_a_report_moves_no_time(leading: Leading, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = clock.now
+    assert seen_after_a_report(leading, clock, "ann") == ([(start,)], start)
     with closing(open_database(leading.address)) as database:
         verify_study(database, find_witness(database, leading.folder), "small")
+
+    def loud(session: Any, *given: Any) -> Any:
+        found = upload(session, *given)
+        session.silent = False
+        return found
+
+    monkeypatch.setitem(leading.study.operations, "upload", loud)
+    start = clock.now
+    rows, time = seen_after_a_report(leading, clock, "bob")
+    assert (rows, time) == ([(start + 100,)], start + 100)  # the twin tells when it came
+
+
+def test_no_report_comes_after_a_batch(leading: Leading, clock: Clock) -> None:
+    """By a clock that is behind, in another process: the helper was told which reports there are."""
+    given = [leading.come(f"person {i}") for i in range(4)]
+    clock.now += WINDOW + GRACE + 1
+    leading.do("batch", leading.reader, 0, 0)
+    clock.now -= 1000
+    leading.reopen()
+    with pytest.raises(Late):
+        leading.upload(given[0], leading.seal(given[0], 1))
+
+
+def test_a_batch_that_moves_no_time_is_not_the_last_word(leading: Leading, clock: Clock) -> None:
+    """The twin of the one before: what it has told the helper, another process does not know of."""
+    given = [leading.come(f"person {i}") for i in range(4)]
+    clock.now += WINDOW + GRACE + 1
+
+    def silent(session: Any) -> Any:
+        session.silent = True
+        return write_batch(session, leading.reader, 0, 0)
+
+    assert leading.do(silent).reports == []
+    clock.now -= 1000
+    leading.reopen()
+    assert not leading.upload(given[0], leading.seal(given[0], 1))

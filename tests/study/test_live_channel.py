@@ -4,6 +4,9 @@ from typing import Any
 
 import pytest
 
+from maskedbandit.channels.channel import find_backend, make_ideal
+from maskedbandit.cli.parts.forecast import foreseen
+from maskedbandit.cli.parts.simulation import Simulated
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.study.protocol import Protocol
 from tests.for_each import for_each
@@ -88,3 +91,20 @@ def test_an_operator_has_nothing_else() -> None:
         protocol(operators=OPERATORS | {"leader": OPERATORS["leader"] | {"unheard": 1}})
     with pytest.raises(UnknownName, match="key is 'operator'"):
         protocol(operator=OPERATORS)
+
+
+def test_two_operators_are_rehearsed_in_the_lab() -> None:
+    """A study with simulated people has no helper, and its channel with ideal sums has the same noise."""
+    made = protocol(simulation={"instance": {"name": "bernoulli", "means": [0.4, 0.5]}})
+    with pytest.raises(InvalidValue, match="it must be one without operators"):
+        Simulated.of(made)
+    ideal = make_ideal(made.channel)
+    assert find_backend(ideal) is None
+    assert (ideal.law(), ideal.loss(9)) == (made.channel.law(), made.channel.loss(9))
+    assert make_ideal(ideal) is ideal
+
+
+@pytest.mark.slow
+def test_a_study_of_two_operators_has_a_forecast() -> None:
+    found = foreseen(protocol(policy="contemporaneous_klucb"), 0.3, 0.1, 1000.0)
+    assert found.people == 1000

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from maskedbandit.channels.channel import make_ideal
 from maskedbandit.cli.parts.own_process import answer_on_stdin, compute_apart
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.plans import Forecast
@@ -28,7 +29,7 @@ def foreseen(protocol: Protocol, baseline: float, difference: float, per_day: fl
     """The forecast of a protocol."""
     means = expected_means(protocol, baseline, difference)
     late = round(protocol.reward.taken_for / MILLISECONDS["day"] * per_day)
-    return forecast_study(protocol.policy, protocol.channel, means, protocol.aim, late)
+    return forecast_study(protocol.policy, make_ideal(protocol.channel), means, protocol.aim, late)
 
 
 def expected_means(protocol: Protocol, baseline: float, difference: float) -> list[float]:
@@ -53,7 +54,7 @@ def day(now: datetime, days: float) -> str:
 def in_words(protocol: Protocol, found: Forecast, per_day: float, now: datetime) -> list[tuple[str, str]]:
     """A forecast for a page: terms, and what is said of each."""
     window, planned = protocol.reward.taken_for / MILLISECONDS["day"], find_planned(protocol.policy.goal)
-    phases = count_waits(protocol.policy, protocol.channel, protocol.k, int(protocol.people or 0))
+    phases = count_waits(protocol.policy, make_ideal(protocol.channel), protocol.k, int(protocol.people or 0))
     ends, late = (day(now, people / per_day + phases * window) for people in (found.people, found.people_most))
     finish, search = f"about {ends}{planned.finish.format(late=late)}", list[tuple[str, str]]()
     if protocol.people is None:

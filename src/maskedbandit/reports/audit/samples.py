@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from maskedbandit.backends.backend import Aggregate, NoisyAdder
-from maskedbandit.backends.ideal import Ideal
-from maskedbandit.channels.channel import Channel, find_backend
+from maskedbandit.channels.channel import Channel, make_ideal
 from maskedbandit.channels.pure_shuffled import PureShuffled
 from maskedbandit.channels.tree import Tree
 from maskedbandit.channels.two_servers import TwoServers
@@ -103,8 +102,7 @@ def at_worst(channel: Channel) -> Any:
         return channel.summed  # the rest of its epsilon is for the messages of a relaxed sum
     if isinstance(channel, TwoServers):
         return replace(channel, backend=OneKnown())
-    protocol: Any = channel
-    return replace(protocol, backend=Ideal()) if find_backend(channel) else channel
+    return make_ideal(channel)
 
 
 def live(channel: Channel, n: int, samples: int, seed: int, advance: Advance, again: int = 1) -> Both:

@@ -59,6 +59,9 @@ def throw_away(
             budget[key] = write_exact_number(min(1000 * to_fraction(key, budget[key]), Fraction(MOST_LOSS)))
     reward = {key: value for key, value in given.get("reward", {}).items() if key in ("least", "most", "rule", "cap")}
     second = {} if protocol.guardrail is None else {"guardrail": never_harmful(protocol.guardrail, given["guardrail"])}
+    if protocol.operators is not None:
+        allowed = "one without operators: audit the protocol's file, without a url"
+        raise InvalidValue("channel", protocol.channel, allowed)
     if lacks := SuccessiveElimination().needs(protocol.channel.law()):
         raise InvalidValue("channel", protocol.channel, f"one with {lacks}: audit the protocol's file, without a url")
     return Protocol.from_table(

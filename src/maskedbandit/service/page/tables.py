@@ -109,6 +109,7 @@ def tabulate_protocol(view: StudyView) -> list[tuple[str, str]]:
     outcome = f"{rules[reward.rule]} of a person, from {say_decimal(reward.least)} to {say_decimal(reward.highest)}"
     evaluated = f"an evaluated flag {'counts' if reward.evaluating == 'exposes' else 'does not count'}"
     period = "for ever" if protocol.period is None else f"in {say_duration(protocol.period)}"
+    grace = f"; reports are taken for {say_duration(reward.grace)} more" if reward.grace else ""
     return [
         ("Project", protocol.project),
         ("People", people),
@@ -116,7 +117,7 @@ def tabulate_protocol(view: StudyView) -> list[tuple[str, str]]:
         ("Budget", f"{protocol.budget} of each person {period}, in all studies of the project"),
         ("Noise", f"{type(protocol.channel).__name__}, {protocol.channel.trust} trust"),
         ("Outcome", f"{outcome}; {say_decimal(reward.default)} if nothing is reported"),
-        ("Window", f"{say_duration(reward.window)} after the arm was seen"),
+        ("Window", f"{say_duration(reward.window)} after the arm was seen{grace}"),
         ("Time to see it", f"{say_duration(reward.exposure)}; {evaluated} as seen"),
         *([] if protocol.guardrail is None else [("Guardrail", f"{protocol.guardrail.name}, by which harm is seen")]),
         ("Protocol (SHA-256)", protocol.digest),
