@@ -113,7 +113,8 @@ def compare_proofs(batch: Batch, verifiers: Mapping[int, bytes]) -> list[OpenedR
 def fix_list(session: Session, cohort: int, accepted: Sequence[OpenedReport]) -> ListedReports:
     """Write down which reports are in the sum, of those whose proofs hold, or give back what was written before.
 
-    What is not in it is deleted, and a report of which somebody was erased meanwhile is not in it.
+    The helper must have answered every batch: what is not in the list is deleted. A report of somebody whose data was
+    erased meanwhile is not in it.
     """
     places = find_due(session, cohort)
     if (before := read_listed(session, places)) is not None:
