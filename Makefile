@@ -62,6 +62,7 @@ figures: setup
 	@$(BIN)/python -m tools.figures.returning_users docs/figures/returning_users.svg
 	@$(BIN)/python -m tools.figures.several_rewards docs/figures/several_rewards_cost.svg
 	@$(BIN)/python -m tools.figures.secagg_growth docs/figures/secagg_growth.svg
+	@$(BIN)/python -m tools.figures.two_operators docs/figures/two_operators.svg
 	@$(BIN)/python -m tools.figures.estimate docs/figures/estimate.svg
 	@$(BIN)/python -m tools.figures.compare docs/figures/compare
 
