@@ -17,7 +17,7 @@ from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database, do_again
 from maskedbandit.store.helping.reports import OfferedReport, ReportAnswer, take_reports
 from maskedbandit.store.helping.session import HelperSession, check_still_newest, derive_verify_key
-from maskedbandit.store.helping.totals import make_total
+from maskedbandit.store.helping.totals import close_help, make_total
 from maskedbandit.store.lease import read_clock
 from maskedbandit.store.own_keys import read_own_keys
 from maskedbandit.store.requests import Done, Operation
@@ -34,6 +34,7 @@ class HelperStudy:
     operations: ClassVar[dict[str, Callable[..., Any]]] = {  # by verb: functions of a session, within a transaction
         "take_reports": take_reports,
         "make_total": make_total,
+        "close_help": close_help,
         "tick": check_still_newest,
     }
 
@@ -56,7 +57,7 @@ class HelperStudy:
 
     @property
     def state(self) -> str:
-        """running, or stopped once a copy was reconciled in which totals are missing."""
+        """running, or stopped once the study ended, or a copy was reconciled in which totals are missing."""
         return self._session.state
 
     @property
@@ -81,10 +82,14 @@ class HelperStudy:
         found: list[ReportAnswer] = self.apply([("take_reports", cohort, n, reports)])[0].value()
         return found
 
-    def make_total(self, cohort: int, n: int, left_out: Collection[int], digest: str) -> HelperTotal:
-        """The signed total of a cohort, of the list of reports with this digest."""
-        found: HelperTotal = self.apply([("make_total", cohort, n, left_out, digest)])[0].value()
+    def make_total(self, cohort: int, n: int, left_out: Collection[int], digest: str, signature: str) -> HelperTotal:
+        """The signed total of a cohort, of the list of reports with this digest, for which the leader signed."""
+        found: HelperTotal = self.apply([("make_total", cohort, n, left_out, digest, signature)])[0].value()
         return found
+
+    def close_help(self) -> None:
+        """Make no total of the study any more, which has ended, and erase what is still sealed."""
+        self.apply([("close_help",)])[0].value()
 
     def tick(self) -> None:
         """Go on holding the study, or raise `BehindWitness` if another copy of the database has gone on instead."""
