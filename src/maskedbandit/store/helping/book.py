@@ -40,6 +40,11 @@ def is_helper(database: Database, witness: Witness, study: str) -> bool:
     return operators is not None and operators.helper.key == read_own_keys(witness).fingerprint
 
 
+def list_helped(database: Database) -> list[str]:
+    """The studies of this database that are led by others: they have no seed, as nothing is drawn for their people."""
+    return [str(name) for (name,) in database.rows("SELECT study FROM study WHERE seed = '' ORDER BY study")]
+
+
 def read_help_book(database: Database, witness: Witness, study: str) -> HelpBook:
     """The whole ledger of a study's helper, or raise `Corrupted` or `BehindWitness` unless it fits what is stored."""
     row, links = read_study(database, study), read_links(database, study)

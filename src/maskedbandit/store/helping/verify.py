@@ -50,9 +50,16 @@ def check_requests(database: Database, book: HelpBook) -> None:
         return
     signs = find_leader_keys(database, find_operators(book.study, book.protocol)).signs
     for each in book.totals.values():
-        told = {"cohort": each.cohort, "n": each.n, "digest": each.digest, "signature": each.asked}
+        asked = TotalRequest(
+            study=book.study,
+            protocol=book.protocol.digest,
+            cohort=each.cohort,
+            n=each.n,
+            digest=each.digest,
+            signature=each.asked,
+        )
         try:
-            TotalRequest(study=book.study, protocol=book.protocol.digest, **told).verify(signs)
+            asked.verify(signs)
         except Forged as why:
             raise Corrupted(str(why)) from None
 
