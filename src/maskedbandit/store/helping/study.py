@@ -65,6 +65,11 @@ class HelperStudy:
         """The latest time that the study has seen here, in milliseconds; it never goes back."""
         return self._session.now
 
+    @property
+    def leader(self) -> str:
+        """The fingerprint of the leader's keys."""
+        return self._session.operators.leader.key
+
     def check_leader(self, fingerprint: str) -> None:
         """Raise `Forbidden` unless this is the leader of the study."""
         if fingerprint != (leader := self._session.operators.leader).key:
@@ -106,20 +111,16 @@ class HelperStudy:
         self.close()
 
 
-def register_study(database: Database, witness: Witness, text: str, leader: str) -> Protocol:
+def register_study(database: Database, witness: Witness, text: str, leader: str, name: str | None = None) -> Protocol:
     """Write a study down that this operator is to help, as the leader with this fingerprint has frozen it.
 
     Raise `Disagreement` unless its protocol names this helper and that leader, and `FrozenProtocol` if there is another
-    of the same name.
+    of the same name. A `name` that is given is that of the protocol.
     """
-    try:
-        table = json.loads(text)
-    except (ValueError, TypeError, RecursionError):
-        table = None
-    if not isinstance(table, dict):
-        raise InvalidValue("protocol", "not shown", "a table in JSON")
-    if (protocol := Protocol.from_table(table)).text != text:
+    if (protocol := Protocol.from_table(read_table(text))).text != text:
         raise InvalidValue("protocol", "not shown", "in the one form of which devices know the hash")
+    if name not in (None, protocol.name):
+        raise InvalidValue("name of the study", name, f"that of the protocol, {protocol.name}")
     if (operators := protocol.operators) is None:
         raise InvalidValue("operators", None, "a leader and a helper: without them a study has no use for a helper")
     own = read_own_keys(witness).fingerprint
@@ -128,6 +129,17 @@ def register_study(database: Database, witness: Witness, text: str, leader: str)
             raise Disagreement(f"the {role} of {protocol.name} has the fingerprint {named}, and here it is {here}")
     do_again(partial(write_helped, database, witness, protocol))
     return protocol
+
+
+def read_table(text: str) -> dict[str, Any]:
+    """The table of a protocol that a leader sent."""
+    try:
+        table = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        table = None
+    if not isinstance(table, dict):
+        raise InvalidValue("protocol", "not shown", "a table in JSON")
+    return table
 
 
 def write_helped(database: Database, witness: Witness, protocol: Protocol) -> None:
