@@ -146,6 +146,6 @@ def welcome(host: Host | HelperHost, url: str) -> list[str]:
     finally:
         database.close()
     lines += [f"{role:7} key  {text}" for role, text in made.items()]
-    if helps:
-        return [*lines, "invite       `maskedbandit helper invite` makes an invitation for a leader"]
-    return [*lines, f"sign in      {url}/sign-in#{made['owner']}", "keys are shown this once: keep them"]
+    next_step = "invite       a leader, by `maskedbandit helper invite`"
+    lines.append(next_step if helps else f"sign in      {url}/sign-in#{made['owner']}")
+    return [*lines, "keys are shown this once: keep them"]
