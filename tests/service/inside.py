@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from maskedbandit.service import keys
 from maskedbandit.service.app import make_application
+from maskedbandit.service.host.helper import HelperHost
 from maskedbandit.service.host.host import Host
 from maskedbandit.store.databases.connection import open_database
 from tests.store.small_study import Clock
@@ -53,10 +54,10 @@ class Inside:
         self.clock = clock or Clock()
         self.runner = asyncio.Runner()
         self.address, self.folder = address, folder
-        self.host = self.run(self._made(rate))
-        self.host.people.rate = self.host.people.burst = rate
-        self.host.strangers.rate = self.host.strangers.burst = rate
-        self.host.visitors.rate = self.host.visitors.burst = rate
+        self.host: Any = self.run(self._made(rate))
+        for each in (getattr(self.host, name, None) for name in ("people", "strangers", "visitors", "guests")):
+            if each is not None:
+                each.rate = each.burst = rate
         database = open_database(address)
         self.keys = {role: keys.write_key(database, role, None, self.clock()) for role in keys.ROLES}
         self.host.keys.read(database)
@@ -65,7 +66,7 @@ class Inside:
         self.run(self.host.start())
         self.host._clock_task.cancel()  # a test says when the clock goes
 
-    async def _made(self, rate: float) -> Host:
+    async def _made(self, rate: float) -> Host | HelperHost:
         return Host(self.address, self.folder, rate, self.clock)
 
     def run(self, what: Any) -> Any:

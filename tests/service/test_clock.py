@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.service.host import host
+from maskedbandit.service.host import hosting
 from maskedbandit.service.host.attention import CLOCK
 from tests.service.inside import Inside, inside
 
@@ -61,6 +61,6 @@ def test_it_is_known_after_a_new_start(tmp_path: Path, caplog: pytest.LogCapture
 def test_a_server_that_says_nothing_is_found(
     service: Inside, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(host, "AHEAD", 31 * DAY)
+    monkeypatch.setattr(hosting, "AHEAD", 31 * DAY)
     with pytest.raises(AssertionError):
         check_it_is_said(service, caplog)

@@ -95,7 +95,8 @@ def unknown_metrics(dashboard: str) -> set[str]:
     """The metrics of ours that a dashboard draws and that no server has."""
     metrics = Metrics()
     metrics.answered("/v1/studies", 503, 0.1)
-    metrics.study("x", "running", 1, 1, True, 1)
+    metrics.study("x", "running", 1, True)
+    metrics.places("x", 1, 1)
     known = {sample.name for family in metrics.registry.collect() for sample in family.samples}
     return set(re.findall(r"maskedbandit_\w+", dashboard)) - known
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from maskedbandit.errors import BehindWitness, FencedOff, StorageFailed, TooMany
-from maskedbandit.service.host import host as hosts
+from maskedbandit.service.host import hosting as hosts
 from maskedbandit.service.host import questions
 from maskedbandit.service.host.elsewhere import RELAYED, Elsewhere
 from maskedbandit.service.host.host import Host

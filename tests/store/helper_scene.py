@@ -1,5 +1,6 @@
 """A study of two servers for tests of its helper: a leader that is played here, and devices that report to both."""
 
+from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path
 from random import Random
@@ -10,6 +11,7 @@ import apsw
 from maskedbandit.channels.offers import Offer
 from maskedbandit.secagg.helper_total import HelperTotal
 from maskedbandit.secagg.prio3 import FIELD, LEADER
+from maskedbandit.secagg.total_request import TotalRequest
 from maskedbandit.secagg.uploads import ReportTerms, ShareReader, digest_reports, seal_report
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import open_database
@@ -18,10 +20,12 @@ from maskedbandit.store.helping.session import derive_verify_key
 from maskedbandit.store.helping.study import HelperStudy, register_study
 from maskedbandit.store.helping.verify import verify_help
 from maskedbandit.store.own_keys import read_own_keys, read_seal_key
+from maskedbandit.store.pairing import write_pairing
 from maskedbandit.store.studies import prepare_witness
 from maskedbandit.study.protocol import Protocol
 from tests.store.small_study import Clock, small_protocol
 
+LEADERS: dict[str, Witness] = {}  # of the tests of this process, by fingerprint
 VALUES = {0: 3, 1: 0, 3: 1}  # by place
 N = 4
 
@@ -40,10 +44,13 @@ class Operators:
         self.folder, self.address, self.clock, self.random = folder, address, Clock(), Random(5)
         self.lead = Witness(folder / "leader")
         self.lead.create()
-        database = open_database(address)
-        self.witness = prepare_witness(database, folder / "helper")
-        database.close()
-        self.leader, self.helper = read_own_keys(self.lead), read_own_keys(self.witness)
+        self.leader = read_own_keys(self.lead)
+        LEADERS[self.leader.fingerprint] = self.lead
+        with closing(open_database(address)) as database:
+            self.witness = prepare_witness(database, folder / "helper")
+            with database.transaction():
+                write_pairing(database, self.leader, "leader", "Clinic", "", "hash", 0)
+        self.helper = read_own_keys(self.witness)
         self.protocol = self.make_protocol()
         self.key = derive_verify_key(self.witness, self.protocol)
 
@@ -103,6 +110,18 @@ def digest_sent(sent: dict[int, Sent]) -> str:
     return digest_reports({place: each.offered.report for place, each in sent.items()})
 
 
+def sign_total(protocol: Protocol, cohort: int, n: int, digest: str) -> str:
+    """The signature of the leader below what it asks for."""
+    assert protocol.operators
+    asked = TotalRequest(study=protocol.name, protocol=protocol.digest, cohort=cohort, n=n, digest=digest)
+    return asked.sign(LEADERS[protocol.operators.leader.key].signing_key()).signature
+
+
+def ask_total(study: HelperStudy, cohort: int, n: int, left_out: Collection[int], digest: str) -> HelperTotal:
+    """The leader asks for a total."""
+    return study.make_total(cohort, n, left_out, digest, sign_total(study.protocol, cohort, n, digest))
+
+
 def take(study: HelperStudy, cohort: int, n: int, sent: dict[int, Sent]) -> list[ReportAnswer]:
     """The leader offers all reports."""
     return study.take_reports(cohort, n, [each.offered for each in sent.values()])
@@ -124,7 +143,7 @@ class HelpedCohorts:
             self.done, self.waiting = (operators.send_all(cohort, VALUES, N) for cohort in (0, 1))
             take(study, 0, N, self.done)
             take(study, 1, N, self.waiting)
-            self.said = study.make_total(0, N, [], digest_sent(self.done))
+            self.said = ask_total(study, 0, N, [], digest_sent(self.done))
 
     def change(self, statement: str) -> None:
         """Change rows past all rules of the tables."""
@@ -138,4 +157,4 @@ class HelpedCohorts:
     def make_second(self) -> None:
         """The total of the other cohort."""
         with self.operators.open() as study:
-            study.make_total(1, N, [], digest_sent(self.waiting))
+            ask_total(study, 1, N, [], digest_sent(self.waiting))

@@ -7,11 +7,14 @@ import pytest
 
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.secagg.helper_total import HelperTotal
+from maskedbandit.secagg.total_request import TotalRequest
+from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.helping.reports import OfferedReport
 from maskedbandit.store.helping.study import HelperStudy, register_study
 from maskedbandit.store.helping.verify import verify_help
 from maskedbandit.store.own_keys import read_own_keys
+from maskedbandit.store.pairing import write_pairing
 from maskedbandit.store.settle import Batch, ListedReports
 from maskedbandit.store.studies import prepare_witness
 from maskedbandit.study.protocol import Protocol
@@ -31,10 +34,13 @@ class StoredHelper:
         database.close()
         self.keys = read_own_keys(self.witness)
 
-    def begin(self, protocol: Protocol, leader: str) -> None:
+    def begin(self, protocol: Protocol, leader: Witness) -> None:
         """Help this leader with this study."""
-        database = open_database(self.address)
-        register_study(database, self.witness, protocol.text, leader)
+        self.sign = leader.signing_key()
+        database, keys = open_database(self.address), read_own_keys(leader)
+        with database.transaction():
+            write_pairing(database, keys, "leader", "Clinic", "", "hash", 0)
+        register_study(database, self.witness, protocol.text, keys.fingerprint)
         self.study = HelperStudy(database, self.witness, protocol.name, self.clock, "tester")
         self.key = self.study.key
 
@@ -48,7 +54,9 @@ class StoredHelper:
 
     def state_total(self, protocol: Protocol, listed: ListedReports) -> HelperTotal:
         """Its share of the sum of these reports, with its noise, as it was sent."""
-        said = self.study.make_total(listed.cohort, listed.n, listed.left_out, listed.digest)
+        told = {"cohort": listed.cohort, "n": listed.n, "digest": listed.digest}
+        asked = TotalRequest(study=protocol.name, protocol=protocol.digest, **told).sign(self.sign)
+        said = self.study.make_total(listed.cohort, listed.n, listed.left_out, listed.digest, asked.signature)
         return HelperTotal.from_text(said.to_text())
 
 
@@ -58,7 +66,7 @@ def both(address: str, tmp_path: Path) -> Iterator[Leading]:
     clock = Clock()
     helper = StoredHelper(f"sqlite:///{tmp_path}/helper.db", tmp_path / "helper", clock)
     leading = Leading(address, tmp_path / "witness", clock, helper)  # type: ignore[arg-type]
-    helper.begin(leading.protocol, leading.keys.fingerprint)
+    helper.begin(leading.protocol, leading.study._session.witness)
     yield leading
     leading.study.close()
     helper.study.close()
@@ -90,7 +98,7 @@ def test_both_databases_fit_each_other(both: Leading, monkeypatch: pytest.Monkey
     assert both.list_cohort(first.cohort, first.n) == listed
     said = helper.state_total(both.protocol, listed)
     helper.study.close()  # the helper ends after it has stated its total, and the leader before it has settled it
-    helper.begin(both.protocol, both.keys.fingerprint)  # type: ignore[attr-defined]
+    helper.begin(both.protocol, both.study._session.witness)  # type: ignore[attr-defined]
     both.reopen()
     assert helper.state_total(both.protocol, listed) == said
     found = both.settle()

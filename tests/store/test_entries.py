@@ -46,6 +46,7 @@ def test_each_kind_has_a_class() -> None:
             "helping",
             "helped",
             "help_ended",
+            "help_closed",
         ]
     )
 

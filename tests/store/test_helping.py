@@ -23,7 +23,7 @@ from maskedbandit.store.helping.study import register_study
 from maskedbandit.store.lease import read_holder
 from maskedbandit.store.writer import Writer
 from tests.statistics import same_distribution
-from tests.store.helper_scene import Operators, Sent, decode, digest_sent, take
+from tests.store.helper_scene import Operators, Sent, ask_total, decode, digest_sent, sign_total, take
 from tests.store.small_study import small_protocol
 
 VALUES = {0: 3, 1: 0, 3: 1, 4: 2, 5: 3}  # of a cohort of 7, two of whom never report
@@ -64,20 +64,20 @@ def test_a_whole_cohort(operators: Operators, monkeypatch: pytest.MonkeyPatch) -
         assert take(study, 0, n, sent) == answers
         assert operators.verify() == (0, 5)
         noise = known_noise(monkeypatch, operators, n)
-        said = study.make_total(0, n, [], digest_sent(sent))
+        said = ask_total(study, 0, n, [], digest_sent(sent))
         assert decode(said, sent) == sum(VALUES.values()) + noise
         said.verify(operators.helper.signs)
         said.match(study="small", protocol=operators.protocol.digest, cohort=0, n=n, reports=5, entry=1)
         said.match(digest=digest_sent(sent), offer=operators.offer(n).digest.hex())
         monkeypatch.undo()
         assert take(study, 0, n, sent) == answers
-        assert study.make_total(0, n, [], digest_sent(sent)) == said
+        assert ask_total(study, 0, n, [], digest_sent(sent)) == said
     with operators.open() as study:  # by another process
-        assert study.make_total(0, n, [2, 6], digest_sent(sent)).to_text() == said.to_text()
+        assert ask_total(study, 0, n, [2, 6], digest_sent(sent)).to_text() == said.to_text()
         assert take(study, 0, n, sent) == answers
         later = operators.send_all(1, {0: 1}, 1)
         take(study, 1, 1, later)
-        assert study.make_total(1, 1, [], digest_sent(later)).entry == 2
+        assert ask_total(study, 1, 1, [], digest_sent(later)).entry == 2
     assert operators.verify() == (2, 6)
 
 
@@ -87,7 +87,7 @@ def test_who_is_left_out_is_not_in_the_total(quick: Operators, monkeypatch: pyte
         take(study, 0, 7, sent)
         kept = {place: each for place, each in sent.items() if place not in (0, 4)}
         noise = known_noise(monkeypatch, quick, 7)
-        said = study.make_total(0, 7, [0, 2, 4], digest_sent(kept))
+        said = ask_total(study, 0, 7, [0, 2, 4], digest_sent(kept))
         assert (decode(said, kept), said.reports) == (4 + noise, 3)
     assert quick.verify() == (1, 5)
 
@@ -113,7 +113,7 @@ def test_reports_that_do_not_hold_are_not_in_the_total(quick: Operators, monkeyp
         assert take(study, 0, 7, sent) == answers
         kept = {place: sent[place] for place in (4, 5)}
         noise = known_noise(monkeypatch, quick, 7)
-        assert decode(study.make_total(0, 7, [], digest_sent(kept)), kept) == 5 + noise
+        assert decode(ask_total(study, 0, 7, [], digest_sent(kept)), kept) == 5 + noise
         assert take(study, 0, 7, sent) == answers
     assert quick.verify() == (1, 5)
 
@@ -126,8 +126,8 @@ def test_a_value_out_of_range_is_not_in_the_total(quick: Operators, monkeypatch:
     with quick.open() as study:
         assert [each.ok for each in take(study, 0, 7, sent)] == [False]
         with pytest.raises(Disagreement):
-            study.make_total(0, 7, [], digest_sent(sent))
-        assert study.make_total(0, 7, [], EMPTY).reports == 0
+            ask_total(study, 0, 7, [], digest_sent(sent))
+        assert ask_total(study, 0, 7, [], EMPTY).reports == 0
 
 
 @pytest.mark.parametrize("draws", ["whole", "half"])
@@ -139,7 +139,8 @@ def test_the_noise_is_one_whole_draw(quick: Operators, monkeypatch: pytest.Monke
         real = DiscreteLaplace.noise_share
         monkeypatch.setattr(DiscreteLaplace, "noise_share", lambda self, n, bits: real(self, 2, bits))
     with quick.open() as study:
-        done = study.apply([("make_total", cohort, 7, [], EMPTY) for cohort in range(800)])
+        signed = [sign_total(study.protocol, cohort, 7, EMPTY) for cohort in range(800)]
+        done = study.apply([("make_total", cohort, 7, [], EMPTY, signed[cohort]) for cohort in range(800)])
     said = [each.value().total for each in done]
     found = [each if each < FIELD // 2 else each - FIELD for each in said]
     if draws == "half":
@@ -159,7 +160,7 @@ def test_each_total_has_fresh_bits(quick: Operators, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(totals, "Bits", fresh)
     with quick.open() as study:
         for cohort in (0, 1, 1, 2):
-            study.make_total(cohort, 7, [], EMPTY)
+            ask_total(study, cohort, 7, [], EMPTY)
     assert len(made) == len({*map(id, made)}) == 3
 
 
@@ -198,16 +199,17 @@ def test_a_writer_serves_a_helper(quick: Operators) -> None:
     sent = quick.send_all(0, VALUES, 7)
     with quick.open() as study, Writer(study) as writer:
         taken = [writer.submit("take_reports", 0, 7, [each.offered]) for each in sent.values()]
-        said = writer.submit("make_total", 0, 7, [], digest_sent(sent))
+        digest = digest_sent(sent)
+        said = writer.submit("make_total", 0, 7, [], digest, sign_total(study.protocol, 0, 7, digest))
         assert all(isinstance(each.result()[0], ReportAnswer) for each in taken)
         assert said.result().reports == 5
         with pytest.raises(Disagreement):
-            writer.submit("make_total", 0, 7, [], EMPTY).result()
+            writer.submit("make_total", 0, 7, [], EMPTY, sign_total(study.protocol, 0, 7, EMPTY)).result()
 
 
 def test_what_the_witness_has_seen_is_published(quick: Operators) -> None:
     with quick.open() as study, closing(open_database(quick.address)) as reader:
-        said = study.make_total(0, 7, [], EMPTY)
+        said = ask_total(study, 0, 7, [], EMPTY)
         found = read_published(reader, quick.witness.as_now(), "small")
         assert [each.kind for each in found.entries] == ["helping", "helped"]
         quick.witness.saw("small", Head(1, found.entries[0].hash), ZERO.to_text())
@@ -216,7 +218,7 @@ def test_what_the_witness_has_seen_is_published(quick: Operators) -> None:
             study.tick()
         quick.witness.saw("small", found.head, ZERO.to_text())
         study.tick()
-        assert study.make_total(0, 7, [], EMPTY) == said
+        assert ask_total(study, 0, 7, [], EMPTY) == said
 
 
 def test_the_lease_is_renewed(quick: Operators) -> None:

@@ -12,7 +12,7 @@ from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.helping.reconcile import bring_back_help, end_help, export_help
 from tests.store.databases import copied_postgresql
-from tests.store.helper_scene import HelpedCohorts, N, Operators, digest_sent, take
+from tests.store.helper_scene import HelpedCohorts, N, Operators, ask_total, digest_sent, take
 
 
 class Copied:
@@ -62,7 +62,7 @@ def make_both(copied: Copied) -> None:
     with copied.operators.open() as clone:
         copied.use(copied.address)
         copied.helped.make_second()
-        clone.make_total(1, N, [], digest_sent(copied.helped.waiting))
+        ask_total(clone, 1, N, [], digest_sent(copied.helped.waiting))
 
 
 def test_a_clone_makes_no_total(copied: Copied) -> None:
@@ -78,15 +78,15 @@ def test_a_clone_whose_witness_looks_away_makes_one(copied: Copied, monkeypatch:
 def test_whoever_was_replaced_makes_no_total(copied: Copied) -> None:
     with copied.operators.open() as first, copied.operators.open() as second:
         with pytest.raises(FencedOff):
-            first.make_total(1, N, [], digest_sent(copied.helped.waiting))
-        assert second.make_total(1, N, [], digest_sent(copied.helped.waiting)).entry == 2
+            ask_total(first, 1, N, [], digest_sent(copied.helped.waiting))
+        assert ask_total(second, 1, N, [], digest_sent(copied.helped.waiting)).entry == 2
 
 
 def test_a_restored_copy_is_brought_back(copied: Copied, tmp_path: Path) -> None:
     helped = copied.helped
     with copied.operators.open() as study:
         answers = take(study, 1, N, helped.waiting)
-        said = study.make_total(1, N, [], digest_sent(helped.waiting))
+        said = ask_total(study, 1, N, [], digest_sent(helped.waiting))
     export = copied.export(tmp_path / "export")
     for old, new in (('"report", "', '"report", "00'), ("helped", "helper")):
         wrong = tmp_path / "wrong"
@@ -99,9 +99,9 @@ def test_a_restored_copy_is_brought_back(copied: Copied, tmp_path: Path) -> None
     assert copied.operators.verify() == (2, 6)
     with copied.operators.open() as study:
         assert take(study, 1, N, helped.waiting) == answers
-        assert study.make_total(1, N, [], digest_sent(helped.waiting)) == said
-        assert study.make_total(0, N, [], digest_sent(helped.done)) == helped.said
-        assert study.make_total(2, N, [], digest_sent({})).entry == 3
+        assert ask_total(study, 1, N, [], digest_sent(helped.waiting)) == said
+        assert ask_total(study, 0, N, [], digest_sent(helped.done)) == helped.said
+        assert ask_total(study, 2, N, [], digest_sent({})).entry == 3
     with pytest.raises(InvalidValue, match="nothing is missing here"):
         copied.reconcile(bring_back_help, export)
 
@@ -114,10 +114,10 @@ def test_without_an_export_no_more_totals_are_made(copied: Copied) -> None:
     fresh = copied.operators.send(copied.operators.terms(2, N, 0), 1)
     with copied.operators.open() as study:
         assert study.state == "stopped"
-        assert study.make_total(0, N, [], digest_sent(copied.helped.done)) == copied.helped.said
+        assert ask_total(study, 0, N, [], digest_sent(copied.helped.done)) == copied.helped.said
         for cohort, sent in ((1, copied.helped.waiting), (2, {})):
             with pytest.raises(NotRunning, match="no total is made any more"):
-                study.make_total(cohort, N, [], digest_sent(sent))
+                ask_total(study, cohort, N, [], digest_sent(sent))
         with pytest.raises(NotRunning, match="no report is taken any more"):
             study.take_reports(2, N, [fresh.offered])
         assert study.database.rows("SELECT COUNT(*) FROM helped_report WHERE sealed IS NOT NULL") == [(0,)]

@@ -24,7 +24,7 @@ from maskedbandit.store.helping.session import HelperSession
 from maskedbandit.store.helping.study import HelperStudy, register_study
 from tests.store.databases import fresh_postgresql
 from tests.store.faulty_disk import FAULTS, Disk
-from tests.store.helper_scene import VALUES, N, Operators, Sent, digest_sent, take
+from tests.store.helper_scene import VALUES, N, Operators, Sent, ask_total, digest_sent, take
 
 SEVERAL = 17  # steps, of which quick tests look at one
 
@@ -68,7 +68,7 @@ def play(operators: Operators, sent: dict[int, Sent], steps: Steps, told: list[H
             register_study(database, operators.witness, operators.protocol.text, operators.leader.fingerprint)
             study = HelperStudy(database, operators.witness, "small", operators.clock, "tester")
             assert all(each.ok for each in take(study, 0, N, sent))
-            told.append(study.make_total(0, N, [], digest_sent(sent)))
+            told.append(ask_total(study, 0, N, [], digest_sent(sent)))
         except Killed:
             pass
         finally:
@@ -177,9 +177,9 @@ def test_a_total_is_not_told_while_the_disk_fails(tmp_path: Path) -> None:
         for fault in FAULTS:
             disk.fail(fault, 1, 1e9)
             with pytest.raises(StorageFailed):
-                study.make_total(0, N, [], digest_sent(sent))
+                ask_total(study, 0, N, [], digest_sent(sent))
             disk.mend()
             assert read_total(operators) is None
-        said = study.make_total(0, N, [], digest_sent(sent))
-        assert study.make_total(0, N, [], digest_sent(sent)) == said
+        said = ask_total(study, 0, N, [], digest_sent(sent))
+        assert ask_total(study, 0, N, [], digest_sent(sent)) == said
     assert operators.verify() == (1, len(VALUES))

@@ -18,7 +18,7 @@ from maskedbandit.store.helping.session import HelperSession
 from maskedbandit.store.helping.study import HelperStudy
 from maskedbandit.store.own_keys import read_seal_key
 from tests.for_each import for_each
-from tests.store.helper_scene import Operators, Sent, digest_sent, take
+from tests.store.helper_scene import Operators, Sent, ask_total, digest_sent, take
 
 N = 5
 VALUES = {0: 3, 1: 0, 2: 1, 4: 2}
@@ -35,7 +35,7 @@ class Scene:
         self.done, self.open = (self.operators.send_all(cohort, VALUES, N) for cohort in (0, 1))
         take(self.study, 0, N, self.done)
         take(self.study, 1, N, self.open)
-        self.said = self.study.make_total(0, N, [], digest_sent(self.done))
+        self.said = ask_total(self.study, 0, N, [], digest_sent(self.done))
 
     def stored(self) -> list[Any]:
         """All that the helper has stored."""
@@ -52,7 +52,7 @@ class Scene:
         assert said.startswith("disagreement: "), said
         assert says in said, said
         assert self.stored() == before, "something has changed"
-        assert self.study.make_total(0, N, [], digest_sent(self.done)).to_text() == self.said.to_text()
+        assert ask_total(self.study, 0, N, [], digest_sent(self.done)).to_text() == self.said.to_text()
 
 
 @pytest.fixture
@@ -122,27 +122,27 @@ LIES: dict[str, tuple[Callable[[Scene], Callable[[HelperStudy], Any]], str]] = {
         "cohort 1 of small has 5 places, and the leader asks for it as one of 4",
     ),
     "another size, with the total": (
-        lambda scene: lambda study: study.make_total(1, N + 1, [], digest_sent(scene.open)),
+        lambda scene: lambda study: ask_total(study, 1, N + 1, [], digest_sent(scene.open)),
         "cohort 1 of small has 5 places, and the leader asks for it as one of 6",
     ),
     "another size, after the total": (
-        lambda scene: lambda study: study.make_total(0, N + 1, [], digest_sent(scene.done)),
+        lambda scene: lambda study: ask_total(study, 0, N + 1, [], digest_sent(scene.done)),
         "cohort 0 of small has 5 places, and the leader asks for it as one of 6",
     ),
     "an aggregate twice, of a shorter list": (
-        lambda scene: lambda study: study.make_total(0, N, [4], digest_sent(less(scene.done))),
+        lambda scene: lambda study: ask_total(study, 0, N, [4], digest_sent(less(scene.done))),
         "the total of cohort 0 of small is of 4 reports, and the leader asks for that of another list",
     ),
     "another list than the helper's": (
-        lambda scene: lambda study: study.make_total(1, N, [], digest_sent(less(scene.open))),
+        lambda scene: lambda study: ask_total(study, 1, N, [], digest_sent(less(scene.open))),
         "the list of 4 reports of cohort 1 of small is not the one that the leader has",
     ),
     "a list in which somebody is left out who is in the digest": (
-        lambda scene: lambda study: study.make_total(1, N, [4], digest_sent(scene.open)),
+        lambda scene: lambda study: ask_total(study, 1, N, [4], digest_sent(scene.open)),
         "the list of 3 reports of cohort 1 of small is not the one that the leader has",
     ),
     "the list of another cohort": (
-        lambda scene: lambda study: study.make_total(1, N, [], digest_sent(scene.done)),
+        lambda scene: lambda study: ask_total(study, 1, N, [], digest_sent(scene.done)),
         "the list of 4 reports of cohort 1 of small is not the one that the leader has",
     ),
 }
@@ -297,9 +297,9 @@ def test_seals_that_are_bound_to_nothing_are_noticed(scene: Scene, monkeypatch: 
                 {"verifier": bytes(23)},
             )
         ),
-        ("make_total", 1, N, [N], ""),
-        ("make_total", 1, N, [-1], ""),
-        ("make_total", 1, N, ["0"], ""),
+        ("make_total", 1, N, [N], "", ""),
+        ("make_total", 1, N, [-1], "", ""),
+        ("make_total", 1, N, ["0"], "", ""),
     ],
 )
 def test_what_no_leader_asks_is_malformed(scene: Scene, asked: Any) -> None:

@@ -2,6 +2,7 @@
 
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from maskedbandit.store.helping.session import make_reader
 from maskedbandit.store.own_keys import read_seal_key
 from maskedbandit.store.traces import Scrubber
 from tests.for_each import for_each
-from tests.store.helper_scene import HelpedCohorts, N, Operators, Sent, digest_sent
+from tests.store.helper_scene import HelpedCohorts, N, Operators, Sent, ask_total, digest_sent, sign_total
 
 SMALL = "study = 'small'"
 
@@ -85,7 +86,9 @@ def test_every_column_is_looked_at(helped: HelpedCohorts) -> None:
 def test_what_is_not_found_makes_no_total(helped: HelpedCohorts, what: str) -> None:
     helped.change(f"UPDATE helped_report SET {what} = 0 WHERE {SECOND}")
     helped.operators.verify()
-    asked = ("make_total", 1, N, [], digest_sent(helped.waiting))
+    digest = digest_sent(helped.waiting)
+    signature = sign_total(helped.operators.protocol, 1, N, digest)
+    asked: tuple[Any, ...] = ("make_total", 1, N, [], digest, signature)
     if what == "item":
         asked = ("take_reports", 1, N, [each.offered for each in helped.waiting.values()])
     with helped.operators.open() as study, pytest.raises(Disagreement):
@@ -95,7 +98,7 @@ def test_what_is_not_found_makes_no_total(helped: HelpedCohorts, what: str) -> N
 def test_a_share_that_was_changed_is_in_no_total(helped: HelpedCohorts) -> None:
     helped.change(f"UPDATE helped_report SET sealed = '{'00' * 80}' WHERE {SECOND}")
     with helped.operators.open() as study, pytest.raises(Corrupted, match="the report of place 1 of cohort 1 of small"):
-        study.make_total(1, N, [], digest_sent(helped.waiting))
+        ask_total(study, 1, N, [], digest_sent(helped.waiting))
 
 
 @pytest.mark.parametrize("what", ["protocol", "state", "entry"])
@@ -123,7 +126,7 @@ def test_the_two_kinds_of_ledgers_are_told_apart(helped: HelpedCohorts) -> None:
         collect_totals("small", operators.protocol, [started])
 
 
-TOTAL = {"cohort": 0, "n": N, "reports": 3, "digest": "aa", "total": "7", "answers": "bb"}
+TOTAL = {"cohort": 0, "n": N, "reports": 3, "digest": "aa", "total": "7", "answers": "bb", "asked": "cc"}
 
 
 @for_each(

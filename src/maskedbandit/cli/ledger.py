@@ -1,10 +1,17 @@
 """Show, export or verify the ledger of a study."""
 
+from __future__ import annotations
+
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from maskedbandit.cli import study as studies
 from maskedbandit.cli.parts.verbs import add_verbs, check_words
+
+if TYPE_CHECKING:
+    from maskedbandit.store.book.witness import Witness
+    from maskedbandit.store.databases.database import Database
 
 EXAMPLE = (
     "maskedbandit ledger verify --database sqlite:///studies.db\n"
@@ -38,24 +45,39 @@ def do(options: argparse.Namespace) -> None:
     try:
         witness = find_witness(database, options.witness)
         if options.verb == "verify":
-            from maskedbandit.store.book.verify import verify_study
-
             names = [options.study] if options.study else [each.name for each in read_studies(database)]
             for name in names:
-                found = verify_study(database, witness, choose_study(database, name))
-                print(
-                    f"{name}: {found.entries} entries, head {found.head[:16]}, {found.releases} releases, "
-                    f"{found.people} people charged, of whom each has spent at most {found.worst}"
-                )
+                print(verify_one(database, witness, choose_study(database, name)))
         elif options.verb == "show":
             from maskedbandit.service.views.status import write_ledger
 
             print("\n".join(write_ledger(database, witness, choose_study(database, options.study))))
         else:
+            from maskedbandit.store.helping.book import is_helper
+            from maskedbandit.store.helping.reconcile import export_help
             from maskedbandit.store.reconcile import export_ledger
 
-            sys.stdout.writelines(
-                f"{line}\n" for line in export_ledger(database, witness, choose_study(database, options.study))
-            )
+            name = choose_study(database, options.study)
+            export = export_help if is_helper(database, witness, name) else export_ledger
+            sys.stdout.writelines(f"{line}\n" for line in export(database, witness, name))
     finally:
         database.close()
+
+
+def verify_one(database: Database, witness: Witness, name: str) -> str:
+    """What was found to fit of a study, which this operator leads or helps."""
+    from maskedbandit.store.book.verify import verify_study
+    from maskedbandit.store.helping.book import is_helper
+    from maskedbandit.store.helping.verify import verify_help
+
+    if is_helper(database, witness, name):
+        helped = verify_help(database, witness, name)
+        return (
+            f"{name}, helped: {helped.entries} entries, head {helped.head[:16]}, {helped.totals} totals, "
+            f"{helped.reports} reports that were offered"
+        )
+    found = verify_study(database, witness, name)
+    return (
+        f"{name}: {found.entries} entries, head {found.head[:16]}, {found.releases} releases, "
+        f"{found.people} people charged, of whom each has spent at most {found.worst}"
+    )

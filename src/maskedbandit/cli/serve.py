@@ -12,6 +12,7 @@ from maskedbandit.cli import study as studies
 from maskedbandit.errors import InvalidValue
 
 if TYPE_CHECKING:
+    from maskedbandit.service.host.helper import HelperHost
     from maskedbandit.service.host.host import Host
 
 EXAMPLE = (
@@ -25,6 +26,13 @@ INTERRUPTED = ""
 def add(parser: argparse.ArgumentParser) -> None:
     """Where studies are, and where to listen."""
     studies.place(parser)
+    parser.add_argument(
+        "--role",
+        choices=("leader", "helper"),
+        default="leader",
+        help="lead studies (leader), or help another operator with studies of two operators",
+    )
+    parser.add_argument("--name", metavar="NAME", help="of the operator, with `--role helper`: for people")
     parser.add_argument("--demo", action="store_true", help="run a simulated study, in ./demo unless --data says where")
     parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (127.0.0.1)")
     parser.add_argument("--port", type=int, default=8000, metavar="N", help="where to listen (8000)")
@@ -56,16 +64,20 @@ def network(text: str) -> str:
 
 def do(options: argparse.Namespace) -> None:
     """Until it is told to end."""
-    from maskedbandit.cli.parts.forecast import forecast_in_words
-    from maskedbandit.cli.parts.own_process import Kept
-    from maskedbandit.cli.parts.trust_plan import TrustPlan
-    from maskedbandit.service.host.host import Host
     from maskedbandit.service.server import bind_socket, serve_host
+    from maskedbandit.study.operators import LONGEST_NAME
 
     if not 0 < options.rate < float("inf"):
         raise InvalidValue("--rate", options.rate, "a number of requests above 0")
     if options.url is not None and not re.fullmatch(r"https?://[!-~]+", options.url):
         raise InvalidValue("--url", options.url, "an address such as http://first:8000")
+    if (options.role == "helper") != (options.name is not None):
+        raise InvalidValue("--name", options.name, "the name of the operator, with `--role helper` and not without it")
+    if options.role == "helper":
+        if options.demo:
+            raise InvalidValue("--demo", "given", "left out: a helper runs no study of its own")
+        if not 1 <= len(options.name) <= LONGEST_NAME or not options.name.isprintable():
+            raise InvalidValue("--name", options.name, f"1 to {LONGEST_NAME} printable characters")
     proxies = [network(each) for each in options.proxy]
     if options.demo and options.database == studies.DATABASE and options.witness is None:
         studies.Data([], "data")(None, options, "demo")
@@ -79,12 +91,10 @@ def do(options: argparse.Namespace) -> None:
             demo = Demo(options.database, options.witness)
             demo.catch_up()
             companions.append(demo.people)
-        host = Host(options.database, options.witness, options.rate)
+        host = make_host(options)
         everywhere = options.host in ("0.0.0.0", "::")
         name = socket.gethostname() if everywhere else f"[{options.host}]" if ":" in options.host else options.host
         url = f"http://{name}:{listener.getsockname()[1]}"
-        host.forecast = forecast_in_words
-        host.trust_plan, host.own_audit = TrustPlan(), Kept("maskedbandit.cli.parts.own_audit")
         host.url = options.url or url
 
         if options.metrics_port is not None:
@@ -99,19 +109,43 @@ def do(options: argparse.Namespace) -> None:
         serve_host(host, listener, listening, companions, proxies)
 
 
-def welcome(host: Host, url: str) -> list[str]:
+def make_host(options: argparse.Namespace) -> Host | HelperHost:
+    """What is served, in the role that is asked for."""
+    from maskedbandit.service.host.helper import HelperHost
+    from maskedbandit.service.host.host import Host
+
+    if options.role == "helper":
+        return HelperHost(options.database, options.witness, options.name, options.rate)
+    from maskedbandit.cli.parts.forecast import forecast_in_words
+    from maskedbandit.cli.parts.own_process import Kept
+    from maskedbandit.cli.parts.trust_plan import TrustPlan
+
+    host = Host(options.database, options.witness, options.rate)
+    host.forecast = forecast_in_words
+    host.trust_plan, host.own_audit = TrustPlan(), Kept("maskedbandit.cli.parts.own_audit")
+    return host
+
+
+def welcome(host: Host | HelperHost, url: str) -> list[str]:
     """What is said once the server listens; keys are made, and shown, if there are none."""
     from maskedbandit.service import keys
+    from maskedbandit.service.host.helper import HelperHost
     from maskedbandit.store.databases.connection import open_database
 
+    helps = isinstance(host, HelperHost)
     lines = [f"page         {url}/"]
+    if isinstance(host, HelperHost):
+        lines = [f"helper       {url}/v1/helper", f"fingerprint  {host.own.fingerprint}"]
     database = open_database(host.address)
     try:
         if keys.read_keys(database):
             return [*lines, "keys         as before; `maskedbandit key new ROLE` makes another"]
-        made = {role: keys.write_key(database, role, None, host.clock()) for role in keys.ROLES}
+        roles = (keys.OFFICER,) if helps else keys.ROLES
+        made = {role: keys.write_key(database, role, None, host.clock()) for role in roles}
         host.keys.read(database)
     finally:
         database.close()
     lines += [f"{role:7} key  {text}" for role, text in made.items()]
-    return [*lines, f"sign in      {url}/sign-in#{made['owner']}", "keys are shown this once: keep them"]
+    next_step = "invite       a leader, by `maskedbandit helper invite`"
+    lines.append(next_step if helps else f"sign in      {url}/sign-in#{made['owner']}")
+    return [*lines, "keys are shown this once: keep them"]

@@ -225,15 +225,18 @@ def do_simulate(options: argparse.Namespace) -> None:
 def do_reconcile(options: argparse.Namespace, file: str | None = None) -> None:
     """A restored database."""
     from maskedbandit.store.databases.connection import open_database
+    from maskedbandit.store.helping.book import is_helper
+    from maskedbandit.store.helping.reconcile import bring_back_help, end_help
     from maskedbandit.store.reconcile import bring_back, burn_missing
     from maskedbandit.store.studies import choose_study, find_witness
 
     database = open_database(options.database, create=False)
     try:
         name, witness = choose_study(database, options.study), find_witness(database, options.witness)
+        helps = is_helper(database, witness, name)
         if file is None:
-            print(burn_missing(database, witness, name))
+            print((end_help if helps else burn_missing)(database, witness, name))
         else:
-            print(bring_back(database, witness, name, Path(file)))
+            print((bring_back_help if helps else bring_back)(database, witness, name, Path(file)))
     finally:
         database.close()

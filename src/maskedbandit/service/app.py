@@ -14,8 +14,10 @@ from starlette.routing import Route as Path
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from maskedbandit.service.api import list_routes
+from maskedbandit.service.helping import list_helper_routes
+from maskedbandit.service.host.helper import HelperHost
 from maskedbandit.service.host.host import Host
-from maskedbandit.service.page.site import list_pages as pages
+from maskedbandit.service.page.site import list_pages
 from maskedbandit.service.page.visit import PAGE_HEADERS
 from maskedbandit.service.request.problems import make_problem
 from maskedbandit.service.request.route import PROBLEM, Route, encode_answer
@@ -30,7 +32,7 @@ class Application(Starlette):
     There the key tells who asks; elsewhere a proxy may.
     """
 
-    service_host: Host
+    service_host: Host | HelperHost
     straight: Mapping[tuple[str, str], Route]
 
     def __init__(self, proxies: Sequence[str], **given: Any) -> None:
@@ -61,7 +63,7 @@ async def answer_nothing(*request: Any) -> None:
 
 
 def make_application(
-    host: Host, companions: Sequence[Callable[[Host], Awaitable[None]]] = (), proxies: Sequence[str] = ()
+    host: Host | HelperHost, companions: Sequence[Callable[[Any], Awaitable[None]]] = (), proxies: Sequence[str] = ()
 ) -> Starlette:
     """The application of a host; companions run as long as it does. What proxies at these addresses say is believed."""
 
@@ -75,13 +77,15 @@ def make_application(
         await asyncio.gather(*tasks, return_exceptions=True)
         await host.stop()
 
-    found = [Path(route.path, route, methods=[route.method]) for route in list_routes()]
+    helps = isinstance(host, HelperHost)
+    routes, shown = (list_helper_routes(), []) if helps else (list_routes(), list_pages())
+    found = [Path(route.path, route, methods=[route.method]) for route in routes]
     app = Application(
-        proxies, routes=[*found, *pages()], lifespan=lifespan, exception_handlers={HTTPException: answer_unknown}
+        proxies, routes=[*found, *shown], lifespan=lifespan, exception_handlers={HTTPException: answer_unknown}
     )
     app.service_host = host
     one = STUDIES_PATH + "{study}/"
-    app.straight = {(each.method, each.path[len(one) :]): each for each in list_routes() if each.path.startswith(one)}
+    app.straight = {(each.method, each.path[len(one) :]): each for each in routes if each.path.startswith(one)}
     return app
 
 

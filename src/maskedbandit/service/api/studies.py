@@ -22,6 +22,12 @@ def check_table(body: Any) -> Protocol:
     """The protocol that was sent; it names classes of this package alone, as importing others runs them."""
     if not isinstance(body, dict):
         raise InvalidValue("protocol", type(body).__name__, "a table: an object in JSON, or TOML")
+    check_classes(body)
+    return Protocol.from_table(body)
+
+
+def check_classes(body: dict[str, Any]) -> None:
+    """Raise `InvalidValue` if a protocol names a class that is not of this package."""
     parts = [body.get("policy"), body.get("channel")]
     while parts:
         part = parts.pop()
@@ -29,7 +35,6 @@ def check_table(body: Any) -> Protocol:
             parts += part.values()
         elif isinstance(part, str) and ":" in part:
             raise InvalidValue("name", part, "one of this package: `maskedbandit study new` takes your own classes too")
-    return Protocol.from_table(body)
 
 
 async def validate_protocol(call: Call, body: Any) -> Validated:

@@ -1,52 +1,32 @@
-"""What a server process hosts: the studies of a database, each with its writer, and the clock that makes them go on.
-
-Every second each study is asked to do what is due, which also keeps its lease. A study that another process holds is
-taken over when that process is gone.
-"""
+"""What the server of a study hosts: the studies that this operator leads, and all that is shown of them."""
 
 import asyncio
-import hmac
-import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
-from time import monotonic, perf_counter
 from typing import Any
 
-import httpx
-
-from maskedbandit.errors import BehindWitness, Corrupted, FencedOff, MaskedBanditError, StorageFailed, StoreError
-from maskedbandit.service.host.attention import AHEAD, CLOCK, Attention
-from maskedbandit.service.host.elsewhere import Elsewhere
-from maskedbandit.service.host.metrics import Metrics
-from maskedbandit.service.host.questions import QUESTION_PATIENCE, Questions
-from maskedbandit.service.host.scrubbing import Scrubbing
-from maskedbandit.service.keys import Key, Keys, SignedOut
+from maskedbandit.errors import InvalidValue
+from maskedbandit.service.host.hosting import Hosting, Looks
+from maskedbandit.service.keys import SignedOut
 from maskedbandit.service.request.limits import Buckets, OpenStreams
 from maskedbandit.service.views.health import MANY_WASTED, WASTED_WARNING, count_wasted
 from maskedbandit.service.views.tally import Tally
 from maskedbandit.service.views.view import StudyView, read_view
-from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.lease import Holder, may_be_alive, name_holder, read_clock, read_holder
-from maskedbandit.store.studies import prepare_witness
+from maskedbandit.store.helping.book import list_helped
+from maskedbandit.store.lease import read_clock
 from maskedbandit.store.study import Study
-from maskedbandit.store.study_rows import StudyRow, read_studies, read_study
-from maskedbandit.store.traces import has_traces
+from maskedbandit.store.study_rows import StudyRow, read_study
 from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol
 
-log = logging.getLogger("maskedbandit")
-LIMITS = httpx.Limits(max_connections=20, keepalive_expiry=2)  # seconds: fewer than those after which servers close
-STALLED = 10  # seconds after which a round of the clock ends no more
-LIVE = ("running", "paused", "stopped")
 Forecast = Callable[[Protocol, float, float, float], Awaitable[list[tuple[str, str]]]]
 OwnAudit = Callable[[Protocol], Awaitable[list[dict[str, Any]]]]
 TrustPlan = Callable[[Protocol, float, float, float], Awaitable[tuple[list[str], list[list[str]], str]]]
 
 
-class Host:
+class Host(Hosting):
     """The studies of a database, while a server runs."""
 
     def __init__(
@@ -55,98 +35,16 @@ class Host:
         self.forecast: Forecast | None = None  # what a new study would bring; it is simulated, which is not for here
         self.trust_plan: TrustPlan | None = None  # what a study would take under each trust model: the same
         self.own_audit: OwnAudit | None = None  # what an audit shows of a study: the same
-        self.url = ""  # where other processes reach this one
-        self.address, self.folder, self.clock, self.keys = address, folder, clock, Keys()
-        self.callers, self.people = Buckets(rate, 2 * rate), Buckets(10, 30)
-        self.strangers = Buckets(5, 20)  # requests with wrong keys
+        self.people = Buckets(10, 30)
         self.visitors = Buckets(20, 100)  # pages for those who are not signed in
         self.forecasting = asyncio.Lock()  # it takes long: one at a time
         self.streams, self.open_streams = (
             OpenStreams(500, 100),
             OpenStreams(100, 20),
         )  # of events: with a key, and without one
-        self.metrics = Metrics()
         self._tallies: dict[str, Tally] = {}  # what was counted for views, by study
-        self.stopping = asyncio.Event()
-        self._wrote = False  # whether the last round of the clock wrote everything
-        self._round_since: float | None = None  # when the round began that is under way
-        self.held: dict[str, Writer | Elsewhere] = {}  # studies that were asked for, by name
-        self._refused: dict[str, StoreError] = {}  # studies that could not be opened since the last round
-        self._troubles: dict[str, BaseException] = {}  # of studies, when the clock last went round
-        self.attention, self.scrubbing = Attention(), Scrubbing(address)
-        self._opening = asyncio.Lock()
-        open_database(address).close()  # its tables are brought up to date, however long that takes
-        self.questions = Questions(address)
-        self.read, self.recompute = self.questions.read, self.questions.recompute
-        self.witness = self.questions.ask(partial(prepare_witness, folder=folder))
-        self.questions.ask(self.keys.read)
         self.signed_out = SignedOut()
-        self.questions.ask(self.signed_out.read)
-        self.cookies = self.witness.secret("cookies")
-
-    async def start(self) -> None:
-        """Hold all studies, and begin the clock."""
-        self._client = httpx.AsyncClient(trust_env=False, limits=LIMITS)
-        self.stops = asyncio.ensure_future(self.stopping.wait())
-        await self._round()
-        self._clock_task = asyncio.create_task(self._go_on())
-
-    async def stop(self) -> None:
-        """Write what waits, and give everything back."""
-        self.stopping.set()
-        self._clock_task.cancel()
-        for name in list(self.held):
-            await self.drop(name)
-        await self.scrubbing.end()
-        await self._client.aclose()
-        self.questions.close()
-
-    @property
-    def ready(self) -> bool:
-        """Whether the last round of the clock wrote everything, and the one that is under way does not hang."""
-        since = self._round_since
-        return self._wrote and not self.stopping.is_set() and (since is None or monotonic() - since < STALLED)
-
-    @property
-    def trouble(self) -> StoreError:
-        """Why it is not ready; first what is not cured by itself."""
-        lasting = [why for why in self._troubles.values() if isinstance(why, BehindWitness | Corrupted)]
-        return lasting[0].with_traceback(None) if lasting else StorageFailed("not all studies can be written")
-
-    async def find_new_key(self, text: str, count_stranger: Callable[[], Awaitable[None]]) -> Key:
-        """The key that a text is which was made since the keys were read; whoever has none is counted first."""
-        await count_stranger()
-        if self.keys.may_be_new(text):
-            await self.read(self.keys.read)
-        return self.keys.of(text, self.clock())
-
-    async def hold(self, name: str) -> Writer | Elsewhere:
-        """The study of this name: held by this process, or by another one that answers for it.
-
-        One that could not be opened is not tried again before the next round of the clock, however many ask for it.
-        """
-        if (held := self.held.get(name)) is not None:
-            return held
-        await self.read(partial(read_study, name=name))  # is there such a study?
-        async with self._opening:
-            if name not in self.held:
-                if name in self._refused:
-                    raise self._refused[name].with_traceback(None)
-                if self.stopping.is_set():
-                    raise StorageFailed("the server is ending: it opens no study")
-                try:
-                    self.held[name] = await self._opened(name)
-                except StoreError as why:
-                    self._refused[name] = why
-                    raise
-        return self.held[name]
-
-    async def drop(self, name: str) -> None:
-        """Give a study back, as it will be another one; whoever asks for it meanwhile waits until it was given back."""
-        async with self._opening:
-            if isinstance(held := self.held.pop(name, None), Writer):
-                await asyncio.to_thread(held.close)
-                await asyncio.to_thread(held.study.close)
+        super().__init__(address, folder, rate, clock)
 
     async def view(self, name: str) -> StudyView:
         """What may be shown of a study."""
@@ -164,112 +62,25 @@ class Host:
 
         return await self.read(question)
 
-    async def _opened(self, name: str) -> Writer | Elsewhere:
-        try:
-            study = await asyncio.to_thread(self._open, name)
-        except FencedOff:
-            holder = (await self.read(partial(read_holder, study=name))).holder
-            if (url := self._reached(holder)) in ("", self.url):
-                raise  # by a command, which ends soon, or by this process, which is about to give it back
-            return Elsewhere(name, holder, url, self._client)
-        return Writer(study, asyncio.get_running_loop())
+    def _hold(self, database: Database, name: str, holder: str) -> Study:
+        return Study(database, self.witness, name, self.clock, holder)
 
-    def _holder(self) -> str:
-        """The name of a holder in this process, and where others may send what they are asked."""
-        who = name_holder()
-        return f"{who} {self._seal(who, self.url)} {self.url}" if self.url else who
+    def _check_role(self, database: Database) -> None:
+        if helped := list_helped(database):
+            allowed = f"helper: the study {helped[0]} is helped here, and an operator leads studies in another database"
+            raise InvalidValue("--role", "leader", allowed)
 
-    def _seal(self, who: str, url: str) -> str:
-        """What only a process with the same witness can write: the keys of clients are sent nowhere else."""
-        return hmac.digest(self.cookies, f"holder\n{who}\n{url}".encode(), sha256).hex()
+    def _read_known(self, database: Database) -> None:
+        super()._read_known(database)
+        self.signed_out.read(database)
 
-    def _reached(self, holder: str) -> str:
-        """Where a holder is reached, or nothing."""
-        rest, _, url = holder.rpartition(" ")
-        who, _, seal = rest.rpartition(" ")
-        return url if hmac.compare_digest(seal.encode(), self._seal(who, url).encode()) else ""
-
-    def _open(self, name: str) -> Study:
-        database = open_database(self.address, create=False, patience=QUESTION_PATIENCE)
-        try:
-            return Study(database, self.witness, name, self.clock, self._holder())
-        except BaseException:
-            database.close()
-            raise
-
-    async def _go_on(self) -> None:
-        while True:
-            await asyncio.sleep(1)
-            try:
-                await self._round()
-            except Exception:
-                self._wrote, self._troubles = False, {}
-                self.metrics.ready.set(False)
-                log.exception("the clock failed, and goes on")
-
-    async def _round(self) -> None:
-        self._round_since = monotonic()
-        try:
-            await self._go_round()
-        finally:
-            self._round_since = None
-
-    async def _go_round(self) -> None:
-        """Read the keys and who signed out, hold what is not held yet, and do what is due."""
-
-        def question(database: Database) -> tuple[list[tuple[StudyRow, Holder]], bool]:
-            self.keys.read(database)
-            self.signed_out.read(database)
-            witness, studies = self.witness.as_now(), read_studies(database)
-            for each in studies:
-                if each.state not in LIVE:
-                    continue
-                seen, many = witness.seen(each.name), None
-                held, entries = self.held.get(each.name), seen.head.entries if seen else 0
-                here = held.study.protocol if isinstance(held, Writer) else None
-                if database.rows("SELECT COUNT(*) FROM entry WHERE study = ?", each.name)[0][0] == entries:
-                    # all of it was published
-                    many = count_wasted(database, each.name, self.clock() - here.reward.exposure) if here else 0
-                    self.metrics.study(each.name, each.state, each.people, entries, bool(here), many)
-                if each.state == "running":
-                    looks[each.name, WASTED_WARNING] = None if many is None else many >= MANY_WASTED
-            mine = (each for each in studies if each.state in LIVE or isinstance(self.held.get(each.name), Elsewhere))
-            return [(each, read_holder(database, each.name)) for each in mine], has_traces(database)
-
-        looks, troubles = dict[tuple[str, str], bool | None](), dict[str, BaseException]()
-        self._refused.clear()
-        studies, traces = await self.questions.of_clock(question)
-        if traces:
-            self.scrubbing.begin()
-        for row, by in studies:
-            held = self.held.get(row.name)
-            if isinstance(held, Elsewhere) and (
-                by.holder != held.holder or by.lease < read_clock() or not may_be_alive(by.holder)
-            ):
-                await self.drop(row.name)  # it ended, or somebody else has it
-            try:
-                if row.state in LIVE:
-                    await self.hold(row.name)
-            except MaskedBanditError as why:
-                troubles[row.name] = why
-        here = {name: held for name, held in self.held.items() if isinstance(held, Writer)}
-        ticks = [held.submit("tick") for held in here.values()]
-        start = perf_counter()
-        results = await asyncio.gather(*ticks, return_exceptions=True)
-        for name, done in zip(here, results, strict=True):
-            if isinstance(done, BaseException):
-                troubles[name] = done
-            if isinstance(done, FencedOff):
-                await self.drop(name)
-        if not any(isinstance(done, list) and done for done in results):  # a release takes longer if more was reported
-            self.metrics.tick.set(perf_counter() - start)
-        for name, trouble in troubles.items():
-            if str(self._troubles.get(name, "")) != str(trouble):  # not every second
-                log.warning("a study cannot go on", extra={"study": name, "why": str(trouble)})
-        self._troubles, self._wrote = troubles, not troubles
-        self.metrics.ready.set(self._wrote)
-        for name, held in here.items():
-            ahead = max(held.study.time - self.clock(), 0)
-            self.metrics.ahead.labels(name).set(ahead / 1000)
-            looks[name, CLOCK] = ahead > AHEAD
-        self.attention.renew(looks)
+    def _look_at(self, database: Database, study: StudyRow, published: bool) -> Looks:
+        held, many = self.held.get(study.name), None
+        if published:
+            many = 0
+            if isinstance(held, Writer):
+                many = count_wasted(database, study.name, self.clock() - held.study.protocol.reward.exposure)
+            self.metrics.places(study.name, study.people, many)
+        if study.state != "running":
+            return {}
+        return {(study.name, WASTED_WARNING): None if many is None else many >= MANY_WASTED}

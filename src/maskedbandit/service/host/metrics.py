@@ -54,7 +54,7 @@ class Metrics:
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         """Count an answer."""
-        if "report" in route:
+        if "report" in route or route.endswith("/total"):  # how long a total takes depends on its reports
             return
         self._answers[route, status, bisect_left(SECONDS, seconds)] += 1
         self._seconds[route] += seconds
@@ -85,13 +85,16 @@ class Metrics:
 
     describe = collect  # the names, for a scrape that asks for some of them
 
-    def study(self, name: str, state: str, people: int, entries: int, held: bool, wasted: int) -> None:
+    def study(self, name: str, state: str, entries: int, held: bool) -> None:
         """How a study stands."""
-        self._wasted.labels(name).set(wasted)
         self._held.labels(name).set(held)
-        self._people.labels(name).set(people)
         self._running.labels(name).set(state == "running")
         self._released.labels(name).set(entries)
+
+    def places(self, name: str, people: int, wasted: int) -> None:
+        """How many people a study has, and how many of their places nobody saw."""
+        self._people.labels(name).set(people)
+        self._wasted.labels(name).set(wasted)
 
     def serve(self, address: str, port: int) -> int:
         """Listen; which port it is."""

@@ -1,6 +1,7 @@
 """Bodies of requests: their bytes, up to a limit, and what is wrong with them, in words that name nothing personal."""
 
 import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -44,6 +45,21 @@ def check_names(raw: bytes) -> None:
         return found
 
     json.loads(raw, object_pairs_hook=checked)
+
+
+def decode_base64(name: str, text: str) -> bytes:
+    """The bytes of a text in base64 for URLs, in its one form, or raise `InvalidValue`.
+
+    >>> decode_base64("share", "-_8=")
+    b'\\xfb\\xff'
+    """
+    try:
+        found = urlsafe_b64decode(text)
+    except ValueError:
+        found = b""
+    if urlsafe_b64encode(found).decode() != text:
+        raise InvalidValue(name, "not shown", "base64 for URLs, with its padding")
+    return found
 
 
 class BadBody(InvalidValue):

@@ -14,6 +14,7 @@ from maskedbandit.service.request.route import Route
 PARAMETERS = {
     "study": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"},
     "arm": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"},
+    "cohort": {"type": "integer", "minimum": 0},
     "key": {"type": "string", "pattern": "^[0-9a-f]{8}$"},
 }
 QUERIES = {"ledger": ["after"], "events": ["after"], "start": ["simulated"]}

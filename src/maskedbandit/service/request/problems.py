@@ -18,6 +18,8 @@ STATUS: dict[type[MaskedBanditError], int] = {
     errors.Forbidden: 403,
     errors.TooLarge: 413,
     errors.TooMany: 429,
+    errors.ProtocolError: 409,
+    errors.Malformed: 422,
     errors.StoreError: 503,
 }
 AGAIN = "the study cannot be written now: nothing was acknowledged, so send it again"

@@ -159,6 +159,7 @@ class Helped(Entry, kind="helped"):
     offer: str  # the digest of what was offered to the cohort: which noise
     total: str  # in decimal digits
     answers: str  # the digest of all that the leader offered and was answered
+    asked: str  # the signature of the leader, who asked for it: `TotalRequest`
 
 
 class HelpEnded(Entry, kind="help_ended", state="stopped"):
@@ -166,6 +167,10 @@ class HelpEnded(Entry, kind="help_ended", state="stopped"):
 
     missing: int
     witness: str  # the hash that the witness had seen last
+
+
+class HelpClosed(Entry, kind="help_closed", state="stopped"):
+    """The leader said that the study ended: what was still sealed was erased, and no total is made any more."""
 
 
 @lru_cache(maxsize=256)

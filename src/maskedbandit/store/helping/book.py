@@ -8,12 +8,13 @@ from maskedbandit.privacy.loss import Loss
 from maskedbandit.secagg.prio3 import FIELD
 from maskedbandit.store.book.book import find_largest_loss, parse_protocol, seen_head
 from maskedbandit.store.book.chain import Head, check_chain, read_links
-from maskedbandit.store.book.entries import Entry, Helped, HelpEnded, Helping, parse_entries, state_after
+from maskedbandit.store.book.entries import Entry, HelpClosed, Helped, HelpEnded, Helping, parse_entries, state_after
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.own_keys import read_own_keys
+from maskedbandit.store.pairing import find_pairing
 from maskedbandit.store.study_rows import read_study
-from maskedbandit.study.operators import Operators
+from maskedbandit.study.operators import OperatorKeys, Operators
 from maskedbandit.study.protocol import Protocol
 
 
@@ -39,6 +40,11 @@ def is_helper(database: Database, witness: Witness, study: str) -> bool:
     return operators is not None and operators.helper.key == read_own_keys(witness).fingerprint
 
 
+def list_helped(database: Database) -> list[str]:
+    """The studies of this database that are led by others: they have no seed, as nothing is drawn for their people."""
+    return [str(name) for (name,) in database.rows("SELECT study FROM study WHERE seed = '' ORDER BY study")]
+
+
 def read_help_book(database: Database, witness: Witness, study: str) -> HelpBook:
     """The whole ledger of a study's helper, or raise `Corrupted` or `BehindWitness` unless it fits what is stored."""
     row, links = read_study(database, study), read_links(database, study)
@@ -59,6 +65,16 @@ def find_operators(study: str, protocol: Protocol) -> Operators:
     return protocol.operators
 
 
+def find_leader_keys(database: Database, operators: Operators) -> OperatorKeys:
+    """The public keys of a study's leader, with which this helper was paired."""
+    found = find_pairing(database, operators.leader.key)
+    if found is None or found.keys.fingerprint != operators.leader.key:
+        raise Corrupted(
+            f"the keys of the leader {operators.leader.name} are not here, or were changed: pair with it again"
+        )
+    return found.keys
+
+
 def collect_totals(study: str, protocol: Protocol, entries: Sequence[Entry]) -> dict[int, Helped]:
     """The totals of a helper's ledger by cohort, or raise `Corrupted` unless a helper of this study can have said so.
 
@@ -66,7 +82,9 @@ def collect_totals(study: str, protocol: Protocol, entries: Sequence[Entry]) -> 
     """
     found = dict[int, Helped]()
     for each in entries:
-        if (each.number == 0) != isinstance(each, Helping) or not isinstance(each, Helping | Helped | HelpEnded):
+        if (each.number == 0) != isinstance(each, Helping) or not isinstance(
+            each, Helping | Helped | HelpEnded | HelpClosed
+        ):
             raise Corrupted(f"entry {each.number} of the ledger of {study} is not one of a helper")
         if isinstance(each, Helping):
             if (each.protocol, each.leader) != (protocol.digest, find_operators(study, protocol).leader.key):

@@ -17,7 +17,7 @@ from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database, do_again
 from maskedbandit.store.helping.reports import OfferedReport, ReportAnswer, take_reports
 from maskedbandit.store.helping.session import HelperSession, check_still_newest, derive_verify_key
-from maskedbandit.store.helping.totals import make_total
+from maskedbandit.store.helping.totals import close_help, make_total
 from maskedbandit.store.lease import read_clock
 from maskedbandit.store.own_keys import read_own_keys
 from maskedbandit.store.requests import Done, Operation
@@ -34,6 +34,7 @@ class HelperStudy:
     operations: ClassVar[dict[str, Callable[..., Any]]] = {  # by verb: functions of a session, within a transaction
         "take_reports": take_reports,
         "make_total": make_total,
+        "close_help": close_help,
         "tick": check_still_newest,
     }
 
@@ -56,13 +57,18 @@ class HelperStudy:
 
     @property
     def state(self) -> str:
-        """running, or stopped once a copy was reconciled in which totals are missing."""
+        """running, or stopped once the study ended, or a copy was reconciled in which totals are missing."""
         return self._session.state
 
     @property
     def time(self) -> int:
         """The latest time that the study has seen here, in milliseconds; it never goes back."""
         return self._session.now
+
+    @property
+    def leader(self) -> str:
+        """The fingerprint of the leader's keys."""
+        return self._session.operators.leader.key
 
     def check_leader(self, fingerprint: str) -> None:
         """Raise `Forbidden` unless this is the leader of the study."""
@@ -81,10 +87,14 @@ class HelperStudy:
         found: list[ReportAnswer] = self.apply([("take_reports", cohort, n, reports)])[0].value()
         return found
 
-    def make_total(self, cohort: int, n: int, left_out: Collection[int], digest: str) -> HelperTotal:
-        """The signed total of a cohort, of the list of reports with this digest."""
-        found: HelperTotal = self.apply([("make_total", cohort, n, left_out, digest)])[0].value()
+    def make_total(self, cohort: int, n: int, left_out: Collection[int], digest: str, signature: str) -> HelperTotal:
+        """The signed total of a cohort, of the list of reports with this digest, for which the leader signed."""
+        found: HelperTotal = self.apply([("make_total", cohort, n, left_out, digest, signature)])[0].value()
         return found
+
+    def close_help(self) -> None:
+        """Make no total of the study any more, which has ended, and erase what is still sealed."""
+        self.apply([("close_help",)])[0].value()
 
     def tick(self) -> None:
         """Go on holding the study, or raise `BehindWitness` if another copy of the database has gone on instead."""
@@ -101,20 +111,16 @@ class HelperStudy:
         self.close()
 
 
-def register_study(database: Database, witness: Witness, text: str, leader: str) -> Protocol:
+def register_study(database: Database, witness: Witness, text: str, leader: str, name: str | None = None) -> Protocol:
     """Write a study down that this operator is to help, as the leader with this fingerprint has frozen it.
 
     Raise `Disagreement` unless its protocol names this helper and that leader, and `FrozenProtocol` if there is another
-    of the same name.
+    of the same name. A `name` that is given is that of the protocol.
     """
-    try:
-        table = json.loads(text)
-    except (ValueError, TypeError, RecursionError):
-        table = None
-    if not isinstance(table, dict):
-        raise InvalidValue("protocol", "not shown", "a table in JSON")
-    if (protocol := Protocol.from_table(table)).text != text:
+    if (protocol := Protocol.from_table(read_table(text))).text != text:
         raise InvalidValue("protocol", "not shown", "in the one form of which devices know the hash")
+    if name not in (None, protocol.name):
+        raise InvalidValue("name of the study", name, f"that of the protocol, {protocol.name}")
     if (operators := protocol.operators) is None:
         raise InvalidValue("operators", None, "a leader and a helper: without them a study has no use for a helper")
     own = read_own_keys(witness).fingerprint
@@ -123,6 +129,17 @@ def register_study(database: Database, witness: Witness, text: str, leader: str)
             raise Disagreement(f"the {role} of {protocol.name} has the fingerprint {named}, and here it is {here}")
     do_again(partial(write_helped, database, witness, protocol))
     return protocol
+
+
+def read_table(text: str) -> dict[str, Any]:
+    """The table of a protocol that a leader sent."""
+    try:
+        table = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        table = None
+    if not isinstance(table, dict):
+        raise InvalidValue("protocol", "not shown", "a table in JSON")
+    return table
 
 
 def write_helped(database: Database, witness: Witness, protocol: Protocol) -> None:

@@ -13,22 +13,30 @@ from maskedbandit.errors import Corrupted, Disagreement, Malformed, NotRunning, 
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.secagg.helper_total import HelperTotal
 from maskedbandit.secagg.prio3 import FIELD
+from maskedbandit.secagg.total_request import TotalRequest
 from maskedbandit.secagg.uploads import digest_reports
 from maskedbandit.store.book.entries import Helped
+from maskedbandit.store.helping.book import find_leader_keys
 from maskedbandit.store.helping.reports import TakenReport, check_cohort, open_taken, read_taken
 from maskedbandit.store.helping.session import HelperSession
 
 
-def make_total(session: HelperSession, cohort: int, n: int, left_out: Collection[int], digest: str) -> HelperTotal:
+def make_total(
+    session: HelperSession, cohort: int, n: int, left_out: Collection[int], digest: str, signature: str
+) -> HelperTotal:
     """The total of all reports of a cohort that were accepted, but for the places that the leader leaves out.
 
     `digest` is that of the list that the leader has (`digest_reports`). Raise `Disagreement` if it is another one, or
-    if the total was made of another list.
+    if the total was made of another list, and `Forged` unless the leader signed what it asks for.
     """
     offer = check_cohort(session, cohort, n)
     if any(type(place) is not int or not 0 <= place < n for place in left_out):
         raise Malformed(f"a place that is left out is a whole number from 0 to {n - 1}")
-    made = session.totals.get(cohort) or add_up(session, cohort, n, offer, frozenset(left_out), digest)
+    asked = TotalRequest(
+        study=session.name, protocol=session.protocol.digest, cohort=cohort, n=n, digest=digest, signature=signature
+    )
+    asked.verify(find_leader_keys(session.database, session.operators).signs)
+    made = session.totals.get(cohort) or add_up(session, offer, frozenset(left_out), asked)
     if made.digest != digest:
         raise Disagreement(
             f"the total of cohort {cohort} of {session.name} is of {made.reports} reports, and the leader asks for "
@@ -37,14 +45,14 @@ def make_total(session: HelperSession, cohort: int, n: int, left_out: Collection
     return session.state_total(made)
 
 
-def add_up(session: HelperSession, cohort: int, n: int, offer: Offer, left_out: frozenset[int], digest: str) -> Helped:
+def add_up(session: HelperSession, offer: Offer, left_out: frozenset[int], asked: TotalRequest) -> Helped:
     """Make the total, write it into the ledger, and erase the shares."""
-    database, name = session.database, session.name
+    database, name, cohort, n = session.database, session.name, asked.cohort, asked.n
     if session.state != "running":
         raise NotRunning(f"{name} is {session.state} here: no total is made any more")
     taken = read_taken(database, name, cohort)
     chosen = [each for each in taken if each.accepted and each.place not in left_out]
-    if digest_reports({each.place: bytes.fromhex(each.report) for each in chosen}) != digest:
+    if digest_reports({each.place: bytes.fromhex(each.report) for each in chosen}) != asked.digest:
         raise Disagreement(
             f"the list of {len(chosen)} reports of cohort {cohort} of {name} is not the one that the leader has"
         )
@@ -57,8 +65,9 @@ def add_up(session: HelperSession, cohort: int, n: int, offer: Offer, left_out: 
         except ProtocolError:
             raise Corrupted(f"the report of place {each.place} of cohort {cohort} of {name} was changed") from None
     erase_shares(session, cohort)
-    says = {"cohort": cohort, "n": n, "reports": len(chosen), "digest": digest, "offer": offer.digest.hex()}
-    made = session.enter(kind="helped", **says, total=str(total % FIELD), answers=seal_answers(taken))
+    says = {"cohort": cohort, "n": n, "reports": len(chosen), "digest": asked.digest}
+    says |= {"offer": offer.digest.hex(), "answers": seal_answers(taken), "asked": asked.signature}
+    made = session.enter(kind="helped", **says, total=str(total % FIELD))
     assert isinstance(made, Helped)
     session.totals[cohort] = made
     session.worst |= price
@@ -69,6 +78,15 @@ def seal_answers(taken: Sequence[TakenReport]) -> str:
     """What the ledger says of the reports of a cohort: the digest of all that was offered and answered."""
     rows = [each._replace(sealed=None) for each in taken]
     return sha256(json.dumps(rows, separators=(",", ":")).encode()).hexdigest()
+
+
+def close_help(session: HelperSession) -> None:
+    """The leader says that the study ended: no total is made any more, and what is still sealed is erased."""
+    if session.state != "running":
+        return
+    session.state = session.enter(kind="help_closed").state
+    session.database.change("UPDATE helped_report SET sealed = NULL WHERE study = ?", session.name)
+    session.database.change("UPDATE study SET traces = traces + 1 WHERE study = ?", session.name)
 
 
 def erase_shares(session: HelperSession, cohort: int) -> None:

@@ -3,12 +3,13 @@
 from itertools import groupby
 from typing import NamedTuple
 
-from maskedbandit.errors import Corrupted, ProtocolError
+from maskedbandit.errors import Corrupted, Forged, ProtocolError
+from maskedbandit.secagg.total_request import TotalRequest
 from maskedbandit.secagg.uploads import ShareReader
 from maskedbandit.store.book.checks import as_corrupted
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.helping.book import HelpBook, read_help_book
+from maskedbandit.store.helping.book import HelpBook, find_leader_keys, find_operators, read_help_book
 from maskedbandit.store.helping.reports import COLUMNS, TakenReport, open_taken
 from maskedbandit.store.helping.session import make_reader
 from maskedbandit.store.helping.totals import seal_answers
@@ -28,7 +29,7 @@ def verify_help(database: Database, witness: Witness, study: str) -> VerifiedHel
 
     The ledger is whole, signed, and goes on from its witness; its totals have the noise of the protocol. What was
     answered of the reports of a cohort with a total is what the total's entry says, and their shares are erased; other
-    shares can be opened, and show of the proof what was answered.
+    shares can be opened, and show of the proof what was answered. The leader signed for each total.
     """
     witness = witness.as_now()  # first: the ledger may only go on from what was seen
     with as_corrupted(study), database.still():
@@ -36,10 +37,31 @@ def verify_help(database: Database, witness: Witness, study: str) -> VerifiedHel
         find = f"SELECT {COLUMNS} FROM helped_report WHERE study = ? ORDER BY cohort, place"
         taken = [TakenReport(*row) for row in database.rows(find, study)]
         reader = make_reader(witness, book.protocol)
+        check_requests(database, book)
         cohorts = {cohort: list(rows) for cohort, rows in groupby(taken, key=lambda each: each.cohort)}
         for cohort in cohorts.keys() | book.totals.keys():
             check_taken(book, reader, cohort, cohorts.get(cohort, []))
         return VerifiedHelp(*book.head, len(book.totals), len(taken))
+
+
+def check_requests(database: Database, book: HelpBook) -> None:
+    """Raise `Corrupted` unless the leader signed what each total was asked for."""
+    if not book.totals:
+        return
+    signs = find_leader_keys(database, find_operators(book.study, book.protocol)).signs
+    for each in book.totals.values():
+        asked = TotalRequest(
+            study=book.study,
+            protocol=book.protocol.digest,
+            cohort=each.cohort,
+            n=each.n,
+            digest=each.digest,
+            signature=each.asked,
+        )
+        try:
+            asked.verify(signs)
+        except Forged as why:
+            raise Corrupted(str(why)) from None
 
 
 def check_taken(book: HelpBook, reader: ShareReader, cohort: int, taken: list[TakenReport]) -> None:

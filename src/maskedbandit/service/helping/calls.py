@@ -1,0 +1,30 @@
+"""What the routes of a helper ask for first: its host, and whether the leader that asks is that of the study."""
+
+from typing import Any
+
+from maskedbandit.service.host.helper import HelperHost
+from maskedbandit.service.leaders import LEADER_ROLE
+from maskedbandit.service.request.route import Call, find_writer
+from maskedbandit.store.helping.study import HelperStudy
+
+
+def find_host(call: Call) -> HelperHost:
+    """The host of a helper."""
+    host: Any = call.host
+    assert isinstance(host, HelperHost)
+    return host
+
+
+async def take_guest(call: Call) -> None:
+    """Count a request that needs no credential, by where it comes from."""
+    find_host(call).guests.take(await call.scope["app"].asking(call.scope, call.receive, call.send))
+
+
+async def find_help(call: Call) -> HelperStudy:
+    """The help of the study that the path names, which this process holds, or raise `Forbidden` to another leader."""
+    found = (await find_writer(call.host, call.study, call.relayed)).study
+    assert isinstance(found, HelperStudy)
+    if call.key is not None and call.key.role == LEADER_ROLE:
+        found.check_leader(call.key.key)
+        find_host(call).contacts[call.key.key] = call.host.clock()
+    return found
