@@ -18,7 +18,7 @@ import httpx
 
 from maskedbandit.errors import BehindWitness, Corrupted, FencedOff, MaskedBanditError, StorageFailed, StoreError
 from maskedbandit.service.host.attention import AHEAD, CLOCK, Attention
-from maskedbandit.service.host.elsewhere import Elsewhere
+from maskedbandit.service.host.elsewhere import PROCESS, Elsewhere
 from maskedbandit.service.host.metrics import Metrics
 from maskedbandit.service.host.questions import QUESTION_PATIENCE, Questions
 from maskedbandit.service.host.scrubbing import Scrubbing
@@ -60,6 +60,7 @@ class Host:
         self.callers, self.people = Buckets(rate, 2 * rate), Buckets(10, 30)
         self.strangers = Buckets(5, 20)  # requests with wrong keys
         self.visitors = Buckets(20, 100)  # pages for those who are not signed in
+        self.devices, self.tickets = Buckets(100, 1000), Buckets(1, 10)  # of devices, from one address, for one person
         self.forecasting = asyncio.Lock()  # it takes long: one at a time
         self.streams, self.open_streams = (
             OpenStreams(500, 100),
@@ -83,10 +84,12 @@ class Host:
         self.signed_out = SignedOut()
         self.questions.ask(self.signed_out.read)
         self.cookies = self.witness.secret("cookies")
+        self.process_seal = hmac.digest(self.cookies, b"process\n", sha256).hex().encode()
 
     async def start(self) -> None:
         """Hold all studies, and begin the clock."""
-        self._client = httpx.AsyncClient(trust_env=False, limits=LIMITS)
+        headers = {PROCESS: self.process_seal.decode()}
+        self._client = httpx.AsyncClient(trust_env=False, limits=LIMITS, headers=headers)
         self.stops = asyncio.ensure_future(self.stopping.wait())
         await self._round()
         self._clock_task = asyncio.create_task(self._go_on())

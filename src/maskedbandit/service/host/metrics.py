@@ -16,6 +16,7 @@ from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, M
 
 from maskedbandit import __version__
 from maskedbandit.errors import InvalidValue
+from maskedbandit.service.logs import is_of_reports
 from maskedbandit.service.views.health import NEWEST_PLACES
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
@@ -54,7 +55,7 @@ class Metrics:
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         """Count an answer."""
-        if "report" in route:
+        if is_of_reports(route):
             return
         self._answers[route, status, bisect_left(SECONDS, seconds)] += 1
         self._seconds[route] += seconds
