@@ -97,6 +97,13 @@ async def begin_study(call: Call) -> StudyState:
     return await show_study(call)
 
 
+async def stop_study(call: Call) -> StudyState:
+    """Give no more places, for ever; with `?without_helper=1` what waits for the helper of two operators is given up."""
+    given_up = whole_number("without_helper", call.query.get("without_helper")) > 0
+    await call.do("give_up_helper" if given_up else "stop")
+    return await show_study(call)
+
+
 async def change_state(call: Call, verb: str) -> StudyState:
     """Have a study in another state."""
     await call.do(verb)
@@ -118,7 +125,6 @@ MOVES = {
     "start": ((OWNER,), "Freeze the protocol and begin."),
     "pause": (STAFF, "Give no more places; reports and releases go on."),
     "resume": ((OWNER,), "Go on after a pause."),
-    "stop": (STAFF, "Give no more places, for ever; releases of full cohorts go on."),
     "archive": ((OWNER,), "Erase the data of all people; releases stay."),
 }
 ROUTES = [
@@ -128,6 +134,12 @@ ROUTES = [
     Route("GET", PATH, STAFF, show_study, answer=StudyState, refusals=(404,)),
     Route("GET", f"{PATH}/protocol", STAFF, show_protocol, answer=dict, refusals=(404,)),
     Route("POST", f"{PATH}/start", (OWNER,), begin_study, answer=StudyState, refusals=(404, 409, 422)),
+    Route(
+        *("POST", f"{PATH}/stop", STAFF, stop_study, None, StudyState),
+        refusals=(404, 409, 422),
+        about="Give no more places, for ever; releases of full cohorts go on. With `?without_helper=1` those of two "
+        "operators that wait for the helper are given up.",
+    ),
     Route("POST", f"{PATH}/erase", STAFF, erase_unit, Erase, Erased, refusals=(404,)),
     *(
         Route(

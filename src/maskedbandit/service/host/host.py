@@ -15,10 +15,12 @@ from time import monotonic, perf_counter
 from typing import Any
 
 import httpx
+from msgspec import structs
 
 from maskedbandit.errors import BehindWitness, Corrupted, FencedOff, MaskedBanditError, StorageFailed, StoreError
 from maskedbandit.service.host.attention import AHEAD, CLOCK, Attention
 from maskedbandit.service.host.elsewhere import PROCESS, Elsewhere
+from maskedbandit.service.host.helper_link import HelperLinks
 from maskedbandit.service.host.metrics import Metrics
 from maskedbandit.service.host.questions import QUESTION_PATIENCE, Questions
 from maskedbandit.service.host.scrubbing import Scrubbing
@@ -84,6 +86,7 @@ class Host:
         self.signed_out = SignedOut()
         self.questions.ask(self.signed_out.read)
         self.cookies = self.witness.secret("cookies")
+        self.links = HelperLinks(self.witness, clock)
         self.process_seal = hmac.digest(self.cookies, b"process\n", sha256).hex().encode()
 
     async def start(self) -> None:
@@ -98,6 +101,7 @@ class Host:
         """Write what waits, and give everything back."""
         self.stopping.set()
         self._clock_task.cancel()
+        await self.links.end()
         for name in list(self.held):
             await self.drop(name)
         await self.scrubbing.end()
@@ -156,7 +160,7 @@ class Host:
         tally = self._tallies.get(name) or Tally()
         found = await self.read(partial(read_view, witness=self.witness, name=name, now=self.clock(), tally=tally))
         self._tallies[name] = tally  # of studies that there are, and no other names
-        return found
+        return structs.replace(found, link=self.links.show(name))
 
     async def version(self, name: str) -> tuple[Any, ...]:
         """What changes whenever something changes that may be shown of a study."""
@@ -223,6 +227,7 @@ class Host:
         def question(database: Database) -> tuple[list[tuple[StudyRow, Holder]], bool]:
             self.keys.read(database)
             self.signed_out.read(database)
+            self.links.read(database)
             witness, studies = self.witness.as_now(), read_studies(database)
             for each in studies:
                 if each.state not in LIVE:
@@ -257,6 +262,7 @@ class Host:
                 troubles[row.name] = why
         here = {name: held for name, held in self.held.items() if isinstance(held, Writer)}
         ticks = [held.submit("tick") for held in here.values()]
+        self.links.go_on(here)
         start = perf_counter()
         results = await asyncio.gather(*ticks, return_exceptions=True)
         for name, done in zip(here, results, strict=True):
@@ -275,4 +281,7 @@ class Host:
             ahead = max(held.study.time - self.clock(), 0)
             self.metrics.ahead.labels(name).set(ahead / 1000)
             looks[name, CLOCK] = ahead > AHEAD
+        for name, link in self.links.links.items():
+            self.metrics.helper(name, link.state, self.clock())
+        looks |= self.links.looks()
         self.attention.renew(looks)

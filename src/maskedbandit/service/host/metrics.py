@@ -18,6 +18,7 @@ from maskedbandit import __version__
 from maskedbandit.errors import InvalidValue
 from maskedbandit.service.logs import is_of_reports
 from maskedbandit.service.views.health import NEWEST_PLACES
+from maskedbandit.service.views.link import LinkState
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
@@ -48,6 +49,24 @@ class Metrics:
         self._wasted = Gauge(
             "maskedbandit_study_wasted_places",
             f"Of the {NEWEST_PLACES} newest places whose time to be seen is over, those that nobody saw",
+            ["study"],
+            **given,
+        )
+        self._away = Gauge(
+            "maskedbandit_study_helper_away_seconds",
+            "Of two operators: for how long the helper has not answered",
+            ["study"],
+            **given,
+        )
+        self._waiting = Gauge(
+            "maskedbandit_study_helper_waiting_cohorts",
+            "Of two operators: cohorts that are due and not settled",
+            ["study"],
+            **given,
+        )
+        self._refuses = Gauge(
+            "maskedbandit_study_helper_refuses",
+            "Of two operators: whether the helper disagrees or refuses",
             ["study"],
             **given,
         )
@@ -93,6 +112,12 @@ class Metrics:
         self._people.labels(name).set(people)
         self._running.labels(name).set(state == "running")
         self._released.labels(name).set(entries)
+
+    def helper(self, name: str, link: LinkState, now: int) -> None:
+        """How a study stands with its helper."""
+        self._away.labels(name).set(0 if link.away_since is None else (now - link.away_since) / 1000)
+        self._waiting.labels(name).set(link.waiting)
+        self._refuses.labels(name).set(bool(link.refusal))
 
     def serve(self, address: str, port: int) -> int:
         """Listen; which port it is."""

@@ -1,0 +1,50 @@
+"""What the leader of two operators signs when it asks the helper for the total of a cohort.
+
+So nobody else can ask for it, and the leader cannot deny of which list it did.
+"""
+
+import json
+from dataclasses import asdict, dataclass, replace
+from typing import Self
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from maskedbandit.errors import Forged
+
+REQUEST_USE = b"maskedbandit leader total 1 "
+
+
+@dataclass(frozen=True, kw_only=True)
+class TotalRequest:
+    """The request for a total; the leader does `sign` it, and the helper does `verify` it.
+
+    >>> key = Ed25519PrivateKey.generate()
+    >>> asked = TotalRequest(study="example", protocol="00" * 32, cohort=0, n=2, digest="11" * 32).sign(key)
+    >>> asked.verify(key.public_key().public_bytes_raw())
+    """
+
+    study: str
+    protocol: str  # its digest
+    cohort: int
+    n: int  # places of the cohort
+    digest: str  # of the list of reports: `digest_reports`
+    signature: str = ""  # in hexadecimal
+
+    @property
+    def signed_bytes(self) -> bytes:
+        """What is signed."""
+        said = asdict(self)
+        del said["signature"]
+        return REQUEST_USE + json.dumps(said, sort_keys=True, separators=(",", ":")).encode()
+
+    def sign(self, key: Ed25519PrivateKey) -> Self:
+        """The same with a signature, which is the same each time."""
+        return replace(self, signature=key.sign(self.signed_bytes).hex())
+
+    def verify(self, signs: bytes) -> None:
+        """Raise `Forged` unless the leader with this public key signed it."""
+        try:
+            Ed25519PublicKey.from_public_bytes(signs).verify(bytes.fromhex(self.signature), self.signed_bytes)
+        except (InvalidSignature, ValueError):
+            raise Forged(f"the request for the total of cohort {self.cohort} of {self.study} is not signed") from None
