@@ -98,7 +98,7 @@ async def begin_study(call: Call) -> StudyState:
 
 
 async def stop_study(call: Call) -> StudyState:
-    """Give no more places, for ever; with `?without_helper=1` what waits for the helper of two operators is given up."""
+    """Give no more places, for ever; with `?without_helper=1` what waits for a helper is given up."""
     given_up = whole_number("without_helper", call.query.get("without_helper")) > 0
     await call.do("give_up_helper" if given_up else "stop")
     return await show_study(call)
