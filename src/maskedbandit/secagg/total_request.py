@@ -1,6 +1,7 @@
-"""What the leader of two operators signs when it asks the helper for the total of a cohort.
+"""What the leader of two servers signs when it asks the helper for the total of a cohort: of which list of reports.
 
-So nobody else can ask for it, and the leader cannot deny of which list it did.
+The helper's ledger keeps the signature, so a leader that was told a total cannot say later that it asked for another
+one, nor a helper that it was asked. Places that are left out are not signed: the digest names the reports that are in.
 """
 
 import json
@@ -17,7 +18,7 @@ REQUEST_USE = b"maskedbandit leader total 1 "
 
 @dataclass(frozen=True, kw_only=True)
 class TotalRequest:
-    """The request for a total; the leader does `sign` it, and the helper does `verify` it.
+    """The request for a total; it is `sign`ed by the leader, and the helper does `verify` it.
 
     >>> key = Ed25519PrivateKey.generate()
     >>> asked = TotalRequest(study="example", protocol="00" * 32, cohort=0, n=2, digest="11" * 32).sign(key)
@@ -28,15 +29,15 @@ class TotalRequest:
     protocol: str  # its digest
     cohort: int
     n: int  # places of the cohort
-    digest: str  # of the list of reports: `digest_reports`
+    digest: str  # of the list of reports that the leader has: `digest_reports`
     signature: str = ""  # in hexadecimal
 
     @property
     def signed_bytes(self) -> bytes:
         """What is signed."""
-        said = asdict(self)
-        del said["signature"]
-        return REQUEST_USE + json.dumps(said, sort_keys=True, separators=(",", ":")).encode()
+        table = asdict(self)
+        del table["signature"]
+        return REQUEST_USE + json.dumps(table, sort_keys=True, separators=(",", ":")).encode()
 
     def sign(self, key: Ed25519PrivateKey) -> Self:
         """The same with a signature, which is the same each time."""
@@ -46,5 +47,7 @@ class TotalRequest:
         """Raise `Forged` unless the leader with this public key signed it."""
         try:
             Ed25519PublicKey.from_public_bytes(signs).verify(bytes.fromhex(self.signature), self.signed_bytes)
-        except (InvalidSignature, ValueError):
-            raise Forged(f"the request for the total of cohort {self.cohort} of {self.study} is not signed") from None
+        except (InvalidSignature, ValueError, TypeError):
+            raise Forged(
+                f"the request for the total of cohort {self.cohort} of {self.study} is not signed by its leader"
+            ) from None

@@ -61,7 +61,8 @@ class TwoOperators:
             raise StorageFailed("the helper made no invitation")
         data = str(self.folder / "leader")
         paired = self._run("helper", "pair", self.helper, invitation[0], "--name", "Clinic", "--data", data)
-        leader, helper = self._fingerprints = re.findall(r"\b[0-9a-f]{64}\b", paired)[:2]
+        leader, helper, *_ = re.findall(r"\b[0-9a-f]{64}\b", paired)
+        self._fingerprints = leader, helper
         self._start("leader", self.leader, "--rate", "1e9")
         table = {
             "name": STUDY,
@@ -134,7 +135,7 @@ class TwoOperators:
         if place is None:
             return None
         self._ask("POST", f"/v1/studies/{STUDY}/expose", {"ticket": place["ticket"]}, "client")
-        agreed = Agreed(EPSILON, (self._fingerprints[0], self._fingerprints[1]))
+        agreed = Agreed(EPSILON, self._fingerprints)
         device = Device(self.folder / "people" / str(i), self.leader, agreed, reports="deadline")
         self._devices.append(device)
         device.consent(True)
@@ -157,7 +158,7 @@ class TwoOperators:
             process = subprocess.Popen(name_command(command), stdout=out, stderr=errors)
         self._processes.append(process)
         end = time.monotonic() + PATIENCE
-        while not self._answers(url):
+        while not self._answers(url) or (role == "leader" and "keys" not in said.read_text()):
             if process.poll() is not None or time.monotonic() > end:
                 raise StorageFailed(f"the {role} did not begin: {log.read_text()[-500:]}")
             time.sleep(LOOK_AGAIN)
