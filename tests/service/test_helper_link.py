@@ -1,5 +1,6 @@
 """The leader settles cohorts with its helper over HTTP: whatever is away, cut off or lies, nothing else is released."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from maskedbandit.service.host.helper_link import HELPER_AWAY, HELPER_REFUSES
+from maskedbandit.service.request.sessions import COOKIE_NAME, new_session
 from maskedbandit.store.own_keys import read_own_keys
 from tests.service.fake_helper import FakeHelper
 from tests.service.inside import Inside
@@ -241,3 +243,41 @@ def test_the_leader_may_end_at_any_step(both: Both, verb: str, monkeypatch: pyte
     both.go(61)
     both.go(61)
     assert [each["total"] for each in both.releases()] == [2, 2]
+
+
+def read_page(both: Both) -> str:
+    """What the page of the study says of both operators."""
+    service = both.service
+    found = service.host.keys.of(service.keys["owner"], service.clock())
+    cookie = f"{COOKIE_NAME}={new_session(service.host, found)}"
+    said = service.ask("GET", "/studies/small", key=None, headers=[("cookie", cookie)])
+    assert said.status == 200
+    part = said.body.decode().partition('id="part-operators"')[2].partition("</section>")[0]
+    return " ".join(re.sub("<[^>]+>", " ", part).split())
+
+
+def test_the_page_says_how_the_helper_is_reached(both: Both) -> None:
+    operators = both.service.ask("GET", "/v1/studies/small/protocol", key="owner").json["operators"]
+    both.come(4)
+    both.go()
+    first = read_page(both)
+    for name in ("leader", "helper"):
+        assert operators[name]["name"] in first
+        assert operators[name]["key"][:10] in first
+        assert operators[name]["key"][:11] not in first
+    assert "Reached 1 Jan 1970" in first
+    assert "Cohorts that wait for it 0" in first
+    assert "Away" not in first
+    both.helper.away = True
+    both.go(WINDOW + GRACE + 1)
+    assert "Away since 1 Jan 1970" in read_page(both)
+    assert "Cohorts that wait for it 2" in read_page(both)
+    both.helper.away, both.helper.lie = False, LIES["forged"]
+    both.go(60)
+    assert "refuses what it is asked (forged)" in read_page(both)
+    both.helper.lie = None
+    both.go(60)
+    both.go(60)
+    last = read_page(both)
+    assert "Disagrees" not in last
+    assert "List of its last total" in last
