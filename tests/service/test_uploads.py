@@ -2,10 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
-from maskedbandit.service.host.elsewhere import PROCESS
+from maskedbandit.service.api.uploads import UPLOAD_ANSWER
+from maskedbandit.service.host.elsewhere import PROCESS, Elsewhere
 from maskedbandit.service.request.limits import Buckets
 from maskedbandit.store.databases.connection import open_database
 from tests.service.inside import Inside
@@ -150,3 +153,33 @@ def test_nothing_is_counted_of_devices(small: Inside, tmp_path: Path) -> None:
     small.study("upload", {"ticket": "nobody"}, None)
     ann.device.leave("small")
     assert counted() == before
+
+
+def test_uploads_are_relayed_to_the_process_that_holds_the_study(small: Inside, tmp_path: Path) -> None:
+    ann = Person(small, tmp_path, "ann")
+    ann.join()
+    body, host = last_body(ann), small.host
+    writer = host.held["small"]
+
+    class Holder:
+        """The other process, which is this one as soon as it is asked."""
+
+        async def request(self, method: str, url: str, headers: dict[str, str], content: bytes, **more: Any) -> Any:
+            elsewhere, host.held["small"] = host.held["small"], writer
+            given = [*host._client.headers.items(), *headers.items()]
+            found = await small.asked(method, url.removeprefix("http://there"), content, None, given)
+            host.held["small"] = elsewhere
+            return httpx.Response(found.status, headers=found.headers, content=found.body)
+
+    host.held["small"] = Elsewhere("small", "host 1 x", "http://there", Holder())  # type: ignore[arg-type]
+    now = [0.0]
+    host.devices = Buckets(1, 3, lambda: now[0])
+    said = [small.study("upload", each, None) for each in (body, body | {"turn": 3})]
+    assert [(each.status, each.json["status"], len(each.body)) for each in said] == [
+        (200, "duplicate", UPLOAD_ANSWER),
+        (200, "stored", UPLOAD_ANSWER),
+    ]
+    assert small.study("leave", {"ticket": body["ticket"]}, None).json == {"status": "left"}
+    assert small.study("leave", {"ticket": body["ticket"]}, None).status == 429  # each was counted once
+    host.held["small"] = writer
+    assert stored(small) == []
