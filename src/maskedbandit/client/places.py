@@ -24,8 +24,6 @@ _TABLES = """
 CREATE TABLE IF NOT EXISTS arm (
     study TEXT, unit TEXT, arm TEXT NOT NULL, payload TEXT NOT NULL, ticket TEXT, propensity TEXT NOT NULL, offer TEXT,
     until REAL NOT NULL, PRIMARY KEY (study, unit)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS handed (
-    study TEXT, ticket TEXT, place TEXT NOT NULL, PRIMARY KEY (study, ticket)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS arm_of_unit ON arm (unit, until);
 CREATE INDEX IF NOT EXISTS arm_of_ticket ON arm (ticket);
 CREATE INDEX IF NOT EXISTS arm_until ON arm (until);
@@ -41,7 +39,6 @@ SELECT study, unit, ticket FROM arm WHERE ticket IS NOT NULL AND offer IS NOT NU
 UNION ALL SELECT study, unit, ticket FROM holder
 """
 _COLUMNS = "arm, payload, ticket, propensity, offer"
-_HANDED = "(SELECT place FROM handed WHERE handed.study = arm.study AND handed.ticket = arm.ticket)"
 
 
 class KnownPlace(NamedTuple):
@@ -72,32 +69,21 @@ class KnownArms:
         self._file, self._clock = PrivateFile(path, _SETTINGS, _TABLES + _FORGET_HOLDERS), clock
         with self._file.transaction() as connection:
             connection.execute("DELETE FROM arm WHERE until < ?", (clock(),))
-            connection.execute(
-                "DELETE FROM handed WHERE ticket NOT IN (SELECT ticket FROM arm WHERE ticket IS NOT NULL)"
-            )
 
     def remember(self, study: str, unit: str, given: Assigned) -> None:
         """Write down what the service gave; without a ticket it is what everybody gets who is not enrolled."""
         who = hash_unit(unit) if given.ticket else _EVERYBODY
-        # a device that does not know its place when it is served again sends nothing: it may be another one
-        device = None if given.device is None else json.dumps(given.device | {"again": True})
         columns = given.arm, json.dumps(given.payload), given.ticket, str(given.propensity), given.offer
         until = self._clock() + FORGET_AFTER
         if self._rows(
-            f"SELECT {_COLUMNS}, {_HANDED} FROM arm WHERE study = ? AND unit = ? AND until > ?",
-            *(study, who, until - REWRITE_AFTER),
-        ) == [(*columns, device)]:
+            f"SELECT {_COLUMNS} FROM arm WHERE study = ? AND unit = ? AND until > ?", study, who, until - REWRITE_AFTER
+        ) == [columns]:
             return
         with self._file.transaction() as connection:
             connection.execute(
                 f"INSERT OR REPLACE INTO arm (study, unit, {_COLUMNS}, until) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (study, who, *columns, until),
             )
-            if device is not None:
-                connection.execute(
-                    "INSERT OR REPLACE INTO handed (study, ticket, place) VALUES (?, ?, ?)",
-                    (study, given.ticket, device),
-                )
 
     def find(self, study: str, unit: str) -> Assigned | None:
         """The arm that the unit had."""
@@ -118,10 +104,9 @@ class KnownArms:
         return next((Offered(*row) for row in self._rows(find, ticket, study)), None)
 
     def _find(self, study: str, who: str) -> Assigned | None:
-        query = f"SELECT {_COLUMNS}, {_HANDED} FROM arm WHERE study = ? AND unit = ? AND until > ?"
-        for arm, payload, ticket, propensity, offer, device in self._rows(query, study, who, self._clock()):
-            place = None if device is None else json.loads(device)
-            return Assigned(arm, json.loads(payload), ticket, Fraction(propensity), True, offer=offer, device=place)
+        query = f"SELECT {_COLUMNS} FROM arm WHERE study = ? AND unit = ? AND until > ?"
+        for arm, payload, ticket, propensity, offer in self._rows(query, study, who, self._clock()):
+            return Assigned(arm, json.loads(payload), ticket, Fraction(propensity), True, offer=offer)
         return None
 
     def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
