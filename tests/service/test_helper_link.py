@@ -1,72 +1,17 @@
-"""The leader settles cohorts with its helper over HTTP: whatever is away, cut off or lies, nothing else is released."""
+"""The leader settles cohorts with its helper over HTTP: away, cut off or begun again, nothing is lost or done twice."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
+from contextlib import closing
 from typing import Any
 
 import pytest
 
-from maskedbandit.service.host.helper_link import HELPER_AWAY, HELPER_REFUSES
+from maskedbandit.service.host.helper_link import HELPER_AWAY
 from maskedbandit.service.request.sessions import COOKIE_NAME, new_session
-from maskedbandit.store.own_keys import read_own_keys
-from tests.service.fake_helper import FakeHelper
-from tests.service.inside import Inside
-from tests.service.two_operators_inside import Person, begin_study
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.pairing import write_pairing
+from tests.service.two_operators_inside import GRACE, WINDOW, Both
 from tests.store.test_settle import no_noise
-
-WINDOW, GRACE = 20, 5  # seconds
-
-
-class Both:
-    """A service, its helper, and people."""
-
-    def __init__(self, service: Inside, folder: Path, **changes: Any) -> None:
-        self.service, self.folder = service, folder
-        self.helper = FakeHelper(folder, service.clock)
-        self.helper.leader = read_own_keys(service.host.witness)
-        service.host.links.transport = self.helper
-        begin_study(service, self.helper.keys, **changes)
-        self.people: list[Person] = []
-
-    def come(self, many: int, values: Any = lambda i: i % 2) -> None:
-        """So many people come, and have outcomes."""
-        for i in range(many):
-            person = Person(self.service, self.folder, f"person{len(self.people)}")
-            person.join()
-            assert person.device.record("small", values(i))
-            self.people.append(person)
-        self.service.clock.now += 1000
-        for person in self.people[-many:]:
-            person.device.contact()
-
-    def go(self, seconds: float = 0) -> None:
-        """Time passes, and what is due is done to its end."""
-        self.service.tick(seconds)
-        self.service.run(self.service.host.links.rest())
-
-    def releases(self) -> list[Any]:
-        """What was released."""
-        return list(self.service.ask("GET", "/v1/studies/small/releases", key="owner").json["releases"])
-
-    def warnings(self) -> list[str]:
-        """What somebody should look at."""
-        self.service.tick()
-        self.service.run(self.service.host.links.rest())
-        return list(self.service.ask("GET", "/readyz", key=None).json["warnings"])
-
-    @property
-    def state(self) -> Any:
-        """How the link stands."""
-        return self.service.host.links.show("small")
-
-
-@pytest.fixture
-def both(service: Inside, tmp_path: Path) -> Iterator[Both]:
-    """Both operators, with a running study."""
-    made = Both(service, tmp_path)
-    yield made
-    made.helper.close()
 
 
 def test_a_cohort_is_settled_over_http(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,61 +80,6 @@ def test_a_helper_that_is_away_for_ever_is_given_up(both: Both) -> None:
     assert both.warnings() == []
     assert both.releases() == before
     assert both.service.study("archive", key="owner").status == 200
-
-
-def worse(name: str, value: Any) -> Any:
-    """A lie about one thing that the helper states of a total."""
-
-    def lie(what: str, said: Any) -> Any:
-        return said | {name: value} if what.endswith("/total") else said
-
-    return lie
-
-
-LIES: dict[str, Any] = {
-    "forged": worse("signature", "00" * 64),
-    "another list": worse("digest", "00" * 32),
-    "another size": worse("n", 3),
-    "another offer": worse("offer", "00" * 32),
-    "another total": worse("total", "7"),
-    "no total": lambda what, said: {} if what.endswith("/total") else said,
-    "other answers": lambda what, said: said | {"answers": []} if what.endswith("/reports") else said,
-    "no proof": lambda what, said: {"answers": [{"ok": True, "verifier": "*"}]} if what.endswith("/reports") else said,
-    "no key": lambda what, said: said | {"key": "x"} if what.startswith("PUT") else said,
-}
-
-
-@pytest.mark.parametrize("which", LIES)
-def test_a_helper_that_disagrees_is_named_and_nothing_is_released(
-    both: Both, which: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    both.helper.lie = LIES[which]
-    both.come(4)
-    both.go(WINDOW + GRACE + 1)
-    assert both.releases() == []
-    assert both.state.refusal in ("forged", "disagreement", "malformed")
-    assert both.warnings() == [HELPER_REFUSES]
-    said = [each for each in caplog.records if each.getMessage() == "the helper does not agree"]
-    assert [each.study for each in said] == ["small"]  # type: ignore[attr-defined]
-    for _ in range(5):
-        both.go(60)
-    assert both.releases() == []
-    assert both.service.assign("somebody")["arm"] in ("a", "b")  # people are served all the while
-    both.helper.lie = None
-    both.go(60)
-    both.go(60)
-    assert len(both.releases()) >= 2
-    assert both.warnings() == []
-
-
-def test_a_helper_that_refuses_is_named(both: Both) -> None:
-    both.go()
-    both.helper.leader = both.helper.keys  # it takes another for the leader
-    both.come(4)
-    both.go(WINDOW + GRACE + 61)
-    assert both.releases() == []
-    assert both.state.refusal == "disagreement"
-    assert both.warnings() == [HELPER_REFUSES]
 
 
 def begin_again(both: Both) -> None:
@@ -272,12 +162,30 @@ def test_the_page_says_how_the_helper_is_reached(both: Both) -> None:
     both.go(WINDOW + GRACE + 1)
     assert "Away since 1 Jan 1970" in read_page(both)
     assert "Cohorts that wait for it 2" in read_page(both)
-    both.helper.away, both.helper.lie = False, LIES["forged"]
+    both.helper.away, both.helper.lie = False, lambda what, said: {} if what.endswith("/total") else said
     both.go(60)
-    assert "refuses what it is asked (forged)" in read_page(both)
+    assert "refuses what it is asked (malformed)" in read_page(both)
     both.helper.lie = None
     both.go(60)
     both.go(60)
     last = read_page(both)
     assert "Disagrees" not in last
     assert "List of its last total" in last
+
+
+def test_a_link_that_asks_all_the_time_is_found(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("maskedbandit.service.host.helper_link.LONGEST_PAUSE", 0)
+    with pytest.raises(AssertionError, match="<= 20"):
+        test_a_helper_that_is_away_is_asked_again_less_and_less_often(both)
+
+
+def test_another_credential_of_the_helper_is_used_at_once(both: Both) -> None:
+    both.go()
+    link = both.service.host.links.links["small"]
+    with closing(open_database(both.service.address)) as database, database.transaction():
+        write_pairing(database, both.helper.keys, "helper", "University", "http://elsewhere.test", "secret", 1)
+    both.go()
+    assert both.service.host.links.links["small"] is not link
+    both.come(4)
+    both.go(WINDOW + GRACE + 1)
+    assert len(both.releases()) == 2

@@ -11,10 +11,12 @@ from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.own_keys import read_own_keys
 from maskedbandit.store.pairing import write_pairing
 from maskedbandit.study.operators import OperatorKeys
+from tests.service.fake_helper import FakeHelper
 from tests.service.inside import Inside
 from tests.store.two_operators import CHANNEL, REWARD, name_operators
 
 ADDRESS = "http://helper.test"
+WINDOW, GRACE = 20, 5  # seconds
 
 
 class ServiceWire(httpx.BaseTransport):
@@ -72,3 +74,46 @@ class Person:
     def answers(self) -> list[str]:
         """What was answered to each report."""
         return [each.answer for each in self.device.show()[0].sent]
+
+
+class Both:
+    """A service, its helper, and people."""
+
+    def __init__(self, service: Inside, folder: Path, **changes: Any) -> None:
+        self.service, self.folder = service, folder
+        self.helper = FakeHelper(folder, service.clock)
+        self.helper.leader = read_own_keys(service.host.witness)
+        service.host.links.transport = self.helper
+        begin_study(service, self.helper.keys, **changes)
+        self.people: list[Person] = []
+
+    def come(self, many: int, values: Any = lambda i: i % 2) -> None:
+        """So many people come, and have outcomes."""
+        for i in range(many):
+            person = Person(self.service, self.folder, f"person{len(self.people)}")
+            person.join()
+            assert person.device.record("small", values(i))
+            self.people.append(person)
+        self.service.clock.now += 1000
+        for person in self.people[-many:]:
+            person.device.contact()
+
+    def go(self, seconds: float = 0) -> None:
+        """Time passes, and what is due is done to its end."""
+        self.service.tick(seconds)
+        self.service.run(self.service.host.links.rest())
+
+    def releases(self) -> list[Any]:
+        """What was released."""
+        return list(self.service.ask("GET", "/v1/studies/small/releases", key="owner").json["releases"])
+
+    def warnings(self) -> list[str]:
+        """What somebody should look at."""
+        self.service.tick()
+        self.service.run(self.service.host.links.rest())
+        return list(self.service.ask("GET", "/readyz", key=None).json["warnings"])
+
+    @property
+    def state(self) -> Any:
+        """How the link stands."""
+        return self.service.host.links.show("small")

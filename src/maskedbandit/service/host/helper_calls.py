@@ -53,12 +53,14 @@ class HelperCalls:
             said = json.loads(received)
         except (ValueError, RecursionError):
             said = None
-        status, code = response.status_code, said.get("code") if isinstance(said, dict) else None
-        if status >= 500 or status in PASSING or not isinstance(said, dict) or (status >= 300 and code is None):
-            raise HelperAway(f"what answers for the helper has no answer, but status {status}")
-        if status >= 300:
-            raise HelperRefuses(code if isinstance(code, str) and re.fullmatch("[a-z_]{1,64}", code) else "no code")
-        return said
+        code = said.get("code") if isinstance(said, dict) else None
+        code = code if isinstance(code, str) and re.fullmatch("[a-z_]{1,64}", code) else ""
+        status = response.status_code
+        if status < 300 and isinstance(said, dict):
+            return said
+        if status >= 500 or status in PASSING or not code:
+            raise HelperAway(f"what answers for the helper has no answer, but status {status} {code}".rstrip())
+        raise HelperRefuses(code)
 
     async def close(self) -> None:
         """Give the connections back."""
