@@ -125,6 +125,7 @@ MOVES = {
     "start": ((OWNER,), "Freeze the protocol and begin."),
     "pause": (STAFF, "Give no more places; reports and releases go on."),
     "resume": ((OWNER,), "Go on after a pause."),
+    "stop": (STAFF, "Give no more places, for ever; releases of full cohorts go on."),
     "archive": ((OWNER,), "Erase the data of all people; releases stay."),
 }
 ROUTES = [
@@ -137,8 +138,7 @@ ROUTES = [
     Route(
         *("POST", f"{PATH}/stop", STAFF, stop_study, None, StudyState),
         refusals=(404, 409, 422),
-        about="Give no more places, for ever; releases of full cohorts go on. With `?without_helper=1` those of two "
-        "operators that wait for the helper are given up.",
+        about=f"{MOVES['stop'][1]} With `?without_helper=1` cohorts that wait for a helper are given up.",
     ),
     Route("POST", f"{PATH}/erase", STAFF, erase_unit, Erase, Erased, refusals=(404,)),
     *(
@@ -153,6 +153,6 @@ ROUTES = [
             about=about,
         )
         for verb, (roles, about) in MOVES.items()
-        if verb != "start"
+        if verb not in ("start", "stop")
     ),
 ]
