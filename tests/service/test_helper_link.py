@@ -189,3 +189,23 @@ def test_another_credential_of_the_helper_is_used_at_once(both: Both) -> None:
     both.come(4)
     both.go(WINDOW + GRACE + 1)
     assert len(both.releases()) == 2
+
+
+def test_a_helper_is_told_that_a_study_has_ended(both: Both) -> None:
+    """Once nothing waits any more; again by another process, as nobody knows whether the first one did it."""
+    both.come(4)
+    both.go(1)
+    assert both.service.study("stop", key="owner").status == 200
+    both.go(1)
+    end = "POST /v1/helping/small/end"
+    assert end not in both.helper.asked
+    both.helper.cut_at = "/end"
+    both.go(WINDOW + GRACE)
+    assert len(both.releases()) == 2
+    both.go(61)
+    both.go(3600)
+    assert both.helper.asked.count(end) == 2
+    assert both.helper.asked[-1] == end
+    begin_again(both)
+    both.go(1)
+    assert both.helper.asked.count(end) == 3

@@ -26,7 +26,7 @@ from maskedbandit.service.views.link import LinkState
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.own_keys import read_seal_key
 from maskedbandit.store.pairing import Pairing, read_pairings
-from maskedbandit.store.settle import Batch, DueCohort, ListedReports, OpenedReport, compare_proofs
+from maskedbandit.store.settle import Batch, DueCohort, ListedReports, OpenedReport, compare_proofs, waits_for_release
 from maskedbandit.store.writer import Writer
 
 log = logging.getLogger("maskedbandit")
@@ -52,7 +52,7 @@ class HelperLink:
         self._study: Any = writer.study
         self._path = f"/v1/helping/{writer.study.name}"
         self._reader: ShareReader | None = None  # once the helper has told its key
-        self._failures, self._next = 0, 0
+        self._failures, self._next, self._ended = 0, 0, False
         self.task: asyncio.Task[None] | None = None
 
     def go_on(self) -> None:
@@ -101,6 +101,8 @@ class HelperLink:
         self.state = replace(self.state, **changes)
 
     async def _settle_all(self) -> None:
+        if self._ended:
+            return
         due: list[DueCohort] = await self.writer.submit("due")
         self._tell(waiting=len(due))
         if self._reader is None or self._clock() >= (self.state.reached or 0) + HEARTBEAT:
@@ -109,6 +111,9 @@ class HelperLink:
             await self._settle(self._reader, due[0])
             due = await self.writer.submit("due")
             self._tell(waiting=len(due))
+        if self._study.state == "stopped" and not await self.writer.submit(waits_for_release):
+            await self._ask("POST", "/end", {})  # it erases what is still sealed for it
+            self._ended = True
         if self.state.refusal:
             self._tell(refusal="")
 
