@@ -183,3 +183,14 @@ def test_uploads_are_relayed_to_the_process_that_holds_the_study(small: Inside, 
     assert small.study("leave", {"ticket": body["ticket"]}, None).status == 429  # each was counted once
     host.held["small"] = writer
     assert stored(small) == []
+
+
+def test_a_flag_hands_the_place_over_as_text(small: Inside) -> None:
+    """Metadata of OpenFeature are flat; an evaluated flag counts as seen."""
+    found = small.ask("POST", "/ofrep/v1/evaluate/flags/small", {"context": {"targetingKey": "ann"}}).json["metadata"]
+    place = json.loads(found["device"])
+    assert (place["ticket"], place["again"], place["exposed"]) == (found["ticket"], False, small.clock.now)
+    assert "offer" not in found
+    (flag,) = small.ask("POST", "/ofrep/v1/evaluate/flags", {"context": {"targetingKey": "ann"}}).json["flags"]
+    assert flag["metadata"]["ticket"] == found["ticket"]
+    assert "offer" not in flag["metadata"]
