@@ -209,3 +209,18 @@ def test_a_helper_is_told_that_a_study_has_ended(both: Both) -> None:
     begin_again(both)
     both.go(1)
     assert both.helper.asked.count(end) == 3
+
+
+@pytest.mark.parametrize("step", ["/reports", "/total"])
+def test_somebody_may_leave_between_any_two_steps(both: Both, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the list is fixed the report is not in the sum; after that it is, as in one that was released."""
+    no_noise(monkeypatch)
+    both.come(4, lambda i: 1)
+    both.helper.cut_at = step
+    both.go(WINDOW + GRACE + 1)
+    left = both.people[0]
+    left.device.leave("small")
+    for _ in range(2):
+        both.go(61)
+    assert sum(each["total"] for each in both.releases()) == (3 if step == "/reports" else 4)
+    assert both.state.refusal == ""
