@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.service.host.helper_link import HELPER_AWAY
+from maskedbandit.service.host.helper_link import HELPER_AWAY, HelperLinks
 from maskedbandit.service.request.sessions import COOKIE_NAME, new_session
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.pairing import write_pairing
@@ -224,3 +224,30 @@ def test_somebody_may_leave_between_any_two_steps(both: Both, step: str, monkeyp
         both.go(61)
     assert sum(each["total"] for each in both.releases()) == (3 if step == "/reports" else 4)
     assert both.state.refusal == ""
+
+
+def test_how_long_a_settlement_takes_is_not_measured(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes longer if more was uploaded: the round of the clock that goes on beside it says nothing of its time."""
+    host, measured = both.service.host, list[bool]()
+    monkeypatch.setattr(host.metrics.tick, "set", lambda seconds: measured.append(host.links.settling))
+    writer, real = host.held["small"], host.held["small"].submit  # type: ignore[union-attr]
+    both.come(4)
+
+    async def go_round_and_settle(*operation: Any) -> Any:
+        found = await real(*operation)
+        await host._round()
+        return found
+
+    def submit(*operation: Any) -> Any:
+        return go_round_and_settle(*operation) if operation[0] in ("batch", "list", "settle") else real(*operation)
+
+    monkeypatch.setattr(writer, "submit", submit)
+    both.go(WINDOW + GRACE + 1)
+    assert len(both.releases()) == 2
+    assert measured == [False]
+
+
+def test_a_settlement_that_is_measured_is_found(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(HelperLinks, "settling", False)
+    with pytest.raises(AssertionError):
+        test_how_long_a_settlement_takes_is_not_measured(both, monkeypatch)

@@ -22,6 +22,7 @@ from maskedbandit.secagg.prio3 import LEADER
 from maskedbandit.secagg.total_request import TotalRequest
 from maskedbandit.secagg.uploads import ShareReader
 from maskedbandit.service.host.helper_calls import HelperAway, HelperCalls, HelperRefuses
+from maskedbandit.service.host.metrics import Metrics
 from maskedbandit.service.views.link import LinkState
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.own_keys import read_seal_key
@@ -53,6 +54,7 @@ class HelperLink:
         self._path = f"/v1/helping/{writer.study.name}"
         self._reader: ShareReader | None = None  # once the helper has told its key
         self._failures, self._next, self._ended = 0, 0, False
+        self.settling = False
         self.task: asyncio.Task[None] | None = None
 
     def go_on(self) -> None:
@@ -86,6 +88,8 @@ class HelperLink:
             self._put_off()
         else:
             self._failures, self._next = 0, 0
+        finally:
+            self.settling = False
 
     def _say(self, what: str, why: BaseException) -> None:
         log.warning(what, extra={"study": self.writer.study.name, "why": str(why)})
@@ -108,6 +112,7 @@ class HelperLink:
         if self._reader is None or self._clock() >= (self.state.reached or 0) + HEARTBEAT:
             self._reader = await self._register()
         while due:
+            self.settling = True
             await self._settle(self._reader, due[0])
             due = await self.writer.submit("due")
             self._tell(waiting=len(due))
@@ -167,8 +172,13 @@ class HelperLinks:
         """With which helpers this operator works now."""
         self._pairings = {each.fingerprint: each for each in read_pairings(database) if each.role == "helper"}
 
-    def go_on(self, held: Mapping[str, Writer]) -> None:
-        """Have each study that this process holds do what is due with its helper."""
+    @property
+    def settling(self) -> bool:
+        """Whether a cohort is being settled now, which takes longer if more was uploaded."""
+        return any(link.settling for link in self.links.values())
+
+    def go_on(self, held: Mapping[str, Writer], metrics: Metrics) -> dict[tuple[str, str], bool | None]:
+        """Have each study that this process holds do what is due with its helper; what somebody should look at."""
         for name, link in list(self.links.items()):
             if held.get(name) is not link.writer or self._find(link.writer) != link.pairing:
                 del self.links[name]
@@ -178,8 +188,14 @@ class HelperLinks:
             if name not in self.links and (pairing := self._find(writer)) is not None:
                 calls = HelperCalls(pairing.address, pairing.credential, self.transport)
                 self.links[name] = HelperLink(writer, pairing, calls, self._witness, self._clock)
-        for link in self.links.values():
+        found, now = dict[tuple[str, str], bool | None](), self._clock()
+        for name, link in self.links.items():
+            since = link.state.away_since
+            found[name, HELPER_AWAY] = since is not None and now >= since + LONG_AWAY
+            found[name, HELPER_REFUSES] = bool(link.state.refusal)
+            metrics.helper(name, link.state, now)
             link.go_on()
+        return found
 
     def _find(self, writer: Writer) -> Pairing | None:
         """The helper of a study, if something of it may wait for one."""
@@ -193,15 +209,6 @@ class HelperLinks:
         """How a study that is held here stands with its helper."""
         link = self.links.get(name)
         return None if link is None else link.state
-
-    def looks(self) -> dict[tuple[str, str], bool | None]:
-        """What somebody should look at."""
-        found, now = dict[tuple[str, str], bool | None](), self._clock()
-        for name, link in self.links.items():
-            since = link.state.away_since
-            found[name, HELPER_AWAY] = since is not None and now >= since + LONG_AWAY
-            found[name, HELPER_REFUSES] = bool(link.state.refusal)
-        return found
 
     async def rest(self) -> None:
         """Wait until all that is under way has ended."""

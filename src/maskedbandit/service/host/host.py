@@ -262,15 +262,15 @@ class Host:
                 troubles[row.name] = why
         here = {name: held for name, held in self.held.items() if isinstance(held, Writer)}
         ticks = [held.submit("tick") for held in here.values()]
-        self.links.go_on(here)
-        start = perf_counter()
+        start, settling = perf_counter(), self.links.settling
         results = await asyncio.gather(*ticks, return_exceptions=True)
         for name, done in zip(here, results, strict=True):
             if isinstance(done, BaseException):
                 troubles[name] = done
             if isinstance(done, FencedOff):
                 await self.drop(name)
-        if not any(isinstance(done, list) and done for done in results):  # a release takes longer if more was reported
+        # a release takes longer if more was reported
+        if not settling and not self.links.settling and not any(isinstance(done, list) and done for done in results):
             self.metrics.tick.set(perf_counter() - start)
         for name, trouble in troubles.items():
             if str(self._troubles.get(name, "")) != str(trouble):  # not every second
@@ -281,7 +281,5 @@ class Host:
             ahead = max(held.study.time - self.clock(), 0)
             self.metrics.ahead.labels(name).set(ahead / 1000)
             looks[name, CLOCK] = ahead > AHEAD
-        for name, link in self.links.links.items():
-            self.metrics.helper(name, link.state, self.clock())
-        looks |= self.links.looks()
+        looks |= self.links.go_on(here, self.metrics)
         self.attention.renew(looks)
