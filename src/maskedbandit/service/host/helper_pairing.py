@@ -10,6 +10,7 @@ import httpx
 from maskedbandit.errors import InvalidValue, StorageFailed, Unauthorized
 from maskedbandit.service.host.helper_calls import HelperAway, HelperCalls, HelperRefuses
 from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.databases.database import do_again
 from maskedbandit.store.lease import read_clock
 from maskedbandit.store.own_keys import read_own_keys
 from maskedbandit.store.pairing import Pairing, write_pairing
@@ -73,7 +74,9 @@ async def pair_with_helper(
             raise InvalidValue("credential", "not shown", "a text without spaces")
         if keys.fingerprint == own.fingerprint:
             raise InvalidValue("helper", url, "another operator: this one has the same keys")
-        with database.transaction():
-            return Paired(
-                own.fingerprint, write_pairing(database, keys, "helper", helper, url, credential, read_clock())
-            )
+
+        def write() -> Pairing:
+            with database.transaction():
+                return write_pairing(database, keys, "helper", helper, url, credential, read_clock())
+
+        return Paired(own.fingerprint, do_again(write))
