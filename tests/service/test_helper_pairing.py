@@ -73,7 +73,6 @@ def pair(folder: Path, invitation: str, url: str = URL) -> int:
 def test_the_command_pairs_and_shows_both_fingerprints(
     helper: Inviting, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "lead").mkdir()
     assert pair(tmp_path, helper.invitation) == 0
     said, sentence = capsys.readouterr().out.splitlines()
     with closing(open_database(f"sqlite:///{tmp_path}/lead/studies.db")) as database:
@@ -141,7 +140,6 @@ def test_no_study_starts_without_a_pairing(tmp_path: Path, helper: Inviting) -> 
 
 
 def test_a_study_ends_without_its_helper(tmp_path: Path, helper: Inviting, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "lead").mkdir()
     assert pair(tmp_path, helper.invitation) == 0
     place = ["--data", str(tmp_path / "lead")]
     address, folder = f"sqlite:///{tmp_path}/lead/studies.db", tmp_path / "lead" / "witness"

@@ -24,6 +24,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def do(options: argparse.Namespace) -> None:
     """Do what the verb says."""
     check_words("helper", VERBS, options)
+    if getattr(options, "data", None):
+        options.data.mkdir(parents=True, exist_ok=True)
     globals()[f"do_{options.verb}"](options, *options.given)
 
 

@@ -20,7 +20,7 @@ from maskedbandit.study.operators import ADDRESS, LONGEST_NAME, OperatorKeys
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
-class Paired(NamedTuple):
+class PairedOperators(NamedTuple):
     """Both operators, whose fingerprints are to be compared on another way."""
 
     own: str  # the fingerprint of this one
@@ -47,7 +47,7 @@ async def pair_with_helper(
     invitation: str,
     name: str,
     transport: httpx.AsyncBaseTransport | None = None,
-) -> Paired:
+) -> PairedOperators:
     """Spend an invitation of the helper at a URL, and work with it from now on; `name` is what it is told of this."""
     url = check_helper_url(url)
     if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
@@ -79,4 +79,4 @@ async def pair_with_helper(
             with database.transaction():
                 return write_pairing(database, keys, "helper", helper, url, credential, read_clock())
 
-        return Paired(own.fingerprint, do_again(write))
+        return PairedOperators(own.fingerprint, do_again(write))
