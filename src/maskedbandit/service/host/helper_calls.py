@@ -3,6 +3,7 @@
 Whoever answers there may say anything, so nothing of it but the code of a refusal is shown anywhere.
 """
 
+import asyncio
 import json
 import re
 from typing import Any
@@ -12,6 +13,7 @@ import httpx
 from maskedbandit.errors import MaskedBanditError
 
 HELPER_PATIENCE = 30.0  # seconds for each step of a request: the helper opens some hundred seals for one
+LONGEST_WAIT = 120.0  # seconds for all of it
 LONGEST_HELP = 2**20  # bytes of an answer
 PASSING = (408, 425, 429)  # statuses of refusals that pass, besides those of servers
 
@@ -41,13 +43,13 @@ class HelperCalls:
     async def ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
         """What the helper answers, an object of JSON; or raise `HelperAway` or `HelperRefuses`."""
         try:
-            async with self._client.stream(method, path, json=body) as response:
+            async with asyncio.timeout(LONGEST_WAIT), self._client.stream(method, path, json=body) as response:
                 received = bytearray()
                 async for chunk in response.aiter_bytes():
                     received += chunk
                     if len(received) > LONGEST_HELP:
                         raise HelperAway("what answers for the helper says more than any helper")
-        except (httpx.HTTPError, httpx.StreamError, OSError) as why:
+        except (httpx.HTTPError, httpx.StreamError, TimeoutError, OSError) as why:
             raise HelperAway(f"the helper does not answer ({type(why).__name__})") from None
         try:
             said = json.loads(received)

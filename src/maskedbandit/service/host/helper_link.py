@@ -74,12 +74,12 @@ class HelperLink:
             await self._settle_all()
         except HelperAway as why:
             if self.state.away_since is None:
-                self._say("the helper is away", why)
+                self._say("the helper is away", str(why))
             self._put_off(away_since=self.state.away_since or self._clock())
         except (HelperRefuses, ProtocolError) as why:
             said = why.said if isinstance(why, HelperRefuses) else why.code
             if said != self.state.refusal:
-                self._say("the helper does not agree", why)
+                self._say("the helper does not agree", said)  # the code alone: more could say who uploaded
             self._put_off(refusal=said, away_since=None, reached=self._clock())
         except MaskedBanditError as why:  # of the store, which the clock tells of
             log.info("a cohort waits", extra={"study": self.writer.study.name, "why": str(why)})
@@ -91,8 +91,8 @@ class HelperLink:
         finally:
             self.settling = False
 
-    def _say(self, what: str, why: BaseException) -> None:
-        log.warning(what, extra={"study": self.writer.study.name, "why": str(why)})
+    def _say(self, what: str, why: str) -> None:
+        log.warning(what, extra={"study": self.writer.study.name, "why": why})
 
     def _put_off(self, **state: Any) -> None:
         """Something was in vain: the next try is later each time."""
