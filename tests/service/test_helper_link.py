@@ -14,6 +14,12 @@ from tests.service.two_operators_inside import GRACE, WINDOW, Both
 from tests.store.test_settle import no_noise
 
 
+def read_gauges(both: Both) -> list[float]:
+    """For how long the helper is away, how many cohorts wait for it, and whether it refuses."""
+    found = {each.name: each.value for one in both.service.host.metrics.registry.collect() for each in one.samples}
+    return [found[f"maskedbandit_study_helper_{name}"] for name in ("away_seconds", "waiting_cohorts", "refuses")]
+
+
 def test_a_cohort_is_settled_over_http(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     no_noise(monkeypatch)
     both.come(4, lambda i: 1)
@@ -54,9 +60,9 @@ def test_a_helper_that_is_away_is_asked_again_less_and_less_often(both: Both) ->
         assert both.service.assign("somebody")["arm"] in ("a", "b")
     assert both.state.away_since == since
     assert both.releases() == []
-    metrics = {each.name: each.value for one in both.service.host.metrics.registry.collect() for each in one.samples}
-    assert metrics["maskedbandit_study_helper_away_seconds"] > 6 * 3600 - 60
-    assert metrics["maskedbandit_study_helper_waiting_cohorts"] == 2
+    away, waiting, _ = read_gauges(both)
+    assert away > 6 * 3600 - 60
+    assert waiting == 2
     both.helper.away = False
     both.go(3600)
     assert len(both.releases()) == 2
@@ -77,6 +83,7 @@ def test_a_helper_that_is_away_for_ever_is_given_up(both: Both) -> None:
     both.helper.asked.clear()
     both.go(3600)
     assert both.helper.asked == []
+    assert read_gauges(both) == [0, 0, 0]
     assert both.warnings() == []
     assert both.releases() == before
     assert both.service.study("archive", key="owner").status == 200

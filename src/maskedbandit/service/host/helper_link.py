@@ -182,6 +182,7 @@ class HelperLinks:
         for name, link in list(self.links.items()):
             if held.get(name) is not link.writer or self._find(link.writer) != link.pairing:
                 del self.links[name]
+                metrics.helper(name, LinkState(), 0)  # nothing of it waits any more, or for somebody else
                 self._ending.add(task := asyncio.create_task(link.end()))
                 task.add_done_callback(self._ending.discard)
         for name, writer in held.items():
