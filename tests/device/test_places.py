@@ -114,6 +114,22 @@ def test_a_place_as_agreed_is_taken(tmp_path) -> None:
     assert [each.name for each in shown.operators] == ["Clinic", "University"]
 
 
+def test_what_nobody_has_said_yet_is_seen_now(tmp_path) -> None:
+    """The window begins when the device joins, and not anew when it joins again."""
+    leader, place = Leader(), make_place(exposed=None)
+    device = make_device(tmp_path / "device", leader)
+    device.join(place)
+    begun = int(device._clock() * 1000)
+    device._clock = lambda: begun / 1000 + 1
+    device.join(place)
+    ((booked),) = device._book.places()
+    device.close()
+    assert booked.place.exposed == begun
+    del place["exposed"]
+    with pytest.raises(InvalidValue, match="exposed of a place"):
+        make_device(tmp_path / "other", leader).join(place)
+
+
 @for_each("n", [1, 2, 99, 10**6])
 @for_each("steps", [1, 2, 255, 1000])
 @for_each("epsilon", [Fraction(1, 10), Fraction(1), Fraction(7, 3)])

@@ -7,6 +7,7 @@ import pytest
 
 from tests.service.inside import Inside, inside
 from tests.service.live import Live, live
+from tests.service.two_operators_inside import Both
 from tests.store.databases import fresh_postgresql
 
 
@@ -28,3 +29,11 @@ def server(tmp_path: Path) -> Iterator[Live]:
     """A server process, over a file."""
     with live(tmp_path) as made:
         yield made
+
+
+@pytest.fixture
+def both(service: Inside, tmp_path: Path) -> Iterator[Both]:
+    """Both operators, with a running study."""
+    made = Both(service, tmp_path)
+    yield made
+    made.helper.close()

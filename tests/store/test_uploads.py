@@ -170,6 +170,21 @@ def test_whoever_is_erased_has_no_report(anywhere: Leading) -> None:
         anywhere.upload(given, sent)
 
 
+def test_whoever_leaves_by_a_ticket_is_erased(leading: Leading) -> None:
+    ann, bob = leading.come("ann"), leading.come("bob")
+    for given in (ann, bob):
+        leading.upload(given, leading.seal(given, 1))
+    assert leading.do("leave", ann.ticket) == 1
+    assert stored(leading, ann) is None
+    assert stored(leading, bob) is not None
+    assert [leading.do("leave", ticket) for ticket in (ann.ticket, "nobody", "")] == [0, 0, 0]
+    assert leading.do("assign", "ann").ticket is None
+    assert leading.do("assign", "bob").ticket == bob.ticket
+    leading.reopen()
+    with closing(open_database(leading.address)) as database:
+        assert verify_study(database, find_witness(database, leading.folder), leading.protocol.name)
+
+
 def test_erased_reports_are_in_no_file(tmp_path: Path, clock: Clock) -> None:
     leading = Leading(f"sqlite:///{tmp_path}/study.db", tmp_path / "witness", clock)
     given = leading.come("ann")

@@ -1,4 +1,4 @@
-"""Invite a leader, or show this operator and those with which it works."""
+"""Work with the helper of two operators: invite a leader, pair with a helper, or show with whom this operator works."""
 
 import argparse
 import json
@@ -6,9 +6,16 @@ import json
 from maskedbandit.cli import study as studies
 from maskedbandit.cli.parts.verbs import add_verbs, check_words
 
-EXAMPLE = "maskedbandit helper invite --data helper"
+EXAMPLE = (
+    "maskedbandit helper invite --data helper\n"
+    "  maskedbandit helper pair https://helper.example INVITATION --name Clinic --database sqlite:///studies.db"
+)
 VERBS = {
     "invite": ("", "on the helper: an invitation for one leader, which is shown once and holds for a day"),
+    "pair": (
+        "URL INVITATION",
+        "on the leader: work with the helper at URL from now on; --name is what it is told of this operator",
+    ),
     "show": ("", "the fingerprint of this operator, the operators that it is paired with, and studies that it helps"),
 }
 
@@ -17,34 +24,64 @@ def add(parser: argparse.ArgumentParser) -> None:
     """The verbs, and which database is meant."""
     add_verbs(parser, VERBS)
     studies.place(parser)
+    parser.add_argument(
+        "--name", default="leader", metavar="NAME", help="of `pair`: the name of this operator (leader)"
+    )
 
 
 def do(options: argparse.Namespace) -> None:
     """Do what the verb says, and print what came of it as lines of JSON."""
     check_words("helper", VERBS, options)
+    if options.verb != "show" and getattr(options, "data", None):
+        options.data.mkdir(parents=True, exist_ok=True)
+    globals()[f"do_{options.verb}"](options, *options.given)
+
+
+def do_invite(options: argparse.Namespace) -> None:
+    """The invitation, and this operator's fingerprint."""
     from maskedbandit.store.databases.connection import open_database
     from maskedbandit.store.databases.database import do_again
-    from maskedbandit.store.helping.book import list_helped
     from maskedbandit.store.lease import read_clock
     from maskedbandit.store.own_keys import read_own_keys
-    from maskedbandit.store.pairing import read_pairings, write_invitation
+    from maskedbandit.store.pairing import write_invitation
+    from maskedbandit.store.studies import prepare_witness
+
+    database = open_database(options.database)
+    try:
+        fingerprint = read_own_keys(prepare_witness(database, options.witness)).fingerprint
+
+        def write() -> str:
+            with database.transaction():
+                return write_invitation(database, read_clock())
+
+        say(invitation=do_again(write), fingerprint=fingerprint, holds="for one leader, and for a day")
+    finally:
+        database.close()
+
+
+def do_pair(options: argparse.Namespace, url: str, invitation: str) -> None:
+    """Both fingerprints, to be compared."""
+    import asyncio
+
+    from maskedbandit.service.host.helper_pairing import pair_with_helper
+
+    paired = asyncio.run(pair_with_helper(options.database, options.witness, url, invitation, options.name))
+    say(leader=paired.own, helper=paired.helper.fingerprint, name=paired.helper.name)
+    print("Compare both fingerprints with the helper's operator, on another way, before a study names them.")
+
+
+def do_show(options: argparse.Namespace) -> None:
+    """A line for this operator, for each with which it works, and for each study that it helps."""
+    from maskedbandit.store.databases.connection import open_database
+    from maskedbandit.store.helping.book import list_helped
+    from maskedbandit.store.own_keys import read_own_keys
+    from maskedbandit.store.pairing import read_pairings
     from maskedbandit.store.studies import prepare_witness
     from maskedbandit.store.study_rows import read_study
 
-    if options.verb == "invite" and getattr(options, "data", None):
-        options.data.mkdir(parents=True, exist_ok=True)
-    database = open_database(options.database, create=options.verb == "invite")
+    database = open_database(options.database, create=False)
     try:
-        fingerprint = read_own_keys(prepare_witness(database, options.witness)).fingerprint
-        if options.verb == "invite":
-
-            def write() -> str:
-                with database.transaction():
-                    return write_invitation(database, read_clock())
-
-            say(invitation=do_again(write), fingerprint=fingerprint, holds="for one leader, and for a day")
-            return
-        say(fingerprint=fingerprint)
+        say(fingerprint=read_own_keys(prepare_witness(database, options.witness)).fingerprint)
         for each in read_pairings(database):
             said = {"role": each.role, "name": each.name, "fingerprint": each.fingerprint, "made": each.made}
             say(**said | ({"address": each.address} if each.address else {}))

@@ -49,6 +49,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="of `report`: the name of the guardrail, if that is what is reported",
     )
+    parser.add_argument(
+        "--without-helper",
+        action="store_true",
+        help="of `stop`: the helper of two operators is away for ever, so cohorts that wait for it are given up",
+    )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 
@@ -113,7 +118,17 @@ def moved(options: argparse.Namespace) -> None:
         say(study=study.name, state=study.state)
 
 
-do_start = do_pause = do_resume = do_stop = do_archive = moved
+do_start = do_pause = do_resume = do_archive = moved
+
+
+def do_stop(options: argparse.Namespace) -> None:
+    """No more places."""
+    with opened(options) as study:
+        if options.without_helper:
+            study.give_up_helper()
+        else:
+            study.stop()
+        say(study=study.name, state=study.state)
 
 
 def do_arm(options: argparse.Namespace, what: str, name: str, payload: str = "null") -> None:

@@ -32,6 +32,7 @@ class Assigned:
     # of a fallback "unreachable" or the code of a refusal, else "budget_exceeded" or "given_elsewhere": docs/client.md
     why: str = ""
     offer: str | None = field(default=None, repr=False)  # of local trust: what reports are made from
+    device: dict[str, Any] | None = field(default=None, repr=False)  # of two operators: what the device joins with
 
 
 class Refusal(NamedTuple):
@@ -82,12 +83,13 @@ def read_assignment(reply: Reply, study: str) -> Assigned | None:
     if reply.status != 200 or not isinstance(body, dict) or body.get("study") != study:
         return None
     arm, ticket, propensity = (body.get(name) for name in ("arm", "ticket", "propensity"))
-    offer, why = body.get("offer"), body.get("why")
+    offer, why, device = (body.get(name) for name in ("offer", "why", "device"))
     right = (
         isinstance(arm, str)
         and arm != ""
         and (ticket is None or (isinstance(ticket, str) and TICKET_PATTERN.fullmatch(ticket)))
         and (offer is None or isinstance(offer, str))
+        and (device is None or (isinstance(device, dict) and device.get("ticket") == ticket is not None))
         and (why is None or (isinstance(why, str) and _CODE.fullmatch(why)))
         and isinstance(propensity, str)
         and _PROPENSITY.fullmatch(propensity)
@@ -101,7 +103,8 @@ def read_assignment(reply: Reply, study: str) -> Assigned | None:
         return None
     if not 0 < chance <= 1:
         return None
-    return Assigned(str(arm), body.get("payload"), ticket, chance, bool(body["again"]), why=why or "", offer=offer)
+    again = bool(body["again"])
+    return Assigned(str(arm), body.get("payload"), ticket, chance, again, why=why or "", offer=offer, device=device)
 
 
 def read_verdict(item: Any, good: frozenset[str]) -> str | None:

@@ -86,7 +86,10 @@ class Device:
 
         It raises an error with the name of what is not as the person agreed. To join again is to be in contact.
         """
-        book, now, read = self._consented(), self._now(), read_place(place)
+        book, now = self._consented(), self._now()
+        if isinstance(place, Mapping) and place.get("exposed", 0) is None:  # nobody said it yet: she sees it now
+            place = {**place, "exposed": now}
+        read = read_place(place)
         if not self._standing and not read.grace:
             allowed = "above 0, as this device reports after the window"
             raise InvalidValue("grace of a place", read.grace, allowed)

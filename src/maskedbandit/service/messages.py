@@ -34,6 +34,40 @@ class Assign(Body):
     evaluated: bool = False
 
 
+class DeviceTerms(Struct):
+    """To what a device binds its reports, besides the offer and the place."""
+
+    protocol: str  # its digest
+    cohort: int
+
+
+class DeviceOperator(Struct):
+    """An operator for whom devices seal, with its public keys in hexadecimal."""
+
+    name: str
+    seals: str
+    signs: str
+    address: str
+
+
+class DevicePlace(Struct):
+    """What a person's device is handed in a study of two operators, to join with; times are in milliseconds."""
+
+    study: str
+    arm: str
+    ticket: str
+    again: bool
+    exposed: int | None  # when the arm was seen; null: not yet
+    offer: str
+    terms: DeviceTerms
+    operators: list[DeviceOperator]  # the leader and the helper
+    window: int
+    grace: int
+    least: float
+    most: float
+    default: float
+
+
 class Assigned(Struct):
     """What the person gets. Without a ticket the person is served the arm, and nobody asks for an outcome."""
 
@@ -46,6 +80,7 @@ class Assigned(Struct):
     offer: str | None = None  # of local trust: what the device makes its report from; a line for each outcome
     exposed: bool = False  # the arm counts as seen
     why: Literal["budget_exceeded"] | None = None  # there is no ticket: the person's budget allows no other place
+    device: DevicePlace | None = None  # of two operators: what the person's device is handed
 
 
 class Expose(Body):
@@ -74,6 +109,39 @@ class Reported(Struct):
     """The first report counts. `accepted`, or `duplicate` if it came before with the same value and the same proof."""
 
     status: str
+
+
+SealedShare = Annotated[
+    str, Meta(min_length=4, max_length=1024, pattern="^[A-Za-z0-9_-]+={0,2}$", description="base64url")
+]
+
+
+class UploadReport(Body):
+    """A report that a person's device has sealed for two operators."""
+
+    ticket: Ticket
+    report: Annotated[str, Meta(pattern="^[0-9a-f]{32}$", description="the report's name")]
+    turn: Annotated[int, Meta(ge=0, lt=2**32)]
+    leader: SealedShare
+    helper: SealedShare
+
+
+class ReportUploaded(Struct):
+    """The report of the highest turn counts. `stored`, or `duplicate` if it, or a newer one, came before."""
+
+    status: str
+
+
+class LeaveStudy(Body):
+    """A person's device leaves."""
+
+    ticket: Ticket
+
+
+class StudyLeft(Struct):
+    """Nothing of whoever had this ticket is kept any more, but what was released."""
+
+    status: str = "left"
 
 
 class Budget(Struct):

@@ -57,6 +57,16 @@ def erase(session: Session, unit: str) -> int:
     return erase_places(session, find_places(session.database, session.name, person, COLUMNS))
 
 
+def leave(session: Session, ticket: str) -> int:
+    """Erase the data of the person who has a ticket: of how many places; none if nobody has it, or has left before."""
+    session.write()
+    find = "SELECT person FROM place WHERE study = ? AND ticket = ? AND person IS NOT NULL"
+    row = session.database.one(find, session.name, ticket)
+    if row is None:
+        return 0
+    return erase_places(session, find_places(session.database, session.name, row[0], COLUMNS))
+
+
 def erase_everybody(session: Session) -> None:
     """Erase the data of all people."""
     session.write()

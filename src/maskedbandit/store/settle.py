@@ -80,6 +80,11 @@ def cohorts_due(session: Session) -> list[DueCohort]:
     return [DueCohort(each.cohort, each.size, read_listed(session, each)) for each in list_due(session)]
 
 
+def waits_for_release(session: Session) -> bool:
+    """Whether a cohort will be due, now or once the last window of it is over."""
+    return any(places.full for places in session.driver.deck.unreleased())
+
+
 def write_batch(session: Session, reader: ShareReader, cohort: int, start: int, many: int = MOST_OF_BATCH) -> Batch:
     """The reports of a cohort from a place on, at most so many."""
     places = find_due(session, cohort)

@@ -18,10 +18,10 @@ from maskedbandit import core
 from maskedbandit.channels.offers import Offer
 from maskedbandit.store import people
 from maskedbandit.store.arms import change_arms
-from maskedbandit.store.book.entries import Release, read_entries
+from maskedbandit.store.book.entries import Keys, Release, read_entries
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.erasure import erase
+from maskedbandit.store.erasure import erase, leave
 from maskedbandit.store.lease import read_clock
 from maskedbandit.store.release import do_what_is_due
 from maskedbandit.store.requests import Assigned, Done, Operation, Reported, ReportName, is_text, name_report
@@ -56,6 +56,7 @@ class Study:
         "offers": people.read_offers,
         "spent": people.read_spent,
         "erase": erase,
+        "leave": leave,
         "tick": do_what_is_due,
         "due": cohorts_due,
         "batch": write_batch,
@@ -90,6 +91,16 @@ class Study:
     def state(self) -> str:
         """draft, running, paused, stopped or archived."""
         return self._session.shown.state
+
+    @property
+    def operators(self) -> Keys:
+        """The public keys of both operators, if there are two, once the study is started."""
+        return self._session.operators
+
+    @property
+    def helper_lost(self) -> bool:
+        """Whether the study ended without its helper."""
+        return self._session.helper_lost
 
     @property
     def in_play(self) -> tuple[int, ...]:
@@ -187,6 +198,11 @@ class Study:
     def stop(self) -> None:
         """Give no more places, for ever; reports and releases of full cohorts go on."""
         self._do("stop")
+
+    def give_up_helper(self) -> None:
+        """End a study whose helper is away for ever, without what was not released."""
+        self._do("give_up_helper")
+        Scrubber().scrub(self.database)
 
     def archive(self) -> None:
         """Erase the data of all people; what was released, and charged, stays."""

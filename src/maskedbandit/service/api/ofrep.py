@@ -76,6 +76,8 @@ def as_flag(found: Assigned) -> Evaluation:
         metadata["ticket"] = found.ticket
     if found.offer is not None:
         metadata["offer"] = found.offer
+    if found.device is not None:
+        metadata["device"] = encode_answer(found.device).decode()  # as text: metadata are flat
     if found.why is not None:
         metadata["why"] = found.why
     value = found.arm if found.payload is None else found.payload
@@ -156,7 +158,7 @@ def find_flag(database: Database, witness: Witness, name: str, body: Assign) -> 
     ((number, ticket, propensity, cohort, place, exposed),) = rows
     book, offer = Book(name, protocol, read_entries(database, name, "arm_"), database), None
     arm, payload = book.protocol.arms[number]
-    if protocol.on_devices or protocol.operators is not None:
+    if protocol.on_devices:
         size = book.demand.deck.cohorts[cohort].size
         offer = to_lines(each.at(place) for each in protocol.offers(size))
     return Assigned(name, arm, payload, ticket, propensity, True, offer, exposed is not None)

@@ -5,6 +5,7 @@ from typing import Any
 
 from maskedbandit.channels.offers import to_lines
 from maskedbandit.errors import MaskedBanditError, Unauthorized
+from maskedbandit.service.device_places import describe_device_place
 from maskedbandit.service.host.elsewhere import Elsewhere
 from maskedbandit.service.keys import CLIENT
 from maskedbandit.service.messages import (
@@ -40,13 +41,17 @@ async def answer_person(call: Call, body: Assign | Expose | Report) -> Any:
     if isinstance(body, Expose):
         await holder.submit("expose", body.ticket)
         return Exposed()
-    protocol = holder.study.protocol
+    study: Any = holder.study
+    protocol = study.protocol
     if protocol.signed_by and not is_signed(protocol.signed_by, call.study, body.unit, body.token):
         raise Unauthorized("this study asks for units that the application has signed: the token does not hold")
     given = await holder.submit("assign", body.unit, body.evaluated)
-    name, payload = holder.study.protocol.arms[given.arm]  # as it is now: arms are added meanwhile
+    name, payload = study.protocol.arms[given.arm]  # as it is now: arms are added meanwhile
     found = Assigned(call.study, name, payload, given.ticket, str(given.propensity), given.again, exposed=given.exposed)
-    found.offer = to_lines(given.offers) if given.offers else None
+    if given.cohort is not None:
+        found.device = describe_device_place(study, name, given)
+    elif given.offers:
+        found.offer = to_lines(given.offers)
     found.why = "budget_exceeded" if given.over_budget else None
     return found
 

@@ -102,6 +102,13 @@ async def begin_study(call: Call) -> StudyState:
     return await show_study(call)
 
 
+async def stop_study(call: Call) -> StudyState:
+    """Give no more places, for ever; with `?without_helper=1` what waits for a helper is given up."""
+    given_up = whole_number("without_helper", call.query.get("without_helper")) > 0
+    await call.do("give_up_helper" if given_up else "stop")
+    return await show_study(call)
+
+
 async def change_state(call: Call, verb: str) -> StudyState:
     """Have a study in another state."""
     await call.do(verb)
@@ -133,6 +140,11 @@ ROUTES = [
     Route("GET", PATH, STAFF, show_study, answer=StudyState, refusals=(404,)),
     Route("GET", f"{PATH}/protocol", STAFF, show_protocol, answer=dict, refusals=(404,)),
     Route("POST", f"{PATH}/start", (OWNER,), begin_study, answer=StudyState, refusals=(404, 409, 422)),
+    Route(
+        *("POST", f"{PATH}/stop", STAFF, stop_study, None, StudyState),
+        refusals=(404, 409, 422),
+        about=f"{MOVES['stop'][1]} With `?without_helper=1` cohorts that wait for a helper are given up.",
+    ),
     Route("POST", f"{PATH}/erase", STAFF, erase_unit, Erase, Erased, refusals=(404,)),
     *(
         Route(
@@ -146,6 +158,6 @@ ROUTES = [
             about=about,
         )
         for verb, (roles, about) in MOVES.items()
-        if verb != "start"
+        if verb not in ("start", "stop")
     ),
 ]

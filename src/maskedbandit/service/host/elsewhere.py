@@ -27,6 +27,9 @@ CALLS_TOGETHER = 300  # requests, of which even the longest fit a body
 RELAYED = "maskedbandit-relayed"  # a header: whoever is asked so answers, and sends it no further
 
 
+PROCESS = "maskedbandit-process"  # a header: a seal that only processes with one witness can write
+
+
 class Said(MaskedBanditError):
     """The problem that the holder of the study answered with."""
 

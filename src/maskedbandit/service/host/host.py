@@ -1,12 +1,15 @@
 """What the server of a study hosts: the studies that this operator leads, and all that is shown of them."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from maskedbandit.errors import InvalidValue
+from maskedbandit.service.host.helper_link import HelperLinks
 from maskedbandit.service.host.hosting import Hosting, Looks
 from maskedbandit.service.keys import SignedOut
 from maskedbandit.service.request.limits import Buckets, OpenStreams
@@ -37,13 +40,14 @@ class Host(Hosting):
         self.own_audit: OwnAudit | None = None  # what an audit shows of a study: the same
         self.people = Buckets(10, 30)
         self.visitors = Buckets(20, 100)  # pages for those who are not signed in
+        self.devices, self.tickets = Buckets(100, 1000), Buckets(1, 10)  # of devices, from one address, for one person
         self.forecasting = asyncio.Lock()  # it takes long: one at a time
         self.streams, self.open_streams = (
             OpenStreams(500, 100),
             OpenStreams(100, 20),
         )  # of events: with a key, and without one
         self._tallies: dict[str, Tally] = {}  # what was counted for views, by study
-        self.signed_out = SignedOut()
+        self.signed_out, self.links = SignedOut(), HelperLinks(clock)
         super().__init__(address, folder, rate, clock)
 
     async def view(self, name: str) -> StudyView:
@@ -51,7 +55,7 @@ class Host(Hosting):
         tally = self._tallies.get(name) or Tally()
         found = await self.read(partial(read_view, witness=self.witness, name=name, now=self.clock(), tally=tally))
         self._tallies[name] = tally  # of studies that there are, and no other names
-        return found
+        return structs.replace(found, link=self.links.show(name))
 
     async def version(self, name: str) -> tuple[Any, ...]:
         """What changes whenever something changes that may be shown of a study."""
@@ -73,6 +77,17 @@ class Host(Hosting):
     def _read_known(self, database: Database) -> None:
         super()._read_known(database)
         self.signed_out.read(database)
+        self.links.read(database)
+
+    @property
+    def _settling(self) -> bool:
+        return self.links.settling
+
+    def _settle(self, held: Mapping[str, Writer]) -> Looks:
+        return self.links.go_on(held, self.metrics, self.witness)
+
+    async def _end_settling(self) -> None:
+        await self.links.end()
 
     def _look_at(self, database: Database, study: StudyRow, published: bool) -> Looks:
         held, many = self.held.get(study.name), None

@@ -8,7 +8,7 @@ import asyncio
 import hmac
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -18,7 +18,7 @@ import httpx
 
 from maskedbandit.errors import BehindWitness, Corrupted, FencedOff, MaskedBanditError, StorageFailed, StoreError
 from maskedbandit.service.host.attention import AHEAD, CLOCK, Attention
-from maskedbandit.service.host.elsewhere import Elsewhere
+from maskedbandit.service.host.elsewhere import PROCESS, Elsewhere
 from maskedbandit.service.host.metrics import Metrics
 from maskedbandit.service.host.questions import QUESTION_PATIENCE, Questions
 from maskedbandit.service.host.scrubbing import Scrubbing
@@ -67,10 +67,12 @@ class Hosting(ABC):
         self.witness = self.questions.ask(partial(prepare_witness, folder=folder))
         self.questions.ask(self._read_known)
         self.cookies = self.witness.secret("cookies")
+        self.process_seal = hmac.digest(self.cookies, b"process\n", sha256).hex().encode()
 
     async def start(self) -> None:
         """Hold all studies, and begin the clock."""
-        self._client = httpx.AsyncClient(trust_env=False, limits=LIMITS)
+        headers = {PROCESS: self.process_seal.decode()}
+        self._client = httpx.AsyncClient(trust_env=False, limits=LIMITS, headers=headers)
         self.stops = asyncio.ensure_future(self.stopping.wait())
         await self._round()
         self._clock_task = asyncio.create_task(self._go_on())
@@ -79,6 +81,7 @@ class Hosting(ABC):
         """Write what waits, and give everything back."""
         self.stopping.set()
         self._clock_task.cancel()
+        await self._end_settling()
         for name in list(self.held):
             await self.drop(name)
         await self.scrubbing.end()
@@ -147,6 +150,18 @@ class Hosting(ABC):
     def _look_at(self, database: Database, study: StudyRow, published: bool) -> Looks:
         """What somebody should look at in a study, and what is measured of it."""
         return {}
+
+    @property
+    def _settling(self) -> bool:
+        """Whether something is under way that takes longer if more was reported."""
+        return False
+
+    def _settle(self, held: Mapping[str, Writer]) -> Looks:
+        """Have the studies that this process holds go on with others, and say what somebody should look at."""
+        return {}
+
+    async def _end_settling(self) -> None:  # noqa: B027 - a helper begins nothing with others
+        """End what was begun with others."""
 
     async def _opened(self, name: str) -> Writer | Elsewhere:
         try:
@@ -234,14 +249,15 @@ class Hosting(ABC):
                 troubles[row.name] = why
         here = {name: held for name, held in self.held.items() if isinstance(held, Writer)}
         ticks = [held.submit("tick") for held in here.values()]
-        start = perf_counter()
+        start, settling = perf_counter(), self._settling
         results = await asyncio.gather(*ticks, return_exceptions=True)
         for name, done in zip(here, results, strict=True):
             if isinstance(done, BaseException):
                 troubles[name] = done
             if isinstance(done, FencedOff):
                 await self.drop(name)
-        if not any(isinstance(done, list) and done for done in results):  # a release takes longer if more was reported
+        # a release takes longer if more was reported
+        if not settling and not self._settling and not any(isinstance(done, list) and done for done in results):
             self.metrics.tick.set(perf_counter() - start)
         for name, trouble in troubles.items():
             if str(self._troubles.get(name, "")) != str(trouble):  # not every second
@@ -252,4 +268,5 @@ class Hosting(ABC):
             ahead = max(held.study.time - self.clock(), 0)
             self.metrics.ahead.labels(name).set(ahead / 1000)
             looks[name, CLOCK] = ahead > AHEAD
+        looks |= self._settle(here)
         self.attention.renew(looks)

@@ -16,7 +16,9 @@ from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, M
 
 from maskedbandit import __version__
 from maskedbandit.errors import InvalidValue
+from maskedbandit.service.logs import is_of_reports
 from maskedbandit.service.views.health import NEWEST_PLACES
+from maskedbandit.service.views.link import LinkState
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
@@ -50,11 +52,29 @@ class Metrics:
             ["study"],
             **given,
         )
+        self._away = Gauge(
+            "maskedbandit_study_helper_away_seconds",
+            "Of two operators: for how long the helper has not answered",
+            ["study"],
+            **given,
+        )
+        self._waiting = Gauge(
+            "maskedbandit_study_helper_waiting_cohorts",
+            "Of two operators: cohorts that are due and not settled",
+            ["study"],
+            **given,
+        )
+        self._refuses = Gauge(
+            "maskedbandit_study_helper_refuses",
+            "Of two operators: whether the helper disagrees or refuses",
+            ["study"],
+            **given,
+        )
         self._released = Gauge("maskedbandit_study_ledger_entries", "Entries of the ledger", ["study"], **given)
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         """Count an answer."""
-        if "report" in route or route.endswith("/total"):  # how long a total takes depends on its reports
+        if is_of_reports(route):
             return
         self._answers[route, status, bisect_left(SECONDS, seconds)] += 1
         self._seconds[route] += seconds
@@ -95,6 +115,12 @@ class Metrics:
         """How many people a study has, and how many of their places nobody saw."""
         self._people.labels(name).set(people)
         self._wasted.labels(name).set(wasted)
+
+    def helper(self, name: str, link: LinkState, now: int) -> None:
+        """How a study stands with its helper."""
+        self._away.labels(name).set(0 if link.away_since is None else (now - link.away_since) / 1000)
+        self._waiting.labels(name).set(link.waiting)
+        self._refuses.labels(name).set(bool(link.refusal))
 
     def serve(self, address: str, port: int) -> int:
         """Listen; which port it is."""

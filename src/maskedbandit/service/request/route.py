@@ -5,6 +5,7 @@ and the log says no more than the route and the error's name.
 """
 
 import asyncio
+import hmac
 import logging
 import re
 import tomllib
@@ -18,9 +19,10 @@ import msgspec
 from starlette.responses import StreamingResponse
 
 from maskedbandit.errors import FencedOff, Forbidden, TooMany, Unauthorized, UnknownStudy
-from maskedbandit.service.host.elsewhere import RELAYED, Elsewhere
+from maskedbandit.service.host.elsewhere import PROCESS, RELAYED, Elsewhere
 from maskedbandit.service.host.host import Host
 from maskedbandit.service.keys import Key
+from maskedbandit.service.logs import is_of_reports
 from maskedbandit.service.messages import NAME_PATTERN, Problem
 from maskedbandit.service.request.bodies import BadBody, check_names, may_name_twice, read_body
 from maskedbandit.service.request.joining import Start, send_whole
@@ -31,7 +33,7 @@ from maskedbandit.store.writer import Writer
 log = logging.getLogger("maskedbandit")
 encode_answer = msgspec.json.Encoder().encode
 JSON, PROBLEM = b"application/json", b"application/problem+json"
-NAMES, SENT_HERE = re.compile(NAME_PATTERN), RELAYED.encode()
+NAMES, SENT_HERE, FROM_PROCESS = re.compile(NAME_PATTERN), RELAYED.encode(), PROCESS.encode()
 WAITING = 20_000  # operations of a study; more are refused
 Headers = tuple[tuple[bytes, bytes], ...]
 
@@ -67,6 +69,11 @@ class Call:
     def relayed(self) -> bool:
         """Whether another process sent this here, as it takes this one for the holder."""
         return SENT_HERE in self.headers
+
+    @property
+    def from_process(self) -> bool:
+        """Whether another process with the same witness sent this: nobody else can write this header."""
+        return hmac.compare_digest(self.headers.get(FROM_PROCESS, b""), self.host.process_seal)
 
     @property
     def query(self) -> dict[str, str]:
@@ -236,11 +243,11 @@ async def relay_call(call: Call, holder: Elsewhere) -> Answer:
 def log_problem(path: str, why: BaseException) -> Problem:
     """The problem; what failed in the server is written to its log.
 
-    Of a report it is not, if the store failed: the log would say when somebody has an outcome. That the store fails is
-    known from the clock.
+    Of a report it is not, sealed or not, if the store failed: the log would say when somebody has an outcome. That the
+    store fails is known from the clock.
     """
     said = describe_problem(why)
-    if said.status == 500 or (said.status > 500 and "report" not in path):
+    if said.status == 500 or (said.status > 500 and not is_of_reports(path)):
         unexpected = why if said.status == 500 else None
         log.error("a request failed", extra={"route": path, "code": said.code}, exc_info=unexpected)
     return said

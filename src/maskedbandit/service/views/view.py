@@ -23,6 +23,7 @@ from maskedbandit.service.views.estimates import (
     estimate_guardrail,
     find_confidences,
 )
+from maskedbandit.service.views.link import LinkState
 from maskedbandit.service.views.tally import Tally
 from maskedbandit.statement.content import Statement
 from maskedbandit.statement.facts import Facts
@@ -64,6 +65,7 @@ class StudyView(Struct, frozen=True):
     named: tuple[int, ...] | None  # the arms of the final answer: that arm alone, or all arms of a kind
     kept_in: str  # the database and its version
     key: str  # that signs the ledger, its public part
+    link: LinkState | None = None  # to the helper of two operators, in the process that holds the study
 
     @property
     def name(self) -> str:

@@ -1,0 +1,41 @@
+"""Run a small study of two operators on this machine: a leader, a helper, and a device for each person."""
+
+import argparse
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from maskedbandit.cli.parts.progress import Progress
+from maskedbandit.errors import InvalidValue
+
+EXAMPLE = "maskedbandit devices-demo -n 40"
+LEAST_DEVICES, MOST_DEVICES = 4, 10_000
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The options."""
+    parser.add_argument("-n", type=int, default=200, metavar="N", help="people, each with a device (200)")
+    parser.add_argument("--data", type=Path, metavar="DIR", help="keep what all have in this folder, which is new")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+
+
+def do(options: argparse.Namespace) -> None:
+    """Both operators as processes, people with devices, and what comes of it."""
+    from maskedbandit.cli.parts.two_operators import TwoOperators
+
+    if not LEAST_DEVICES <= options.n <= MOST_DEVICES:
+        raise InvalidValue("-n", options.n, f"a number of people from {LEAST_DEVICES} to {MOST_DEVICES}")
+    if options.data and options.data.exists():
+        raise InvalidValue("--data", str(options.data), "a folder that is not there yet")
+    with ExitStack() as stack:
+        folder = options.data or Path(stack.enter_context(TemporaryDirectory()))
+        progress = stack.enter_context(Progress(2 * options.n, "step", quiet=options.quiet))
+        demo = TwoOperators(folder.absolute(), options.n)
+        stack.callback(demo.end)
+        progress.begin("both operators start")
+        demo.begin()
+        progress.begin("people come")
+        demo.play(progress.advance)
+        progress.begin("both operators release")
+        found = demo.finish()
+    print(f"people {found.people}, missing {found.missing}, answer {found.answer}")

@@ -1,0 +1,82 @@
+"""The leader is paired with a helper: it spends an invitation, and keeps the helper's keys and its own credential."""
+
+import re
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx
+
+from maskedbandit.errors import InvalidValue, StorageFailed, Unauthorized
+from maskedbandit.service.host.helper_calls import HelperAway, HelperCalls, HelperRefuses
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.databases.database import do_again
+from maskedbandit.store.lease import read_clock
+from maskedbandit.store.own_keys import read_own_keys
+from maskedbandit.store.pairing import Pairing, write_pairing
+from maskedbandit.store.studies import prepare_witness
+from maskedbandit.study.operators import ADDRESS, LONGEST_NAME, OperatorKeys
+
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+
+class PairedOperators(NamedTuple):
+    """Both operators, whose fingerprints are to be compared on another way."""
+
+    own: str  # the fingerprint of this one
+    helper: Pairing
+
+
+def check_helper_url(url: str) -> str:
+    """The address of a helper, without a slash at its end.
+
+    It begins with https: whoever heard the invitation on its way could be paired in place of this operator, and with
+    the credential could ask for totals. On this machine nobody hears it.
+    """
+    host = re.fullmatch(r"http://(\[[0-9a-f:]+\]|[^/:@]+)(:[0-9]+)?/?", url)
+    unheard = url.startswith("https://") or (host is not None and host[1] in LOOPBACK)
+    if not re.fullmatch(ADDRESS, url) or "@" in url or not unheard:
+        raise InvalidValue("URL", url, f"one that begins with https://, or with http:// and {' or '.join(LOOPBACK)}")
+    return url.rstrip("/")
+
+
+async def pair_with_helper(
+    address: str,
+    folder: Path | None,
+    url: str,
+    invitation: str,
+    name: str,
+    transport: httpx.AsyncBaseTransport | None = None,
+) -> PairedOperators:
+    """Spend an invitation of the helper at a URL, and work with it from now on; `name` is what it is told of this."""
+    url = check_helper_url(url)
+    if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
+        raise InvalidValue("name", name, f"a text of 1 to {LONGEST_NAME} printable characters")
+    with closing(open_database(address)) as database:
+        own = read_own_keys(prepare_witness(database, folder))
+        calls = HelperCalls(url, "", transport)
+        try:
+            said = {"token": invitation, "name": name, "seals": own.seals.hex(), "signs": own.signs.hex()}
+            found = await calls.ask("POST", "/v1/helper/pair", said)
+        except HelperAway as why:
+            raise StorageFailed(f"{why}: nothing was stored; try again, if need be with a new invitation") from None
+        except HelperRefuses as why:
+            if why.said != "unauthorized":
+                raise
+            raise Unauthorized("the helper made no such invitation, or it was used before, or holds no more") from None
+        finally:
+            await calls.close()
+        keys = OperatorKeys.from_text(found.get("seals"), found.get("signs"))
+        helper, credential = found.get("name"), found.get("credential")
+        if not isinstance(helper, str) or not 1 <= len(helper) <= LONGEST_NAME or not helper.isprintable():
+            raise InvalidValue("name of the helper", "not shown", f"1 to {LONGEST_NAME} printable characters")
+        if not isinstance(credential, str) or not re.fullmatch("[!-~]{1,512}", credential):
+            raise InvalidValue("credential", "not shown", "a text without spaces")
+        if keys.fingerprint == own.fingerprint:
+            raise InvalidValue("helper", url, "another operator: this one has the same keys")
+
+        def write() -> Pairing:
+            with database.transaction():
+                return write_pairing(database, keys, "helper", helper, url, credential, read_clock())
+
+        return PairedOperators(own.fingerprint, do_again(write))
