@@ -15,6 +15,7 @@ from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.helping.reports import OfferedReport
 from maskedbandit.store.helping.study import HelperStudy, register_study
 from maskedbandit.store.own_keys import read_own_keys
+from maskedbandit.store.pairing import write_pairing
 from maskedbandit.store.studies import prepare_witness
 from maskedbandit.study.operators import OperatorKeys
 
@@ -58,6 +59,8 @@ class FakeHelper(httpx.AsyncBaseTransport):
         name = path[0]
         if method == "PUT":
             with closing(open_database(self.address)) as database:
+                with database.transaction():
+                    write_pairing(database, self.leader, "leader", "Clinic", "", CREDENTIAL, self.clock())
                 register_study(database, self.witness, body["protocol"], self.leader.fingerprint)
             if name not in self.studies:
                 database = open_database(self.address)
@@ -83,7 +86,7 @@ class FakeHelper(httpx.AsyncBaseTransport):
             }
         named = {"study": name, "protocol": study.protocol.digest, "cohort": cohort}
         TotalRequest(**named, **{key: body[key] for key in ("n", "digest", "signature")}).verify(self.leader.signs)
-        return study.make_total(cohort, body["n"], body["left_out"], body["digest"]).to_table()
+        return study.make_total(cohort, body["n"], body["left_out"], body["digest"], body["signature"]).to_table()
 
     def restart(self) -> None:
         """Another process goes on."""

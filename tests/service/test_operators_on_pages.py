@@ -34,6 +34,6 @@ def test_pages_and_answers_of_a_study_of_two_operators(tmp_path: Path) -> None:
         assert "reports are taken for 5 seconds more" in pages[""].body.decode()
         assert "2 full cohorts wait" in pages[""].body.decode()
         given = service.ask("POST", "/v1/studies/small/assign", {"unit": "person 5"}).json
-        assert given["offer"].startswith("maskedbandit-offer-1 channel=TwoServers ")
+        assert given["device"]["offer"].startswith("maskedbandit-offer-1 channel=TwoServers ")
         told = service.ask("POST", "/v1/studies/small/report", {"ticket": given["ticket"], "value": 1})
         assert (told.status, "sealed by the person's device" in told.json["detail"]) == (422, True)
