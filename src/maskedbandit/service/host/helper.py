@@ -25,7 +25,7 @@ class HelperHost(Hosting):
         self.contacts: dict[str, int] = {}  # when each leader asked last, by its fingerprint
         super().__init__(address, folder, rate, clock, LeaderKeys())
         self.own = read_own_keys(self.witness)
-        self.guests = Buckets(1, 10)  # requests without a credential that write, or that are read by everybody
+        self.guests = Buckets(1, 10)  # requests to pair, by address
 
     def _hold(self, database: Database, name: str, holder: str) -> HelperStudy:
         return HelperStudy(database, self.witness, name, self.clock, holder)
