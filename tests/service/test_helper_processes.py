@@ -118,7 +118,7 @@ def test_a_helper_is_no_leader_and_a_copy_is_reconciled(live: Live, tmp_path: Pa
     live.end()
     refused = do(live, "serve", "--port", "0")
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert "the study small is helped here" in refused.stderr
+    assert "role is 'leader'" in refused.stderr
     for words in (("--role", "helper"), ("--name", "x"), (*HELPS, "--demo"), ("--role", "other"), (*HELPS[:3], "\n")):
         assert do(live, "serve", "--port", "0", *words).returncode == 2
 

@@ -24,7 +24,7 @@ def do(options: argparse.Namespace) -> None:
     check_words("helper", VERBS, options)
     from maskedbandit.store.databases.connection import open_database
     from maskedbandit.store.databases.database import do_again
-    from maskedbandit.store.helping.book import list_helped
+    from maskedbandit.store.helping.book import check_role, list_helped
     from maskedbandit.store.lease import read_clock
     from maskedbandit.store.own_keys import read_own_keys
     from maskedbandit.store.pairing import read_pairings, write_invitation
@@ -37,6 +37,7 @@ def do(options: argparse.Namespace) -> None:
     try:
         fingerprint = read_own_keys(prepare_witness(database, options.witness)).fingerprint
         if options.verb == "invite":
+            check_role(database, "helper")
 
             def write() -> str:
                 with database.transaction():
