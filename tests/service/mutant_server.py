@@ -13,7 +13,7 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 import maskedbandit.service.host.elsewhere as elsewhere_module
-import maskedbandit.service.host.host as host_module
+import maskedbandit.service.host.hosting as host_module
 import maskedbandit.service.host.questions as questions_module
 import maskedbandit.service.server as server_module
 import maskedbandit.store.databases.postgresql as postgresql_module

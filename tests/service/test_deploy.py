@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text()
 NGINX = (DEPLOY / "nginx.conf").read_text()
+TWO = yaml.safe_load((DEPLOY / "two_operators.yaml").read_text())
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
 
 
@@ -52,7 +53,11 @@ def command(rest: list[str]) -> list[str]:
 
 @for_each(
     "rest",
-    [json.loads(instruction("CMD")[-1]), *(COMPOSE["services"][name]["command"] for name in ("first", "second"))],
+    [
+        json.loads(instruction("CMD")[-1]),
+        *(COMPOSE["services"][name]["command"] for name in ("first", "second")),
+        *(each["command"] for each in TWO["services"].values()),
+    ],
 )
 def test_the_commands_are_ours(rest: list[str]) -> None:
     options = parser().parse_args(command(rest))
@@ -82,6 +87,20 @@ def test_the_compose_file_names_what_there_is() -> None:
     # the witness of all processes is one, and is not where the database is
     assert services["first"]["volumes"] == services["second"]["volumes"] == ["witness:/witness"]
     assert "witness" not in str(services["database"]["volumes"])
+
+
+def test_two_operators_share_nothing_but_a_network() -> None:
+    leader, helper = (TWO["services"][name] for name in ("leader", "helper"))
+    roles = [parser().parse_args(command(each["command"])).role for each in (leader, helper)]
+    assert roles == ["leader", "helper"]
+    used = [volume.partition(":")[0] for each in (leader, helper) for volume in each["volumes"]]
+    assert sorted(used) == sorted(TWO["volumes"])
+    assert len({*used}) == 4, "a volume of both operators"
+    assert [volume.partition(":")[2] for volume in helper["volumes"]] == json.loads(instruction("VOLUME")[0])
+    assert "ports" not in helper
+    assert all(port.startswith("127.0.0.1:") for port in leader["ports"])
+    assert {*leader["networks"]} & {*helper["networks"]} == {"operators"}
+    assert {*leader["networks"]} | {*helper["networks"]} == {*TWO["networks"]}
 
 
 def test_prometheus_asks_the_servers() -> None:

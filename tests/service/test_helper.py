@@ -257,12 +257,12 @@ def test_no_word_depends_on_shares(leader: PlayedLeader, caplog: pytest.LogCaptu
 
 def test_a_database_has_one_role(leader: PlayedLeader, tmp_path: Path) -> None:
     helper = leader.helper
-    with pytest.raises(InvalidValue, match=r"role is 'leader'.*the study small is helped here"):
+    with pytest.raises(InvalidValue, match=r"role is 'leader'.*helper here, where small is helped"):
         helper.run(make_host(helper.address, helper.folder))
     address = f"sqlite:///{tmp_path}/led.db"
     with inside(address, tmp_path / "led") as service:
         service.begin()
-    with pytest.raises(InvalidValue, match=r"role is 'helper'.*the study small is led here"):
+    with pytest.raises(InvalidValue, match=r"role is 'helper'.*leader here, where small is led"):
         helper.run(make_helper(address, tmp_path / "led"))
 
 

@@ -118,6 +118,32 @@ def test_a_helper_is_no_leader_and_a_copy_is_reconciled(live: Live, tmp_path: Pa
     live.end()
     refused = do(live, "serve", "--port", "0")
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert "the study small is helped here" in refused.stderr
+    assert "role is 'leader'" in refused.stderr
     for words in (("--role", "helper"), ("--name", "x"), (*HELPS, "--demo"), ("--role", "other"), (*HELPS[:3], "\n")):
         assert do(live, "serve", "--port", "0", *words).returncode == 2
+
+
+@pytest.mark.slow
+def test_two_processes_serve_one_helper(live: Live, tmp_path: Path) -> None:
+    live.begin(*HELPS)
+    leader = PlayedLeader(live, tmp_path / "leader")  # type: ignore[arg-type]
+    assert leader.pair(say(live, "helper", "invite")[0]["invitation"]).status == 200
+    assert leader.register().status == 200
+    (tmp_path / "second").mkdir()
+    second = Live(tmp_path / "second", live.address)
+    second.witness = live.witness
+    second.begin(*HELPS)
+    try:
+        offered, _ = leader.send_all(0)
+        leader.helper = second  # type: ignore[assignment]
+        assert leader.register().status == 200
+        assert leader.offer(0, offered).status == 200
+        said = leader.total(0, offered)
+        assert live.end(signal.SIGKILL) == -signal.SIGKILL
+        for _ in range(100_000):  # until the second process has taken the study over
+            found = leader.ask("POST", "/cohorts/0/total", leader.write_request(0, offered))
+            if found.status != 503:
+                break
+        assert HelperTotal.from_table(found.json) == said
+    finally:
+        second.abandon()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from maskedbandit.errors import StorageFailed
-from maskedbandit.service.host import elsewhere, host, questions
+from maskedbandit.service.host import elsewhere, hosting, questions
 from maskedbandit.store.databases import postgresql
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
@@ -44,7 +44,7 @@ def proxied(proxy: SwallowingProxy) -> str:
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (questions, host):
+    for module in (questions, hosting):
         monkeypatch.setattr(module, "QUESTION_PATIENCE", SOON)
 
 

@@ -113,9 +113,9 @@ class Worlds(logging.Handler):
         patch.setattr(secrets, "token_hex", lambda n=16: drawn(n).hex())
         patch.setattr(secrets, "token_bytes", lambda n=16: drawn(n))
         patch.setattr(secrets, "token_urlsafe", lambda n=16: drawn(n).hex())
-        for where in ("store.lease", "service.host.host"):
+        for where in ("store.lease", "service.host.hosting"):
             patch.setattr(f"maskedbandit.{where}.read_clock", self.clock)
-        for where in ("request.route", "host.host"):
+        for where in ("request.route", "host.hosting"):
             patch.setattr(f"maskedbandit.service.{where}.perf_counter", lambda: 0.0)
         patch.setattr(Scrubbing, "begin", lambda self: None)  # it goes on beside all else
         patch.setattr(writer, "LONGEST", 60.0)  # what comes together is one transaction, however slow the machine is

@@ -41,6 +41,7 @@ def do_invite(options: argparse.Namespace) -> None:
     """The invitation, and this operator's fingerprint."""
     from maskedbandit.store.databases.connection import open_database
     from maskedbandit.store.databases.database import do_again
+    from maskedbandit.store.helping.book import check_role
     from maskedbandit.store.lease import read_clock
     from maskedbandit.store.own_keys import read_own_keys
     from maskedbandit.store.pairing import write_invitation
@@ -49,6 +50,7 @@ def do_invite(options: argparse.Namespace) -> None:
     database = open_database(options.database)
     try:
         fingerprint = read_own_keys(prepare_witness(database, options.witness)).fingerprint
+        check_role(database, "helper")
 
         def write() -> str:
             with database.transaction():

@@ -196,13 +196,21 @@ def do_erase(options: argparse.Namespace, unit: str) -> None:
 def do_status(options: argparse.Namespace) -> None:
     """How the study stands."""
     from maskedbandit.service.views.status import write_status
+    from maskedbandit.store.book.entries import state_after
     from maskedbandit.store.databases.connection import open_database
+    from maskedbandit.store.helping.book import find_operators, is_helper, read_help_book
     from maskedbandit.store.studies import choose_study, find_witness
 
     database = open_database(options.database, create=False)
     try:
         witness = find_witness(database, options.witness)
-        print(write_status(database, witness, choose_study(database, options.study)))
+        name = choose_study(database, options.study)
+        if is_helper(database, witness, name):
+            book = read_help_book(database, witness, name)
+            leader, state = find_operators(name, book.protocol).leader.name, state_after(book.entries)
+            print(f"{name}: helped for {leader}, {state}, {len(book.totals)} cohorts have a total")
+        else:
+            print(write_status(database, witness, name))
     finally:
         database.close()
 

@@ -3,20 +3,19 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from maskedbandit.errors import InvalidValue
 from maskedbandit.service.host.hosting import Hosting
 from maskedbandit.service.leaders import LeaderKeys
 from maskedbandit.service.request.limits import Buckets
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.helping.book import list_helped
 from maskedbandit.store.helping.study import HelperStudy
 from maskedbandit.store.lease import read_clock
 from maskedbandit.store.own_keys import read_own_keys
-from maskedbandit.store.study_rows import read_studies
 
 
 class HelperHost(Hosting):
     """The helper's part of the studies of a database, while a server runs."""
+
+    role = "helper"
 
     def __init__(
         self, address: str, folder: Path | None, name: str, rate: float = 5000, clock: Callable[[], int] = read_clock
@@ -25,13 +24,7 @@ class HelperHost(Hosting):
         self.contacts: dict[str, int] = {}  # when each leader asked last, by its fingerprint
         super().__init__(address, folder, rate, clock, LeaderKeys())
         self.own = read_own_keys(self.witness)
-        self.guests = Buckets(1, 10)  # requests without a credential that write, or that are read by everybody
+        self.guests = Buckets(1, 10)  # requests to pair, by address
 
     def _hold(self, database: Database, name: str, holder: str) -> HelperStudy:
         return HelperStudy(database, self.witness, name, self.clock, holder)
-
-    def _check_role(self, database: Database) -> None:
-        helped = list_helped(database)
-        if led := [each.name for each in read_studies(database) if each.name not in helped]:
-            allowed = f"leader: the study {led[0]} is led here, and an operator helps others in another database"
-            raise InvalidValue("--role", "helper", allowed)

@@ -8,7 +8,6 @@ from typing import Any
 
 from msgspec import structs
 
-from maskedbandit.errors import InvalidValue
 from maskedbandit.service.host.helper_link import HelperLinks
 from maskedbandit.service.host.hosting import Hosting, Looks
 from maskedbandit.service.keys import SignedOut
@@ -17,7 +16,6 @@ from maskedbandit.service.views.health import MANY_WASTED, WASTED_WARNING, count
 from maskedbandit.service.views.tally import Tally
 from maskedbandit.service.views.view import StudyView, read_view
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.helping.book import list_helped
 from maskedbandit.store.lease import read_clock
 from maskedbandit.store.study import Study
 from maskedbandit.store.study_rows import StudyRow, read_study
@@ -31,6 +29,8 @@ TrustPlan = Callable[[Protocol, float, float, float], Awaitable[tuple[list[str],
 
 class Host(Hosting):
     """The studies of a database, while a server runs."""
+
+    role = "leader"
 
     def __init__(
         self, address: str, folder: Path | None, rate: float = 5000, clock: Callable[[], int] = read_clock
@@ -68,11 +68,6 @@ class Host(Hosting):
 
     def _hold(self, database: Database, name: str, holder: str) -> Study:
         return Study(database, self.witness, name, self.clock, holder)
-
-    def _check_role(self, database: Database) -> None:
-        if helped := list_helped(database):
-            allowed = f"helper: the study {helped[0]} is helped here, and an operator leads studies in another database"
-            raise InvalidValue("--role", "leader", allowed)
 
     def _read_known(self, database: Database) -> None:
         super()._read_known(database)

@@ -13,6 +13,7 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic, perf_counter
+from typing import ClassVar
 
 import httpx
 
@@ -26,6 +27,7 @@ from maskedbandit.service.keys import Key, Keys
 from maskedbandit.service.request.limits import Buckets
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
+from maskedbandit.store.helping.book import check_role
 from maskedbandit.store.helping.study import HelperStudy
 from maskedbandit.store.lease import Holder, may_be_alive, name_holder, read_clock, read_holder
 from maskedbandit.store.studies import prepare_witness
@@ -43,6 +45,8 @@ Looks = dict[tuple[str, str], bool | None]
 
 class Hosting(ABC):
     """The studies of a database, while a server runs."""
+
+    role: ClassVar[str]  # of this operator in all of them
 
     def __init__(
         self, address: str, folder: Path | None, rate: float, clock: Callable[[], int], keys: Keys | None = None
@@ -63,7 +67,7 @@ class Hosting(ABC):
         open_database(address).close()  # its tables are brought up to date, however long that takes
         self.questions = Questions(address)
         self.read, self.recompute = self.questions.read, self.questions.recompute
-        self.questions.ask(self._check_role)
+        self.questions.ask(partial(check_role, role=self.role))
         self.witness = self.questions.ask(partial(prepare_witness, folder=folder))
         self.questions.ask(self._read_known)
         self.cookies = self.witness.secret("cookies")
@@ -138,10 +142,6 @@ class Hosting(ABC):
     @abstractmethod
     def _hold(self, database: Database, name: str, holder: str) -> Study | HelperStudy:
         """Hold a study in this process."""
-
-    @abstractmethod
-    def _check_role(self, database: Database) -> None:
-        """Raise `InvalidValue` if the database is that of an operator of the other role."""
 
     def _read_known(self, database: Database) -> None:
         """Read who may ask."""

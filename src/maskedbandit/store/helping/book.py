@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from maskedbandit.errors import Corrupted
+from maskedbandit.errors import Corrupted, InvalidValue
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.secagg.prio3 import FIELD
 from maskedbandit.store.book.book import find_largest_loss, parse_protocol, seen_head
@@ -13,7 +13,7 @@ from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.own_keys import read_own_keys
 from maskedbandit.store.pairing import find_pairing
-from maskedbandit.store.study_rows import read_study
+from maskedbandit.store.study_rows import read_studies, read_study
 from maskedbandit.study.operators import OperatorKeys, Operators
 from maskedbandit.study.protocol import Protocol
 
@@ -43,6 +43,16 @@ def is_helper(database: Database, witness: Witness, study: str) -> bool:
 def list_helped(database: Database) -> list[str]:
     """The studies of this database that are led by others: they have no seed, as nothing is drawn for their people."""
     return [str(name) for (name,) in database.rows("SELECT study FROM study WHERE seed = '' ORDER BY study")]
+
+
+def check_role(database: Database, role: str) -> None:
+    """Raise `InvalidValue` if this is the database of an operator of the other role."""
+    helped = list_helped(database)
+    led = [each.name for each in read_studies(database) if each.name not in helped]
+    if role == "leader" and helped:
+        raise InvalidValue("role", role, f"helper here, where {helped[0]} is helped: lead studies in another database")
+    if role == "helper" and led:
+        raise InvalidValue("role", role, f"leader here, where {led[0]} is led: help others in another database")
 
 
 def read_help_book(database: Database, witness: Witness, study: str) -> HelpBook:

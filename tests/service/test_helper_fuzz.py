@@ -1,0 +1,73 @@
+"""Bodies of all sorts for a helper: whatever is sent, the answer has a code that is known, and its totals stay."""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.service.helper_inside import PATH, HelperInside, PlayedLeader, helped_leader
+from tests.service.test_fuzz import mutated
+
+TOGETHER = 64
+ALLOWED = {200, 401, 403, 404, 405, 409, 413, 422}
+Request = tuple[str, str, bytes, str | None]
+
+
+def send_requests(leader: PlayedLeader, random: Random) -> Iterator[Request]:
+    """Requests whose bodies were changed a little, for ever."""
+    offered, _ = leader.send_all(1)
+    sound: list[Request] = []
+    for method, path, body in (
+        ("POST", f"{PATH}/cohorts/1/reports", {"n": 4, "reports": offered}),
+        ("POST", f"{PATH}/cohorts/1/reports", {"n": 4, "reports": offered[:1]}),
+        ("POST", f"{PATH}/cohorts/0/total", leader.write_request(0, offered)),
+        ("POST", f"{PATH}/cohorts/2/total", leader.write_request(2, [])),
+        ("PUT", PATH, {"protocol": leader.protocol.text}),
+        ("POST", "/v1/helper/pair", {"token": "x", "name": "Clinic", "seals": "ab" * 32, "signs": "cd" * 32}),
+    ):
+        credential = None if path.endswith("pair") else leader.credential
+        sound.append((method, path, json.dumps(body).encode(), credential))
+    while True:
+        method, path, body, credential = random.choice(sound)
+        yield method, path, mutated(random, body), credential
+
+
+def fuzz(leader: PlayedLeader, count: int, seed: int) -> Counter[int]:
+    """Ask so often, some at the same time: how often each status came."""
+    helper, random, found = leader.helper, Random(seed), Counter[int]()
+    assert isinstance(helper, HelperInside)
+    done, _ = leader.send_all(0)
+    assert leader.offer(0, done).status == 200
+    said = leader.total(0, done)
+
+    async def one(request: Request) -> None:
+        reply = await helper.asked(*request)
+        assert reply.status in ALLOWED, (request, reply)
+        assert reply.status == 200 or reply.code
+        found[reply.status] += 1
+
+    async def some() -> None:
+        source = send_requests(leader, random)
+        for _ in range(count // TOGETHER):
+            await asyncio.gather(*[one(next(source)) for _ in range(TOGETHER)])
+
+    helper.run(some())
+    assert leader.total(0, done) == said
+    helper.verify()
+    return found
+
+
+@pytest.mark.slow
+def test_mutated_bodies(address: str, tmp_path: Path) -> None:
+    with helped_leader(address, tmp_path) as leader:
+        assert {200, 401, 409, 422} <= fuzz(leader, 2560, 1).keys()
+
+
+@pytest.mark.slow
+def test_forty_thousand_mutated_bodies(tmp_path: Path) -> None:
+    with helped_leader(f"sqlite:///{tmp_path}/helper.db", tmp_path) as leader:
+        assert fuzz(leader, 40_000, 2)[200] > 2500
