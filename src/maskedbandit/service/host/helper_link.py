@@ -161,8 +161,8 @@ class HelperLink:
 class HelperLinks:
     """The ways of all studies that a process holds."""
 
-    def __init__(self, witness: Witness, clock: Callable[[], int]) -> None:
-        self._witness, self._clock = witness, clock
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self._clock = clock
         self.transport: httpx.AsyncBaseTransport | None = None  # how helpers are reached, if not directly
         self.links: dict[str, HelperLink] = {}
         self._pairings: dict[str, Pairing] = {}
@@ -177,7 +177,9 @@ class HelperLinks:
         """Whether a cohort is being settled now, which takes longer if more was uploaded."""
         return any(link.settling for link in self.links.values())
 
-    def go_on(self, held: Mapping[str, Writer], metrics: Metrics) -> dict[tuple[str, str], bool | None]:
+    def go_on(
+        self, held: Mapping[str, Writer], witness: Witness, metrics: Metrics
+    ) -> dict[tuple[str, str], bool | None]:
         """Have each study that this process holds do what is due with its helper; what somebody should look at."""
         for name, link in list(self.links.items()):
             if held.get(name) is not link.writer or self._find(link.writer) != link.pairing:
@@ -188,7 +190,7 @@ class HelperLinks:
         for name, writer in held.items():
             if name not in self.links and (pairing := self._find(writer)) is not None:
                 calls = HelperCalls(pairing.address, pairing.credential, self.transport)
-                self.links[name] = HelperLink(writer, pairing, calls, self._witness, self._clock)
+                self.links[name] = HelperLink(writer, pairing, calls, witness, self._clock)
         found, now = dict[tuple[str, str], bool | None](), self._clock()
         for name, link in self.links.items():
             since = link.state.away_since

@@ -69,6 +69,7 @@ class Host:
             OpenStreams(100, 20),
         )  # of events: with a key, and without one
         self.metrics = Metrics()
+        self.links = HelperLinks(clock)
         self._tallies: dict[str, Tally] = {}  # what was counted for views, by study
         self.stopping = asyncio.Event()
         self._wrote = False  # whether the last round of the clock wrote everything
@@ -86,7 +87,6 @@ class Host:
         self.signed_out = SignedOut()
         self.questions.ask(self.signed_out.read)
         self.cookies = self.witness.secret("cookies")
-        self.links = HelperLinks(self.witness, clock)
         self.process_seal = hmac.digest(self.cookies, b"process\n", sha256).hex().encode()
 
     async def start(self) -> None:
@@ -281,5 +281,5 @@ class Host:
             ahead = max(held.study.time - self.clock(), 0)
             self.metrics.ahead.labels(name).set(ahead / 1000)
             looks[name, CLOCK] = ahead > AHEAD
-        looks |= self.links.go_on(here, self.metrics)
+        looks |= self.links.go_on(here, self.witness, self.metrics)
         self.attention.renew(looks)
