@@ -19,7 +19,7 @@ from tests.service.fake_helper import CREDENTIAL, FakeHelper
 def invite(folder: Path) -> None:
     """Print an invitation."""
     with closing(open_database(f"sqlite:///{folder}/helper.db")) as database, database.transaction():
-        print("invitation", write_invitation(database, read_clock()), flush=True)
+        print(json.dumps({"invitation": write_invitation(database, read_clock())}), flush=True)
 
 
 def serve(folder: Path, port: int) -> None:
@@ -34,9 +34,10 @@ def serve(folder: Path, port: int) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
             if self.path == "/v1/helper/pair":
                 given = json.loads(body)
-                helper.leader = OperatorKeys.from_text(given["seals"], given["signs"])
+                leader = OperatorKeys.from_text(given["seals"], given["signs"])
                 with closing(open_database(helper.address)) as database, database.transaction():
-                    accept_leader(database, given["token"], helper.leader, given["name"], read_clock())
+                    accept_leader(database, given["token"], leader, given["name"], read_clock())
+                helper.pair(leader)
                 keys = {"seals": helper.keys.seals.hex(), "signs": helper.keys.signs.hex()}
                 self.say(200, json.dumps({"credential": CREDENTIAL, "name": "University"} | keys).encode())
                 return

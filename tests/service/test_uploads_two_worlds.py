@@ -73,7 +73,7 @@ def play(folder: Path, outcome: float, patch: pytest.MonkeyPatch, contact: Conta
     service = Inside(f"sqlite:///{folder}/studies.db", folder / "witness", clock=clock)
     try:
         helper = FakeHelper(folder, clock)
-        helper.leader = read_own_keys(service.host.witness)
+        helper.pair(read_own_keys(service.host.witness))
         helper.lie = lambda what, said: seen.note(f"helper {what}", said) or said
         service.host.links.transport = helper
         begin_study(service, helper.keys)
