@@ -15,7 +15,7 @@ from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.helping.reports import OfferedReport
 from maskedbandit.store.helping.study import HelperStudy, register_study
 from maskedbandit.store.own_keys import read_own_keys
-from maskedbandit.store.pairing import write_pairing
+from maskedbandit.store.pairing import hash_credential, write_pairing
 from maskedbandit.store.studies import prepare_witness
 from maskedbandit.study.operators import OperatorKeys
 
@@ -31,10 +31,16 @@ class FakeHelper(httpx.AsyncBaseTransport):
         with closing(open_database(self.address)) as database:
             self.witness = prepare_witness(database, folder / "helper witness")
         self.keys = read_own_keys(self.witness)
-        self.leader: OperatorKeys | None = None
+        self.leader: OperatorKeys | None = None  # once it is paired
         self.away, self.lie, self.asked = False, None, list[str]()
         self.cut_at: str | None = None  # an answer to such a request is lost on its way
         self.studies: dict[str, HelperStudy] = {}
+
+    def pair(self, leader: OperatorKeys) -> None:
+        """Work with a leader from now on."""
+        self.leader = leader
+        with closing(open_database(self.address)) as database, database.transaction():
+            write_pairing(database, leader, "leader", "Clinic", "", hash_credential(CREDENTIAL), self.clock())
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """The answer, or none."""
@@ -59,8 +65,6 @@ class FakeHelper(httpx.AsyncBaseTransport):
         name = path[0]
         if method == "PUT":
             with closing(open_database(self.address)) as database:
-                with database.transaction():
-                    write_pairing(database, self.leader, "leader", "Clinic", "", CREDENTIAL, self.clock())
                 register_study(database, self.witness, body["protocol"], self.leader.fingerprint)
             if name not in self.studies:
                 database = open_database(self.address)

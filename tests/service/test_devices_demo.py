@@ -1,9 +1,7 @@
 """The command that plays both operators and their people on one machine."""
 
-import os
 import re
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,26 +9,9 @@ import pytest
 from maskedbandit.cli import main
 from maskedbandit.cli.parts import two_operators
 
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def helper(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The helper is that of the tests."""
-    real = two_operators.name_command
-
-    def name_command(words: Sequence[str]) -> list[str]:
-        if "--role" in words or words[:2] == ("helper", "invite"):
-            return [sys.executable, "-m", "tests.service.fake_helper_server", *words]
-        return real(words)
-
-    monkeypatch.setattr(two_operators, "name_command", name_command)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(ROOT / "src")]))
-    monkeypatch.chdir(ROOT)
-
 
 @pytest.mark.slow
-def test_it_runs_to_the_answer(helper: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_runs_to_the_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["devices-demo", "-n", "41", "--data", str(tmp_path / "demo"), "--quiet"]) == 0
     said = capsys.readouterr().out.splitlines()
     found = re.fullmatch(r"people (\d+), missing (\d+), answer (plain|bold)", said[-1])

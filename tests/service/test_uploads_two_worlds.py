@@ -63,9 +63,9 @@ def play(folder: Path, outcome: float, patch: pytest.MonkeyPatch, contact: Conta
     fix_draws(patch, clock)
     patch.setattr("maskedbandit.device.device.urandom", Random("devices").randbytes)
     patch.setattr("maskedbandit.device.device.Bits", lambda: Bits(Random("coins").randbytes))
-    patch.setattr("maskedbandit.service.host.host.read_clock", clock)
-    patch.setattr("maskedbandit.service.host.host.name_holder", lambda: "tester")
-    for where in ("request.route", "host.host"):
+    patch.setattr("maskedbandit.service.host.hosting.read_clock", clock)
+    patch.setattr("maskedbandit.service.host.hosting.name_holder", lambda: "tester")
+    for where in ("request.route", "host.hosting"):
         patch.setattr(f"maskedbandit.service.{where}.perf_counter", lambda: 0.0)
     patch.setattr(Scrubbing, "begin", lambda self: None)
     patch.setattr(writer, "LONGEST", 60.0)
@@ -73,7 +73,7 @@ def play(folder: Path, outcome: float, patch: pytest.MonkeyPatch, contact: Conta
     service = Inside(f"sqlite:///{folder}/studies.db", folder / "witness", clock=clock)
     try:
         helper = FakeHelper(folder, clock)
-        helper.leader = read_own_keys(service.host.witness)
+        helper.pair(read_own_keys(service.host.witness))
         helper.lie = lambda what, said: seen.note(f"helper {what}", said) or said
         service.host.links.transport = helper
         begin_study(service, helper.keys)

@@ -82,7 +82,7 @@ class Both:
     def __init__(self, service: Inside, folder: Path, **changes: Any) -> None:
         self.service, self.folder = service, folder
         self.helper = FakeHelper(folder, service.clock)
-        self.helper.leader = read_own_keys(service.host.witness)
+        self.helper.pair(read_own_keys(service.host.witness))
         service.host.links.transport = self.helper
         begin_study(service, self.helper.keys, **changes)
         self.people: list[Person] = []

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -79,3 +80,11 @@ def test_a_leader_keeps_what_it_sends(database: Database) -> None:
 def test_keys_that_are_none_are_refused() -> None:
     with pytest.raises(InvalidValue):
         OperatorKeys.from_text("00", "00" * 32)
+
+
+def test_an_invitation_is_a_word_of_a_command(tmp_path: Path) -> None:
+    """One that begins with a dash would be taken for an option."""
+    with closing(open_database(f"sqlite:///{tmp_path}/helper.db")) as database, database.transaction():
+        made = [write_invitation(database, 0) for _ in range(200)]
+    assert all(each.startswith("invitation_") and len(each) == 54 for each in made)
+    assert len(set(made)) == 200

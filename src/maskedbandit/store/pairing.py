@@ -72,7 +72,7 @@ def find_leader(database: Database, credential: str) -> Pairing:
 
 def write_invitation(database: Database, now: int) -> str:
     """An invitation, as it is shown once; within a transaction."""
-    text = secrets.token_urlsafe(32)
+    text = f"invitation_{secrets.token_urlsafe(32)}"  # one that began with a dash would be no word of a command
     database.change("DELETE FROM invitation WHERE ends < ?", now)
     database.insert("invitation", "invitation, ends", [(hash_credential(text), now + INVITATION_LENGTH)])
     return text

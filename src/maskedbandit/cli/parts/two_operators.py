@@ -55,12 +55,9 @@ class TwoOperators:
         for name in ("leader", "helper", "people"):
             (self.folder / name).mkdir(parents=True, mode=0o700)
         self._start("helper", self.helper, "--role", "helper", "--name", "University")
-        invited = self._run("helper", "invite", "--data", str(self.folder / "helper"))
-        invitation = re.search(r"(?<![\w-])[\w-]{43}(?![\w-])", invited)
-        if invitation is None:
-            raise StorageFailed("the helper made no invitation")
+        invitation = json.loads(self._run("helper", "invite", "--data", str(self.folder / "helper")))["invitation"]
         data = str(self.folder / "leader")
-        paired = self._run("helper", "pair", self.helper, invitation[0], "--name", "Clinic", "--data", data)
+        paired = self._run("helper", "pair", self.helper, invitation, "--name", "Clinic", "--data", data)
         leader, helper, *_ = re.findall(r"\b[0-9a-f]{64}\b", paired)
         self._fingerprints = leader, helper
         self._start("leader", self.leader, "--rate", "1e9")
