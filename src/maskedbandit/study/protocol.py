@@ -5,7 +5,6 @@
     people = 20_000                  # or delta = 0.1, if the policy searches until its answer is certain
     policy = "contemporaneous_klucb"
     channel = { name = "central", epsilon = 1 }
-
     signed_by = "9f2a..."            # public key of the application, if it signs who comes (signatures.py)
 
     [[arms]]
