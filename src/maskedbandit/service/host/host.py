@@ -75,6 +75,7 @@ class Host:
         self._troubles: dict[str, BaseException] = {}  # of studies, when the clock last went round
         self.attention, self.scrubbing = Attention(), Scrubbing(address)
         self._opening = asyncio.Lock()
+        self._client: httpx.AsyncClient | None = None  # of other processes
         open_database(address).close()  # its tables are brought up to date, however long that takes
         self.questions = Questions(address)
         self.read, self.recompute = self.questions.read, self.questions.recompute
@@ -86,7 +87,6 @@ class Host:
 
     async def start(self) -> None:
         """Hold all studies, and begin the clock."""
-        self._client = httpx.AsyncClient(trust_env=False, limits=LIMITS)
         self.stops = asyncio.ensure_future(self.stopping.wait())
         await self._round()
         self._clock_task = asyncio.create_task(self._go_on())
@@ -98,7 +98,8 @@ class Host:
         for name in list(self.held):
             await self.drop(name)
         await self.scrubbing.end()
-        await self._client.aclose()
+        if self._client is not None:
+            await self._client.aclose()
         self.questions.close()
 
     @property
@@ -171,6 +172,8 @@ class Host:
             holder = (await self.read(partial(read_holder, study=name))).holder
             if (url := self._reached(holder)) in ("", self.url):
                 raise  # by a command, which ends soon, or by this process, which is about to give it back
+            if self._client is None:  # made late, as it reads all certificates that are trusted
+                self._client = httpx.AsyncClient(trust_env=False, limits=LIMITS)
             return Elsewhere(name, holder, url, self._client)
         return Writer(study, asyncio.get_running_loop())
 
