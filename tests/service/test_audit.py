@@ -68,18 +68,18 @@ def test_noise_from_a_seed_is_noticed_and_a_sound_service_is_not(monkeypatch: py
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_each_broken_service_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With other bits, each bound would be at least 5 deviations above 1: a chance to fail of less than 1e-6."""
+    """With other bits, each bound would be at least 3 deviations above 1: a chance to fail of less than .01."""
     BROKEN[name](monkeypatch.setattr)
-    assert audit(SMALL, {"noise from a seed": 400, "arms by rewards": 400}.get(name, 4000), ERROR).violation
+    assert audit(SMALL, {"noise from a seed": 400, "arms by rewards": 400}.get(name, 2400), ERROR).violation
 
 
 @pytest.mark.slow
 def test_devices_of_local_trust_are_audited(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With other bits, each bound would be at least 6 deviations away from what it must exceed."""
-    found = audit(RESPONSE, 4000, ERROR)
+    """With other bits, each bound would be at least 3 deviations away from what it must exceed."""
+    found = audit(RESPONSE, 2400, ERROR)
     assert 0.3 < found.lower_bound <= 1
     lazy_device(monkeypatch.setattr)
-    assert audit(RESPONSE, 4000, ERROR).violation
+    assert audit(RESPONSE, 2400, ERROR).violation
 
 
 @pytest.mark.slow
@@ -104,9 +104,9 @@ def test_both_outcomes_of_local_trust_are_audited(monkeypatch: pytest.MonkeyPatc
 def test_all_rewards_of_a_person_are_audited(channel: str) -> None:
     """In one world a person has three rewards, in the other none: that shows, and no more than one reward may.
 
-    The bound is about .6, and its standard error below .1: it misses .1 with a probability below 1e-6.
+    The bound is about .42, and its standard error below .06: it misses .1 with a probability below 1e-6.
     """
-    found = audit(Protocol.from_table(TABLE | {"channel": channel, "reward": {"cap": 3}}), 6000)
+    found = audit(Protocol.from_table(TABLE | {"channel": channel, "reward": {"cap": 3}}), 2400)
     assert 0.1 < found.lower_bound <= 1
 
 
