@@ -159,6 +159,7 @@ class Client:
         """Another worker, that is asked for all that is unknown again."""
         self.begin()
         unknown, self.pending = self.pending, {}
+        self.history.unsure |= {operation[1] for operation in unknown.values() if operation[0] == "erase"}
         for operation in unknown.values():
             self.send(*operation)
         self.do("releases")
