@@ -24,6 +24,7 @@ from maskedbandit.store.lease import read_holder
 from maskedbandit.store.writer import Writer
 from tests.statistics import same_distribution
 from tests.store.helper_scene import Operators, Sent, decode, digest_sent, take
+from tests.store.racers import LATE
 from tests.store.small_study import small_protocol
 
 VALUES = {0: 3, 1: 0, 3: 1, 4: 2, 5: 3}  # of a cohort of 7, two of whom never report
@@ -199,10 +200,10 @@ def test_a_writer_serves_a_helper(quick: Operators) -> None:
     with quick.open() as study, Writer(study) as writer:
         taken = [writer.submit("take_reports", 0, 7, [each.offered]) for each in sent.values()]
         said = writer.submit("make_total", 0, 7, [], digest_sent(sent))
-        assert all(isinstance(each.result()[0], ReportAnswer) for each in taken)
-        assert said.result().reports == 5
+        assert all(isinstance(each.result(LATE)[0], ReportAnswer) for each in taken)
+        assert said.result(LATE).reports == 5
         with pytest.raises(Disagreement):
-            writer.submit("make_total", 0, 7, [], EMPTY).result()
+            writer.submit("make_total", 0, 7, [], EMPTY).result(LATE)
 
 
 def test_what_the_witness_has_seen_is_published(quick: Operators) -> None:
