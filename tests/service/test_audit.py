@@ -136,7 +136,7 @@ def test_a_running_service_is_audited_by_its_address(
             }
             return code, found
 
-    code, found = audited(("maskedbandit",), 4000, tmp_path / "sound")
+    code, found = audited(("maskedbandit",), 3000, tmp_path / "sound")
     assert (code, found["violation"], found["control"]["caught"]) == (0, False, True)
     assert (found["protocol"], found["format"]) == (SMALL.digest, "maskedbandit audit 1")
     code, found = audited(("tests.service.broken_services", "noise from a seed"), 500, tmp_path / "broken")
