@@ -40,6 +40,8 @@ RESPONSE = Protocol.from_table(TABLE | {"channel": "response", "reward": {"rule"
 HARM = {"guardrail": {"name": "harm", "harm": {"above": 3}, "least": 1, "most": 7, "rule": "first", "share": "1/3"}}
 GUARDED, ON_DEVICES = (Protocol.from_table(protocol.table | HARM) for protocol in (SMALL, RESPONSE))
 
+SAMPLES = {"noise from a seed": 400, "arms by rewards": 400, "no noise in every other release": 3200}  # else 2400
+
 
 def quiet(n: int) -> None:
     pass
@@ -68,9 +70,9 @@ def test_noise_from_a_seed_is_noticed_and_a_sound_service_is_not(monkeypatch: py
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_each_broken_service_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With other bits, each bound would be at least 3 deviations above 1: a chance to fail of less than .01."""
+    """With other bits, each bound would be about 3 deviations above 1, by five audits each: one of 100 fails."""
     BROKEN[name](monkeypatch.setattr)
-    assert audit(SMALL, {"noise from a seed": 400, "arms by rewards": 400}.get(name, 2400), ERROR).violation
+    assert audit(SMALL, SAMPLES.get(name, 2400), ERROR).violation
 
 
 @pytest.mark.slow
