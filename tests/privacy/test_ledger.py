@@ -16,6 +16,7 @@ from maskedbandit.privacy.budget import Ledger
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.privacy.renyi_divergences import INF
 from tests.for_each import for_each
+from tests.store.racers import LATE
 
 fixed = settings(max_examples=60)
 
@@ -243,7 +244,7 @@ def test_a_filter_on_the_best_order_overspends_the_curve():
 
 def charge_together(ledger, loss, threads, times):
     """Charge from many threads that start at once; how many charges were accepted in all."""
-    start, counts = Barrier(threads), []
+    start, counts = Barrier(threads, timeout=LATE), []
 
     def work():
         start.wait()
@@ -253,7 +254,7 @@ def charge_together(ledger, loss, threads, times):
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join()
+        worker.join(LATE)
     return sum(counts)
 
 
@@ -273,7 +274,7 @@ class LocklessLedger:
     """Broken: two threads may both look before either writes (here they always do)."""
 
     def __init__(self, budget):
-        self.budget, self.total, self.looked = budget, ZERO, Barrier(2)
+        self.budget, self.total, self.looked = budget, ZERO, Barrier(2, timeout=LATE)
 
     def charge(self, user, loss):
         fits = (self.total + loss).pure_epsilon <= self.budget.pure_epsilon

@@ -13,6 +13,7 @@ import pytest
 from maskedbandit.errors import AlreadySpent, InvalidValue
 from maskedbandit.privacy.participation import Participation
 from tests.for_each import for_each
+from tests.store.racers import LATE
 
 LONG = "!" + "~" * 127
 
@@ -428,7 +429,7 @@ def test_errors_say_plainly_what_is_wrong_and_of_nobody(opened, asked, said):
 class TestThreads:
     @pytest.mark.parametrize("cohorts", [1, 8])
     def test_one_of_many_wins(self, opened, cohorts):
-        book, gate = opened(), Barrier(8)
+        book, gate = opened(), Barrier(8, timeout=LATE)
 
         def ask(number):
             gate.wait()

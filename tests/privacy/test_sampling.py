@@ -44,6 +44,7 @@ from maskedbandit.privacy.sampling import (
 from tests.floatfree import offences
 from tests.for_each import for_each
 from tests.statistics import at_most, mean_is, same_distribution, same_distribution_of_two, seeded
+from tests.store.racers import LATE
 
 N = 20_000
 THIRD, HALF = Fraction(1, 3), Fraction(1, 2)
@@ -222,7 +223,7 @@ class TestBits:
         assert started.wait(60)
         found.append(bits.below(SPAN))
         drawn.set()
-        slow.join()
+        slow.join(LATE)
         assert len(found) == 2
         assert not inherited & set(found)
 

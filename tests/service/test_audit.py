@@ -40,6 +40,8 @@ RESPONSE = Protocol.from_table(TABLE | {"channel": "response", "reward": {"rule"
 HARM = {"guardrail": {"name": "harm", "harm": {"above": 3}, "least": 1, "most": 7, "rule": "first", "share": "1/3"}}
 GUARDED, ON_DEVICES = (Protocol.from_table(protocol.table | HARM) for protocol in (SMALL, RESPONSE))
 
+SAMPLES = {"noise from a seed": 400, "arms by rewards": 400, "no noise in every other release": 3200}  # else 2400
+
 
 def quiet(n: int) -> None:
     pass
@@ -68,18 +70,18 @@ def test_noise_from_a_seed_is_noticed_and_a_sound_service_is_not(monkeypatch: py
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_each_broken_service_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With other bits, each bound would be at least 5 deviations above 1: a chance to fail of less than 1e-6."""
+    """With other bits, each bound would be about 3 deviations above 1, by five audits each: one of 100 fails."""
     BROKEN[name](monkeypatch.setattr)
-    assert audit(SMALL, {"noise from a seed": 400, "arms by rewards": 400}.get(name, 4000), ERROR).violation
+    assert audit(SMALL, SAMPLES.get(name, 2400), ERROR).violation
 
 
 @pytest.mark.slow
 def test_devices_of_local_trust_are_audited(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With other bits, each bound would be at least 6 deviations away from what it must exceed."""
-    found = audit(RESPONSE, 4000, ERROR)
+    """With other bits, each bound would be at least 3 deviations away from what it must exceed."""
+    found = audit(RESPONSE, 2400, ERROR)
     assert 0.3 < found.lower_bound <= 1
     lazy_device(monkeypatch.setattr)
-    assert audit(RESPONSE, 4000, ERROR).violation
+    assert audit(RESPONSE, 2400, ERROR).violation
 
 
 @pytest.mark.slow
@@ -104,9 +106,9 @@ def test_both_outcomes_of_local_trust_are_audited(monkeypatch: pytest.MonkeyPatc
 def test_all_rewards_of_a_person_are_audited(channel: str) -> None:
     """In one world a person has three rewards, in the other none: that shows, and no more than one reward may.
 
-    The bound is about .6, and its standard error below .1: it misses .1 with a probability below 1e-6.
+    The bound is about .42, and its standard error below .06: it misses .1 with a probability below 1e-6.
     """
-    found = audit(Protocol.from_table(TABLE | {"channel": channel, "reward": {"cap": 3}}), 6000)
+    found = audit(Protocol.from_table(TABLE | {"channel": channel, "reward": {"cap": 3}}), 2400)
     assert 0.1 < found.lower_bound <= 1
 
 
@@ -136,7 +138,7 @@ def test_a_running_service_is_audited_by_its_address(
             }
             return code, found
 
-    code, found = audited(("maskedbandit",), 4000, tmp_path / "sound")
+    code, found = audited(("maskedbandit",), 3000, tmp_path / "sound")
     assert (code, found["violation"], found["control"]["caught"]) == (0, False, True)
     assert (found["protocol"], found["format"]) == (SMALL.digest, "maskedbandit audit 1")
     code, found = audited(("tests.service.broken_services", "noise from a seed"), 500, tmp_path / "broken")

@@ -120,6 +120,13 @@ async def answers(reader: asyncio.StreamReader) -> list[Answer]:
     return found
 
 
+async def ended(service: Service) -> None:
+    """Wait until nothing is under way."""
+    while service.state.connections or service.state.tasks:
+        service.go_on.set()
+        await asyncio.sleep(0)
+
+
 def served(talk: Talk, kind: Any = None, most: int = 100) -> Any:
     """What a talk gives, with a service that listens."""
 
@@ -133,9 +140,7 @@ def served(talk: Talk, kind: Any = None, most: int = 100) -> Any:
             server.close()
             for each in service.connections:
                 each.transport.abort()
-            while service.state.connections or service.state.tasks:
-                service.go_on.set()
-                await asyncio.sleep(0)
+            await asyncio.wait_for(ended(service), PATIENCE)
 
     return uvloop.run(go())  # as the server does
 

@@ -86,7 +86,12 @@ def test_lost_doubled_and_overtaken_requests(address: str, tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", ["told before the commit", "places in memory"])
 def test_mutants_are_caught(tmp_path: Path, mutant: str) -> None:
-    """One kill was enough in 12 of 12 runs for the first, and in 6 of 6 for the second: nine more cost nothing then."""
+    """A single kill was enough in 4 of 5 loads for the first, and in 3 of 5 for the second; there are up to thirty."""
     command = "-m", "tests.service.mutant_server", mutant, "serve"
+
+    def run_ten() -> None:
+        for number in range(10):
+            run(tmp_path / str(number), None, 90, 3, ALL, command)
+
     with pytest.raises(AssertionError):
-        run(tmp_path, None, 300, 10, ALL, command)
+        run_ten()

@@ -19,6 +19,7 @@ from maskedbandit.store.databases.database import Database
 from maskedbandit.store.lease import name_holder, read_clock
 from maskedbandit.store.writer import Writer
 from tests.service.inside import TABLE, Inside
+from tests.service.live import LATE
 
 HERE, THERE = "http://127.0.0.1:1", "http://127.0.0.1:2"
 
@@ -65,13 +66,13 @@ def test_whoever_asks_while_a_study_is_given_back_waits(service: Inside, monkeyp
 
         def close(writer: Writer) -> None:
             loop.call_soon_threadsafe(closing.set)
-            asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result()
+            asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result(LATE)
             real(writer)
             order.append("closed")
 
         monkeypatch.setattr(Writer, "close", close)
         dropping = asyncio.ensure_future(service.host.drop("small"))
-        await closing.wait()
+        await asyncio.wait_for(closing.wait(), LATE)
         found = await service.host.hold("small")
         order.append("opened")
         await dropping
@@ -99,7 +100,7 @@ def test_requests_are_sent_on_once(service: Inside, monkeypatch: pytest.MonkeyPa
         sent.append(headers)
         raise hosts.httpx.ConnectError("nobody is there")
 
-    monkeypatch.setattr(service.host._client, "request", request)
+    monkeypatch.setattr(hosts.httpx.AsyncClient, "request", request)
     for headers, times in (([], 1), ([(RELAYED, "1")], 0)):
         sent.clear()
         for verb, body in (("assign", {"unit": "ann"}), ("budget", {"ticket": "a"}), ("pause", None)):

@@ -6,6 +6,7 @@ from http.cookies import SimpleCookie
 from typing import Any
 from urllib.parse import urlencode
 
+import httpx
 import pytest
 
 from maskedbandit.service.app import make_application
@@ -328,6 +329,7 @@ def test_a_form_for_a_study_whose_holder_does_not_answer_is_refused_on_a_page(ey
     eyes.sign_in("owner")
     token, service = eyes.token("/studies/small"), eyes.service
     service.run(service.host.drop("small"))
+    service.host._client = httpx.AsyncClient(trust_env=False)
     service.host.held["small"] = Elsewhere("small", "gone 1 x", "http://127.0.0.1:1", service.host._client)
     found = eyes.post("/studies/small/pause", csrf=token)
     assert found.status == service.study("pause", key="owner").status == 503

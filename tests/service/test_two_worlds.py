@@ -13,7 +13,7 @@ from tests.service.telling_services import TWINS
 from tests.service.two_worlds import HARM, SECRETS, VICTIM, WINDOW, Request, Worlds, asked, exported, reopened, stream
 
 STUDY = "/v1/studies/small"
-MANY, FEW, MOST = 160, 7, 60  # sequences of requests; in `make test`; in which a twin is noticed
+MANY, FEW, MOST = 80, 7, 60  # sequences of requests; in `make test`; in which a twin is noticed
 LONG = 40  # requests in one
 CLIENTS, METRICS = ("client", "another", "scoped"), ("", "", HARM)
 FLAGS = "/ofrep/v1/evaluate/flags"
@@ -172,6 +172,7 @@ def test_worlds_that_differ_in_one_persons_outcomes_look_the_same(tmp_path: Path
 
 @pytest.mark.slow
 def test_many_more_sequences(tmp_path: Path) -> None:
+    """The rarest of the twins tells in 13 of 100 sequences; what tells in one of 17 is noticed in these with 0.99."""
     for seed in range(FEW, MANY):
         check_sequence(tmp_path, seed)
 

@@ -22,6 +22,7 @@ from maskedbandit.store.studies import find_witness
 from maskedbandit.study.protocol import Protocol
 from tests.store.crash_history import History, Stored
 from tests.store.crash_worker import At
+from tests.store.racers import LATE
 
 ROOT = Path(__file__).parents[2]
 START, PAUSE, STOP = ("start",), ("pause",), ("stop",)
@@ -32,6 +33,7 @@ class Nursery:
 
     def __init__(self) -> None:
         self._line, other = socket.socketpair()
+        self._line.settimeout(LATE)
         command = [sys.executable, "-m", "tests.store.crash_worker", str(other.fileno())]
         self._process = subprocess.Popen(command, pass_fds=[other.fileno()], cwd=ROOT)
         other.close()
@@ -53,7 +55,7 @@ class Nursery:
 
     def close(self) -> None:
         self._line.close()
-        self._process.wait()
+        self._process.wait(LATE)
 
 
 class Client:
@@ -101,7 +103,7 @@ class Client:
 
     def receive(self) -> tuple[int | None, Any]:
         """The next acknowledgement: its number, and the result of an operation that was not refused."""
-        what, number, result = self._tell.recv()
+        what, number, result = self._hear()
         assert what != "failed", f"a worker failed: {result}"
         if number is None:
             self.history.told(result)
@@ -114,6 +116,10 @@ class Client:
             return number, None
         self.history.done(result, kind, tuple(given))
         return number, result
+
+    def _hear(self) -> Any:
+        assert self._tell.poll(LATE), "a worker says nothing"
+        return self._tell.recv()
 
     def do(self, *operation: Any) -> Any:
         """Have an operation done, and wait for it."""
@@ -159,6 +165,7 @@ class Client:
         """Another worker, that is asked for all that is unknown again."""
         self.begin()
         unknown, self.pending = self.pending, {}
+        self.history.unsure |= {operation[1] for operation in unknown.values() if operation[0] == "erase"}
         for operation in unknown.values():
             self.send(*operation)
         self.do("releases")
@@ -168,7 +175,7 @@ class Client:
         """End the worker as it should."""
         if self._worker is not None:
             self._told.send(("close",))
-            while self._tell.recv()[0] != "close":
+            while self._hear()[0] != "close":
                 pass
             self._end(killed=False)
 
@@ -202,7 +209,7 @@ class Client:
 
     def _answer(self, what: str) -> Any:
         try:
-            said, *result = self._tell.recv()
+            said, *result = self._hear()
         except EOFError:
             raise AssertionError(f"a worker ended when it was told {what}") from None
         assert said == what, (said, result)

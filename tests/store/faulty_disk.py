@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from tests.store.racers import LATE
+
 NUMBERS = count()
 
 
@@ -140,7 +142,7 @@ class File(apsw.VFSFile):
     def xSync(self, flags: int) -> None:
         if self._disk.stalled:
             self._disk.waiting.set()
-            self._disk.stalled.wait()
+            self._disk.stalled.wait(LATE)
         if failing := self._disk.fails("sync"):
             raise failing.error()
         super().xSync(flags)

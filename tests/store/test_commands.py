@@ -172,11 +172,13 @@ def test_the_studies_that_come_with_the_package_end(path, tmp_path, capsys) -> N
 
 @pytest.mark.slow
 def test_a_stored_study_has_the_numbers_of_the_lab(tmp_path) -> None:
-    """Mean regret of 25 stored studies against 2,000 runs of the lab, within 5 joint standard errors: wrong with
-    a probability below 1e-6."""
+    """Mean regret of 17 stored studies against 2,000 runs of the lab, within 5 joint standard errors.
+
+    It is wrong with a probability below 1e-6, and tells another study with 0.99.
+    """
     table = Protocol.from_file(find_packaged_folder() / "studies" / "newsletter.toml").table | {"people": 3000}
     found = []
-    for seed in range(25):
+    for seed in range(17):
         address = f"sqlite:///{tmp_path}/{seed}.db"
         protocol = Protocol.from_table({**table, "simulation": {**table["simulation"], "seed": seed}})
         write_study(protocol, address, tmp_path)

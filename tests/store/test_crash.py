@@ -124,6 +124,7 @@ def test_few_kills(nursery: Nursery, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_forty_kills(nursery: Nursery, address: str, tmp_path: Path) -> None:
-    load = run_load(nursery, address, tmp_path / "witness", 16, 5000, 40)
-    assert load.acknowledged >= 80_000
-    assert sum(len(each.releases) for each in load.client.histories) >= 300
+    """One in about 800 operations."""
+    load = run_load(nursery, address, tmp_path / "witness", 16, 2000, 40)
+    assert load.acknowledged >= 32_000
+    assert sum(len(each.releases) for each in load.client.histories) >= 100

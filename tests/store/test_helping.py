@@ -24,6 +24,7 @@ from maskedbandit.store.lease import read_holder
 from maskedbandit.store.writer import Writer
 from tests.statistics import same_distribution
 from tests.store.helper_scene import Operators, Sent, ask_total, decode, digest_sent, sign_total, take
+from tests.store.racers import LATE
 from tests.store.small_study import small_protocol
 
 VALUES = {0: 3, 1: 0, 3: 1, 4: 2, 5: 3}  # of a cohort of 7, two of whom never report
@@ -201,10 +202,10 @@ def test_a_writer_serves_a_helper(quick: Operators) -> None:
         taken = [writer.submit("take_reports", 0, 7, [each.offered]) for each in sent.values()]
         digest = digest_sent(sent)
         said = writer.submit("make_total", 0, 7, [], digest, sign_total(study.protocol, 0, 7, digest))
-        assert all(isinstance(each.result()[0], ReportAnswer) for each in taken)
-        assert said.result().reports == 5
+        assert all(isinstance(each.result(LATE)[0], ReportAnswer) for each in taken)
+        assert said.result(LATE).reports == 5
         with pytest.raises(Disagreement):
-            writer.submit("make_total", 0, 7, [], EMPTY, sign_total(study.protocol, 0, 7, EMPTY)).result()
+            writer.submit("make_total", 0, 7, [], EMPTY, sign_total(study.protocol, 0, 7, EMPTY)).result(LATE)
 
 
 def test_what_the_witness_has_seen_is_published(quick: Operators) -> None:

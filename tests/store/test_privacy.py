@@ -23,6 +23,7 @@ from maskedbandit.store.databases.database import Again
 from maskedbandit.store.studies import find_witness, write_study
 from maskedbandit.store.study import Study
 from maskedbandit.study.protocol import Protocol
+from tests.store.racers import LATE
 
 TREE = {"name": "tree", "epsilon": 1}
 EXPOSURE, WINDOW = 2000, 1000  # milliseconds
@@ -141,7 +142,7 @@ def test_what_is_being_written_is_not_shown(house):
 
         with commit_fails(study, look):
             study.tick()
-        assert seen[0].result() == []
+        assert seen[0].result(LATE) == []
 
 
 def test_what_the_witness_has_not_seen_is_not_shown(house):

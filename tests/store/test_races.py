@@ -38,7 +38,7 @@ def ended(processes: list[BaseProcess]) -> None:
         each.join(LATE)
         if each.is_alive():
             each.kill()
-            each.join()
+            each.join(LATE)
     assert [each.exitcode for each in processes] == [0] * len(processes)
 
 

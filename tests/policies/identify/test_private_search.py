@@ -67,13 +67,18 @@ class DeafDPSE(BestArmDPSE):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "policy", [DeafAdaPTT(), DeafAdaPTTStar(), DPTT(threshold="heuristic"), DeafDPSE()], ids=lambda p: type(p).__name__
+    ("policy", "runs"),
+    [(DeafAdaPTT(), 150), (DeafAdaPTTStar(), 150), (DPTT(threshold="heuristic"), RUNS), (DeafDPSE(), 150)],
+    ids=["AdaPTT", "AdaPTTStar", "DPTT", "DPSE"],
 )
-def test_whoever_ignores_noise_is_rejected(policy):
-    """Negative controls. The heuristic threshold of DP-TT does not know how many draws of noise there are."""
-    found = mb.identify(policy, mb.channels.Central(epsilon=0.003), PAIR, DELTA, RUNS, max_pulls=10**7)
+def test_whoever_ignores_noise_is_rejected(policy, runs):
+    """Negative controls. The heuristic threshold of DP-TT does not know how many draws of noise there are.
+
+    It errs in about 0.23 of runs, and the others in about half of them: so many show it with a probability above 0.99.
+    """
+    found = mb.identify(policy, mb.channels.Central(epsilon=0.003), PAIR, DELTA, runs, max_pulls=10**7)
     with pytest.raises(AssertionError):
-        at_most(int((~found.correct).sum()), RUNS, DELTA)
+        at_most(int((~found.correct).sum()), runs, DELTA)
 
 
 CHANNELS = (

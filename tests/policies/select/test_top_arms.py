@@ -114,16 +114,17 @@ class Deaf(TopArms):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("broken", "channel", "means", "delta"),
+    ("broken", "channel", "means", "delta", "runs"),
     [
-        (HalfTheLevel(), RAW, [0.9, 0.5, 0.49999], 0.001),
-        (Deaf(), mb.channels.Central(epsilon=0.05), [0.9, 0.5, 0.49], 0.1),
+        (HalfTheLevel(), RAW, [0.9, 0.5, 0.49999], 0.001, 6000),
+        (Deaf(), mb.channels.Central(epsilon=0.05), [0.9, 0.5, 0.49], 0.1, 4000),
     ],
     ids=["half the threshold", "deaf"],
 )
-def test_mutants_are_wrong_more_often(broken, channel, means, delta):
+def test_mutants_are_wrong_more_often(broken, channel, means, delta, runs):
+    """They err in about 0.008 and 0.145 of runs: so many show it with a probability above 0.99."""
     with pytest.raises(AssertionError):
-        at_most(errors(broken, channel, means, delta, 10_000), 10_000, delta)
+        at_most(errors(broken, channel, means, delta, runs), runs, delta)
 
 
 def test_for_one_arm_the_threshold_is_that_of_the_best_arm():

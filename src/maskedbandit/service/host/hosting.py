@@ -64,6 +64,7 @@ class Hosting(ABC):
         self._troubles: dict[str, BaseException] = {}  # of studies, when the clock last went round
         self.attention, self.scrubbing = Attention(), Scrubbing(address)
         self._opening = asyncio.Lock()
+        self._client: httpx.AsyncClient | None = None  # of other processes
         open_database(address).close()  # its tables are brought up to date, however long that takes
         self.questions = Questions(address)
         self.read, self.recompute = self.questions.read, self.questions.recompute
@@ -75,8 +76,6 @@ class Hosting(ABC):
 
     async def start(self) -> None:
         """Hold all studies, and begin the clock."""
-        headers = {PROCESS: self.process_seal.decode()}
-        self._client = httpx.AsyncClient(trust_env=False, limits=LIMITS, headers=headers)
         self.stops = asyncio.ensure_future(self.stopping.wait())
         await self._round()
         self._clock_task = asyncio.create_task(self._go_on())
@@ -89,7 +88,8 @@ class Hosting(ABC):
         for name in list(self.held):
             await self.drop(name)
         await self.scrubbing.end()
-        await self._client.aclose()
+        if self._client is not None:
+            await self._client.aclose()
         self.questions.close()
 
     @property
@@ -170,6 +170,9 @@ class Hosting(ABC):
             holder = (await self.read(partial(read_holder, study=name))).holder
             if (url := self._reached(holder)) in ("", self.url):
                 raise  # by a command, which ends soon, or by this process, which is about to give it back
+            if self._client is None:  # made late, as it reads all certificates that are trusted
+                headers = {PROCESS: self.process_seal.decode()}
+                self._client = httpx.AsyncClient(trust_env=False, limits=LIMITS, headers=headers)
             return Elsewhere(name, holder, url, self._client)
         return Writer(study, asyncio.get_running_loop())
 
