@@ -32,7 +32,6 @@ LIES: dict[str, Any] = {
     "no total": lambda what, said: {} if what.endswith("/total") else said,
     "other answers": lambda what, said: said | {"answers": []} if what.endswith("/reports") else said,
     "no proof": lambda what, said: {"answers": [{"ok": True, "verifier": "*"}]} if what.endswith("/reports") else said,
-    "no key": lambda what, said: said | {"key": "x"} if what.startswith("PUT") else said,
 }
 
 
@@ -147,3 +146,22 @@ def test_a_long_answer_is_not_read(both: Both) -> None:
     both.helper.handle_async_request = answer  # type: ignore[method-assign]
     both.go()
     assert both.state.away_since is not None
+
+
+def test_a_helper_is_shown_one_point_of_each_proof(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proof is a polynomial: at two points, by two keys, it would tell the helper what the report says."""
+    shown, answer = dict[str, set[str]](), both.helper.answer
+
+    def listen(method: str, path: list[str], body: Any) -> Any:
+        for each in body.get("reports", []):
+            shown.setdefault(each["report"], set()).add(each["verifier"])
+        return answer(method, path, body)
+
+    monkeypatch.setattr(both.helper, "answer", listen)
+    both.helper.lie = lambda what, said: {"answers": [], "key": urandom(32).hex()}
+    both.come(4)
+    for seconds in (WINDOW + GRACE + 1, 60, 60):
+        both.go(seconds)
+    assert len([each for each in both.helper.asked if each.endswith("/reports")]) >= 3
+    assert len(shown) >= 2
+    assert all(len(each) == 1 for each in shown.values())

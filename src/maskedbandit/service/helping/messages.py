@@ -52,10 +52,9 @@ class HelpStudy(Body):
 
 
 class StudyHelped(Struct):
-    """The study is written down: with this key both operators check its proofs, and the ledger has so many entries."""
+    """The study is written down, and the ledger has so many entries."""
 
     study: str
-    key: str
     entries: int
 
 

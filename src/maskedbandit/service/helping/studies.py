@@ -51,8 +51,8 @@ async def begin_help(call: Call, body: HelpStudy) -> StudyHelped:
 
     leader = call.key.key
     await host.read(question)
-    found = await find_help(call)
-    return StudyHelped(name, found.key.hex(), count_entries(call))
+    await find_help(call)
+    return StudyHelped(name, count_entries(call))
 
 
 def count_entries(call: Call) -> int:
