@@ -11,19 +11,7 @@ from hypothesis import strategies as st
 
 from maskedbandit.errors import Forged, InvalidValue, Malformed, ProtocolError
 from maskedbandit.secagg import uploads
-from maskedbandit.secagg.prio3 import (
-    FIELD,
-    HELPER,
-    LEADER,
-    NONCE,
-    ONE_PROOF,
-    QUERY,
-    SEED,
-    Range,
-    expand,
-    unpack,
-    weigh,
-)
+from maskedbandit.secagg.prio3 import FIELD, HELPER, LEADER, NONCE, ONE_PROOF, QUERY, SEED, Range, expand, unpack, weigh
 from maskedbandit.secagg.uploads import (
     MOST_TURNS,
     REPORT_SUITE,

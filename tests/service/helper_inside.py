@@ -16,7 +16,7 @@ from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.helping.verify import VerifiedHelp, verify_help
 from maskedbandit.store.own_keys import derive_verify_key, read_own_keys, read_seal_key
-from maskedbandit.store.pairing import write_invitation
+from maskedbandit.store.pairing import sign_invitation, write_invitation
 from maskedbandit.study.operators import OperatorKeys
 from maskedbandit.study.protocol import Protocol
 from tests.service.inside import Inside, Reply
@@ -73,7 +73,9 @@ class PlayedLeader:
     def pair(self, token: str, **changes: Any) -> Reply:
         """Pair by an invitation."""
         seals, signs = self.keys.seals.hex(), self.keys.signs.hex()
-        body = {"token": token, "name": "Clinic", "seals": seals, "signs": signs} | changes
+        signature = sign_invitation(self.witness.signing_key(), self.keys, token)
+        told = {"name": "Clinic", "seals": seals, "signs": signs, "signature": signature}
+        body = {"token": token} | told | changes
         found = self.helper.ask("POST", "/v1/helper/pair", body, None)
         if found.status == 200:
             self.credential = found.json["credential"]
