@@ -16,8 +16,8 @@ from maskedbandit.service.host.helper import HelperHost
 from maskedbandit.service.host.host import Host
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import open_database
-from maskedbandit.store.pairing import sign_invitation
 from maskedbandit.store.own_keys import read_own_keys
+from maskedbandit.store.pairing import sign_invitation
 from tests.for_each import for_each
 from tests.service.helper_inside import PATH, HelperInside, PlayedLeader, helped_leader
 from tests.service.inside import inside

@@ -232,7 +232,7 @@ def test_a_helper_that_believes_it_is_noticed(scene: Scene, monkeypatch: Patch, 
     ask, says = LIES[lie]
     asked = ask(scene)
     BROKEN[lie](scene, monkeypatch)
-    with pytest.raises(AssertionError, match="it was not refused|something has changed"):
+    with pytest.raises(AssertionError, match=r"it was not refused|something has changed"):
         scene.refuses(asked, says)
 
 
