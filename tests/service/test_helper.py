@@ -207,6 +207,14 @@ def test_a_report_with_a_wrong_proof_is_left_out(leader: PlayedLeader) -> None:
     assert leader.total(0, offered[1:]).reports == 2
 
 
+def test_a_large_cohort_of_whom_hardly_anybody_reported(leader: PlayedLeader) -> None:
+    n = 200_000
+    offered = [leader.send(0, 0, 1, n)[0]]
+    assert leader.offer(0, offered, n).status == 200
+    found = leader.ask("POST", "/cohorts/0/total", leader.write_request(0, offered, range(1, n), n))
+    assert (found.status, found.json["reports"]) == (200, 1)
+
+
 def test_the_end_of_a_study_ends_its_help(leader: PlayedLeader) -> None:
     offered, _ = leader.send_all(0)
     leader.offer(0, offered)

@@ -32,6 +32,9 @@ from maskedbandit.store.helping.study import HelperStudy, read_table, register_s
 from maskedbandit.store.helping.verify import verify_help
 
 
+LONGEST_LIST = 16 * BATCH  # bytes: a cohort of a million, of whom nobody reported
+
+
 def cohort_number(call: Call) -> int:
     """The cohort that the path names."""
     found = whole_number("cohort", call.path["cohort"])
@@ -133,7 +136,7 @@ ROUTES = [
     Route(
         "POST", f"{COHORT}/reports", LEAD, offer_reports, OfferReports, ReportsChecked, limit=BATCH, refusals=(404, 409)
     ),
-    Route("POST", f"{COHORT}/total", LEAD, ask_total, AskTotal, TotalStated, limit=BATCH, refusals=(404, 409)),
+    Route("POST", f"{COHORT}/total", LEAD, ask_total, AskTotal, TotalStated, limit=LONGEST_LIST, refusals=(404, 409)),
     Route("POST", f"{PATH}/end", LEAD, end_help, answer=HelpState, refusals=(404,)),
     Route("GET", PATH, READ, show_help, answer=HelpState, refusals=(404,)),
     Route("GET", f"{PATH}/ledger", READ, list_help_entries, answer=Ledger, refusals=(404, 422)),
