@@ -31,7 +31,6 @@ from maskedbandit.store.helping.reports import OfferedReport
 from maskedbandit.store.helping.study import HelperStudy, read_table, register_study
 from maskedbandit.store.helping.verify import verify_help
 
-
 LONGEST_LIST = 16 * BATCH  # bytes: a cohort of a million, of whom nobody reported
 
 
