@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from maskedbandit.errors import Forged, InvalidValue, Malformed, ProtocolError
 from maskedbandit.secagg import uploads
-from maskedbandit.secagg.prio3 import FIELD, HELPER, LEADER, NONCE, SEED, Range
+from maskedbandit.secagg.prio3 import FIELD, HELPER, LEADER, NONCE, ONE_PROOF, QUERY, SEED, Range, expand, unpack, weigh
 from maskedbandit.secagg.uploads import (
     MOST_TURNS,
     REPORT_SUITE,
@@ -336,3 +336,18 @@ def test_operators_whose_seals_hold_nothing_are_found(monkeypatch):
 def test_an_upload_is_what_it_was():
     assert read(made()) == 200
     assert isinstance(made(), Upload)
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_two_points_of_a_proof_tell_its_value(value: int) -> None:
+    """Why the key of the proofs follows from the keys of both operators, and neither chooses it."""
+    bits = Range(1, b"a study")
+    leader, helper = bits.shard(value, Random(3).randbytes(64))
+    lines = []
+    for key in (KEY, OTHER_KEY):
+        (t,) = expand(key, bits.label(QUERY), ONE_PROOF + bytes(16), 1)
+        near, _ = weigh(bits.points, t)
+        lines.append((near, unpack(bits.query(LEADER, key, bytes(16), leader)[1], 4)[1]))
+    ((a, b), x), ((c, d), y) = lines  # a seed and the leader's share of the bit, in two equations
+    share = (a * y - c * x) * pow(a * d - b * c, -1, FIELD) % FIELD
+    assert (share + bits.expand_helper(helper)[0][0]) % FIELD == value

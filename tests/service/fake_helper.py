@@ -69,7 +69,7 @@ class FakeHelper(httpx.AsyncBaseTransport):
             if name not in self.studies:
                 database = open_database(self.address)
                 self.studies[name] = HelperStudy(database, self.witness, name, self.clock, "helper")
-            return {"study": name, "key": self.studies[name].key.hex(), "entries": 1}
+            return {"study": name, "entries": 1}
         if path[1] == "end":
             return {"study": name, "state": "stopped", "entries": 1}
         study, cohort = self.studies[name], int(path[2])

@@ -15,8 +15,9 @@ from maskedbandit.service.host.helper import HelperHost
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.helping.verify import VerifiedHelp, verify_help
-from maskedbandit.store.own_keys import read_own_keys, read_seal_key
-from maskedbandit.store.pairing import write_invitation
+from maskedbandit.store.own_keys import derive_verify_key, read_own_keys, read_seal_key
+from maskedbandit.store.pairing import sign_invitation, write_invitation
+from maskedbandit.study.operators import OperatorKeys
 from maskedbandit.study.protocol import Protocol
 from tests.service.inside import Inside, Reply
 from tests.store.helper_scene import VALUES, N
@@ -58,7 +59,7 @@ class PlayedLeader:
         self.keys = read_own_keys(self.witness)
         self.card = helper_keys or helper.ask("GET", "/v1/helper", key=None).json
         self.protocol = self.make_protocol()
-        self.credential, self.key = "", bytes(32)
+        self.credential = ""
 
     def make_protocol(self, **changes: Any) -> Protocol:
         """A study of this leader and this helper."""
@@ -72,7 +73,9 @@ class PlayedLeader:
     def pair(self, token: str, **changes: Any) -> Reply:
         """Pair by an invitation."""
         seals, signs = self.keys.seals.hex(), self.keys.signs.hex()
-        body = {"token": token, "name": "Clinic", "seals": seals, "signs": signs} | changes
+        signature = sign_invitation(self.witness.signing_key(), self.keys, token)
+        told = {"name": "Clinic", "seals": seals, "signs": signs, "signature": signature}
+        body = {"token": token} | told | changes
         found = self.helper.ask("POST", "/v1/helper/pair", body, None)
         if found.status == 200:
             self.credential = found.json["credential"]
@@ -85,10 +88,13 @@ class PlayedLeader:
     def register(self, protocol: Protocol | None = None, name: str = "small") -> Reply:
         """Have the helper write a study down."""
         text = (protocol or self.protocol).text
-        found = self.helper.ask("PUT", f"/v1/helping/{name}", {"protocol": text}, self.credential)
-        if found.status == 200:
-            self.key = bytes.fromhex(found.json["key"])
-        return found
+        return self.helper.ask("PUT", f"/v1/helping/{name}", {"protocol": text}, self.credential)
+
+    @property
+    def key(self) -> bytes:
+        """With what both check proofs."""
+        helper = OperatorKeys.from_text(self.card["seals"], self.card["signs"])
+        return derive_verify_key(self.witness, helper, self.protocol.digest)
 
     def send(self, cohort: int, place: int, value: int, n: int = N) -> tuple[dict[str, Any], int]:
         """A device reports a value: what the helper is offered, and the leader's share."""

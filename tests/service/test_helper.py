@@ -17,6 +17,7 @@ from maskedbandit.service.host.host import Host
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.own_keys import read_own_keys
+from maskedbandit.store.pairing import sign_invitation
 from tests.for_each import for_each
 from tests.service.helper_inside import PATH, HelperInside, PlayedLeader, helped_leader
 from tests.service.inside import inside
@@ -82,6 +83,19 @@ def test_an_invitation_outlives_a_wrong_request(leader: PlayedLeader, changes: d
     assert leader.pair(token).status == 200
 
 
+def test_nobody_pairs_with_the_keys_of_another(leader: PlayedLeader, tmp_path: Path) -> None:
+    """Public keys are no secret: whoever took a leader's place here could end its studies."""
+    assert isinstance(leader.helper, HelperInside)
+    thief, token = PlayedLeader(leader.helper, tmp_path / "thief"), leader.helper.invite()
+    stolen = {"seals": leader.keys.seals.hex(), "signs": leader.keys.signs.hex()}
+    signed = [sign_invitation(thief.witness.signing_key(), leader.keys, token)]
+    signed += [sign_invitation(leader.witness.signing_key(), leader.keys, "another")]
+    for signature in signed:
+        assert thief.pair(token, **stolen, signature=signature).code == "forged"
+    assert leader.ask("GET", "").status == 200, "the leader still is who it was"
+    assert thief.pair(token).status == 200
+
+
 def other_leader(leader: PlayedLeader, folder: Path) -> PlayedLeader:
     """Another leader that is paired with the same helper."""
     made = PlayedLeader(leader.helper, folder / "other")
@@ -91,7 +105,7 @@ def other_leader(leader: PlayedLeader, folder: Path) -> PlayedLeader:
 
 
 def test_a_study_is_registered_once_by_its_leader(leader: PlayedLeader, tmp_path: Path) -> None:
-    assert leader.register().json == {"study": "small", "key": leader.key.hex(), "entries": 1}
+    assert leader.register().json == {"study": "small", "entries": 1}
     assert leader.register(leader.make_protocol(people=999)).code == "frozen_protocol"
     assert leader.register(name="other").code == "invalid_value"
     for text in ("", "[]", "{}", "[" * 10_000, leader.protocol.text + " "):
@@ -126,7 +140,6 @@ def test_another_leader_is_refused(leader: PlayedLeader, tmp_path: Path, method:
 Change = Callable[[PlayedLeader, list[dict[str, Any]]], Any]
 LIES: dict[str, tuple[Change, str]] = {  # what the leader asks after cohort 0 has its total, and the code
     "another report for a place": (lambda it, sent: it.offer(0, [it.send(0, 0, 1)[0]]), "disagreement"),
-    "a report for two cohorts": (lambda it, sent: it.offer(1, sent), "disagreement"),
     "more after the total": (lambda it, sent: it.offer(0, [it.send(0, 2, 1)[0]]), "disagreement"),
     "another size": (lambda it, sent: it.offer(0, sent, n=N + 1), "disagreement"),
     "another turn": (lambda it, sent: it.offer(0, [sent[0] | {"turn": 1}]), "disagreement"),
@@ -178,12 +191,28 @@ def test_a_lie_is_refused_by_its_code(leader: PlayedLeader, lie: str) -> None:
     assert leader.total(0, offered) == leader.said  # type: ignore[attr-defined]
 
 
+def test_a_report_for_two_cohorts_is_left_out_of_the_second(leader: PlayedLeader) -> None:
+    offered, _ = leader.send_all(0)
+    assert leader.offer(0, offered).status == 200
+    assert leader.offer(1, offered).json["answers"] == [{"ok": False, "verifier": ""}] * len(offered)
+    assert leader.total(1, []).reports == 0
+    assert leader.total(0, offered).reports == len(offered)
+
+
 def test_a_report_with_a_wrong_proof_is_left_out(leader: PlayedLeader) -> None:
     offered, _ = leader.send_all(0)
     offered[0]["verifier"] = offered[1]["verifier"]
     answers = leader.offer(0, offered).json["answers"]
     assert [each["ok"] for each in answers] == [False, True, True]
     assert leader.total(0, offered[1:]).reports == 2
+
+
+def test_a_large_cohort_of_whom_hardly_anybody_reported(leader: PlayedLeader) -> None:
+    n = 200_000
+    offered = [leader.send(0, 0, 1, n)[0]]
+    assert leader.offer(0, offered, n).status == 200
+    found = leader.ask("POST", "/cohorts/0/total", leader.write_request(0, offered, range(1, n), n))
+    assert (found.status, found.json["reports"]) == (200, 1)
 
 
 def test_the_end_of_a_study_ends_its_help(leader: PlayedLeader) -> None:

@@ -32,7 +32,6 @@ LIES: dict[str, Any] = {
     "no total": lambda what, said: {} if what.endswith("/total") else said,
     "other answers": lambda what, said: said | {"answers": []} if what.endswith("/reports") else said,
     "no proof": lambda what, said: {"answers": [{"ok": True, "verifier": "*"}]} if what.endswith("/reports") else said,
-    "no key": lambda what, said: said | {"key": "x"} if what.startswith("PUT") else said,
 }
 
 
@@ -69,20 +68,41 @@ def test_a_helper_that_refuses_is_named(both: Both) -> None:
     assert both.warnings() == [HELPER_REFUSES]
 
 
-def test_a_report_that_only_one_operator_accepts_is_left_out(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The helper cannot have a report in the sum whose proof does not hold, nor can the leader."""
-    no_noise(monkeypatch)
-    both.come(4, lambda i: 1)
-    place = both.people[0].place
+def upload_other(both: Both, person: int, draw: Any, change: Any = lambda helper: helper) -> Any:
+    """What is answered to a report of turn 9 that says 1, which this person makes instead of the device."""
+    place = both.people[person].place
     offer, named = Offer.from_text(place["offer"]), place["terms"]
     assert offer.position is not None
     terms = ReportTerms(bytes.fromhex(named["protocol"]), named["cohort"], offer.digest, offer.steps, offer.position)
     keys = tuple(bytes.fromhex(each["seals"]) for each in place["operators"])
-    made = seal_report(terms, 1, keys, 9, urandom)  # type: ignore[arg-type]
-    sealed = made.helper[:-1] + bytes([made.helper[-1] ^ 1])
-    shares = {name: urlsafe_b64encode(each).decode() for name, each in (("leader", made.leader), ("helper", sealed))}
+    made = seal_report(terms, 1, keys, 9, draw)  # type: ignore[arg-type]
+    parts = ("leader", made.leader), ("helper", change(made.helper))
+    shares = {name: urlsafe_b64encode(each).decode() for name, each in parts}
     body = {"ticket": place["ticket"], "report": made.report.hex(), "turn": 9, **shares}
-    assert both.service.study("upload", body, None).json == {"status": "stored"}
+    return both.service.study("upload", body, None).json
+
+
+@pytest.mark.parametrize("sealed", [True, False])
+def test_people_who_give_their_reports_one_name_stop_nothing(
+    both: Both, monkeypatch: pytest.MonkeyPatch, sealed: bool
+) -> None:
+    """Of the same cohort or of two: one of them counts, whatever is sealed for the helper."""
+    no_noise(monkeypatch)
+    both.come(4, lambda i: 0)
+    for person in range(4):
+        change = (lambda helper: helper) if sealed else (lambda helper: helper[::-1])
+        assert upload_other(both, person, bytes, change) == {"status": "stored"}
+    both.go(WINDOW + GRACE + 1)
+    assert sum(each["n"] for each in both.releases()) == 4
+    assert sum(each["total"] for each in both.releases()) == sealed
+    assert both.warnings() == []
+
+
+def test_a_report_that_only_one_operator_accepts_is_left_out(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The helper cannot have a report in the sum whose proof does not hold, nor can the leader."""
+    no_noise(monkeypatch)
+    both.come(4, lambda i: 1)
+    assert upload_other(both, 0, urandom, lambda helper: helper[:-1] + bytes([helper[-1] ^ 1])) == {"status": "stored"}
 
     def lie(what: str, said: Any) -> Any:
         if not what.endswith("/reports"):
@@ -147,3 +167,22 @@ def test_a_long_answer_is_not_read(both: Both) -> None:
     both.helper.handle_async_request = answer  # type: ignore[method-assign]
     both.go()
     assert both.state.away_since is not None
+
+
+def test_a_helper_is_shown_one_point_of_each_proof(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proof is a polynomial: at two points, by two keys, it would tell the helper what the report says."""
+    shown, answer = dict[str, set[str]](), both.helper.answer
+
+    def listen(method: str, path: list[str], body: Any) -> Any:
+        for each in body.get("reports", []):
+            shown.setdefault(each["report"], set()).add(each["verifier"])
+        return answer(method, path, body)
+
+    monkeypatch.setattr(both.helper, "answer", listen)
+    both.helper.lie = lambda what, said: {"answers": [], "key": urandom(32).hex()}
+    both.come(4)
+    for seconds in (WINDOW + GRACE + 1, 60, 60):
+        both.go(seconds)
+    assert len([each for each in both.helper.asked if each.endswith("/reports")]) >= 3
+    assert len(shown) >= 2
+    assert all(len(each) == 1 for each in shown.values())

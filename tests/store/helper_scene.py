@@ -16,10 +16,9 @@ from maskedbandit.secagg.uploads import ReportTerms, ShareReader, digest_reports
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.helping.reports import OfferedReport, ReportAnswer
-from maskedbandit.store.helping.session import derive_verify_key
 from maskedbandit.store.helping.study import HelperStudy, register_study
 from maskedbandit.store.helping.verify import verify_help
-from maskedbandit.store.own_keys import read_own_keys, read_seal_key
+from maskedbandit.store.own_keys import derive_verify_key, read_own_keys, read_seal_key
 from maskedbandit.store.pairing import write_pairing
 from maskedbandit.store.studies import prepare_witness
 from maskedbandit.study.protocol import Protocol
@@ -52,7 +51,7 @@ class Operators:
                 write_pairing(database, self.leader, "leader", "Clinic", "", "hash", 0)
         self.helper = read_own_keys(self.witness)
         self.protocol = self.make_protocol()
-        self.key = derive_verify_key(self.witness, self.protocol)
+        self.key = derive_verify_key(self.lead, self.helper, self.protocol.digest)
 
     def make_protocol(self, **changes: Any) -> Protocol:
         """A study of these operators."""

@@ -13,7 +13,7 @@ from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.helping.reports import OfferedReport
 from maskedbandit.store.helping.study import HelperStudy, register_study
 from maskedbandit.store.helping.verify import verify_help
-from maskedbandit.store.own_keys import read_own_keys
+from maskedbandit.store.own_keys import derive_verify_key, read_own_keys
 from maskedbandit.store.pairing import write_pairing
 from maskedbandit.store.settle import Batch, ListedReports
 from maskedbandit.store.studies import prepare_witness
@@ -42,7 +42,7 @@ class StoredHelper:
             write_pairing(database, keys, "leader", "Clinic", "", "hash", 0)
         register_study(database, self.witness, protocol.text, keys.fingerprint)
         self.study = HelperStudy(database, self.witness, protocol.name, self.clock, "tester")
-        self.key = self.study.key
+        self.key = derive_verify_key(leader, self.keys, protocol.digest)  # as the leader finds it
 
     def show_proofs(self, protocol: Protocol, cohort: int, n: int, batch: Batch) -> dict[int, bytes]:
         """What its shares show of the proofs of a batch, of those reports that it accepts."""

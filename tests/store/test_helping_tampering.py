@@ -161,8 +161,8 @@ def find_shares(helped: HelpedCohorts, sent: dict[int, Sent]) -> list[str]:
     with closing(open_database(operators.address)) as database:
         stored = "\n".join(str(row) for table in database.tables() for row in database.rows(f"SELECT * FROM {table}"))
         assert Scrubber().scrub(database)
+        reader = make_reader(database, operators.witness, operators.protocol)
     files = b"".join(path.read_bytes() for path in operators.folder.glob("study.db*"))
-    reader = make_reader(operators.witness, operators.protocol)
     for place, each in sent.items():
         report, turn, sealed = each.offered.report, each.offered.turn, each.offered.sealed
         terms = operators.terms(1, N, place)

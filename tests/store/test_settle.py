@@ -1,6 +1,7 @@
 """A study of two operators to its answer: devices upload, the helper adds up its shares, and sums are the true ones."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -12,6 +13,7 @@ from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.studies import find_witness
+from maskedbandit.store.traces import Scrubber
 from tests.store.small_study import EXPOSURE, WINDOW, Clock
 from tests.store.two_operators import GRACE, REWARD, Leading
 
@@ -153,3 +155,25 @@ def test_places_that_nobody_saw_go_back(tmp_path: Path, clock: Clock) -> None:
     assert len(leading.settle()) == 2
     verify(leading)
     leading.study.close()
+
+
+def test_seals_of_a_released_cohort_are_in_no_file(tmp_path: Path, clock: Clock) -> None:
+    """Whoever comes to have the keys of both operators one day cannot open what was released before."""
+    leading = Leading(f"sqlite:///{tmp_path}/study.db", tmp_path / "witness", clock)
+    sealed = []
+    for i in range(4):
+        given = leading.come(f"person {i}")
+        sealed.append(leading.seal(given, 1))
+        leading.upload(given, sealed[-1])
+    marks = [part.hex().encode() for each in sealed for part in (each.leader, each.helper)]
+
+    def find_marks() -> int:
+        return sum(mark in path.read_bytes() for path in tmp_path.glob("study.db*") for mark in marks)
+
+    assert find_marks() >= len(marks)
+    clock.now += OVER
+    assert len(leading.settle()) == 2
+    leading.study.close()
+    with closing(open_database(leading.address)) as database:
+        assert Scrubber().scrub(database)
+    assert find_marks() == 0

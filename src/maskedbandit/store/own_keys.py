@@ -1,7 +1,10 @@
 """The keys of this operator of two: the witness keeps them, and a protocol names them by their fingerprint."""
 
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+import hmac
 
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+
+from maskedbandit.errors import InvalidValue
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.study.operators import OperatorKeys
 
@@ -15,3 +18,16 @@ def read_own_keys(witness: Witness) -> OperatorKeys:
     """The public keys of this operator."""
     seals, signs = read_seal_key(witness).public_key(), witness.signing_key().public_key()
     return OperatorKeys(seals.public_bytes_raw(), signs.public_bytes_raw())
+
+
+def derive_verify_key(witness: Witness, other: OperatorKeys, protocol: str) -> bytes:
+    """With what both operators check the proofs of the study with this digest: unknown to devices, and to all others.
+
+    It follows from the keys of both, so neither can choose it, or tell the other one another key the next time. That
+    matters: a report of which one operator has seen the proof at two points, by two keys, is a report that it can read.
+    """
+    try:
+        shared = read_seal_key(witness).exchange(X25519PublicKey.from_public_bytes(other.seals))
+    except ValueError:
+        raise InvalidValue("keys of the other operator", other.seals.hex(), "a public key of X25519") from None
+    return hmac.digest(shared, b"maskedbandit verify 1" + bytes.fromhex(protocol), "sha256")

@@ -156,6 +156,7 @@ def settle_cohort(session: Session, cohort: int, said: HelperTotal) -> Release |
     empty = "UPDATE upload SET leader = NULL, helper = NULL WHERE study = ? AND ticket IN "
     database.change(f"{empty}(SELECT ticket FROM place WHERE study = ? AND cohort = ?)", name, name, cohort)
     database.change("DELETE FROM listed WHERE study = ? AND cohort = ?", name, cohort)
+    database.change("UPDATE study SET traces = traces + 1 WHERE study = ?", name)  # both seals are in the files still
     if may_answer(session):
         session.driver.ask()
     return made

@@ -12,6 +12,7 @@ from maskedbandit.study.operators import FINGERPRINT, LONGEST_NAME
 Hash = Annotated[str, Meta(pattern=f"^{FINGERPRINT}$", description="32 bytes in hexadecimal")]
 OperatorName = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME, description="for people")]
 ReportName = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", description="16 bytes in hexadecimal")]
+Signature = Annotated[str, Meta(pattern="^[0-9a-f]{128}$")]
 Sealed = Annotated[str, Meta(max_length=128)]
 PlaceNumber = Annotated[int, Meta(ge=0, lt=LARGEST_COHORT)]
 Size = Annotated[int, Meta(ge=1, le=LARGEST_COHORT)]
@@ -34,6 +35,7 @@ class Pair(Body):
     name: OperatorName
     seals: Hash
     signs: Hash
+    signature: Signature
 
 
 class Paired(Struct):
@@ -52,10 +54,9 @@ class HelpStudy(Body):
 
 
 class StudyHelped(Struct):
-    """The study is written down: with this key both operators check its proofs, and the ledger has so many entries."""
+    """The study is written down, and the ledger has so many entries."""
 
     study: str
-    key: str
     entries: int
 
 
@@ -95,7 +96,7 @@ class AskTotal(Body):
     n: Size
     left_out: list[PlaceNumber]
     digest: Hash
-    signature: Annotated[str, Meta(pattern="^[0-9a-f]{128}$")]
+    signature: Signature
 
 
 class TotalStated(Struct):

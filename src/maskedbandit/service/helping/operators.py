@@ -10,7 +10,7 @@ from maskedbandit.service.messages import Health
 from maskedbandit.service.request.openapi import write_openapi
 from maskedbandit.service.request.route import Answer, Call, Route, encode_answer
 from maskedbandit.store.databases.database import Database, do_again
-from maskedbandit.store.pairing import accept_leader
+from maskedbandit.store.pairing import accept_leader, check_invitation
 from maskedbandit.study.operators import OperatorKeys
 
 
@@ -26,6 +26,7 @@ async def pair_leader(call: Call, body: Pair) -> Paired:
     host, keys = find_host(call), OperatorKeys.from_text(body.seals, body.signs)
     if keys.fingerprint == host.own.fingerprint:
         raise InvalidValue("keys of the leader", keys.fingerprint, "those of another operator than the helper")
+    check_invitation(keys, body.token, body.signature)
     if not body.name.isprintable():
         raise InvalidValue("name", body.name, "printable characters")
 
@@ -56,7 +57,7 @@ def write_helper_document() -> bytes:
 
 ROUTES = [
     Route("GET", "/v1/helper", (), show_card, answer=HelperCard),
-    Route("POST", "/v1/helper/pair", (), pair_leader, Pair, Paired, refusals=(401, 429)),
+    Route("POST", "/v1/helper/pair", (), pair_leader, Pair, Paired, refusals=(401, 409, 429)),
     Route("GET", "/healthz", (), healthz, answer=Health),
     Route("GET", "/readyz", (), readyz, answer=Health, refusals=(503,)),
     Route("GET", "/openapi.json", (), show_openapi, answer=dict),

@@ -31,6 +31,8 @@ from maskedbandit.store.helping.reports import OfferedReport
 from maskedbandit.store.helping.study import HelperStudy, read_table, register_study
 from maskedbandit.store.helping.verify import verify_help
 
+LONGEST_LIST = 16 * BATCH  # bytes: a cohort of a million, of whom nobody reported
+
 
 def cohort_number(call: Call) -> int:
     """The cohort that the path names."""
@@ -51,8 +53,8 @@ async def begin_help(call: Call, body: HelpStudy) -> StudyHelped:
 
     leader = call.key.key
     await host.read(question)
-    found = await find_help(call)
-    return StudyHelped(name, found.key.hex(), count_entries(call))
+    await find_help(call)
+    return StudyHelped(name, count_entries(call))
 
 
 def count_entries(call: Call) -> int:
@@ -133,7 +135,7 @@ ROUTES = [
     Route(
         "POST", f"{COHORT}/reports", LEAD, offer_reports, OfferReports, ReportsChecked, limit=BATCH, refusals=(404, 409)
     ),
-    Route("POST", f"{COHORT}/total", LEAD, ask_total, AskTotal, TotalStated, limit=BATCH, refusals=(404, 409)),
+    Route("POST", f"{COHORT}/total", LEAD, ask_total, AskTotal, TotalStated, limit=LONGEST_LIST, refusals=(404, 409)),
     Route("POST", f"{PATH}/end", LEAD, end_help, answer=HelpState, refusals=(404,)),
     Route("GET", PATH, READ, show_help, answer=HelpState, refusals=(404,)),
     Route("GET", f"{PATH}/ledger", READ, list_help_entries, answer=Ledger, refusals=(404, 422)),

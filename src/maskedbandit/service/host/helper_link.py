@@ -25,7 +25,7 @@ from maskedbandit.service.host.helper_calls import HelperAway, HelperCalls, Help
 from maskedbandit.service.host.metrics import Metrics
 from maskedbandit.service.views.link import LinkState
 from maskedbandit.store.book.witness import Witness
-from maskedbandit.store.own_keys import read_seal_key
+from maskedbandit.store.own_keys import derive_verify_key, read_seal_key
 from maskedbandit.store.pairing import Pairing, read_pairings
 from maskedbandit.store.settle import Batch, DueCohort, ListedReports, OpenedReport, compare_proofs, waits_for_release
 from maskedbandit.store.writer import Writer
@@ -52,7 +52,7 @@ class HelperLink:
         self.state = LinkState()
         self._study: Any = writer.study
         self._path = f"/v1/helping/{writer.study.name}"
-        self._reader: ShareReader | None = None  # once the helper has told its key
+        self._reader: ShareReader | None = None  # once the helper has written the study down
         self._failures, self._next, self._ended = 0, 0, False
         self.settling = False
         self.task: asyncio.Task[None] | None = None
@@ -128,10 +128,13 @@ class HelperLink:
         return found
 
     async def _register(self) -> ShareReader:
-        """Have the helper write the study down, and be told the key with which both check its proofs."""
-        found = await self._ask("PUT", "", {"protocol": self._study.protocol.text})
-        private = await asyncio.to_thread(read_seal_key, self._witness)
-        return ShareReader(LEADER, private, read_hex(found.get("key")))
+        """Have the helper write the study down; what opens the leader's shares of it."""
+        await self._ask("PUT", "", {"protocol": self._study.protocol.text})
+        return await asyncio.to_thread(self._make_reader)
+
+    def _make_reader(self) -> ShareReader:
+        key = derive_verify_key(self._witness, self._study.operators[1], self._study.protocol.digest)
+        return ShareReader(LEADER, read_seal_key(self._witness), key)
 
     async def _settle(self, reader: ShareReader, due: DueCohort) -> None:
         """Release a cohort with the helper."""
@@ -242,15 +245,4 @@ def read_answers(batch: Batch, given: Any) -> dict[int, bytes]:
                 found[each.place] = urlsafe_b64decode(answer.get("verifier", ""))
             except (ValueError, TypeError):
                 raise Malformed("what the helper shows of a proof is no base64url") from None
-    return found
-
-
-def read_hex(given: Any) -> bytes:
-    """The key of a study's proofs, as the helper tells it."""
-    try:
-        found = bytes.fromhex(given)
-    except (ValueError, TypeError):
-        found = b""
-    if len(found) != 32:
-        raise Malformed("the helper's key of the proofs is no 64 hexadecimal digits")
     return found

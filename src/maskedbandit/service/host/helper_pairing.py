@@ -13,7 +13,7 @@ from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import do_again
 from maskedbandit.store.lease import read_clock
 from maskedbandit.store.own_keys import read_own_keys
-from maskedbandit.store.pairing import Pairing, write_pairing
+from maskedbandit.store.pairing import Pairing, sign_invitation, write_pairing
 from maskedbandit.store.studies import prepare_witness
 from maskedbandit.study.operators import ADDRESS, LONGEST_NAME, OperatorKeys
 
@@ -53,10 +53,12 @@ async def pair_with_helper(
     if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
         raise InvalidValue("name", name, f"a text of 1 to {LONGEST_NAME} printable characters")
     with closing(open_database(address)) as database:
-        own = read_own_keys(prepare_witness(database, folder))
+        witness = prepare_witness(database, folder)
+        own = read_own_keys(witness)
         calls = HelperCalls(url, "", transport)
         try:
             said = {"token": invitation, "name": name, "seals": own.seals.hex(), "signs": own.signs.hex()}
+            said["signature"] = sign_invitation(witness.signing_key(), own, invitation)
             found = await calls.ask("POST", "/v1/helper/pair", said)
         except HelperAway as why:
             raise StorageFailed(f"{why}: nothing was stored; try again, if need be with a new invitation") from None

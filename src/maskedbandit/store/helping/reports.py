@@ -58,6 +58,9 @@ class ReportAnswer(NamedTuple):
     verifier: bytes  # what the helper's share shows of the proof; empty if it could not be read
 
 
+ELSEWHERE = ReportAnswer(False, b"")  # the name is that of a report of another place, which stands
+
+
 class TakenReport(NamedTuple):
     """A report, as it is stored."""
 
@@ -116,14 +119,15 @@ def check_cohort(session: HelperSession, cohort: int, n: int) -> Offer:
 def take_reports(session: HelperSession, cohort: int, n: int, reports: Sequence[OfferedReport]) -> list[ReportAnswer]:
     """Check the proofs of reports that the leader offers for a cohort: what it is told of each.
 
-    Raise `Disagreement`, and take none, if one of them was offered before in another way.
+    Raise `Disagreement`, and take none, if one of them was offered before in another way. One whose name is that of a
+    report of another place does not hold, and stops nothing: devices choose the names, and two of them may choose one.
     """
     offer = check_cohort(session, cohort, n)
     if not 1 <= len(reports) <= MOST_REPORTS:
         raise Malformed(f"a request has 1 to {MOST_REPORTS} reports")
     for each in reports:
         each.check(n)
-    database, name, new = session.database, session.name, list[TakenReport]()
+    database, name, new, answers = session.database, session.name, list[TakenReport](), list[ReportAnswer]()
     names, places = [each.report.hex() for each in reports], [each.place for each in reports]
     find = f"SELECT {COLUMNS} FROM helped_report WHERE study = ? AND report IN keys"
     known = {row[0]: TakenReport(*row) for row in database.rows_in(find, name, keys=names)}
@@ -143,13 +147,15 @@ def take_reports(session: HelperSession, cohort: int, n: int, reports: Sequence[
             taken = known[which] = examine_report(session, offer, cohort, n, each)
             holders[each.place] = which
             new.append(taken)
-        elif taken.cohort != cohort:
-            raise Disagreement(f"a report of cohort {taken.cohort} of {name} is offered for {where} too")
+        elif (taken.cohort, taken.place) != (cohort, each.place):
+            answers.append(ELSEWHERE)
+            continue
         elif taken.item != each.item:
             raise Disagreement(f"a report of {where} is offered otherwise than before")
+        answers.append(taken.answer)
     if new:
         database.insert("helped_report", f"study, {COLUMNS}", [(name, *taken) for taken in new])
-    return [known[which].answer for which in names]
+    return answers
 
 
 def examine_report(session: HelperSession, offer: Offer, cohort: int, n: int, given: OfferedReport) -> TakenReport:

@@ -1,6 +1,5 @@
 """The helper's part of a study while one process holds it."""
 
-import hmac
 from collections.abc import Callable
 from functools import cache
 
@@ -15,10 +14,10 @@ from maskedbandit.store.book.checks import as_corrupted, check_head
 from maskedbandit.store.book.entries import Helped
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.helping.book import find_operators, read_help_book
+from maskedbandit.store.helping.book import find_leader_keys, find_operators, read_help_book
 from maskedbandit.store.holding import Holding
 from maskedbandit.store.lease import end_lease
-from maskedbandit.store.own_keys import read_seal_key
+from maskedbandit.store.own_keys import derive_verify_key, read_seal_key
 from maskedbandit.study.protocol import Protocol
 
 
@@ -37,7 +36,7 @@ class HelperSession(Holding):
         with as_corrupted(name):
             self.protocol = Protocol.from_text(self._written_down[1])
             self.operators = find_operators(name, self.protocol)
-        self.reader = make_reader(witness, self.protocol)
+        self.reader = make_reader(database, witness, self.protocol)
         self.offer: Callable[[int], Offer] = cache(lambda n: self.protocol.offers(n)[0])
         self.apply([])
         if self.state == "draft":
@@ -88,11 +87,7 @@ def check_still_newest(session: HelperSession) -> None:
     check_head(session.witness.as_now(), session.name, session.at_witness)
 
 
-def derive_verify_key(witness: Witness, protocol: Protocol) -> bytes:
-    """With what both operators check the proofs of a study: made by the helper, unknown to devices."""
-    return hmac.digest(witness.secret("verify"), bytes.fromhex(protocol.digest), "sha256")
-
-
-def make_reader(witness: Witness, protocol: Protocol) -> ShareReader:
+def make_reader(database: Database, witness: Witness, protocol: Protocol) -> ShareReader:
     """What opens the helper's shares of a study."""
-    return ShareReader(HELPER, read_seal_key(witness), derive_verify_key(witness, protocol))
+    leader = find_leader_keys(database, find_operators(protocol.name, protocol))
+    return ShareReader(HELPER, read_seal_key(witness), derive_verify_key(witness, leader, protocol.digest))

@@ -16,7 +16,7 @@ from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database, do_again
 from maskedbandit.store.helping.reports import OfferedReport, ReportAnswer, take_reports
-from maskedbandit.store.helping.session import HelperSession, check_still_newest, derive_verify_key
+from maskedbandit.store.helping.session import HelperSession, check_still_newest
 from maskedbandit.store.helping.totals import close_help, make_total
 from maskedbandit.store.lease import read_clock
 from maskedbandit.store.own_keys import read_own_keys
@@ -48,7 +48,6 @@ class HelperStudy:
     ) -> None:
         self._session = HelperSession(database, witness, name, clock, holder)
         self.name, self.database = name, database
-        self.key = derive_verify_key(witness, self.protocol)  # of the proofs, for the leader
 
     @property
     def protocol(self) -> Protocol:

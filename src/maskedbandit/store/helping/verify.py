@@ -36,7 +36,7 @@ def verify_help(database: Database, witness: Witness, study: str) -> VerifiedHel
         book = read_help_book(database, witness, study)
         find = f"SELECT {COLUMNS} FROM helped_report WHERE study = ? ORDER BY cohort, place"
         taken = [TakenReport(*row) for row in database.rows(find, study)]
-        reader = make_reader(witness, book.protocol)
+        reader = make_reader(database, witness, book.protocol)
         check_requests(database, book)
         cohorts = {cohort: list(rows) for cohort, rows in groupby(taken, key=lambda each: each.cohort)}
         for cohort in cohorts.keys() | book.totals.keys():
