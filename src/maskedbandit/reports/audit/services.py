@@ -3,7 +3,8 @@
 The study has the channel and the rewards of the audited one, many arms, and small cohorts, which are released again and
 again. In every other round the first person of each arm's cohort has the highest reward or the lowest, as a coin says;
 all others have the lowest. If the study has a guardrail, so it is with its outcome, of the same people. What is seen of
-an arm: its release, its next release, and when the arm is dealt next. The broken twin is a study on the same service
+an arm: its release, its next release, and when the arm is dealt next; of two operators also what each of them makes of
+both releases, as it knows its own noise (sealed_reports.py). The broken twin is a study on the same service
 with twice the epsilon, of which the same is asked as of the sound one.
 
 The real study is only read. Each audit leaves two archived studies on the service, whose ledgers say that they were
@@ -23,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from maskedbandit.channels.channel import Channel, at_epsilon, epsilon_of
+from maskedbandit.channels.offers import Offer
 from maskedbandit.client.device import add_report_noise
 from maskedbandit.errors import InvalidValue, MaskedBanditError, StorageFailed
 from maskedbandit.policies.regret.successive_elimination import SuccessiveElimination
@@ -36,6 +38,7 @@ from maskedbandit.reports.audit.samples import (
     promise_to_samples,
     sampled_part,
 )
+from maskedbandit.reports.audit.sealed_reports import OPERATOR_VIEWS, SealedReports, compare_views
 from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.naming import expand_table
 from maskedbandit.study.protocol import Protocol
@@ -43,6 +46,7 @@ from maskedbandit.study.tables import MOST_LOSS
 
 SERVICE_COHORT = 2  # people in a cohort
 SERVICE_PART = "the service: its releases, and its arms"
+ARMS_OF_DEVICES, WINDOW_OF_DEVICES = 200, "15 seconds"  # so that a service takes as much from one address
 WINDOW_PATIENCE = 60  # seconds until a release must have come
 SEEN = ("the release", "the release after it", "when the arm is dealt next", "what the device sends")
 
@@ -60,8 +64,7 @@ def throw_away(
     reward = {key: value for key, value in given.get("reward", {}).items() if key in ("least", "most", "rule", "cap")}
     second = {} if protocol.guardrail is None else {"guardrail": never_harmful(protocol.guardrail, given["guardrail"])}
     if protocol.operators is not None:
-        allowed = "one without operators: audit the protocol's file, without a url"
-        raise InvalidValue("channel", protocol.channel, allowed)
+        second["operators"] = given["operators"]
     if lacks := SuccessiveElimination().needs(protocol.channel.law()):
         raise InvalidValue("channel", protocol.channel, f"one with {lacks}: audit the protocol's file, without a url")
     return Protocol.from_table(
@@ -104,7 +107,7 @@ def list_seen_of_arm(protocol: Protocol) -> list[str]:
         local = channel.trust == "local"
         shown = [SEEN[0], SEEN[1], *([] if metric else SEEN[2:3]), *(SEEN[3:] if local else [])]
         names += [f"{each} ({metric})" if metric else each for each in shown]
-    return names
+    return [*names, *(OPERATOR_VIEWS if protocol.operators else ())]
 
 
 class AuditedStudy:
@@ -113,6 +116,7 @@ class AuditedStudy:
     def __init__(self, service: Service, protocol: Protocol, key: str) -> None:
         self.service, self.protocol, self._key, self._channel = service, protocol, key, shared_epsilon_channel(protocol)
         self.path, self._people, self._awaited = f"/v1/studies/{protocol.name}", 0, 0
+        self._sealed = SealedReports()
 
     async def round(self, worlds: dict[str, int]) -> dict[str, tuple[float, ...]]:
         """All cohorts once: when each arm was dealt first, and what that person's device sent, if it adds the noise.
@@ -129,6 +133,10 @@ class AuditedStudy:
             )
             each_told = (self._told(each, place, worlds, firsts) for place, each in enumerate(dealt, start))
             reports = [report for told in each_told for report in told]
+            if self.protocol.operators is not None:
+                for report in reports:
+                    await self.service.ask("POST", f"{self.path}/upload", report, self._key)
+                continue
             # a late report makes its person one of those with the lowest reward: so less is shown, and never more
             await self.service.together(f"{self.path}/report/batch", reports, self._key, may_be="late")
         self._awaited += self.service.arms
@@ -147,7 +155,10 @@ class AuditedStudy:
             raise StorageFailed("the service gave a person no place: it released less than it was to release")
         first, sent, reports = dealt["arm"] not in firsts, list[float](), list[dict[str, Any]]()
         high = float(first and worlds.get(dealt["arm"], 0) > 0)
-        for outcome in self.protocol.outcomes:
+        if self.protocol.operators is not None:
+            highest = Offer.from_text(dealt["device"]["offer"]).steps
+            reports.append(self._sealed.seal(dealt["device"], int(high) * highest))
+        for outcome in () if reports else self.protocol.outcomes:
             values = outcome.reward.reports(high)  # of one person, however many
             if outcome.on_devices:
                 values = [add_report_noise(self._channel, dealt["offer"], high, outcome.metric).value]
@@ -160,14 +171,16 @@ class AuditedStudy:
         return reports
 
     async def totals(self) -> dict[str, list[list[float]]]:
-        """All releases of each arm, in their order: the sums of all outcomes."""
+        """All releases of each arm, in their order: the sums of all outcomes, and what two operators make of them."""
         found: dict[str, list[list[float]]] = {}
         after, names = 0, ("total", "guardrail")[: len(self.protocol.outcomes)]
         while entries := (await self.service.ask("GET", f"{self.path}/ledger?after={after}"))["entries"]:
             after = entries[-1]["number"]
             for says in (json.loads(entry["body"]) for entry in entries):
                 if says["kind"] == "released":
-                    found.setdefault(f"arm{says['arm']}", []).append([float.fromhex(says[name]) for name in names])
+                    views = self._sealed.find_views(says) if self.protocol.operators else []
+                    sums = [float.fromhex(says[name]) for name in names]
+                    found.setdefault(f"arm{says['arm']}", []).append(sums + views)
         return found
 
 
@@ -182,11 +195,13 @@ async def played(audited: AuditedStudy, samples: int, seed: int, advance: Advanc
         dealt.append((await audited.round(worlds), await audited.round({})))
         advance(arms)
     totals, views = await audited.totals(), (list[Any](), list[Any]())
+    outcomes = len(audited.protocol.outcomes)
     for i, (worlds, (now, after)) in enumerate(zip(chosen, dealt, strict=True)):
         for arm, world in worlds.items():
-            view = list[float]()
-            for j, both in enumerate(zip(*totals[arm][2 * i : 2 * i + 2], strict=True)):
+            view, (first, second) = list[float](), totals[arm][2 * i : 2 * i + 2]
+            for j, both in enumerate(zip(first[:outcomes], second[:outcomes], strict=True)):
                 view += [*both, *([] if j else after[arm][:1]), *now[arm][1 + j : 2 + j]]
+            view += compare_views(first[outcomes:], second[outcomes:])
             views[world].append(view)
     return np.array(views[0]), np.array(views[1])
 
@@ -227,6 +242,8 @@ async def service_part(service: Service, protocol: Protocol, how: How = USUAL_AU
     """What studies with the channel of a protocol show through the API of a service."""
     name, promise = f"audit-{secrets.token_hex(6)}", promise_to_samples(protocol.price(SERVICE_COHORT))
     many = min(count_enough_samples(promise), MOST_SAMPLES) if how.samples is None else how.samples
+    if protocol.operators is not None and service.window != NO_WINDOW:  # devices upload one by one
+        service.arms, service.window = ARMS_OF_DEVICES, WINDOW_OF_DEVICES
     here = partial(throw_away, protocol, arms=service.arms, window=service.window)
     both = (
         views_of(service, here(name), many, how.seed, how.advance),
