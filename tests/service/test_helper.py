@@ -17,7 +17,6 @@ from maskedbandit.service.host.host import Host
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.own_keys import read_own_keys
-from maskedbandit.store.pairing import sign_invitation
 from tests.for_each import for_each
 from tests.service.helper_inside import PATH, HelperInside, PlayedLeader, helped_leader
 from tests.service.inside import inside
@@ -81,19 +80,6 @@ def test_an_invitation_outlives_a_wrong_request(leader: PlayedLeader, changes: d
     assert leader.pair(token, **own).code == "invalid_value", "a helper is no leader of its own"
     assert leader.credential == before
     assert leader.pair(token).status == 200
-
-
-def test_nobody_pairs_with_the_keys_of_another(leader: PlayedLeader, tmp_path: Path) -> None:
-    """Public keys are no secret: whoever took a leader's place here could end its studies."""
-    assert isinstance(leader.helper, HelperInside)
-    thief, token = PlayedLeader(leader.helper, tmp_path / "thief"), leader.helper.invite()
-    stolen = {"seals": leader.keys.seals.hex(), "signs": leader.keys.signs.hex()}
-    signed = [sign_invitation(thief.witness.signing_key(), leader.keys, token)]
-    signed += [sign_invitation(leader.witness.signing_key(), leader.keys, "another")]
-    for signature in signed:
-        assert thief.pair(token, **stolen, signature=signature).code == "forged"
-    assert leader.ask("GET", "").status == 200, "the leader still is who it was"
-    assert thief.pair(token).status == 200
 
 
 def other_leader(leader: PlayedLeader, folder: Path) -> PlayedLeader:

@@ -20,14 +20,18 @@ def read_own_keys(witness: Witness) -> OperatorKeys:
     return OperatorKeys(seals.public_bytes_raw(), signs.public_bytes_raw())
 
 
+def agree_with(witness: Witness, other: OperatorKeys) -> bytes:
+    """A secret that this operator and the other one have, and nobody else; raise `InvalidValue` if its key is none."""
+    try:
+        return read_seal_key(witness).exchange(X25519PublicKey.from_public_bytes(other.seals))
+    except ValueError:
+        raise InvalidValue("keys of the other operator", other.seals.hex(), "a public key of X25519") from None
+
+
 def derive_verify_key(witness: Witness, other: OperatorKeys, protocol: str) -> bytes:
     """With what both operators check the proofs of the study with this digest: unknown to devices, and to all others.
 
     It follows from the keys of both, so neither can choose it, or tell the other one another key the next time. That
     matters: a report of which one operator has seen the proof at two points, by two keys, is a report that it can read.
     """
-    try:
-        shared = read_seal_key(witness).exchange(X25519PublicKey.from_public_bytes(other.seals))
-    except ValueError:
-        raise InvalidValue("keys of the other operator", other.seals.hex(), "a public key of X25519") from None
-    return hmac.digest(shared, b"maskedbandit verify 1" + bytes.fromhex(protocol), "sha256")
+    return hmac.digest(agree_with(witness, other), b"maskedbandit verify 1" + bytes.fromhex(protocol), "sha256")

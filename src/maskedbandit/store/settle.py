@@ -30,7 +30,7 @@ from maskedbandit.store.states import move_study
 from maskedbandit.store.uploads import list_uploads
 from maskedbandit.study.deck import Places
 
-MOST_OF_BATCH = 256  # reports
+MOST_OF_BATCH = 64  # reports, which are opened within a transaction: people wait meanwhile
 
 
 class ListedReports(NamedTuple):

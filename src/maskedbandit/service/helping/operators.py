@@ -10,6 +10,7 @@ from maskedbandit.service.messages import Health
 from maskedbandit.service.request.openapi import write_openapi
 from maskedbandit.service.request.route import Answer, Call, Route, encode_answer
 from maskedbandit.store.databases.database import Database, do_again
+from maskedbandit.store.own_keys import agree_with
 from maskedbandit.store.pairing import accept_leader, check_invitation
 from maskedbandit.study.operators import OperatorKeys
 
@@ -27,6 +28,7 @@ async def pair_leader(call: Call, body: Pair) -> Paired:
     if keys.fingerprint == host.own.fingerprint:
         raise InvalidValue("keys of the leader", keys.fingerprint, "those of another operator than the helper")
     check_invitation(keys, body.token, body.signature)
+    agree_with(host.witness, keys)
     if not body.name.isprintable():
         raise InvalidValue("name", body.name, "printable characters")
 
