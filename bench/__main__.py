@@ -23,6 +23,7 @@ from bench.searches import identification
 from bench.service import service
 from bench.steps import INSTANCE, MEANS, RAW, engine, steps
 from bench.studies import studies
+from bench.whole_reports import whole_reports
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.sampling import Bits, discrete_laplace
@@ -92,6 +93,7 @@ def main() -> None:
     identification()
     protocols()
     devices()
+    whole_reports()
     studies()
     service()
     logs()

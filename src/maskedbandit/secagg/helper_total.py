@@ -61,7 +61,9 @@ class HelperTotal:
     def verify(self, signs: bytes) -> None:
         """Raise `Forged` unless the helper with this public key signed it."""
         try:
-            Ed25519PublicKey.from_public_bytes(signs).verify(bytes.fromhex(self.signature), self.signed_bytes)
+            if (signature := bytes.fromhex(self.signature)).hex() != self.signature:
+                raise ValueError("of the texts of a signature one is written")
+            Ed25519PublicKey.from_public_bytes(signs).verify(signature, self.signed_bytes)
         except (InvalidSignature, ValueError):
             raise Forged(f"the helper's total of cohort {self.cohort} of {self.study} is not signed by it") from None
 

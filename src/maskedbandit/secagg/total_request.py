@@ -46,7 +46,9 @@ class TotalRequest:
     def verify(self, signs: bytes) -> None:
         """Raise `Forged` unless the leader with this public key signed it."""
         try:
-            Ed25519PublicKey.from_public_bytes(signs).verify(bytes.fromhex(self.signature), self.signed_bytes)
+            if (signature := bytes.fromhex(self.signature)).hex() != self.signature:
+                raise ValueError("of the texts of a signature one is written")
+            Ed25519PublicKey.from_public_bytes(signs).verify(signature, self.signed_bytes)
         except (InvalidSignature, ValueError, TypeError):
             raise Forged(
                 f"the request for the total of cohort {self.cohort} of {self.study} is not signed by its leader"

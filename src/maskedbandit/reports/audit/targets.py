@@ -126,10 +126,13 @@ def audit_protocol(protocol: Protocol, how: How) -> Audit:
     found = [*of_channel(protocol.channel, how), *of_policy(protocol.policy, protocol.channel, how, decisions=False)]
     if protocol.guardrail is not None:
         found += [*of_channel(protocol.guardrail_channel, how), (None, BOTH_OUTCOMES)]
-    try:
-        found.append((asyncio.run(through_own_service()), ""))
-    except InvalidValue as why:
-        found.append((None, f"the service: {why}"))
+    if protocol.operators is not None:
+        found.append((None, "the service: no helper is run in this process; audit a running leader, by its url"))
+    else:
+        try:
+            found.append((asyncio.run(through_own_service()), ""))
+        except InvalidValue as why:
+            found.append((None, f"the service: {why}"))
     return join_audits(f"the protocol of {protocol.name}: {describe_part(protocol.channel)}", found, protocol.digest)
 
 
