@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
@@ -11,7 +12,7 @@ from random import Random
 import pytest
 
 from maskedbandit.store.databases.connection import open_database
-from tests.service.live import Live
+from tests.service.live import COMMAND, Live
 from tests.service.test_helper_processes import HELPS, do, say
 from tests.service.two_operators_journal import TABLE, DeviceJournal, HeldAgainst, check_both
 from tests.store.databases import fresh_postgresql
@@ -20,10 +21,10 @@ KILLS, PEOPLE_AT_ONCE = 20, 2
 LONGEST = 120  # seconds that are waited for a number of answers
 
 
-def make_operator(folder: Path, database: str | None) -> Live:
+def make_operator(folder: Path, database: str | None, command: Sequence[str] = COMMAND) -> Live:
     """An operator, which has not begun."""
     folder.mkdir()
-    return Live(folder, database)
+    return Live(folder, database, command)
 
 
 def pair(leader: Live, helper: Live) -> dict[str, dict[str, str]]:
@@ -58,12 +59,15 @@ def count_releases(leader: Live) -> int:
         database.close()
 
 
-def play(folder: Path, postgresql: bool, seed: int = 33) -> HeldAgainst:
-    """Kills of either operator at random, under the load of devices; then both are held against the journal."""
-    addresses = [fresh_postgresql() if postgresql else None for _ in range(2)]
-    leader, helper = (
-        make_operator(folder / name, at) for name, at in zip(("leader", "helper"), addresses, strict=True)
-    )
+def play(folder: Path, postgresql: bool, kills: int = KILLS, mutant: str = "", seed: int = 33) -> HeldAgainst:
+    """Kills of either operator at random, under the load of devices; then both are held against the journal.
+
+    A leader that is a mutant alone is killed.
+    """
+    leads, helps = (fresh_postgresql() if postgresql else None for _ in range(2))
+    command = ("-m", "tests.service.mutant_server", mutant, "serve") if mutant else COMMAND
+    leader = make_operator(folder / "leader", leads, command)
+    helper = make_operator(folder / "helper", helps)
     random = Random(seed)
     try:
         leader_table = TABLE | {"operators": pair(leader, helper)}
@@ -72,9 +76,9 @@ def play(folder: Path, postgresql: bool, seed: int = 33) -> HeldAgainst:
         with ThreadPoolExecutor(PEOPLE_AT_ONCE) as people:
             tasks = [people.submit(journal.run, i) for i in range(PEOPLE_AT_ONCE)]
             try:
-                for _ in range(KILLS):
+                for _ in range(kills):
                     wait_for(journal, journal.answered + random.randrange(1, 12))
-                    if random.random() < 0.5:
+                    if mutant or random.random() < 0.5:
                         leader.kill_and_begin()
                     else:
                         assert helper.end(signal.SIGKILL) == -signal.SIGKILL
@@ -100,3 +104,9 @@ def test_kills_of_either_operator_lose_and_double_nothing(tmp_path: Path, postgr
     print(json.dumps(found._asdict()))
     assert found.acknowledged > 100
     assert found.releases >= 4
+
+
+@pytest.mark.slow
+def test_a_leader_that_answers_before_it_has_stored_is_noticed(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="lost"):
+        play(tmp_path, False, kills=6, mutant="told before the commit")
