@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from maskedbandit.service.helping import studies
+from maskedbandit.service.helping.studies import LONGEST_LIST
 from maskedbandit.service.request.limits import BATCH
 from maskedbandit.store.helping import reports
 from tests.for_each import for_each
@@ -88,7 +89,11 @@ def test_a_helper_that_tells_is_found(
     assert zeros != threes
 
 
-@for_each(("method", "path"), [("PUT", ""), ("POST", "/cohorts/0/reports"), ("POST", "/cohorts/0/total")])
-def test_a_large_body_is_refused(leader: PlayedLeader, method: str, path: str) -> None:
-    assert leader.helper.ask(method, PATH + path, b" " * (BATCH + 1), leader.credential).code == "too_large"
-    assert leader.helper.ask(method, PATH + path, b" " * (BATCH + 1), "x").code == "unauthorized", "nothing was read"
+LIMITS = [("PUT", "", BATCH), ("POST", "/cohorts/0/reports", BATCH), ("POST", "/cohorts/0/total", LONGEST_LIST)]
+
+
+@for_each(("method", "path", "limit"), LIMITS)
+def test_a_large_body_is_refused(leader: PlayedLeader, method: str, path: str, limit: int) -> None:
+    large = b" " * (limit + 1)
+    assert leader.helper.ask(method, PATH + path, large, leader.credential).code == "too_large"
+    assert leader.helper.ask(method, PATH + path, large, "x").code == "unauthorized", "nothing was read"
