@@ -23,4 +23,4 @@ def check_words(command: str, verbs: Verbs, options: argparse.Namespace) -> None
     least = len([each for each in wanted.split() if not each.startswith("[")])
     if not least <= given <= len(wanted.split()):
         name = f"the number of words after `{command} {options.verb}`"
-        raise InvalidValue(name, given, f"that of {wanted or 'nothing'}")
+        raise InvalidValue(name, given, f"that of {wanted}" if wanted else "0")
