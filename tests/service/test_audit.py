@@ -22,7 +22,7 @@ from maskedbandit.reports.audit.services import (
     SERVICE_COHORT,
     audited_protocol,
     list_seen_of_arm,
-    service_part,
+    service_parts,
     shared_epsilon_channel,
     throw_away,
     views_of,
@@ -230,7 +230,8 @@ def test_the_study_of_an_audit_keeps_channel_and_rewards() -> None:
 def small_part() -> AuditPart:
     async def play() -> AuditPart:
         async with start_own_service() as service:
-            return await service_part(service, SMALL, How(samples=400))
+            (part,) = await service_parts(service, SMALL, How(samples=400))
+            return part
 
     return asyncio.run(play())
 

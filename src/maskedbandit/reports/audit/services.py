@@ -238,8 +238,8 @@ async def all_of(several: Sequence[Coroutine[Any, Any, Both]]) -> list[Both]:
     return [task.result() for task in tasks]
 
 
-async def service_part(service: Service, protocol: Protocol, how: How = USUAL_AUDIT) -> AuditPart:
-    """What studies with the channel of a protocol show through the API of a service."""
+async def service_parts(service: Service, protocol: Protocol, how: How = USUAL_AUDIT) -> list[AuditPart]:
+    """What studies with the channel of a protocol show through the API of a service; of two, to either operator."""
     name, promise = f"audit-{secrets.token_hex(6)}", promise_to_samples(protocol.price(SERVICE_COHORT))
     many = min(count_enough_samples(promise), MOST_SAMPLES) if how.samples is None else how.samples
     if protocol.operators is not None and service.window != NO_WINDOW:  # devices upload one by one
@@ -253,8 +253,36 @@ async def service_part(service: Service, protocol: Protocol, how: How = USUAL_AU
         sound, broken = [await each for each in both]
     else:
         sound, broken = await all_of(both)
-    twin = "a study with half of the noise", broken
-    return sampled_part(SERVICE_PART, promise, sound, [twin], list_seen_of_arm(protocol), how.error)
+    twin = "a study with half of the noise"
+    return [
+        sampled_part(
+            SERVICE_PART + party,
+            promise,
+            take_columns(sound, columns),
+            [(twin, take_columns(broken, columns))],
+            names,
+            how.error,
+        )
+        for party, columns, names in list_parties(protocol)
+    ]
+
+
+def list_parties(protocol: Protocol) -> list[tuple[str, list[int], list[str]]]:
+    """Who sees what: which columns, and their names. Two operators do not put together what they make of a release."""
+    names = list_seen_of_arm(protocol)
+    public = list(range(len(names) - (len(OPERATOR_VIEWS) if protocol.operators else 0)))
+    if protocol.operators is None:
+        return [("", public, names)]
+    found, each = [], len(OPERATOR_VIEWS) // 2
+    for role, first in (("leader", len(public)), ("helper", len(public) + each)):
+        columns = [*public, *range(first, first + each)]
+        found.append((f", to the {role}", columns, [names[column] for column in columns]))
+    return found
+
+
+def take_columns(views: Both, columns: Sequence[int]) -> Both:
+    """A part of what was seen."""
+    return views[0][:, columns], views[1][:, columns]
 
 
 async def audited_protocol(service: Service, study: str | None) -> Protocol:

@@ -117,11 +117,11 @@ def audit_protocol(protocol: Protocol, how: How) -> Audit:
     from maskedbandit.reports.audit.over_http import (
         start_own_service,  # what a service needs is not installed everywhere
     )
-    from maskedbandit.reports.audit.services import service_part
+    from maskedbandit.reports.audit.services import service_parts
 
-    async def through_own_service() -> AuditPart:
+    async def through_own_service() -> list[AuditPart]:
         async with start_own_service() as service:
-            return await service_part(service, protocol, how)
+            return await service_parts(service, protocol, how)
 
     found = [*of_channel(protocol.channel, how), *of_policy(protocol.policy, protocol.channel, how, decisions=False)]
     if protocol.guardrail is not None:
@@ -130,7 +130,7 @@ def audit_protocol(protocol: Protocol, how: How) -> Audit:
         found.append((None, "the service: no helper is run in this process; audit a running leader, by its url"))
     else:
         try:
-            found.append((asyncio.run(through_own_service()), ""))
+            found += [(part, "") for part in asyncio.run(through_own_service())]
         except InvalidValue as why:
             found.append((None, f"the service: {why}"))
     return join_audits(f"the protocol of {protocol.name}: {describe_part(protocol.channel)}", found, protocol.digest)
@@ -139,17 +139,17 @@ def audit_protocol(protocol: Protocol, how: How) -> Audit:
 def audit_service(url: str, key: str, study: str | None, how: How) -> Audit:
     """An audit of a running service, and of the channel of one of its studies."""
     from maskedbandit.reports.audit.over_http import reach_service
-    from maskedbandit.reports.audit.services import audited_protocol, service_part
+    from maskedbandit.reports.audit.services import audited_protocol, service_parts
 
-    async def through_the_service() -> tuple[Protocol, AuditPart]:
+    async def through_the_service() -> tuple[Protocol, list[AuditPart]]:
         async with reach_service(url, key) as service:
             protocol = await audited_protocol(service, study)
-            part = await service_part(service, protocol, how)
-            return protocol, part
+            parts = await service_parts(service, protocol, how)
+            return protocol, parts
 
-    protocol, part = asyncio.run(through_the_service())
+    protocol, parts = asyncio.run(through_the_service())
     found: Sequence[FoundPart] = [
-        (part, ""),
+        *[(part, "") for part in parts],
         exact_part(protocol.channel, fit_cohort_size(protocol.channel, how.people)),
     ]
     target = f"{protocol.name} on the service at {url}: {describe_part(protocol.channel)}"
