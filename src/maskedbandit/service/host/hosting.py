@@ -9,7 +9,7 @@ import hmac
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic, perf_counter
@@ -64,7 +64,6 @@ class Hosting(ABC):
         self._troubles: dict[str, BaseException] = {}  # of studies, when the clock last went round
         self.attention, self.scrubbing = Attention(), Scrubbing(address)
         self._opening = asyncio.Lock()
-        self._client: httpx.AsyncClient | None = None  # of other processes
         open_database(address).close()  # its tables are brought up to date, however long that takes
         self.questions = Questions(address)
         self.read, self.recompute = self.questions.read, self.questions.recompute
@@ -88,9 +87,15 @@ class Hosting(ABC):
         for name in list(self.held):
             await self.drop(name)
         await self.scrubbing.end()
-        if self._client is not None:
+        if "_client" in vars(self):
             await self._client.aclose()
         self.questions.close()
+
+    @cached_property
+    def _client(self) -> httpx.AsyncClient:
+        """The way to other processes: made late, as that reads all certificates that are trusted."""
+        headers = {PROCESS: self.process_seal.decode()}
+        return httpx.AsyncClient(trust_env=False, limits=LIMITS, headers=headers)
 
     @property
     def ready(self) -> bool:
@@ -170,9 +175,6 @@ class Hosting(ABC):
             holder = (await self.read(partial(read_holder, study=name))).holder
             if (url := self._reached(holder)) in ("", self.url):
                 raise  # by a command, which ends soon, or by this process, which is about to give it back
-            if self._client is None:  # made late, as it reads all certificates that are trusted
-                headers = {PROCESS: self.process_seal.decode()}
-                self._client = httpx.AsyncClient(trust_env=False, limits=LIMITS, headers=headers)
             return Elsewhere(name, holder, url, self._client)
         return Writer(study, asyncio.get_running_loop())
 
