@@ -1,5 +1,6 @@
 """A study of two operators, each with a database and a witness of its own: to its releases, whoever ends in between."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,11 +9,13 @@ import pytest
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.secagg.helper_total import HelperTotal
 from maskedbandit.secagg.total_request import TotalRequest
+from maskedbandit.store.book.entries import read_entries
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.helping.reports import OfferedReport
 from maskedbandit.store.helping.study import HelperStudy, register_study
 from maskedbandit.store.helping.verify import verify_help
+from maskedbandit.store.lease import LEASE_LENGTH
 from maskedbandit.store.own_keys import derive_verify_key, read_own_keys
 from maskedbandit.store.pairing import write_pairing
 from maskedbandit.store.settle import Batch, ListedReports
@@ -110,3 +113,30 @@ def test_both_databases_fit_each_other(both: Leading, monkeypatch: pytest.Monkey
     database.close()
     assert (verified.totals, verified.reports) == (4, 8)
     assert second.cohort in sums
+
+
+def test_a_leader_that_was_restored_goes_on_without_the_places_whose_newer_reports_are_lost(tmp_path: Path) -> None:
+    """The helper was offered them, and a place has one report."""
+    clock = Clock()
+    helper = StoredHelper(f"sqlite:///{tmp_path}/helper.db", tmp_path / "helper", clock)
+    leading = Leading(f"sqlite:///{tmp_path}/study.db", tmp_path / "witness", clock, helper)
+    helper.begin(leading.protocol, leading.study._session.witness)
+    people = [leading.come(f"person {i}") for i in range(4)]
+    for each in people:
+        leading.upload(each, leading.seal(each, 0))
+    leading.study.close()
+    shutil.copy(tmp_path / "study.db", tmp_path / "kept.db")
+    leading.study = leading.open()
+    leading.upload(people[0], leading.seal(people[0], 1, turn=1))
+    clock.now += OVER
+    for due in leading.do("due"):
+        helper.show_proofs(leading.protocol, due.cohort, due.n, leading.do("batch", leading.reader, due.cohort, 0))
+    leading.study.close()
+    for path in tmp_path.glob("study.db*"):
+        path.unlink()
+    shutil.copy(tmp_path / "kept.db", tmp_path / "study.db")
+    clock.now += LEASE_LENGTH
+    leading.study = leading.open()
+    assert len(leading.settle()) == 2
+    helped = read_entries(open_database(helper.address), "small", "helped")
+    assert sorted(each.reports for each in helped) == [1, 2]

@@ -96,7 +96,7 @@ LIES: dict[str, tuple[Callable[[Scene], Callable[[HelperStudy], Any]], str]] = {
                 1, N, [scene.operators.send(scene.operators.terms(1, N, 0), 1, turn=1).offered]
             )
         ),
-        "place 0 of cohort 1 of small has a report, and the leader offers another one for it",
+        LEFT_OUT,
     ),
     "two reports of a place at once": (
         lambda scene: (
@@ -104,7 +104,7 @@ LIES: dict[str, tuple[Callable[[Scene], Callable[[HelperStudy], Any]], str]] = {
                 1, N, [scene.operators.send(scene.operators.terms(1, N, 3), 1, turn).offered for turn in range(2)]
             )
         ),
-        "place 3 of cohort 1 of small has a report, and the leader offers another one for it",
+        "place 3 of cohort 1 of small is offered with two reports at once",
     ),
     "one more report after the total": (
         lambda scene: (
@@ -159,14 +159,14 @@ class AnyText(str):
 class NoHolders(dict[int, str]):
     """Places of which none has a report."""
 
-    def __contains__(self, key: object) -> bool:
-        return False
+    def get(self, key: int, default: Any = None) -> Any:
+        return None
 
 
 def knows_no_place(scene: Scene, patch: Patch) -> None:
     """A helper that takes any report of a name for that of the place for which it is offered."""
     patch.setattr(OfferedReport, "item", AnyText())
-    patch.setattr(reports, "ELSEWHERE", ReportAnswer(True, bytes(24)))
+    patch.setattr(reports, "LEFT_OUT", ReportAnswer(True, bytes(24)))
 
 
 def forgets_reports(scene: Scene, patch: Patch) -> None:

@@ -58,7 +58,7 @@ class ReportAnswer(NamedTuple):
     verifier: bytes  # what the helper's share shows of the proof; empty if it could not be read
 
 
-ELSEWHERE = ReportAnswer(False, b"")  # the name is that of a report of another place, which stands
+LEFT_OUT = ReportAnswer(False, b"")  # its name is another place's, or its place has another report, and that one stands
 
 
 class TakenReport(NamedTuple):
@@ -119,8 +119,9 @@ def check_cohort(session: HelperSession, cohort: int, n: int) -> Offer:
 def take_reports(session: HelperSession, cohort: int, n: int, reports: Sequence[OfferedReport]) -> list[ReportAnswer]:
     """Check the proofs of reports that the leader offers for a cohort: what it is told of each.
 
-    Raise `Disagreement`, and take none, if one of them was offered before in another way. One whose name is that of a
-    report of another place does not hold, and stops nothing: devices choose the names, and two of them may choose one.
+    Raise `Disagreement`, and take none, if one of them was offered before in another way. What does not hold stops
+    nothing: a report whose name is that of another place's, as devices choose the names and two of them may choose one;
+    and another report of a place than before, as a leader that was restored may have lost the newer one.
     """
     offer = check_cohort(session, cohort, n)
     if not 1 <= len(reports) <= MOST_REPORTS:
@@ -136,8 +137,11 @@ def take_reports(session: HelperSession, cohort: int, n: int, reports: Sequence[
     for each, which in zip(reports, names, strict=True):
         where = f"place {each.place} of cohort {cohort} of {name}"
         if (taken := known.get(which)) is None:
-            if each.place in holders:
-                raise Disagreement(f"{where} has a report, and the leader offers another one for it")
+            if (holder := holders.get(each.place)) in names:
+                raise Disagreement(f"{where} is offered with two reports at once")
+            if holder is not None:
+                answers.append(LEFT_OUT)
+                continue
             if cohort in session.totals:
                 raise Disagreement(
                     f"the total of cohort {cohort} of {name} was made, and the leader offers more for it"
@@ -148,7 +152,7 @@ def take_reports(session: HelperSession, cohort: int, n: int, reports: Sequence[
             holders[each.place] = which
             new.append(taken)
         elif (taken.cohort, taken.place) != (cohort, each.place):
-            answers.append(ELSEWHERE)
+            answers.append(LEFT_OUT)
             continue
         elif taken.item != each.item:
             raise Disagreement(f"a report of {where} is offered otherwise than before")
