@@ -16,7 +16,7 @@ from maskedbandit.device.sealing import seal_upload
 from maskedbandit.service.host.helper_calls import HelperCalls
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.own_keys import read_own_keys
-from maskedbandit.store.pairing import write_pairing
+from maskedbandit.store.pairing import sign_invitation, write_pairing
 from maskedbandit.study.operators import OperatorKeys
 from tests.quick import QUICK
 from tests.service.helper_inside import HelperInside
@@ -79,6 +79,7 @@ class ManyStudiesOfTwo:
         async def ask() -> dict[str, Any]:
             calls = HelperCalls(ADDRESS, "", self.wire)
             body = {"token": token, "name": "Clinic", "seals": own.seals.hex(), "signs": own.signs.hex()}
+            body["signature"] = sign_invitation(self.leader.host.witness.signing_key(), own, token)
             return await calls.ask("POST", "/v1/helper/pair", body)
 
         said = self.leader.run(ask())

@@ -13,6 +13,7 @@ from tests.service.helper_inside import PATH, HelperInside, PlayedLeader, helped
 from tests.service.test_fuzz import mutated
 
 TOGETHER = 64
+KEYS = {"seals": "ab" * 32, "signs": "cd" * 32, "signature": "ef" * 64}  # of a leader that there is not
 ALLOWED = {200, 401, 403, 404, 405, 409, 413, 422}
 Request = tuple[str, str, bytes, str | None]
 
@@ -27,7 +28,7 @@ def send_requests(leader: PlayedLeader, random: Random) -> Iterator[Request]:
         ("POST", f"{PATH}/cohorts/0/total", leader.write_request(0, offered)),
         ("POST", f"{PATH}/cohorts/2/total", leader.write_request(2, [])),
         ("PUT", PATH, {"protocol": leader.protocol.text}),
-        ("POST", "/v1/helper/pair", {"token": "x", "name": "Clinic", "seals": "ab" * 32, "signs": "cd" * 32}),
+        ("POST", "/v1/helper/pair", {"token": "x", "name": "Clinic"} | KEYS),
     ):
         credential = None if path.endswith("pair") else leader.credential
         sound.append((method, path, json.dumps(body).encode(), credential))

@@ -201,7 +201,7 @@ def write_bodies() -> dict[type, bytes]:
         LeaveStudy: {"ticket": "k3" * 16},
         OfferReports: {"n": 4, "reports": [report, report | {"place": 2}]},
         AskTotal: {"n": 4, "left_out": [3], "digest": "1b" * 32, "signature": "2c" * 64},
-        Pair: {"token": "x" * 43, "name": "Clinic", "seals": "3d" * 32, "signs": "4e" * 32},
+        Pair: {"token": "x" * 43, "name": "Clinic", "seals": "3d" * 32, "signs": "4e" * 32, "signature": "5f" * 64},
         HelpStudy: {"protocol": '{"name": "small"}'},
     }
     return {kind: json.dumps(body).encode() for kind, body in bodies.items()}
