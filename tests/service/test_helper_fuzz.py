@@ -9,11 +9,11 @@ from random import Random
 
 import pytest
 
+from maskedbandit.store.pairing import sign_invitation
 from tests.service.helper_inside import PATH, HelperInside, PlayedLeader, helped_leader
 from tests.service.test_fuzz import mutated
 
 TOGETHER = 64
-KEYS = {"seals": "ab" * 32, "signs": "cd" * 32, "signature": "ef" * 64}  # of a leader that there is not
 ALLOWED = {200, 401, 403, 404, 405, 409, 413, 422}
 Request = tuple[str, str, bytes, str | None]
 
@@ -21,6 +21,8 @@ Request = tuple[str, str, bytes, str | None]
 def send_requests(leader: PlayedLeader, random: Random) -> Iterator[Request]:
     """Requests whose bodies were changed a little, for ever."""
     offered, _ = leader.send_all(1)
+    signature = sign_invitation(leader.witness.signing_key(), leader.keys, "x")  # which is no invitation
+    keys = {"seals": leader.keys.seals.hex(), "signs": leader.keys.signs.hex(), "signature": signature}
     sound: list[Request] = []
     for method, path, body in (
         ("POST", f"{PATH}/cohorts/1/reports", {"n": 4, "reports": offered}),
@@ -28,7 +30,7 @@ def send_requests(leader: PlayedLeader, random: Random) -> Iterator[Request]:
         ("POST", f"{PATH}/cohorts/0/total", leader.write_request(0, offered)),
         ("POST", f"{PATH}/cohorts/2/total", leader.write_request(2, [])),
         ("PUT", PATH, {"protocol": leader.protocol.text}),
-        ("POST", "/v1/helper/pair", {"token": "x", "name": "Clinic"} | KEYS),
+        ("POST", "/v1/helper/pair", {"token": "x", "name": "Clinic"} | keys),
     ):
         credential = None if path.endswith("pair") else leader.credential
         sound.append((method, path, json.dumps(body).encode(), credential))
