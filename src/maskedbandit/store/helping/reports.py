@@ -137,15 +137,15 @@ def take_reports(session: HelperSession, cohort: int, n: int, reports: Sequence[
     for each, which in zip(reports, names, strict=True):
         where = f"place {each.place} of cohort {cohort} of {name}"
         if (taken := known.get(which)) is None:
+            if cohort in session.totals:
+                raise Disagreement(
+                    f"the total of cohort {cohort} of {name} was made, and the leader offers more for it"
+                )
             if (holder := holders.get(each.place)) in names:
                 raise Disagreement(f"{where} is offered with two reports at once")
             if holder is not None:
                 answers.append(LEFT_OUT)
                 continue
-            if cohort in session.totals:
-                raise Disagreement(
-                    f"the total of cohort {cohort} of {name} was made, and the leader offers more for it"
-                )
             if session.state != "running":
                 raise NotRunning(f"{name} is {session.state} here: no report is taken any more")
             taken = known[which] = examine_report(session, offer, cohort, n, each)
