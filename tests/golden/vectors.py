@@ -234,7 +234,7 @@ def list_draws() -> list[Entry]:
     for name, (draw, names, given) in SAMPLERS.items():
         for values in given:
             pages = iter(PAGES)
-            bits = Bits(lambda size, pages=pages: next(pages))  # type: ignore[misc]
+            bits = Bits(lambda size, pages=pages: next(pages))
             numbers = [Fraction(value) for value in values]
             whole = [int(number) if number.denominator == 1 else number for number in numbers]
             draws = [int(draw(*whole, bits)) for _ in range(20)]

@@ -36,7 +36,7 @@ def test_no_process_is_left_if_one_does_not_begin(
     real = two_operators.subprocess.Popen
 
     def begin(command: list[str], **more: object) -> object:
-        begun.append(process := real([sys.executable, "-c", "raise SystemExit(3)"], **more))  # type: ignore[call-overload]
+        begun.append(process := real([sys.executable, "-c", "raise SystemExit(3)"], **more))
         return process
 
     monkeypatch.setattr(two_operators.subprocess, "Popen", begin)

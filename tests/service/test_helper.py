@@ -170,11 +170,11 @@ def test_a_lie_is_refused_by_its_code(leader: PlayedLeader, lie: str) -> None:
     if offered is None:
         offered, _ = leader.send_all(0)
         assert leader.offer(0, offered).status == 200
-        leader.offered, leader.said = offered, leader.total(0, offered)  # type: ignore[attr-defined]
-    before = leader.helper.verify()  # type: ignore[attr-defined]
+        leader.offered, leader.said = offered, leader.total(0, offered)
+    before = leader.helper.verify()
     assert LIES[lie][0](leader, offered).code == code
-    assert leader.helper.verify() == before  # type: ignore[attr-defined]
-    assert leader.total(0, offered) == leader.said  # type: ignore[attr-defined]
+    assert leader.helper.verify() == before
+    assert leader.total(0, offered) == leader.said
 
 
 def test_a_report_for_two_cohorts_is_left_out_of_the_second(leader: PlayedLeader) -> None:

@@ -46,7 +46,7 @@ def test_a_helper_that_disagrees_is_named_and_nothing_is_released(
     assert both.state.refusal in ("forged", "disagreement", "malformed")
     assert both.warnings() == [HELPER_REFUSES]
     said = [each for each in caplog.records if each.getMessage() == "the helper does not agree"]
-    assert [each.study for each in said] == ["small"]  # type: ignore[attr-defined]
+    assert [each.study for each in said] == ["small"]
     for _ in range(5):
         both.go(60)
     assert both.releases() == []
@@ -75,7 +75,7 @@ def upload_other(both: Both, person: int, draw: Any, change: Any = lambda helper
     assert offer.position is not None
     terms = ReportTerms(bytes.fromhex(named["protocol"]), named["cohort"], offer.digest, offer.steps, offer.position)
     keys = tuple(bytes.fromhex(each["seals"]) for each in place["operators"])
-    made = seal_report(terms, 1, keys, 9, draw)  # type: ignore[arg-type]
+    made = seal_report(terms, 1, keys, 9, draw)
     parts = ("leader", made.leader), ("helper", change(made.helper))
     shares = {name: urlsafe_b64encode(each).decode() for name, each in parts}
     body = {"ticket": place["ticket"], "report": made.report.hex(), "turn": 9, **shares}
@@ -151,7 +151,7 @@ def test_what_is_no_answer_of_a_helper(
     async def answer(request: httpx.Request) -> httpx.Response:
         return httpx.Response(status, json=said | {"detail": "a secret"} if isinstance(said, dict) else said)
 
-    both.helper.handle_async_request = answer  # type: ignore[method-assign]
+    both.helper.handle_async_request = answer
     both.go()
     assert (both.state.away_since is not None) == away
     assert bool(both.state.refusal) != away
@@ -164,7 +164,7 @@ def test_a_long_answer_is_not_read(both: Both) -> None:
     async def answer(request: httpx.Request) -> httpx.Response:
         return httpx.Response(200, content=b"{" + b" " * 2**21)
 
-    both.helper.handle_async_request = answer  # type: ignore[method-assign]
+    both.helper.handle_async_request = answer
     both.go()
     assert both.state.away_since is not None
 

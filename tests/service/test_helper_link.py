@@ -125,7 +125,7 @@ def test_the_leader_may_end_at_any_step(both: Both, verb: str, monkeypatch: pyte
     both.come(4, lambda i: 1)
     both.service.clock.now += 1000 * (WINDOW + GRACE) + 1
     writer = both.service.host.held["small"]
-    real = writer.submit  # type: ignore[union-attr]
+    real = writer.submit
 
     async def gone(*operation: Any) -> None:
         await real(*operation)
@@ -237,7 +237,7 @@ def test_how_long_a_settlement_takes_is_not_measured(both: Both, monkeypatch: py
     """It takes longer if more was uploaded: the round of the clock that goes on beside it says nothing of its time."""
     host, measured = both.service.host, list[bool]()
     monkeypatch.setattr(host.metrics.tick, "set", lambda seconds: measured.append(host.links.settling))
-    writer, real = host.held["small"], host.held["small"].submit  # type: ignore[union-attr]
+    writer, real = host.held["small"], host.held["small"].submit
     both.come(4)
 
     async def go_round_and_settle(*operation: Any) -> Any:

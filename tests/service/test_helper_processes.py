@@ -39,7 +39,7 @@ def test_a_total_outlives_processes_that_are_killed(address: str, tmp_path: Path
     live = Live(tmp_path, address)
     live.begin(*HELPS)
     try:
-        leader = PlayedLeader(live, tmp_path / "leader")  # type: ignore[arg-type]
+        leader = PlayedLeader(live, tmp_path / "leader")
         (invited,) = say(live, "helper", "invite")
         assert invited["fingerprint"] == leader.card["fingerprint"]
         assert leader.pair(invited["invitation"]).status == 200
@@ -92,7 +92,7 @@ def live(tmp_path: Path) -> Iterator[Live]:
 @pytest.mark.slow
 def test_a_helper_is_no_leader_and_a_copy_is_reconciled(live: Live, tmp_path: Path) -> None:
     live.begin(*HELPS)
-    leader = PlayedLeader(live, tmp_path / "leader")  # type: ignore[arg-type]
+    leader = PlayedLeader(live, tmp_path / "leader")
     assert leader.pair(say(live, "helper", "invite")[0]["invitation"]).status == 200
     assert leader.register().status == 200
     live.end()
@@ -126,7 +126,7 @@ def test_a_helper_is_no_leader_and_a_copy_is_reconciled(live: Live, tmp_path: Pa
 @pytest.mark.slow
 def test_two_processes_serve_one_helper(live: Live, tmp_path: Path) -> None:
     live.begin(*HELPS)
-    leader = PlayedLeader(live, tmp_path / "leader")  # type: ignore[arg-type]
+    leader = PlayedLeader(live, tmp_path / "leader")
     assert leader.pair(say(live, "helper", "invite")[0]["invitation"]).status == 200
     assert leader.register().status == 200
     (tmp_path / "second").mkdir()
@@ -135,7 +135,7 @@ def test_two_processes_serve_one_helper(live: Live, tmp_path: Path) -> None:
     second.begin(*HELPS)
     try:
         offered, _ = leader.send_all(0)
-        leader.helper = second  # type: ignore[assignment]
+        leader.helper = second
         assert leader.register().status == 200
         assert leader.offer(0, offered).status == 200
         said = leader.total(0, offered)

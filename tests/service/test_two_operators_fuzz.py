@@ -249,7 +249,7 @@ def test_altered_requests_have_no_fault() -> None:
                 sent.append((method, path, body))
             return await real(method, path, body, *given)
 
-        both.leader.asked = listen  # type: ignore[method-assign]
+        both.leader.asked = listen
         both.leader.run(both.come(study, 4, lambda arm: 1, lambda: False))
 
         async def ask_leader() -> None:

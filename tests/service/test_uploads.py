@@ -171,7 +171,7 @@ def test_uploads_are_relayed_to_the_process_that_holds_the_study(small: Inside, 
             host.held["small"] = elsewhere
             return httpx.Response(found.status, headers=found.headers, content=found.body)
 
-    host.held["small"] = Elsewhere("small", "host 1 x", "http://there", Holder())  # type: ignore[arg-type]
+    host.held["small"] = Elsewhere("small", "host 1 x", "http://there", Holder())
     now = [0.0]
     host.devices = Buckets(1, 3, lambda: now[0])
     said = [small.study("upload", each, None) for each in (body, body | {"turn": 3})]

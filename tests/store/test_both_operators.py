@@ -68,7 +68,7 @@ def both(address: str, tmp_path: Path) -> Iterator[Leading]:
     """The leader in a database of this kind, the helper in a file."""
     clock = Clock()
     helper = StoredHelper(f"sqlite:///{tmp_path}/helper.db", tmp_path / "helper", clock)
-    leading = Leading(address, tmp_path / "witness", clock, helper)  # type: ignore[arg-type]
+    leading = Leading(address, tmp_path / "witness", clock, helper)
     helper.begin(leading.protocol, leading.study._session.witness)
     yield leading
     leading.study.close()
@@ -85,7 +85,7 @@ def play(both: Leading, people: int, start: int = 0) -> dict[int, int]:
         if i % 3:
             both.upload(given, both.seal(given, 1))
             sums[given.cohort] += 1
-    both.clock.now += OVER  # type: ignore[attr-defined]
+    both.clock.now += OVER
     return sums
 
 
@@ -101,15 +101,15 @@ def test_both_databases_fit_each_other(both: Leading, monkeypatch: pytest.Monkey
     assert both.list_cohort(first.cohort, first.n) == listed
     said = helper.state_total(both.protocol, listed)
     helper.study.close()  # the helper ends after it has stated its total, and the leader before it has settled it
-    helper.begin(both.protocol, both.study._session.witness)  # type: ignore[attr-defined]
+    helper.begin(both.protocol, both.study._session.witness)
     both.reopen()
     assert helper.state_total(both.protocol, listed) == said
     found = both.settle()
     assert {each.cohort: each.total for each in found} == sums
     assert found[0].helper == said
     assert [each.helper.entry for each in (*released, *found) if each.helper] == [1, 2, 3, 4]
-    database = open_database(helper.address)  # type: ignore[attr-defined]
-    verified = verify_help(database, helper.witness, "small")  # type: ignore[attr-defined]
+    database = open_database(helper.address)
+    verified = verify_help(database, helper.witness, "small")
     database.close()
     assert (verified.totals, verified.reports) == (4, 8)
     assert second.cohort in sums

@@ -166,7 +166,7 @@ def test_a_release_that_is_told_before_the_commit_is_drawn_again(
     early = list[Release]()
 
     def tells(*given: Any) -> Any:
-        early.append(made := settle_cohort(*given))  # type: ignore[arg-type]
+        early.append(made := settle_cohort(*given))
         return made
 
     (tmp_path / "first").mkdir()

@@ -181,11 +181,11 @@ def alter(sent: Any) -> Any:
 def out_of_range(leading: Leading, given: Any) -> Any:
     """A device that claims 1,000,000 where 1 is the most: the proof is of another number."""
     real = Range.encode
-    Range.encode = lambda self, value: [1_000_000]  # type: ignore[method-assign]
+    Range.encode = lambda self, value: [1_000_000]
     try:
         return leading.seal(given, 1)
     finally:
-        Range.encode = real  # type: ignore[method-assign]
+        Range.encode = real
 
 
 @pytest.mark.parametrize("how", FORGED)

@@ -83,7 +83,7 @@ class Helper:
         cohort, n = listed.cohort, listed.n
         if cohort not in self.said:
             (offer,), channel = protocol.offers(n), protocol.channel
-            noise: Noise = channel.release_noise(n)  # type: ignore[attr-defined]
+            noise: Noise = channel.release_noise(n)
             mine = {place: each for place, each in self.taken.get(cohort, {}).items() if place not in listed.left_out}
             total = sum(value for _, value in mine.values()) + noise.noise_share(1, Bits())
             digest = digest_reports({place: report for place, (report, _) in mine.items()})
