@@ -9,11 +9,11 @@ import json
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Self
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from maskedbandit.errors import Disagreement, Forged, Malformed
+from maskedbandit.errors import Disagreement, Malformed
 from maskedbandit.secagg.prio3 import FIELD
+from maskedbandit.secagg.signing import check_signature, sign_bytes
 
 TOTAL_USE = b"maskedbandit helper total 1 "
 
@@ -56,16 +56,12 @@ class HelperTotal:
 
     def sign(self, key: Ed25519PrivateKey) -> Self:
         """The same with a signature, which is the same each time."""
-        return replace(self, signature=key.sign(self.signed_bytes).hex())
+        return replace(self, signature=sign_bytes(key, self.signed_bytes))
 
     def verify(self, signs: bytes) -> None:
         """Raise `Forged` unless the helper with this public key signed it."""
-        try:
-            if (signature := bytes.fromhex(self.signature)).hex() != self.signature:
-                raise ValueError("of the texts of a signature one is written")
-            Ed25519PublicKey.from_public_bytes(signs).verify(signature, self.signed_bytes)
-        except (InvalidSignature, ValueError):
-            raise Forged(f"the helper's total of cohort {self.cohort} of {self.study} is not signed by it") from None
+        why = f"the helper's total of cohort {self.cohort} of {self.study} is not signed by it"
+        check_signature(signs, self.signed_bytes, self.signature, why)
 
     def match(self, **expected: Any) -> None:
         """Raise `Disagreement` unless it states these values: those that the leader knows too."""

@@ -8,10 +8,9 @@ import json
 from dataclasses import asdict, dataclass, replace
 from typing import Self
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from maskedbandit.errors import Forged
+from maskedbandit.secagg.signing import check_signature, sign_bytes
 
 REQUEST_USE = b"maskedbandit leader total 1 "
 
@@ -41,15 +40,9 @@ class TotalRequest:
 
     def sign(self, key: Ed25519PrivateKey) -> Self:
         """The same with a signature, which is the same each time."""
-        return replace(self, signature=key.sign(self.signed_bytes).hex())
+        return replace(self, signature=sign_bytes(key, self.signed_bytes))
 
     def verify(self, signs: bytes) -> None:
         """Raise `Forged` unless the leader with this public key signed it."""
-        try:
-            if (signature := bytes.fromhex(self.signature)).hex() != self.signature:
-                raise ValueError("of the texts of a signature one is written")
-            Ed25519PublicKey.from_public_bytes(signs).verify(signature, self.signed_bytes)
-        except (InvalidSignature, ValueError, TypeError):
-            raise Forged(
-                f"the request for the total of cohort {self.cohort} of {self.study} is not signed by its leader"
-            ) from None
+        why = f"the request for the total of cohort {self.cohort} of {self.study} is not signed by its leader"
+        check_signature(signs, self.signed_bytes, self.signature, why)

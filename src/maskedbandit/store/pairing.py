@@ -8,10 +8,10 @@ import secrets
 from hashlib import sha256
 from typing import NamedTuple
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from maskedbandit.errors import Forged, Unauthorized
+from maskedbandit.errors import Unauthorized
+from maskedbandit.secagg.signing import check_signature, sign_bytes
 from maskedbandit.store.databases.database import Database
 from maskedbandit.study.operators import OperatorKeys
 
@@ -84,16 +84,14 @@ def write_invitation(database: Database, now: int) -> str:
 
 def sign_invitation(key: Ed25519PrivateKey, keys: OperatorKeys, invitation: str) -> str:
     """What shows that the operator with these public keys, of whom this is the private one, spends an invitation."""
-    return key.sign(PAIRING_USE + keys.seals + keys.signs + invitation.encode()).hex()
+    return sign_bytes(key, PAIRING_USE + keys.seals + keys.signs + invitation.encode())
 
 
 def check_invitation(keys: OperatorKeys, invitation: str, signature: str) -> None:
     """Raise `Forged` unless the operator with these keys spends it: anybody knows the public keys of another leader."""
     said = PAIRING_USE + keys.seals + keys.signs + invitation.encode()
-    try:
-        Ed25519PublicKey.from_public_bytes(keys.signs).verify(bytes.fromhex(signature), said)
-    except (InvalidSignature, ValueError):
-        raise Forged("whoever spends this invitation has not shown that these keys are its own") from None
+    why = "whoever spends this invitation has not shown that these keys are its own"
+    check_signature(keys.signs, said, signature, why)
 
 
 def accept_leader(database: Database, invitation: str, keys: OperatorKeys, name: str, now: int) -> str:
