@@ -1,4 +1,4 @@
-"""What one operator signs for the other: Ed25519 over bytes that begin with what they are for; the signature is a text."""
+"""What one operator signs for the other: Ed25519 over bytes that begin with their use; the signature is a text."""
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
