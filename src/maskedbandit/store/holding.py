@@ -20,6 +20,7 @@ from maskedbandit.store.databases.database import Database, do_again
 from maskedbandit.store.lease import Lease, name_holder
 from maskedbandit.store.requests import Done
 from maskedbandit.store.study_rows import read_seed, read_study
+from maskedbandit.study.protocol import Protocol
 
 
 class Holding(ABC):
@@ -33,6 +34,7 @@ class Holding(ABC):
     state: str
     now: int  # the latest time that the study has seen; it never goes back
     head: Head
+    protocol: Protocol
     at_witness: Head  # the head before this transaction, which the witness has seen
     worst: Loss  # what its releases cost the worst person
 

@@ -19,10 +19,8 @@ from maskedbandit.channels.offers import Offer
 from maskedbandit.store import people
 from maskedbandit.store.arms import change_arms
 from maskedbandit.store.book.entries import Keys, Release, read_entries
-from maskedbandit.store.book.witness import Witness
-from maskedbandit.store.databases.database import Database
 from maskedbandit.store.erasure import erase, leave
-from maskedbandit.store.lease import read_clock
+from maskedbandit.store.held_study import HeldStudy
 from maskedbandit.store.release import do_what_is_due
 from maskedbandit.store.requests import Assigned, Done, Operation, Reported, ReportName, is_text, name_report
 from maskedbandit.store.session import Session
@@ -30,10 +28,9 @@ from maskedbandit.store.settle import cohorts_due, fix_list, give_up_helper, set
 from maskedbandit.store.states import archive, move_study, start
 from maskedbandit.store.traces import Scrubber
 from maskedbandit.store.uploads import upload
-from maskedbandit.study.protocol import Protocol
 
 
-class Study:
+class Study(HeldStudy[Session]):
     """A study of a database, held by this process alone. `apply` does several operations in one transaction.
 
     **Guarantee**: a report counts once; a cohort of n is released once, with exactly n people; a person has one place,
@@ -71,21 +68,7 @@ class Study:
         "change_arms": change_arms,
     }
 
-    def __init__(
-        self,
-        database: Database,
-        witness: Witness,
-        name: str,
-        clock: Callable[[], int] = read_clock,
-        holder: str | None = None,
-    ) -> None:
-        self._session = Session(database, witness, name, clock, holder)
-        self.name, self.database = name, database
-
-    @property
-    def protocol(self) -> Protocol:
-        """The protocol, with the arms that were added."""
-        return self._session.protocol
+    session_class = Session
 
     @property
     def state(self) -> str:
@@ -113,11 +96,6 @@ class Study:
         return self._session.shown.people
 
     @property
-    def time(self) -> int:
-        """The latest time that the study has seen, in milliseconds; it never goes back."""
-        return self._session.now
-
-    @property
     def answer(self) -> int | None:
         """The arm of the policy's final answer, if it has one."""
         return self._session.shown.answer
@@ -133,21 +111,16 @@ class Study:
         Nothing is done if the store fails. The rows of people, places and reports are read together first; what cannot
         be read is for the operations to refuse.
         """
-        session, do = self._session, list[Callable[[], Any]]()
         tickets, people, reports = list[str](), list[str](), list[ReportName]()
         for verb, *given in operations:
-            do.append(partial(self.operations[verb] if type(verb) is str else verb, session, *given))
             if verb == "assign" and is_text(given[0]):
-                people.append(session.pseudonym(given[0]))
+                people.append(self._session.pseudonym(given[0]))
             elif verb == "report" and is_text(given[0], *given[2:]):
                 tickets.append(given[0])
                 reports.append(name_report(given[0], *given[2:]))
             elif verb in ("expose", "upload") and is_text(given[0]):
                 tickets.append(given[0])
-        return session.apply(do, tickets, people, reports)
-
-    def _do(self, *operation: Any) -> Any:
-        return self.apply([operation])[0].value()
+        return self._session.apply(self._bind(operations), tickets, people, reports)
 
     def assign(self, unit: str) -> Assigned:
         """The arm for a person, who is charged; the same one if the person has a place already.
@@ -230,13 +203,3 @@ class Study:
         with self._session.lock:
             cohorts = self._session.driver.cohorts
             return [each.in_epoch(cohorts[each.cohort].epoch) for each in self.releases()]
-
-    def close(self) -> None:
-        """Give the study and the database back."""
-        self._session.close()
-
-    def __enter__(self) -> Study:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()

@@ -17,9 +17,8 @@ from threading import Lock, Thread
 from typing import Any
 
 from maskedbandit.errors import StorageFailed
-from maskedbandit.store.helping.study import HelperStudy
+from maskedbandit.store.held_study import HeldStudy
 from maskedbandit.store.requests import Done, Operation
-from maskedbandit.store.study import Study
 
 MOST_OPERATIONS = 512  # operations in a transaction
 ROUNDS = 2  # of the loop without anything new: it reads a request in one, and acts on it in the next
@@ -41,7 +40,7 @@ class Writer:
     [32, 32]
     """
 
-    def __init__(self, study: Study | HelperStudy, loop: AbstractEventLoop | None = None) -> None:
+    def __init__(self, study: HeldStudy[Any], loop: AbstractEventLoop | None = None) -> None:
         self.study, self._loop = study, loop
         self._waiting: deque[Waiting] = deque()
         self._turns: SimpleQueue[bool] = SimpleQueue()  # each lets the thread write; False is the last one

@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic, perf_counter
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import httpx
 
@@ -27,11 +27,10 @@ from maskedbandit.service.keys import Key, Keys
 from maskedbandit.service.request.limits import Buckets
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
+from maskedbandit.store.held_study import HeldStudy
 from maskedbandit.store.helping.book import check_role
-from maskedbandit.store.helping.study import HelperStudy
 from maskedbandit.store.lease import Holder, may_be_alive, name_holder, read_clock, read_holder
 from maskedbandit.store.studies import prepare_witness
-from maskedbandit.store.study import Study
 from maskedbandit.store.study_rows import StudyRow, read_studies, read_study
 from maskedbandit.store.traces import has_traces
 from maskedbandit.store.writer import Writer
@@ -145,7 +144,7 @@ class Hosting(ABC):
                 await asyncio.to_thread(held.study.close)
 
     @abstractmethod
-    def _hold(self, database: Database, name: str, holder: str) -> Study | HelperStudy:
+    def _hold(self, database: Database, name: str, holder: str) -> HeldStudy[Any]:
         """Hold a study in this process."""
 
     def _read_known(self, database: Database) -> None:
@@ -193,7 +192,7 @@ class Hosting(ABC):
         who, _, seal = rest.rpartition(" ")
         return url if hmac.compare_digest(seal.encode(), self._seal(who, url).encode()) else ""
 
-    def _open(self, name: str) -> Study | HelperStudy:
+    def _open(self, name: str) -> HeldStudy[Any]:
         database = open_database(self.address, create=False, patience=QUESTION_PATIENCE)
         try:
             return self._hold(database, name, self._holder())

@@ -15,16 +15,15 @@ from maskedbandit.secagg.helper_total import HelperTotal
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database, do_again
+from maskedbandit.store.held_study import HeldStudy
 from maskedbandit.store.helping.reports import OfferedReport, ReportAnswer, take_reports
 from maskedbandit.store.helping.session import HelperSession, check_still_newest
 from maskedbandit.store.helping.totals import close_help, make_total
-from maskedbandit.store.lease import read_clock
 from maskedbandit.store.own_keys import read_own_keys
-from maskedbandit.store.requests import Done, Operation
 from maskedbandit.study.protocol import Protocol
 
 
-class HelperStudy:
+class HelperStudy(HeldStudy[HelperSession]):
     """The helper's part of a study, held by this process alone. `apply` does several operations in one transaction.
 
     **Guarantee**: a report is in one cohort, and a cohort has one total, with a whole draw of noise, of reports whose
@@ -38,31 +37,12 @@ class HelperStudy:
         "tick": check_still_newest,
     }
 
-    def __init__(
-        self,
-        database: Database,
-        witness: Witness,
-        name: str,
-        clock: Callable[[], int] = read_clock,
-        holder: str | None = None,
-    ) -> None:
-        self._session = HelperSession(database, witness, name, clock, holder)
-        self.name, self.database = name, database
-
-    @property
-    def protocol(self) -> Protocol:
-        """The protocol, as the leader froze it."""
-        return self._session.protocol
+    session_class = HelperSession
 
     @property
     def state(self) -> str:
         """running, or stopped once the study ended, or a copy was reconciled in which totals are missing."""
         return self._session.state
-
-    @property
-    def time(self) -> int:
-        """The latest time that the study has seen here, in milliseconds; it never goes back."""
-        return self._session.now
 
     @property
     def leader(self) -> str:
@@ -74,40 +54,23 @@ class HelperStudy:
         if fingerprint != (leader := self._session.operators.leader).key:
             raise Forbidden(f"{self.name} is led by {leader.name}, and another leader asks for it")
 
-    def apply(self, operations: Sequence[Operation]) -> list[Done]:
-        """Do these in one transaction: each a verb of `operations`, or a function of a session, with what it gets."""
-        session, do = self._session, list[Callable[[], Any]]()
-        for verb, *given in operations:
-            do.append(partial(self.operations[verb] if type(verb) is str else verb, session, *given))
-        return session.apply(do)
-
     def take_reports(self, cohort: int, n: int, reports: Sequence[OfferedReport]) -> list[ReportAnswer]:
         """Check the proofs of reports of a cohort of n: what the leader is told of each."""
-        found: list[ReportAnswer] = self.apply([("take_reports", cohort, n, reports)])[0].value()
+        found: list[ReportAnswer] = self._do("take_reports", cohort, n, reports)
         return found
 
     def make_total(self, cohort: int, n: int, left_out: Collection[int], digest: str, signature: str) -> HelperTotal:
         """The signed total of a cohort, of the list of reports with this digest, for which the leader signed."""
-        found: HelperTotal = self.apply([("make_total", cohort, n, left_out, digest, signature)])[0].value()
+        found: HelperTotal = self._do("make_total", cohort, n, left_out, digest, signature)
         return found
 
     def close_help(self) -> None:
         """Make no total of the study any more, which has ended, and erase what is still sealed."""
-        self.apply([("close_help",)])[0].value()
+        self._do("close_help")
 
     def tick(self) -> None:
         """Go on holding the study, or raise `BehindWitness` if another copy of the database has gone on instead."""
-        self.apply([("tick",)])
-
-    def close(self) -> None:
-        """Give the study and the database back."""
-        self._session.close()
-
-    def __enter__(self) -> HelperStudy:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
+        self._do("tick")
 
 
 def register_study(database: Database, witness: Witness, text: str, leader: str, name: str | None = None) -> Protocol:
