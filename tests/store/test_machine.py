@@ -15,7 +15,7 @@ from hypothesis.errors import Flaky
 from hypothesis.stateful import run_state_machine_as_test
 
 from maskedbandit.errors import Late, StoreError
-from maskedbandit.store import erasure, members, people, release, session, study
+from maskedbandit.store import erasure, members, people, release, session
 from maskedbandit.store.accounts import Accounts
 from maskedbandit.store.book import checks
 from maskedbandit.store.book.book import Book
@@ -193,7 +193,7 @@ MUTANTS: dict[str, tuple[type[Machine], dict[Any, Any], str]] = {
     "a report that counts after the release": (machine(study_kind=TakesLate), {}, "was not refused"),
     "places that are forgotten": (
         machine(),
-        {(study, "Session"): ForgetsReturned},
+        {(Study, "session_class"): ForgetsReturned},
         "a place was forgotten|the number of people is another",
     ),
     "a charge after the arm was shown": (machine(study_kind=ChargesLater), {}, "over the budget|charge"),
@@ -204,7 +204,11 @@ MUTANTS: dict[str, tuple[type[Machine], dict[Any, Any], str]] = {
         "an account names other places",
     ),
     "a refund": (machine(study_kind=Refunds), {}, "a charge was lost|over the budget"),
-    "a release that is drawn again": (machine(), {(study, "Session"): DrawsAgain}, "a release was changed|was changed"),
+    "a release that is drawn again": (
+        machine(),
+        {(Study, "session_class"): DrawsAgain},
+        "a release was changed|was changed",
+    ),
     "arms that are in play again after a restart": (
         machine(Changing),
         {(Book, "standing"): property(lambda book: Standing.at_start(book.protocol.k))},
@@ -217,7 +221,7 @@ MUTANTS: dict[str, tuple[type[Machine], dict[Any, Any], str]] = {
     ),
     "memory of what failed": (
         machine(),
-        {(study, "Session"): NeverStale},
+        {(Study, "session_class"): NeverStale},
         "was not stored|a clone|the state or|has not seen",
     ),
 }
