@@ -12,7 +12,7 @@ VERBS = {
     "list": ("", "all keys, without their secrets"),
     "rotate": ("KEY", "make a key in place of another, which holds for one more day"),
     "revoke": ("KEY", "end a key now"),
-    "signer": ("", "a pair of keys for an application that signs its units: `signed_by` of a protocol, and its own"),
+    "signer": ("", "a pair of keys for an application that signs its people: `signed_by` of a protocol, and its own"),
 }
 
 

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from maskedbandit.channels.offers import to_lines
-from maskedbandit.errors import MaskedBanditError, Unauthorized
+from maskedbandit.errors import MaskedBanditError
 from maskedbandit.service.device_places import describe_device_place
 from maskedbandit.service.host.elsewhere import Elsewhere
 from maskedbandit.service.keys import CLIENT
@@ -25,7 +25,7 @@ from maskedbandit.service.messages import (
 from maskedbandit.service.request.limits import BATCH
 from maskedbandit.service.request.problems import describe_problem
 from maskedbandit.service.request.route import Call, Route, find_holder, find_writer
-from maskedbandit.study.signatures import is_signed
+from maskedbandit.study.signatures import check_token
 
 
 async def answer_person(call: Call, body: Assign | Expose | Report) -> Any:
@@ -43,8 +43,8 @@ async def answer_person(call: Call, body: Assign | Expose | Report) -> Any:
         return Exposed()
     study: Any = holder.study
     protocol = study.protocol
-    if protocol.signed_by and not is_signed(protocol.signed_by, call.study, body.unit, body.token):
-        raise Unauthorized("this study asks for units that the application has signed: the token does not hold")
+    if protocol.signed_by:
+        check_token(protocol.signed_by, call.study, body.unit, body.token, call.host.clock())
     given = await holder.submit("assign", body.unit, body.evaluated)
     name, payload = study.protocol.arms[given.arm]  # as it is now: arms are added meanwhile
     found = Assigned(call.study, name, payload, given.ticket, str(given.propensity), given.again, exposed=given.exposed)
