@@ -243,10 +243,11 @@ class Erased(Struct):
 
 
 class NewKey(Body):
-    """A key to be made."""
+    """A key to be made; one of a device is for a study, and for pages of these origins, as `https://shop.example`."""
 
-    role: Literal["owner", "officer", "client"]
+    role: Literal["owner", "officer", "client", "device"]
     study: ShortName | None = None
+    origins: list[str] = []
 
 
 class KeyMade(Struct):
@@ -263,6 +264,7 @@ class KeyListed(Struct):
     study: str | None
     made: int
     ends: int | None
+    origins: list[str]  # of a device key
 
 
 class KeysListed(Struct):
