@@ -85,7 +85,7 @@ def test_every_route_is_in_the_table() -> None:
     assert {which: ", ".join(sorted(route.roles, reverse=True)) or ALL for which, route in ROUTES.items()} == EXPECTED
     assert set(EXPECTED_PAGES) == PAGES
     assert set(EXPECTED.values()) | set(EXPECTED_PAGES.values()) == {
-        *(ALL, SEEN, "client", "device, client", "owner", "owner, officer")
+        *(ALL, SEEN, "client", "device", "device, client", "owner", "owner, officer")
     }
 
 
