@@ -21,7 +21,7 @@ from maskedbandit.secagg.uploads import ReportTerms, ShareReader, Upload, seal_r
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.helping.reports import OfferedReport
 from maskedbandit.store.helping.study import HelperStudy, register_study
-from maskedbandit.store.own_keys import read_own_keys, read_seal_key
+from maskedbandit.store.own_keys import derive_verify_key, read_own_keys, read_seal_key
 from maskedbandit.store.pairing import write_pairing
 from maskedbandit.store.settle import compare_proofs
 from maskedbandit.store.studies import find_witness, prepare_witness, write_study
@@ -120,7 +120,7 @@ def report_to_both(folder: Path, grid: int) -> tuple[float, float]:
         took = store(study, [("upload", each.ticket, *upload) for each, upload in zip(given, sent, strict=True)])
         clock.now += 2 * MINUTE
         start = process_time()
-        reader = ShareReader(LEADER, read_seal_key(witnesses[0]), other.key)
+        reader = ShareReader(LEADER, read_seal_key(witnesses[0]), derive_verify_key(witnesses[0], helper, protocol.digest))
         for due in study.apply([("due",)])[0].value():
             settle(study, other, reader, due, witnesses[0].signing_key())
         took += process_time() - start
