@@ -120,7 +120,9 @@ def report_to_both(folder: Path, grid: int) -> tuple[float, float]:
         took = store(study, [("upload", each.ticket, *upload) for each, upload in zip(given, sent, strict=True)])
         clock.now += 2 * MINUTE
         start = process_time()
-        reader = ShareReader(LEADER, read_seal_key(witnesses[0]), derive_verify_key(witnesses[0], helper, protocol.digest))
+        reader = ShareReader(
+            LEADER, read_seal_key(witnesses[0]), derive_verify_key(witnesses[0], helper, protocol.digest)
+        )
         for due in study.apply([("due",)])[0].value():
             settle(study, other, reader, due, witnesses[0].signing_key())
         took += process_time() - start
