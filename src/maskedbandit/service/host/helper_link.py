@@ -117,7 +117,7 @@ class HelperLink:
             due = await self.writer.submit("due")
             self._tell(waiting=len(due))
         if self._study.state == "stopped" and not await self.writer.submit(waits_for_release):
-            await self._ask("POST", "/end", {})  # it erases what is still sealed for it
+            await self._ask("POST", "/end", {})  # it erases the shares that are left
             self._ended = True
         if self.state.refusal:
             self._tell(refusal="")

@@ -12,10 +12,10 @@ from typing import NamedTuple
 from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import Disagreement, Malformed, NotRunning, ProtocolError
 from maskedbandit.secagg.prio3 import NONCE, SEED
-from maskedbandit.secagg.uploads import MOST_TURNS, SEAL, ReportTerms, Share, ShareReader
+from maskedbandit.secagg.uploads import MOST_TURNS, SEAL, ReportTerms
 from maskedbandit.store.databases.database import Database
+from maskedbandit.store.helping.locked_shares import ShareLock
 from maskedbandit.store.helping.session import HelperSession
-from maskedbandit.study.protocol import Protocol
 
 MOST_REPORTS = 256  # in one request
 LARGEST_COHORT = 2**32
@@ -69,15 +69,24 @@ class TakenReport(NamedTuple):
     n: int
     place: int
     turn: int
-    sealed: str | None
     item: str
     accepted: int
     verifier: str
+    locked: str | None = None
 
     @property
     def answer(self) -> ReportAnswer:
         """What the leader is told."""
         return ReportAnswer(self.accepted == 1, bytes.fromhex(self.verifier))
+
+    @property
+    def row(self) -> bytes:
+        """All but the share, with which that is locked, and which the ledger has the hash of."""
+        return "\n".join(map(str, self[:-1])).encode()
+
+    def unlock(self, lock: ShareLock) -> int:
+        """The helper's share of the value, or raise `Forged` if anything of the report was changed."""
+        return lock.unlock(self.locked or "", self.row)
 
 
 COLUMNS = ", ".join(TakenReport._fields)
@@ -87,18 +96,6 @@ def read_taken(database: Database, study: str, cohort: int) -> list[TakenReport]
     """The reports of a cohort that were offered, by place."""
     find = f"SELECT {COLUMNS} FROM helped_report WHERE study = ? AND cohort = ? ORDER BY place"
     return [TakenReport(*row) for row in database.rows(find, study, cohort)]
-
-
-def describe_terms(protocol: Protocol, offer: Offer, cohort: int, place: int) -> ReportTerms:
-    """What both seals of a report are bound to."""
-    return ReportTerms(bytes.fromhex(protocol.digest), cohort, offer.digest, offer.steps, place)
-
-
-def open_taken(reader: ShareReader, protocol: Protocol, offer: Offer, taken: TakenReport) -> Share:
-    """The helper's share of a report that is stored, or raise `Forged` or `Malformed`."""
-    assert taken.sealed is not None
-    terms = describe_terms(protocol, offer, taken.cohort, taken.place)
-    return reader.read(terms, bytes.fromhex(taken.report), taken.turn, bytes.fromhex(taken.sealed))
 
 
 def check_cohort(session: HelperSession, cohort: int, n: int) -> Offer:
@@ -164,14 +161,14 @@ def take_reports(session: HelperSession, cohort: int, n: int, reports: Sequence[
 
 def examine_report(session: HelperSession, offer: Offer, cohort: int, n: int, given: OfferedReport) -> TakenReport:
     """Open the helper's share of a report, and check the proof with what the leader's share shows of it."""
-    taken = TakenReport(given.report.hex(), cohort, n, given.place, given.turn, given.sealed.hex(), given.item, 0, "")
+    terms = ReportTerms(session.digest, cohort, offer.digest, offer.steps, given.place)
+    accepted, verifier, value = 0, b"", 0
     try:
-        share = open_taken(session.reader, session.protocol, offer, taken)
+        share = session.reader.read(terms, given.report, given.turn, given.sealed)
+        verifier = share.verifier
+        terms.range.check(given.verifier, verifier)
+        accepted, value = 1, share.value
     except ProtocolError:
-        return taken
-    taken = taken._replace(verifier=share.verifier.hex())
-    try:
-        describe_terms(session.protocol, offer, cohort, given.place).range.check(given.verifier, share.verifier)
-    except ProtocolError:
-        return taken
-    return taken._replace(accepted=1)
+        pass  # it is answered all the same, and in no total
+    taken = TakenReport(given.report.hex(), cohort, n, given.place, given.turn, given.item, accepted, verifier.hex())
+    return taken._replace(locked=session.share_lock.lock(value, taken.row))
