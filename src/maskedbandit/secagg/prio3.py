@@ -23,11 +23,11 @@ no transform: f has one value less than there are roots, the missing one is a fi
 anywhere follows from those at the roots by halving their number.
 """
 
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from operator import mul
-from struct import Struct
 
 from Cryptodome.Hash import TurboSHAKE128
 
@@ -50,20 +50,20 @@ def expand(seed: bytes, label: bytes, binder: bytes, count: int) -> list[int]:
     found: list[int] = []
     while len(found) < count:  # one number in 2^32 is not in the field, and left out
         more = count - len(found)
-        found += [number for number in Struct(f"<{more}Q").unpack(stream.read(8 * more)) if number < FIELD]
+        found += [number for number in struct.unpack(f"<{more}Q", stream.read(8 * more)) if number < FIELD]
     return found
 
 
 def pack(numbers: Sequence[int]) -> bytes:
     """Numbers of the field as bytes."""
-    return Struct(f"<{len(numbers)}Q").pack(*numbers)
+    return struct.pack(f"<{len(numbers)}Q", *numbers)
 
 
 def unpack(data: bytes, count: int) -> tuple[int, ...]:
     """So many numbers of the field, or raise `Malformed`."""
     if len(data) != 8 * count:
         raise Malformed(f"a share of {count} numbers has {len(data)} bytes instead of {8 * count}")
-    numbers: tuple[int, ...] = Struct(f"<{count}Q").unpack(data)
+    numbers = struct.unpack(f"<{count}Q", data)
     if max(numbers) >= FIELD:
         raise Malformed("a number of a share is not in the field")
     return numbers

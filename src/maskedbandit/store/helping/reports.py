@@ -7,7 +7,7 @@ restored, in which it is missing, cannot be opened there.
 
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import Disagreement, Malformed, NotRunning, ProtocolError
@@ -47,8 +47,8 @@ class OfferedReport(NamedTuple):
     @property
     def item(self) -> str:
         """The hash of all that is offered."""
-        parts = (*(each.to_bytes(8) for each in (self.place, self.turn)), self.report, self.sealed, self.verifier)
-        return sha256(b"".join(parts)).hexdigest()
+        numbers = self.place.to_bytes(8) + self.turn.to_bytes(8)
+        return sha256(numbers + self.report + self.sealed + self.verifier).hexdigest()
 
 
 class ReportAnswer(NamedTuple):
@@ -72,7 +72,7 @@ class TakenReport(NamedTuple):
     item: str
     accepted: int
     verifier: str
-    locked: str | None = None
+    locked: str | None
 
     @property
     def answer(self) -> ReportAnswer:
@@ -82,7 +82,7 @@ class TakenReport(NamedTuple):
     @property
     def row(self) -> bytes:
         """All but the share, with which that is locked, and which the ledger has the hash of."""
-        return "\n".join(map(str, self[:-1])).encode()
+        return join_row(self[:-1])
 
     def unlock(self, lock: ShareLock) -> int:
         """The helper's share of the value, or raise `Forged` if anything of the report was changed."""
@@ -90,6 +90,11 @@ class TakenReport(NamedTuple):
 
 
 COLUMNS = ", ".join(TakenReport._fields)
+
+
+def join_row(values: Sequence[Any]) -> bytes:
+    """Numbers and words of a row as bytes."""
+    return "\n".join(map(str, values)).encode()
 
 
 def read_taken(database: Database, study: str, cohort: int) -> list[TakenReport]:
@@ -127,19 +132,21 @@ def take_reports(session: HelperSession, cohort: int, n: int, reports: Sequence[
         each.check(n)
     database, name, new, answers = session.database, session.name, list[TakenReport](), list[ReportAnswer]()
     names, places = [each.report.hex() for each in reports], [each.place for each in reports]
+    together = set(names)
     find = f"SELECT {COLUMNS} FROM helped_report WHERE study = ? AND report IN keys"
     known = {row[0]: TakenReport(*row) for row in database.rows_in(find, name, keys=names)}
     find = "SELECT place, report FROM helped_report WHERE study = ? AND cohort = ? AND place BETWEEN ? AND ?"
     holders: dict[int, str] = dict(database.rows(find, name, cohort, min(places), max(places)))
     for each, which in zip(reports, names, strict=True):
-        where = f"place {each.place} of cohort {cohort} of {name}"
         if (taken := known.get(which)) is None:
             if cohort in session.totals:
                 raise Disagreement(
                     f"the total of cohort {cohort} of {name} was made, and the leader offers more for it"
                 )
-            if (holder := holders.get(each.place)) in names:
-                raise Disagreement(f"{where} is offered with two reports at once")
+            if (holder := holders.get(each.place)) in together:
+                raise Disagreement(
+                    f"place {each.place} of cohort {cohort} of {name} is offered with two reports at once"
+                )
             if holder is not None:
                 answers.append(LEFT_OUT)
                 continue
@@ -152,7 +159,9 @@ def take_reports(session: HelperSession, cohort: int, n: int, reports: Sequence[
             answers.append(LEFT_OUT)
             continue
         elif taken.item != each.item:
-            raise Disagreement(f"a report of {where} is offered otherwise than before")
+            raise Disagreement(
+                f"a report of place {each.place} of cohort {cohort} of {name} is offered otherwise than before"
+            )
         answers.append(taken.answer)
     if new:
         database.insert("helped_report", f"study, {COLUMNS}", [(name, *taken) for taken in new])
@@ -170,5 +179,5 @@ def examine_report(session: HelperSession, offer: Offer, cohort: int, n: int, gi
         accepted, value = 1, share.value
     except ProtocolError:
         pass  # it is answered all the same, and in no total
-    taken = TakenReport(given.report.hex(), cohort, n, given.place, given.turn, given.item, accepted, verifier.hex())
-    return taken._replace(locked=session.share_lock.lock(value, taken.row))
+    row = given.report.hex(), cohort, n, given.place, given.turn, given.item, accepted, verifier.hex()
+    return TakenReport(*row, session.share_lock.lock(value, join_row(row)))
