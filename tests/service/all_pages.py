@@ -128,6 +128,7 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
     found["new"] = render_page("new", OWNER, "token", values=EXAMPLE_FORM, problems=[], preview=meant)
     values = dict.fromkeys(EXAMPLE_FORM, HOSTILE) | {"protocol": HOSTILE}
     found["new, wrong"] = render_page("new", OWNER, "token", values=values, problems=[HOSTILE], preview=[])
+    found["person"] = render_page("person", READER, "")
     found["sign in"] = render_page("sign_in", OWNER, "token")
     found["sign in, wrong"] = render_page("sign_in", OWNER, "token", problem=HOSTILE)
     numbers = {"baseline": "0.4", "difference": "0.05", "per_day": "2000"}

@@ -151,6 +151,11 @@ async def whole_ledger(visit: Visit) -> Any:
     return found
 
 
+async def person_page(visit: Visit) -> Response:
+    """What a person asks about, whom the address names behind its #: that is for the script of the page alone."""
+    return await visit.show("person")
+
+
 async def sign_in_page(visit: Visit) -> Response:
     """The form that asks for a key."""
     fresh = "" if visit.browser else secrets.token_hex(16)
@@ -207,6 +212,7 @@ def list_pages() -> list[BaseRoute]:
         ("GET", "/studies"): show_studies,
         ("POST", "/studies"): draft_study,
         ("GET", "/new"): show_new_form,
+        ("GET", "/person"): person_page,
         ("GET", "/sign-in"): sign_in_page,
         ("POST", "/sign-in"): sign_in,
         ("POST", "/sign-out"): sign_out,
