@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from fractions import Fraction
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -16,27 +15,31 @@ from maskedbandit.backends.prio3 import Prio3
 from maskedbandit.channels.offers import NoiseShare, Offer
 from maskedbandit.channels.response import Response
 from maskedbandit.channels.two_servers import TwoServers
-from maskedbandit.device.agreed import check_offer
+from maskedbandit.device.offer_prices import price_sealed_offer
 from maskedbandit.device.own_place import read_place
+<<<<<<< HEAD
 from maskedbandit.device.sealing import round_outcome, seal_upload
 from maskedbandit.errors import InvalidValue, Unauthorized
+=======
+from maskedbandit.device.rounding import round_outcome
+from maskedbandit.device.sealing import seal_upload
+from maskedbandit.errors import InvalidValue
+>>>>>>> w-tscore
 from maskedbandit.privacy import sampling
 from maskedbandit.privacy.sampling import SPAN, Bits
 from maskedbandit.secagg import uploads
 from maskedbandit.secagg.prio3 import NONCE, SEED, Range
 from maskedbandit.secagg.uploads import ReportTerms, ShareReader, seal_report
 from maskedbandit.study.operators import OperatorKeys
+<<<<<<< HEAD
 from maskedbandit.study.signatures import LONGEST_LIFE, check_token, sign_person
+=======
+from tests.golden.fixed_bytes import PAGE, PAGES, Entry, make_bytes, read_bytes
+>>>>>>> w-tscore
 from tests.golden.fixed_seals import FixedSuite
+from tests.golden.local_vectors import list_local_offers, list_local_reports
 
 FOLDER = Path(__file__).parent.parent.parent / "vectors"
-Entry = dict[str, Any]
-
-
-def make_bytes(name: str, count: int) -> bytes:
-    """Bytes that look random and are always the same."""
-    blocks = (sha256(f"{name} {i}".encode()).digest() for i in range(-(-count // 32)))
-    return b"".join(blocks)[:count]
 
 
 PRIVATE = [X25519PrivateKey.from_private_bytes(make_bytes(role, 32)) for role in ("leader", "helper")]
@@ -109,19 +112,6 @@ def list_seals() -> list[Entry]:
     return found
 
 
-def read_bytes(data: bytes) -> Callable[[int], bytes]:
-    """A source of bytes that gives these, in order."""
-    left = bytearray(data)
-
-    def draw(count: int) -> bytes:
-        taken = bytes(left[:count])
-        assert len(taken) == count
-        del left[:count]
-        return taken
-
-    return draw
-
-
 def make_place(steps: int) -> Entry:
     """A place, as it is handed to a device."""
     offer = TwoServers(epsilon=1, grid=steps, backend=Prio3()).offer(100).at(7)
@@ -185,13 +175,14 @@ def list_offers() -> list[Entry]:
         try:
             offer = Offer.from_text(text)
             entry["digest"] = offer.digest.hex()
-            entry["epsilon"] = str(check_offer(offer, 50))
+            entry["epsilon"] = str(price_sealed_offer(offer, 50))
         except InvalidValue as wrong:
             entry["refused"] = str(wrong).partition(" is ")[0]
         found.append(entry)
     return found
 
 
+<<<<<<< HEAD
 NOW = 1_764_000_000  # seconds since 1970
 SIGNERS = [Ed25519PrivateKey.from_private_bytes(make_bytes(f"signer {i}", 32)) for i in range(3)]
 PUBLIC = [private.public_key().public_bytes_raw().hex() for private in SIGNERS]
@@ -252,6 +243,8 @@ def make_pages() -> list[bytes]:
 PAGES = make_pages()
 
 
+=======
+>>>>>>> w-tscore
 def draw_response(epsilon: Fraction, reward: Fraction, bits: Bits) -> int:
     """What a device sends under randomized response."""
     channel = Response(epsilon=epsilon)
@@ -299,7 +292,12 @@ FILES: dict[str, Callable[[], Entry]] = {
     "seals": lambda: {"seals": list_seals()},
     "uploads": lambda: {"uploads": list_uploads()},
     "offers": lambda: {"offers": list_offers()},
+<<<<<<< HEAD
     "tokens": lambda: {"signed": list_signed_tokens(), "checked": list_checked_tokens()},
+=======
+    "local_offers": lambda: {"offers": list_local_offers()},
+    "local_reports": lambda: {"reports": list_local_reports()},
+>>>>>>> w-tscore
     "samplers": lambda: {"pages": [page.hex() for page in PAGES], "draws": list_draws()},
 }
 

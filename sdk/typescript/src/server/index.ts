@@ -1,0 +1,1 @@
+export { MaskedBanditError } from "../core/errors.js";
