@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
-from maskedbandit.client.device import NoisyReport
+from maskedbandit.client.local_noise import NoisyReport
 from maskedbandit.client.places import read_held_places
 from maskedbandit.errors import AlreadySpent
 from maskedbandit.private_files import PrivateFile, Turn
