@@ -55,11 +55,14 @@ class Inside:
         self.runner = asyncio.Runner()
         self.address, self.folder = address, folder
         self.host: Any = self.run(self._made(rate))
-        for each in (getattr(self.host, name, None) for name in ("people", "strangers", "visitors", "guests")):
+        for each in (
+            getattr(self.host, name, None)
+            for name in ("people", "devices", "tickets", "strangers", "visitors", "guests")
+        ):
             if each is not None:
                 each.rate = each.burst = rate
         database = open_database(address)
-        self.keys = {role: keys.write_key(database, role, None, self.clock()) for role in keys.ROLES}
+        self.keys = {role: keys.write_key(database, role, None, self.clock()) for role in keys.SECRET_ROLES}
         self.host.keys.read(database)
         database.close()
         self.app = make_application(self.host)

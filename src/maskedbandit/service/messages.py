@@ -9,7 +9,7 @@ from maskedbandit.store.requests import PROOF
 ItemAnswer = TypeVar("ItemAnswer")
 
 Unit = Annotated[str, Meta(min_length=1, max_length=256, description="the application's name of a person")]
-Token = Annotated[str, Meta(max_length=256, description="a signature of the unit")]
+Token = Annotated[str, Meta(max_length=256, description="of the person: KEY.EXPIRES.SIGNATURE")]
 Ticket = Annotated[str, Meta(min_length=1, max_length=64, pattern="^[0-9a-z]+$", description="secret of one person")]
 Proof = Annotated[
     str, Meta(pattern=f"^({PROOF})?$", description="a secret of whoever reports: only with it is told what came before")
@@ -24,7 +24,7 @@ class Body(Struct, forbid_unknown_fields=True):
 
 
 class Assign(Body):
-    """A person comes. The token is the application's signature of the unit, in studies that ask for one.
+    """A person comes, with a token of the application's backend in studies that ask for one.
 
     With `evaluated` it is as if a flag was evaluated: the arm counts as seen, unless the protocol says otherwise.
     """
@@ -243,10 +243,11 @@ class Erased(Struct):
 
 
 class NewKey(Body):
-    """A key to be made."""
+    """A key to be made; one of a device is for a study, and for pages of these origins, as `https://shop.example`."""
 
-    role: Literal["owner", "officer", "client"]
+    role: Literal["owner", "officer", "client", "device"]
     study: ShortName | None = None
+    origins: list[str] = []
 
 
 class KeyMade(Struct):
@@ -263,6 +264,7 @@ class KeyListed(Struct):
     study: str | None
     made: int
     ends: int | None
+    origins: list[str]  # of a device key
 
 
 class KeysListed(Struct):

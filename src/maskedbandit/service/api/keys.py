@@ -21,7 +21,7 @@ def only_unscoped(call: Call) -> None:
 
 def show_key(key: Key) -> KeyListed:
     """A key without its hash."""
-    return KeyListed(key.key, key.role, key.study, key.made, key.ends)
+    return KeyListed(key.key, key.role, key.study, key.made, key.ends, list(key.origins))
 
 
 async def change_keys(call: Call, change: Callable[[Database], T]) -> T:
@@ -39,7 +39,11 @@ async def change_keys(call: Call, change: Callable[[Database], T]) -> T:
 async def make_key(call: Call, body: NewKey) -> KeyMade:
     """Make a key, which is shown this once."""
     now = call.host.clock()
-    return KeyMade(await change_keys(call, lambda database: keys.write_key(database, body.role, body.study, now)))
+
+    def change(database: Database) -> str:
+        return keys.write_key(database, body.role, body.study, now, body.origins)
+
+    return KeyMade(await change_keys(call, change))
 
 
 async def list_keys(call: Call) -> KeysListed:
