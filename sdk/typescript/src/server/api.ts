@@ -12,7 +12,7 @@ export interface paths {
         put?: never;
         /**
          * Give a person an arm. The same person always gets the same one, and is charged once.
-         * @description For keys of role client.
+         * @description For keys of role client or device.
          */
         post: operations["post_v1_studies_study_assign"];
         delete?: never;
@@ -32,7 +32,7 @@ export interface paths {
         put?: never;
         /**
          * Say that the person saw the arm: from now on the outcome counts.
-         * @description For keys of role client.
+         * @description For keys of role client or device.
          */
         post: operations["post_v1_studies_study_expose"];
         delete?: never;
@@ -52,7 +52,7 @@ export interface paths {
         put?: never;
         /**
          * Report the person's outcome. The first report counts; whether there was one is told by its proof alone.
-         * @description For keys of role client.
+         * @description For keys of role client or device.
          */
         post: operations["post_v1_studies_study_report"];
         delete?: never;
@@ -132,7 +132,7 @@ export interface paths {
         put?: never;
         /**
          * What the person who has this ticket has spent in this period, in all studies of the project, and may spend.
-         * @description For keys of role client.
+         * @description For keys of role client or device.
          */
         post: operations["post_v1_studies_study_budget"];
         delete?: never;
@@ -786,7 +786,7 @@ export interface components {
         };
         /**
          * Assign
-         * @description A person comes. The token is the application's signature of the unit, in studies that ask for one.
+         * @description A person comes, with a token of the application's backend in studies that ask for one.
          *
          *         With `evaluated` it is as if a flag was evaluated: the arm counts as seen, unless the protocol says otherwise.
          */
@@ -928,6 +928,7 @@ export interface components {
             study: string | null;
             made: number;
             ends: number | null;
+            origins: string[];
         };
         /**
          * KeyMade
@@ -953,13 +954,15 @@ export interface components {
         };
         /**
          * NewKey
-         * @description A key to be made.
+         * @description A key to be made; one of a device is for a study, and for pages of these origins, as `https://shop.example`.
          */
         NewKey: {
             /** @enum {unknown} */
-            role: "client" | "officer" | "owner";
+            role: "client" | "device" | "officer" | "owner";
             /** @default null */
             study: string | null;
+            /** @default [] */
+            origins: string[];
         };
         /**
          * Problem
@@ -1530,7 +1533,7 @@ export interface operations {
                     "application/json": components["schemas"]["Assigned"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1628,7 +1631,7 @@ export interface operations {
                     "application/json": components["schemas"]["Exposed"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1726,7 +1729,7 @@ export interface operations {
                     "application/json": components["schemas"]["Reported"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1833,7 +1836,7 @@ export interface operations {
                     "application/json": components["schemas"]["Items_Assigned_"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1922,7 +1925,7 @@ export interface operations {
                     "application/json": components["schemas"]["Items_Exposed_"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2011,7 +2014,7 @@ export interface operations {
                     "application/json": components["schemas"]["Items_Reported_"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2100,7 +2103,7 @@ export interface operations {
                     "application/json": components["schemas"]["Budget"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2189,7 +2192,7 @@ export interface operations {
                     "application/json": components["schemas"]["StudyState"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2284,7 +2287,7 @@ export interface operations {
                     "application/json": components["schemas"]["StudyState"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2379,7 +2382,7 @@ export interface operations {
                     "application/json": components["schemas"]["StudyState"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2471,7 +2474,7 @@ export interface operations {
                     "application/json": components["schemas"]["KeysListed"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2531,7 +2534,7 @@ export interface operations {
                     "application/json": components["schemas"]["KeyMade"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2616,7 +2619,7 @@ export interface operations {
                     "application/json": components["schemas"]["KeyMade"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2701,7 +2704,7 @@ export interface operations {
                     "application/json": components["schemas"]["KeyListed"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2786,7 +2789,7 @@ export interface operations {
                     "application/json": components["schemas"]["Releases"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2855,7 +2858,7 @@ export interface operations {
                     "application/json": components["schemas"]["Ledger"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2931,7 +2934,7 @@ export interface operations {
                     "application/json": components["schemas"]["LedgerHead"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2998,7 +3001,7 @@ export interface operations {
                     "application/json": components["schemas"]["Verified"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3085,7 +3088,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3174,7 +3177,7 @@ export interface operations {
                     "application/json": components["schemas"]["Fault"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3270,7 +3273,7 @@ export interface operations {
                     "application/json": components["schemas"]["Fault"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3415,7 +3418,7 @@ export interface operations {
                     "application/json": components["schemas"]["Results"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3482,7 +3485,7 @@ export interface operations {
                     "application/json": components["schemas"]["Statement"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3556,7 +3559,7 @@ export interface operations {
                     "application/json": components["schemas"]["Studies"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3617,7 +3620,7 @@ export interface operations {
                     "application/json": components["schemas"]["StudyState"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3705,7 +3708,7 @@ export interface operations {
                     "application/json": components["schemas"]["Validated"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3781,7 +3784,7 @@ export interface operations {
                     "application/json": components["schemas"]["StudyState"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3848,7 +3851,7 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3917,7 +3920,7 @@ export interface operations {
                     "application/json": components["schemas"]["StudyState"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4011,7 +4014,7 @@ export interface operations {
                     "application/json": components["schemas"]["StudyState"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4109,7 +4112,7 @@ export interface operations {
                     "application/json": components["schemas"]["Erased"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4194,7 +4197,7 @@ export interface operations {
                     "application/json": components["schemas"]["StudyState"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4279,7 +4282,7 @@ export interface operations {
                     "application/json": components["schemas"]["StudyState"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4364,7 +4367,7 @@ export interface operations {
                     "application/json": components["schemas"]["StudyState"];
                 };
             };
-            /** @description A key is needed */
+            /** @description A key or a token is needed */
             401: {
                 headers: {
                     [name: string]: unknown;
