@@ -37,7 +37,8 @@ node:
 # the package for browsers and Node: its packages, if the lock changed, its types and its tests
 SDK := sdk/typescript
 
-sdk: $(SDK)/node_modules/ready
+sdk: setup $(SDK)/node_modules/ready
+	@cd $(SDK) && PYTHON=$(abspath $(BIN))/python npm run --silent types:check
 	@cd $(SDK) && npm run --silent typecheck && npm run --silent test
 
 $(SDK)/node_modules/ready: $(SDK)/package-lock.json | node
