@@ -27,7 +27,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from operator import mul
+from operator import add, mul
 
 from Cryptodome.Hash import TurboSHAKE128
 
@@ -143,7 +143,7 @@ class Range:
         count = self.largest.bit_length() - 1
         return (*(1 << i for i in range(count)), self.largest - (1 << count) + 1)
 
-    @property
+    @cached_property
     def wires(self) -> int:
         """Polynomials through the bits: two for a single bit, whose product is taken."""
         return 2 if self.largest == 1 else 1
@@ -153,7 +153,7 @@ class Range:
         """The order of the roots of unity at which the polynomials have the bits."""
         return 1 << len(self.weights).bit_length()
 
-    @property
+    @cached_property
     def proof(self) -> int:
         """Numbers in a proof."""
         return self.wires + 2 * self.points - 1
@@ -225,8 +225,8 @@ class Range:
 
     def check(self, leader: bytes, helper: bytes) -> None:
         """Raise `Forged` unless what both servers told each other shows that the value is in range."""
-        both = (unpack(each, self.wires + 2) for each in (leader, helper))
-        v, *wires, output = ((a + b) % FIELD for a, b in zip(*both, strict=True))
+        count = self.wires + 2
+        v, *wires, output = map(add, unpack(leader, count), unpack(helper, count))
         expected = wires[0] * wires[-1] - (wires[0] if self.wires == 1 else 0)
-        if v or (expected - output) % FIELD:
+        if v % FIELD or (expected - output) % FIELD:
             raise Forged("a proof does not hold: the value is not in range, or a share was altered")
