@@ -32,7 +32,19 @@ CLIENTS, METRICS = ("client", "another", "scoped", "device"), ("", "", HARM)
 ORIGINS = ("", "", "", SHOP, SHOP, "https://evil.example")
 PATHS = ("assign", "expose", "report", "budget", "upload", "leave")  # which a page of another site may ask
 FLAGS = "/ofrep/v1/evaluate/flags"
-PAGES = ("", "", "", "/ledger", "/statement", "/statement.json", "/releases.json", "/ledger.json", "/plan", "/audit")
+PAGES = (
+    "",
+    "",
+    "",
+    "/ledger",
+    "/statement",
+    "/statement.json",
+    "/releases.json",
+    "/ledger.json",
+    "/plan",
+    "/audit",
+    "/keys",
+)
 
 
 @contextmanager

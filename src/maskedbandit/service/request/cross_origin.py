@@ -4,7 +4,7 @@ Whether an answer may be read there follows from the keys, and from nothing that
 allowed: who asks is said by a key, a token or a ticket.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from maskedbandit.device_refusals import WrongOrigin
@@ -15,9 +15,9 @@ REMEMBERED = b"600"  # seconds for which a browser need not ask again
 Allowed = tuple[tuple[bytes, bytes], ...]
 
 
-def allow_origin(host: Hosting, study: str, headers: Iterable[tuple[bytes, bytes]]) -> Allowed:
+def allow_origin(host: Hosting, study: str, headers: Mapping[bytes, bytes]) -> Allowed:
     """The headers by which a browser lets the page read an answer about a study; none if the page is of elsewhere."""
-    origin = next((value for name, value in headers if name == b"origin"), None)
+    origin = headers.get(b"origin")
     if origin is None or not host.keys.names_origin(study, origin.decode("latin-1"), host.clock()):
         return ()
     return (b"access-control-allow-origin", origin), (b"vary", b"Origin")

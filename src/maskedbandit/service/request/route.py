@@ -179,7 +179,7 @@ class Route:
         body, kind, status, more = found if isinstance(found, Answer) else (encode_answer(found), JSON, self.status, ())
         host.metrics.answered(self.path, status, perf_counter() - start)
         if self.from_pages:
-            more = (*more, *allow_origin(host, call.path["study"], scope["headers"]))
+            more = (*more, *allow_origin(host, call.path["study"], call.headers))
         begins = begin_answer(status, kind, more, len(body))
         if not send_whole(send, begins.head, body):
             await send(begins)
