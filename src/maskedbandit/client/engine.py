@@ -251,6 +251,14 @@ class Engine:
             )
         self._wake()
 
+    def leave(self, study: str, ticket: str | None) -> None:
+        """Write down that a person leaves, and forget what is kept of the person here."""
+        if ticket is not None:
+            check_ticket(ticket)
+            self._running.outbox.leave(study, ticket)
+            self._running.known.forget(study, ticket)
+            self._wake()
+
     def places(self, unit: str) -> list[KnownPlace]:
         """All places of a unit."""
         return self._running.known.places(unit)
