@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from maskedbandit.device.service_calls import ServiceReply
-from maskedbandit.errors import InvalidValue, MaskedBanditError, Refused, Unreachable, restored
+from maskedbandit.errors import InvalidValue, MaskedBanditError, Refused, Unreachable, restore_error
 
 NO_PLACE = "no_place"  # the study takes nobody in any more, or not this person
 
@@ -31,7 +31,7 @@ def read_answered_arm(reply: ServiceReply, study: str) -> AnsweredArm:
     body = reply.body
     arm, ticket, place, why = (body.get(name) for name in ("arm", "ticket", "device", "why"))
     if 400 <= reply.status < 500 and reply.said:
-        raise restored(find_refusal(reply.said), f"the service refuses the request: {reply.said}")
+        raise restore_error(find_refusal(reply.said), f"the service refuses the request: {reply.said}")
     if reply.status != 200 or body.get("study") != study or not isinstance(arm, str) or not arm:
         raise Unreachable("the service did not answer")
     if ticket is None:
@@ -49,4 +49,4 @@ def find_refusal(code: str) -> type[MaskedBanditError]:
     kinds: list[type[MaskedBanditError]] = [MaskedBanditError]
     for kind in kinds:
         kinds += kind.__subclasses__()
-    return next((kind for kind in kinds if restored(kind).code == code), Refused)
+    return next((kind for kind in kinds if restore_error(kind).code == code), Refused)
