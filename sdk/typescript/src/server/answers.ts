@@ -8,7 +8,8 @@ const TICKET_PATTERN = /^[0-9a-z]{1,64}$/;
 const NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 const CODE_PATTERN = /^[a-z_]{1,64}$/;
 const PROPENSITY_PATTERN = /^([0-9]{1,20})(?:\/([0-9]{1,20}))?$/;
-const FINAL: ReadonlySet<string> = new Set(["conflict", "late", "unknown_ticket", "not_exposed"]); // no retry changes these
+// verdicts that a retry cannot change
+const FINAL: ReadonlySet<string> = new Set(["conflict", "late", "unknown_ticket", "not_exposed"]);
 
 /** The arm for a person. Without a ticket nobody asks for an outcome, and nobody need know more than the arm. */
 export class Assigned {

@@ -37,8 +37,8 @@ export interface ProviderOptions extends EngineOptions {
  * Evaluates flags as studies of a service.
  *
  * The value of a flag is the payload of the person's arm, or the arm's name if it has none. The arm is the variant;
- * `flagMetadata` has the ticket, the propensity and whether the person came before. Evaluating a flag enrols the person;
- * use it where the arm is shown. A `token` in the context is the application's signature of the person.
+ * `flagMetadata` has the ticket, the propensity and whether the person came before. Evaluating a flag enrols the
+ * person; use it where the arm is shown. A `token` in the context is the application's signature of the person.
  */
 export class MaskedBanditProvider implements Provider {
   readonly metadata = { name: "Masked Bandit" } as const;

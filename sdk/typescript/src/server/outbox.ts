@@ -76,7 +76,7 @@ export class Outbox {
     return [...new Set(this.#waiting.map(({ message }) => message.study))];
   }
 
-  /** The oldest messages of a study, one of each ticket: what is written first of a ticket stands before what is next. */
+  /** The oldest messages of a study, one of each ticket: what was written first of a ticket is sent first. */
   next(study: string, most: number): Message[] {
     const found = new Map<string, Message>();
     for (const { message } of this.#waiting) {

@@ -1,8 +1,8 @@
 /**
  * The right to use the files of a folder, which one process has at a time: it listens on a socket there.
  *
- * The system ends it with the process, however that ends. A socket that nobody listens on is passed by: the next one has
- * the next number. It gets its name when somebody listens already, names are given once, and none is removed but by
+ * The system ends it with the process, however that ends. A socket that nobody listens on is passed by: the next one
+ * has the next number. It gets its name when somebody listens already, names are given once, and none is removed but by
  * whoever has a higher one; so two that pass the same socket by cannot both go on.
  */
 

@@ -40,7 +40,8 @@ async function countRequests(made: Opened, fault: Fault | Buffer): Promise<numbe
 }
 
 describe("a service that is away costs at most two requests that say the same", () => {
-  it.each([...AWAY, ...GARBAGE].map((fault) => [String(fault).slice(0, 90), fault] as const))("%s", async (_, fault) => {
+  const faults = [...AWAY, ...GARBAGE].map((fault) => [String(fault).slice(0, 90), fault] as const);
+  it.each(faults)("%s", async (_, fault) => {
     expect(await countRequests(opened, fault)).toEqual([fault === "too many" ? 1 : 2, 1]);
   });
 });
@@ -133,7 +134,8 @@ test.each([
 ])("a mistake is said: %d", async (status, code) => {
   opened.service.state["/assign"] = status;
   const client = await opened.open();
-  await expect(client.assign("ann")).rejects.toMatchObject({ code, message: /^the service refuses the request: [a-z_]+$/ });
+  const message = /^the service refuses the request: [a-z_]+$/;
+  await expect(client.assign("ann")).rejects.toMatchObject({ code, message });
   expect(opened.service.sent.length).toBe(1);
 });
 

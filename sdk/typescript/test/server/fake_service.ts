@@ -8,7 +8,8 @@ export const KEY = "mb_client_secret-of-tests";
 
 type Body = Record<string, unknown>;
 type Headers = Record<string, string>;
-export type Fault = "drop request" | "drop response" | "duplicate" | "reorder" | "unavailable" | "too many" | "hang" | "drip";
+type Lost = "drop request" | "drop response" | "duplicate" | "reorder";
+export type Fault = Lost | "unavailable" | "too many" | "hang" | "drip";
 
 export class FakeService {
   readonly places = new Map<string, Body>();
