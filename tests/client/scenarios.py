@@ -222,7 +222,9 @@ class Played:
 
 def play_scenario(scenario: dict[str, Any], command: Sequence[str], folder: Path, twin: str = "") -> None:
     """Play it with a client, or with a broken twin of one; raises if anything is not as it must be."""
-    protocol = small_protocol(**{"reward": WINDOW, "policy": {"name": "successive_elimination", "least": 20}} | scenario.get("study", {}))
+    protocol = small_protocol(
+        **{"reward": WINDOW, "policy": {"name": "successive_elimination", "least": 20}} | scenario.get("study", {})
+    )
     client = Driven(command, twin)
     live = LiveService(folder, protocol)
     with live.running(), network_of(live) as network:

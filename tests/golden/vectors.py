@@ -17,25 +17,17 @@ from maskedbandit.channels.response import Response
 from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.device.offer_prices import price_sealed_offer
 from maskedbandit.device.own_place import read_place
-<<<<<<< HEAD
-from maskedbandit.device.sealing import round_outcome, seal_upload
-from maskedbandit.errors import InvalidValue, Unauthorized
-=======
 from maskedbandit.device.rounding import round_outcome
 from maskedbandit.device.sealing import seal_upload
-from maskedbandit.errors import InvalidValue
->>>>>>> w-tscore
+from maskedbandit.errors import InvalidValue, Unauthorized
 from maskedbandit.privacy import sampling
 from maskedbandit.privacy.sampling import SPAN, Bits
 from maskedbandit.secagg import uploads
 from maskedbandit.secagg.prio3 import NONCE, SEED, Range
 from maskedbandit.secagg.uploads import ReportTerms, ShareReader, seal_report
 from maskedbandit.study.operators import OperatorKeys
-<<<<<<< HEAD
 from maskedbandit.study.signatures import LONGEST_LIFE, check_token, sign_person
-=======
 from tests.golden.fixed_bytes import PAGE, PAGES, Entry, make_bytes, read_bytes
->>>>>>> w-tscore
 from tests.golden.fixed_seals import FixedSuite
 from tests.golden.local_vectors import list_local_offers, list_local_reports
 
@@ -182,7 +174,6 @@ def list_offers() -> list[Entry]:
     return found
 
 
-<<<<<<< HEAD
 NOW = 1_764_000_000  # seconds since 1970
 SIGNERS = [Ed25519PrivateKey.from_private_bytes(make_bytes(f"signer {i}", 32)) for i in range(3)]
 PUBLIC = [private.public_key().public_bytes_raw().hex() for private in SIGNERS]
@@ -230,21 +221,6 @@ def list_checked_tokens() -> list[Entry]:
     return found
 
 
-PAGE = 4096
-
-
-def make_pages() -> list[bytes]:
-    """Pages of random words. The words that are taken first are the largest and the least, which few draws meet."""
-    first, *others = (make_bytes(f"page {number}", PAGE) for number in range(4))
-    rare = b"".join(word.to_bytes(8, "little") for word in (0, SPAN - 1, SPAN - 2, 1, 0, SPAN - 1, SPAN - 1))
-    return [first[: -len(rare)] + rare, *others]
-
-
-PAGES = make_pages()
-
-
-=======
->>>>>>> w-tscore
 def draw_response(epsilon: Fraction, reward: Fraction, bits: Bits) -> int:
     """What a device sends under randomized response."""
     channel = Response(epsilon=epsilon)
@@ -292,12 +268,9 @@ FILES: dict[str, Callable[[], Entry]] = {
     "seals": lambda: {"seals": list_seals()},
     "uploads": lambda: {"uploads": list_uploads()},
     "offers": lambda: {"offers": list_offers()},
-<<<<<<< HEAD
     "tokens": lambda: {"signed": list_signed_tokens(), "checked": list_checked_tokens()},
-=======
     "local_offers": lambda: {"offers": list_local_offers()},
     "local_reports": lambda: {"reports": list_local_reports()},
->>>>>>> w-tscore
     "samplers": lambda: {"pages": [page.hex() for page in PAGES], "draws": list_draws()},
 }
 
