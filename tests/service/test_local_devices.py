@@ -8,7 +8,9 @@ import pytest
 
 from maskedbandit.device import Agreed, Device
 from maskedbandit.device.own_place import read_place
+from maskedbandit.errors import Forbidden, Unauthorized
 from tests.service.inside import Inside
+from tests.service.test_people import PUBLIC, rows, sign
 from tests.service.two_operators_inside import ServiceWire
 
 WINDOW, GRACE = 20, 3600  # seconds
@@ -67,6 +69,45 @@ def test_a_study_to_its_release(service: Inside, tmp_path: Path) -> None:
     assert {each["arm"]: round(each["total"]) for each in found} == expected
     for device in devices:
         device.close()
+
+
+def test_with_a_device_key_and_the_token_of_a_person(service: Inside, tmp_path: Path) -> None:
+    """All that a device may be refused is refused by name, and then it has no place."""
+    service.begin(channel={"name": "response", "epsilon": 1}, reward=REWARD, signed_by=PUBLIC[0])
+    service.begin(name="other", signed_by=PUBLIC[0])
+    for name, study, origins in (("device", "small", []), ("other", "other", ["a://b"])):
+        body = {"role": "device", "study": study, "origins": origins}
+        service.keys[name] = service.ask("POST", "/v1/keys", body, "owner").json["key"]
+    good = sign(service)
+    _, expires, signature = good.split(".")
+    refused = {
+        "token_missing": "",
+        "token_malformed": "token",
+        "token_unknown_key": f"{'0' * 16}.{expires}.{signature}",
+        "token_forged": sign(service, "bob"),
+        "token_expired": sign(service, seconds=0),
+        "token_expires_too_late": sign(service, seconds=40 * 86_400),
+    }
+    device = make_device(service, tmp_path, "ann", key="device")
+    for code, token in refused.items():
+        with pytest.raises(Unauthorized) as wrong:
+            device.assign("small", "ann", token)
+        assert wrong.value.code == code
+    other = make_device(service, tmp_path, "ann of another key", key="other")
+    with pytest.raises(Forbidden):
+        other.assign("small", "ann", good)
+    assert rows(service, "SELECT * FROM place") == []
+    for each in (device, other):
+        assert each.show() == []
+    assert device.assign("small", "ann", good).why == ""
+    assert device.expose("small")
+    service.tick(WINDOW)
+    device.contact()
+    assert device.show()[0].sent[0].answer == "accepted"
+    device.leave("small")
+    assert device._book.farewells() == []
+    for each in (device, other):
+        each.close()
 
 
 def test_after_the_grace_a_report_is_late(service: Inside, tmp_path: Path) -> None:
