@@ -1,0 +1,67 @@
+import type { Bits } from "../core/bits.js";
+import { Fraction } from "../core/fractions.js";
+import { drawLocalValue, writeLocalReport } from "../core/local_reports.js";
+import type { OwnPlace } from "../core/place.js";
+import { roundOutcome } from "../core/rounding.js";
+import { type SealedTurn, chooseTurn } from "../core/turns.js";
+import { drawBytes } from "../core/words.js";
+import type { BookedPlace, MadeReport } from "./book.js";
+
+/** What counts of somebody without an outcome, in steps: rounded once, as all that is sealed. */
+export function roundDefault(place: OwnPlace, bits: Bits): number {
+  return isSealed(place) ? Number(roundOutcome(place.outcomes[0]!.scaleOutcome(null), place.offer.steps, bits)) : 0;
+}
+
+/** The place once an outcome is recorded; what holds as before stays what it was rounded to. */
+export function holdOutcome(place: OwnPlace, booked: BookedPlace, metric: string, value: number, bits: Bits): BookedPlace {
+  const outcome = place.findOutcome(metric);
+  const before = booked.outcomes[metric];
+  const held = outcome.addRecord(before ? Fraction.fromText(before.held) : null, value);
+  if (before?.held === `${held}`) return booked;
+  const steps = isSealed(place) ? Number(roundOutcome(outcome.scaleOutcome(held), outcome.offer.steps, bits)) : 0;
+  return { ...booked, outcomes: { ...booked.outcomes, [metric]: { held: `${held}`, steps } } };
+}
+
+/**
+ * The turn of the reports that a contact sends: a new one, that of the last ones again, or null.
+ *
+ * Under local trust there is one turn, after the window: a second draw would cost as much as the first.
+ */
+export function chooseReports(place: OwnPlace, before: MadeReport[], now: number, standing: boolean): number | null {
+  return chooseTurn(place, findLast(before), now, standing && isSealed(place));
+}
+
+/** What a device says of a place in one turn, from what holds now: made once, each of one size whatever it says. */
+export async function makeReports(
+  place: OwnPlace,
+  booked: BookedPlace,
+  turn: number,
+  now: number,
+  bits: Bits,
+): Promise<MadeReport[]> {
+  const { study, ticket } = place;
+  const make = (metric: string, says: number, body: string): MadeReport =>
+    ({ study, turn, metric, made: now, says, size: body.length, answer: "", body });
+  if (isSealed(place)) {
+    const { sealUpload } = await import("../core/sealing.js"); // what seals is large, and only such a place needs it
+    const says = booked.outcomes[""]?.steps ?? booked.usual;
+    return [make("", says, await sealUpload(place, BigInt(says), turn))];
+  }
+  return place.outcomes.map((outcome) => {
+    const held = booked.outcomes[outcome.metric]?.held;
+    const scaled = outcome.scaleOutcome(held === undefined ? null : Fraction.fromText(held));
+    const value = drawLocalValue(outcome.offer, scaled, bits);
+    return make(outcome.metric, Number(value), writeLocalReport(ticket, value, outcome.metric, drawBytes));
+  });
+}
+
+/** Whether reports are sealed for two operators; else their noise is added here. */
+export const isSealed = (place: OwnPlace): boolean => place.operators.length > 0;
+
+/** Of the last turn what decides about the next one: it is answered if all of its reports are. */
+function findLast(reports: MadeReport[]): SealedTurn | null {
+  const last = reports.at(-1);
+  if (!last) return null;
+  const open = reports.some((each) => each.turn === last.turn && !each.answer);
+  return { turn: last.turn, sealed: last.made, answer: open ? "" : last.answer };
+}
