@@ -1,0 +1,34 @@
+/** Bytes that belong to nobody else. */
+export type Bytes = Uint8Array<ArrayBuffer>;
+
+/** The UTF-8 bytes of a text. */
+export const encodeText = (text: string): Bytes => new TextEncoder().encode(text);
+
+/** Two hexadecimal digits for each byte. */
+export const writeHex = (bytes: Bytes): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** The bytes of a text of hexadecimal digits, two for each. */
+export const readHex = (text: string): Bytes => Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
+
+/** The base64 of bytes with - and _, as URLs have it, with its padding. */
+export const writeBase64 = (bytes: Bytes): string =>
+  btoa(String.fromCharCode(...bytes)).replace(/\+/g, "-").replace(/\//g, "_");
+
+/** All parts in one. */
+export function joinBytes(...parts: Bytes[]): Bytes {
+  const all = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+
+/** A whole number as so many bytes, the most significant first. */
+export function writeWhole(number: bigint, size: number): Bytes {
+  const bytes = new Uint8Array(size);
+  for (let at = size - 1; at >= 0; at--, number >>= 8n) bytes[at] = Number(number & 255n);
+  return bytes;
+}
