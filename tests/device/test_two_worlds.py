@@ -12,7 +12,7 @@ import pytest
 from maskedbandit.device import Device
 from maskedbandit.device.device_book import DeviceBook
 from maskedbandit.device.own_place import read_place
-from maskedbandit.device.turns import SealedTurn, choose_turn
+from maskedbandit.device.turns import KeptReport, choose_turn
 from tests.device.fake_leader import (
     EXPOSED,
     GRACE,
@@ -200,8 +200,8 @@ class Sparing(Device):
 
     def contact(self):
         for booked in self._book.places():
-            turns = self._book.turns(booked.study)
-            if turns and turns[-1].answer and turns[-1].steps == booked.steps:
+            turns = self._book.reports(booked.study)
+            if turns and turns[-1].answer and turns[-1].says == booked.steps:
                 return
         super().contact()
 
@@ -209,11 +209,12 @@ class Sparing(Device):
 class FreshBook(DeviceBook):
     """Of a turn that is sent again it gives another body if the value has changed meanwhile."""
 
-    def take_turn(self, study, now, standing, seal):
-        taken, turns, booked = super().take_turn(study, now, standing, seal), self.turns(study), self.find(study)
-        if taken and turns[-1].steps != booked.steps:
-            return taken[0], seal(booked.place, booked.steps, taken[0])
-        return taken
+    def take_turn(self, study, now, standing, make):
+        due, turns, booked = super().take_turn(study, now, standing, make), self.reports(study), self.find(study)
+        if due and turns[-1].says != booked.steps:
+            place = booked.place
+            return [due[0]._replace(body=make(place, place.outcomes[0], booked, due[0].turn).body)]
+        return due
 
 
 class Resealing(Device):
@@ -230,8 +231,8 @@ class LaterRetry(Device):
     def contact(self):
         super().contact()
         for booked in self._book.places():
-            turns = self._book.turns(booked.study)
-            if turns and not turns[-1].answer and turns[-1].steps:
+            turns = self._book.reports(booked.study)
+            if turns and not turns[-1].answer and turns[-1].says:
                 super().contact()
 
 
@@ -276,5 +277,5 @@ def test_what_decides_does_not_look_at_what_a_report_says() -> None:
         for now in range(EXPOSED, END + GRACE + 2 * HOUR, HOUR):
             for sealed in range(EXPOSED, now + 1, HOUR):
                 for answer in ("", "stored"):
-                    lasts = [SealedTurn(4, sealed, steps, 700, answer) for steps in (0, 1, 255)]
+                    lasts = [KeptReport(4, sealed, steps, 700, answer) for steps in (0, 1, 255)]
                     assert len({choose_turn(place, last, now, standing) for last in lasts}) == 1
