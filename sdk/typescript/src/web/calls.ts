@@ -8,6 +8,9 @@ export const ENDS = new Set(["late", "unknown_ticket"]); // refusals after which
 const REFUSALS = new Set([...ENDS, "conflict"]); // the service has another report of this turn
 const DEVICE_KEY = /^mb_device_[!-~]{1,200}$/;
 
+/** The device key of a study, or of each study by its name. */
+export type DeviceKeys = string | Record<string, string>;
+
 /** What came back: a status, 0 if nothing came, and an object, empty if the service was not what answered. */
 export interface Reply {
   status: number;
@@ -17,25 +20,27 @@ export interface Reply {
 /** The way to the service: one attempt for each request. Nothing of the page goes with it: no cookie and no address. */
 export class Calls {
   readonly #url: string;
-  readonly #key: string | undefined;
+  readonly #keys: DeviceKeys;
 
-  constructor(url: string, key: string | undefined) {
+  constructor(url: string, keys: DeviceKeys = {}) {
     if (!ADDRESS.test(url)) {
       throw refuseValue("url", "not shown", "such as https://studies.example.org, without a password in it");
     }
-    if (key !== undefined && !DEVICE_KEY.test(key)) {
+    const all = typeof keys === "string" ? [keys] : Object.values(keys);
+    if (!all.every((key) => DEVICE_KEY.test(key))) {
       throw refuseValue("key", "not shown", "a device key, mb_device_...: all other keys are secrets of a backend");
     }
     this.#url = url.replace(/\/$/, "");
-    this.#key = key;
+    this.#keys = keys;
   }
 
-  /** The answer to a request about a study, with the device's key where it is `signed`. */
-  async post(study: string, verb: string, body: string, signed: boolean): Promise<Reply> {
+  /** The answer to a request about a study. */
+  async post(study: string, action: string, body: string): Promise<Reply> {
     const headers: Record<string, string> = { "Content-Type": "application/json", Accept: "application/json" };
-    if (signed) headers["Authorization"] = `Bearer ${this.checkKey()}`;
+    const key = this.findKey(study);
+    if (key) headers["Authorization"] = `Bearer ${key}`;
     try {
-      const response = await fetch(`${this.#url}/v1/studies/${study}/${verb}`, {
+      const response = await fetch(`${this.#url}/v1/studies/${study}/${action}`, {
         method: "POST",
         headers,
         body,
@@ -52,15 +57,16 @@ export class Calls {
     }
   }
 
-  /** Whether there is a device key. */
-  get signs(): boolean {
-    return this.#key !== undefined;
+  /** The device key of a study; empty if there is none. */
+  findKey(study: string): string {
+    return typeof this.#keys === "string" ? this.#keys : (this.#keys[study] ?? "");
   }
 
-  /** The device key, or a refusal if there is none. */
-  checkKey(): string {
-    if (this.#key === undefined) throw refuseValue("key", "missing", "a device key: only reports for two operators need none");
-    return this.#key;
+  /** Refuse what needs the device key of a study, if there is none. */
+  checkKey(study: string): void {
+    if (!this.findKey(study)) {
+      throw refuseValue("key", "missing", `a device key of ${study}, which comes with the application`);
+    }
   }
 }
 
@@ -78,9 +84,9 @@ export function readAnswer(reply: Reply): string {
 
 /** What the service refused, in its own words; or that it did not answer. */
 export function refuseReply(reply: Reply): MaskedBanditError {
-  const code = reply.status === 200 ? "" : readWord(reply);
-  if (!code) return new MaskedBanditError("unreachable", "the service did not answer: show what is usual, and ask again");
-  return new MaskedBanditError(code, `the service refuses: ${String(reply.body.detail ?? code)}`);
+  const code = reply.status >= 400 && reply.status < 500 ? readWord(reply) : "";
+  if (!code) return new MaskedBanditError("unreachable", "the service did not answer");
+  return new MaskedBanditError(code, `the service refuses the request: ${code}`);
 }
 
 async function readText(response: Response): Promise<string> {

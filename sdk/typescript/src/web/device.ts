@@ -3,28 +3,30 @@ import { Bits } from "../core/bits.js";
 import { writeHex } from "../core/bytes.js";
 import { MaskedBanditError, refuseValue } from "../core/errors.js";
 import { type OwnPlace, readPlace } from "../core/place.js";
-import { type BookedPlace, DeviceBook, type MadeReport, PLACE_ELSEWHERE, refuseSpent, refuseWithoutConsent } from "./book.js";
-import { Calls, ENDS, readAnswer, readWord, refuseReply } from "./calls.js";
+import { type ShownArm, readAnsweredArm } from "./answered_arm.js";
+import {
+  type BookedPlace,
+  DeviceBook,
+  type MadeReport,
+  PLACE_ELSEWHERE,
+  refuseSpent,
+  refuseWithoutConsent,
+} from "./book.js";
+import { Calls, type DeviceKeys, ENDS, readAnswer, readWord } from "./calls.js";
 import { chooseReports, holdOutcome, isSealed, makeReports, roundDefault } from "./reports.js";
 import { type StudyOnDevice, showStudy } from "./shown.js";
 
+const CLOCK_SLACK = 86_400_000; // milliseconds by which a clock may be behind when a place is taken
 const STUDY_TEXT = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 const PLACE_FIELDS = [
   ...["study", "arm", "payload", "ticket", "again", "offer", "terms", "operators", "exposed", "window", "grace"],
   ...["least", "most", "default", "cap", "guardrail"],
 ]; // what is kept of a place
 
-/** Of one study of `assign`. */
-export interface Assigned {
-  arm: string;
-  payload: unknown;
-  taken: boolean; // whether this device has the place, and what becomes of the person counts
-}
-
 /** What an application may say about a device. */
 export interface DeviceOptions {
-  /** The device key of the study, `mb_device_...`; a place for two operators that a backend hands over needs none. */
-  key?: string;
+  /** The device key, `mb_device_...`, or that of each study by its name; `join` needs none where two operators add up. */
+  key?: DeviceKeys;
   /** "standing", where a person may not come back, or "deadline", where the application runs after the window. */
   reports?: "standing" | "deadline";
   /** Milliseconds since 1970. */
@@ -72,30 +74,29 @@ export class Device {
    * The device takes her place, and says nothing else of her before `expose`. If she has a place that this device does
    * not have, she gets her arm, and nothing is ever sent of it.
    */
-  async assign(study: string, unit: string, token: string): Promise<Assigned> {
+  async assign(study: string, unit: string, token: string): Promise<ShownArm> {
     if (!STUDY_TEXT.test(study)) throw refuseValue("study", study, "the name of a study");
+    this.#calls.checkKey(study);
+    const ask = (): Promise<ShownArm> => this.#assign(study, unit, token);
     const lock = `maskedbandit ${this.#book.name} ${study}`; // a second page waits for the place that the first one gets
-    const ask = (): Promise<Assigned> => this.#assign(study, unit, token);
     return globalThis.navigator?.locks ? navigator.locks.request(lock, ask) : ask();
   }
 
-  async #assign(study: string, unit: string, token: string): Promise<Assigned> {
+  async #assign(study: string, unit: string, token: string): Promise<ShownArm> {
     await this.#checkConsent();
     const had = await this.#book.find(study);
     if (had && !had.given) throw refuseSpent(had.ended);
-    if (had) return { ...pickArm(this.#read(had)), taken: had.ended !== PLACE_ELSEWHERE };
-    const reply = await this.#calls.post(study, "assign", JSON.stringify({ unit, token }), true);
-    const { arm, payload = null, device, ticket } = reply.body;
-    if (reply.status !== 200 || typeof arm !== "string") throw refuseReply(reply);
-    if (!ticket) return { arm, payload, taken: false };
-    if (!device) {
-      throw refuseValue("trust of a study", "central", "local or two operators: a backend reports what becomes of people");
+    if (had) return pickArm(this.#read(had), had.ended);
+    const reply = await this.#calls.post(study, "assign", JSON.stringify({ unit, token }));
+    const { shown, place } = readAnsweredArm(reply, study);
+    if (!place) return shown;
+    try {
+      await this.#take(place, false);
+    } catch (wrong) {
+      if ((await this.#book.find(study))?.ended !== PLACE_ELSEWHERE) throw wrong;
+      return { ...shown, why: PLACE_ELSEWHERE };
     }
-    const again = (device as { again?: unknown }).again === true;
-    await this.#take({ ...(device as object), payload }, false).catch((wrong: unknown) => {
-      if (!again || !(wrong instanceof MaskedBanditError) || wrong.code !== "already_spent") throw wrong;
-    });
-    return { arm, payload, taken: !again };
+    return shown;
   }
 
   /**
@@ -109,15 +110,15 @@ export class Device {
     await this.contact();
   }
 
-  /** The person sees the arm of a place that `assign` took: the service is told, and this is a contact. */
-  async expose(study: string): Promise<void> {
+  /** The person sees the arm of `assign`: the service is told, in this contact; whether it will hear of the outcome. */
+  async expose(study: string): Promise<boolean> {
     await this.#checkConsent();
-    await this.#find(study);
     const now = this.#clock();
     await this.#book.change(study, (booked) =>
       booked.exposed === null ? { ...booked, exposed: now, untold: true } : booked,
     );
     await this.contact();
+    return (await this.#book.find(study))?.ended === "";
   }
 
   /**
@@ -128,8 +129,8 @@ export class Device {
   async record(study: string, value: number, metric = ""): Promise<boolean> {
     await this.#checkConsent();
     const now = this.#clock();
-    const booked = await this.#find(study);
-    if (booked.ended || booked.exposed === null) return false;
+    const booked = await this.#book.find(study);
+    if (!booked || booked.ended || booked.exposed === null) return false;
     const place = this.#read(booked);
     if (now > place.end) return false;
     const hold = (found: BookedPlace): BookedPlace => holdOutcome(place, found, metric, value, this.#bits);
@@ -141,19 +142,21 @@ export class Device {
   async contact(): Promise<void> {
     await this.#sayFarewell();
     if (!(await this.#book.consent())) return;
+    const places = [];
     for (const booked of await this.#book.places()) {
       if (booked.ended || booked.exposed === null) continue;
       const place = this.#read(booked);
-      if (!(await this.#agreed.trusts(place))) continue; // an application may have other operators by now
-      if (!this.#calls.signs && (booked.untold || !isSealed(place))) continue; // or no device key
-      if (booked.untold && !(await this.#tellExposure(place))) continue;
-      await this.#report(place);
+      if (!(await this.#maySend(place))) continue;
+      if (!booked.untold || (await this.#tellExposure(place))) places.push(place);
     }
+    for (const place of places) await this.#report(place);
   }
 
   /** Erase what there is of a study, here at once, and at the service when it can be reached. */
   async leave(study: string): Promise<void> {
-    if (!(await this.#book.leave(study))) throw refuseStudy(study);
+    if (!(await this.#book.leave(study))) {
+      throw new MaskedBanditError("unknown_study", `this device is in no study ${JSON.stringify(study)}`);
+    }
     await this.#sayFarewell();
   }
 
@@ -179,7 +182,7 @@ export class Device {
     if (!place.grace && !(this.#standing && isSealed(place))) {
       throw refuseValue("grace of a place", place.grace, "above 0, as this device reports after the window");
     }
-    if (!isSealed(place)) this.#calls.checkKey();
+    if (!isSealed(place)) this.#calls.checkKey(place.study);
     const epsilon = await this.#agreed.check(place);
     const booked: BookedPlace = {
       study: place.study,
@@ -193,7 +196,10 @@ export class Device {
       outcomes: {},
       ended: place.again ? PLACE_ELSEWHERE : "",
     };
-    await this.#book.takePlace(booked, (spent) => this.#agreed.checkCost(epsilon, spent));
+    await this.#book.takePlace(booked, (spent) => {
+      checkClock(place, now);
+      this.#agreed.checkCost(epsilon, spent);
+    });
   }
 
   /** The place of somebody who did not leave. */
@@ -201,9 +207,14 @@ export class Device {
     return readPlace({ ...booked.given, exposed: booked.exposed });
   }
 
+  /** Whether the application still has what reports of a place need: it may have other operators by now. */
+  async #maySend(place: OwnPlace): Promise<boolean> {
+    return (isSealed(place) || this.#calls.findKey(place.study) !== "") && this.#agreed.trusts(place);
+  }
+
   /** Tell the service that the person saw the arm; whether it knows. */
   async #tellExposure(place: OwnPlace): Promise<boolean> {
-    const reply = await this.#calls.post(place.study, "expose", JSON.stringify({ ticket: place.ticket }), true);
+    const reply = await this.#calls.post(place.study, "expose", JSON.stringify({ ticket: place.ticket }));
     const word = readWord(reply);
     const told = reply.status === 200 && word === "exposed";
     const ended = ENDS.has(word) ? word : "";
@@ -214,10 +225,7 @@ export class Device {
   /** Send what is due of a place. */
   async #report(place: OwnPlace): Promise<void> {
     for (const report of await this.#takeReports(place)) {
-      const reply = isSealed(place)
-        ? await this.#calls.post(place.study, "upload", report.body, false)
-        : await this.#calls.post(place.study, "report", report.body, true);
-      const answer = readAnswer(reply);
+      const answer = readAnswer(await this.#calls.post(place.study, isSealed(place) ? "upload" : "report", report.body));
       if (answer) await this.#book.settle(report, answer, ENDS.has(answer));
       if (ENDS.has(answer)) return;
     }
@@ -242,7 +250,7 @@ export class Device {
   /** Ask the service to erase what it has of studies that the person left, until it has. */
   async #sayFarewell(): Promise<void> {
     for (const { study, ticket } of await this.#book.farewells()) {
-      const reply = await this.#calls.post(study, "leave", JSON.stringify({ ticket }), false);
+      const reply = await this.#calls.post(study, "leave", JSON.stringify({ ticket }));
       const word = readWord(reply);
       if (word && (reply.status === 200 || word === "unknown_ticket")) await this.#book.settleFarewell(study);
     }
@@ -251,19 +259,21 @@ export class Device {
   async #checkConsent(): Promise<void> {
     if (!(await this.#book.consent())) throw refuseWithoutConsent();
   }
+}
 
-  async #find(study: string): Promise<BookedPlace> {
-    const booked = await this.#book.find(study);
-    if (!booked) throw refuseStudy(study);
-    return booked;
+const pickArm = ({ arm, payload }: OwnPlace, why: string): ShownArm => ({ arm, payload, why });
+
+/** Refuse a new place by a clock that is wrong, or that says that it is too late. */
+function checkClock(place: OwnPlace, now: number): void {
+  if (place.exposed === null) return;
+  if (place.exposed > now + CLOCK_SLACK) {
+    const message = "by the clock of this device the arm will be seen in more than a day";
+    throw new MaskedBanditError("wrong_clock", message);
+  }
+  if (now > place.lastCall) {
+    throw new MaskedBanditError("late", "by the clock of this device the time for reports of this place is over");
   }
 }
-
-function refuseStudy(study: string): MaskedBanditError {
-  return new MaskedBanditError("unknown_study", `this device is in no study ${JSON.stringify(study)}`);
-}
-
-const pickArm = ({ arm, payload }: OwnPlace): Pick<Assigned, "arm" | "payload"> => ({ arm, payload });
 
 function pickFields(given: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(given).filter(([name]) => PLACE_FIELDS.includes(name)));

@@ -10,8 +10,8 @@ export interface StudyOnDevice {
   study: string;
   arm: string;
   epsilon: string; // a fraction: what it costs, once its cohort is released
-  steps: number; // of two operators: a report says how many of so many an outcome is; else 0
-  operators: Pick<HandedOperator, "name" | "address">[]; // of two operators, the leader first, until the person left
+  steps: number; // a report says how many of so many an outcome is, under local trust with noise; 0 after she left
+  operators: Pick<HandedOperator, "name" | "address">[]; // of two operators, the leader first; none after she left
   joined: number; // milliseconds
   exposed: number | null; // when the person saw the arm
   ended: string; // why nothing more is sent: left, elsewhere, or the service's refusal; else empty
@@ -25,7 +25,7 @@ export function showStudy(booked: BookedPlace, place: OwnPlace | null, reports: 
     study,
     arm: place?.arm ?? "",
     epsilon,
-    steps: place?.operators.length ? Number(place.offer.steps) : 0,
+    steps: place ? Number(place.offer.steps) : 0,
     operators: (place?.operators ?? []).map(({ name, address }) => ({ name, address })),
     joined,
     exposed,

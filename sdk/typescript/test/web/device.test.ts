@@ -21,7 +21,7 @@ async function says(device: Device): Promise<number[]> {
 describe("consent", () => {
   test("before it nothing is stored or sent", async () => {
     const name = nameBook();
-    const device = new Device(name, URL, new Agreed(1, { operators: PINNED }), { key: KEY });
+    const device = new Device(name, URL, new Agreed(1, { operators: PINNED }), { key: { [STUDY]: KEY } });
     for (const call of [
       () => device.join(sealedPlace()), () => device.record(STUDY, 1),
       () => device.assign(STUDY, "ann", TOKEN), () => device.expose(STUDY),
@@ -98,9 +98,14 @@ describe("standing reports", () => {
       expect(await refusalOf(device.record(STUDY, value as number))).toMatch(/^personal_value: outcome must be a number/);
     }
     expect(await refusalOf(device.record(STUDY, 1, "other"))).toMatch(/^invalid_value: metric/);
-    for (const call of [() => device.record("other", 1), () => device.leave("other"), () => device.expose("other")]) {
-      expect(await refusalOf(call())).toMatch(/^unknown_study/);
-    }
+  });
+
+  test("of a study in which she has no place nothing is recorded or sent", async () => {
+    const device = await makeDevice(service);
+    expect(await device.record(STUDY, 1)).toBe(false);
+    expect(await device.expose(STUDY)).toBe(false);
+    expect(await refusalOf(device.leave(STUDY))).toMatch(/^unknown_study/);
+    expect(service.seen).toEqual([]);
   });
 
   test("an exposure in the future is now", async () => {
@@ -200,10 +205,11 @@ describe("local trust", () => {
     expect(Math.abs(JSON.parse(service.bodies[0]!).value - 75)).toBeLessThan(30); // fails once in 10^13
   });
 
-  test("needs a device key", async () => {
-    const device = new Device(nameBook(), URL, new Agreed(1));
+  test("needs the device key of the study", async () => {
+    const device = new Device(nameBook(), URL, new Agreed(1), { key: { other: KEY } });
     await device.consent(true);
     expect(await refusalOf(device.join(localPlace()))).toMatch(/^invalid_value: key/);
+    expect(await refusalOf(device.assign(STUDY, "ann", TOKEN))).toMatch(/^invalid_value: key/);
     expect(await device.show()).toEqual([]);
   });
 });
@@ -297,20 +303,19 @@ describe("assign", () => {
     const device = await makeDevice(service);
     service.place = sealedPlace({ exposed: null });
     const given = await device.assign(STUDY, "ann", TOKEN);
-    expect(given).toEqual({ arm: "bold", payload: { colour: "red" }, taken: true });
+    expect(given).toEqual({ arm: "bold", payload: { colour: "red" }, why: "" });
     await device.contact();
     expect(await device.record(STUDY, 1)).toBe(false);
     expect(await device.assign(STUDY, "ann", TOKEN)).toEqual(given);
     expect(service.verbs).toEqual(["assign"]);
     service.time += HOUR;
-    await device.expose(STUDY);
-    await device.expose(STUDY);
+    expect(await device.expose(STUDY)).toBe(true);
+    expect(await device.expose(STUDY)).toBe(true);
     expect(service.verbs).toEqual(["assign", "expose", "upload", "upload"]);
     expect((await device.show())[0]!.exposed).toBe(EXPOSED + HOUR);
     const [asked] = service.seen;
     expect(asked!.fields).toEqual({ unit: "ann", token: TOKEN });
     expect(asked!.head).toContain(`"Authorization":"Bearer ${KEY}"`);
-    expect(service.seen[2]!.head).not.toContain("Authorization");
   });
 
   test("nothing is reported before the service knows that the arm was seen", async () => {
@@ -334,11 +339,11 @@ describe("assign", () => {
     expect(await refusalOf(device.assign(STUDY, "ann", TOKEN))).toMatch(/^no_consent/);
     await device.consent(true);
     service.place = localPlace({ exposed: EXPOSED, again: true });
-    expect(await device.assign(STUDY, "ann", TOKEN)).toMatchObject({ arm: "bold", taken: false });
-    expect(await device.assign(STUDY, "ann", TOKEN)).toMatchObject({ arm: "bold", taken: false });
+    expect(await device.assign(STUDY, "ann", TOKEN)).toMatchObject({ arm: "bold", why: "elsewhere" });
+    expect(await device.assign(STUDY, "ann", TOKEN)).toMatchObject({ arm: "bold", why: "elsewhere" });
     await device.close();
     device = await makeDevice(service, { name });
-    await device.expose(STUDY);
+    expect(await device.expose(STUDY)).toBe(false);
     service.time = EXPOSED + WINDOW;
     await device.contact();
     expect(await device.record(STUDY, 1)).toBe(false);
@@ -360,13 +365,19 @@ describe("assign", () => {
 
   test("without a place the arm is shown, and central trust is refused by name", async () => {
     const device = await makeDevice(service);
-    expect(await device.assign(STUDY, "ann", TOKEN)).toMatchObject({ arm: "bold", taken: false });
-    globalThis.fetch = async () => Response.json({ arm: "bold", payload: null, ticket: "k3", device: null });
-    expect(await refusalOf(device.assign(STUDY, "ann", TOKEN))).toMatch(/^invalid_value: trust of a study/);
+    expect(await device.assign(STUDY, "ann", TOKEN)).toMatchObject({ arm: "bold", why: "no_place" });
+    const answer = { study: STUDY, arm: "bold", payload: null, ticket: "k3", device: null };
+    globalThis.fetch = async () => Response.json(answer);
+    expect(await refusalOf(device.assign(STUDY, "ann", TOKEN))).toMatch(/^invalid_value: trust of the study/);
+    for (const change of [{ study: "other" }, { arm: "" }, { device: sealedPlace({ ticket: "other" }) }]) {
+      globalThis.fetch = async () => Response.json({ ...answer, ...change });
+      expect(await refusalOf(device.assign(STUDY, "ann", TOKEN))).toMatch(/^unreachable/);
+    }
+    expect(await device.show()).toEqual([]);
   });
 
   test("keys of backends are refused, and an address with a password", () => {
-    for (const key of ["mb_client_1_2", "mb_owner_1_2", "", "mb_device_"]) {
+    for (const key of ["mb_client_1_2", "mb_owner_1_2", "", "mb_device_", { newsletter: "mb_client_1_2" }]) {
       expect(() => new Device("x", URL, new Agreed(1), { key })).toThrow(/key is "not shown"/);
     }
     for (const url of ["", "ftp://x", "https://u:p@x", "https://x/?a", "https://x y"]) {
@@ -381,7 +392,8 @@ test("nothing of the page goes with a request", async () => {
   await device.join(sealedPlace());
   const how = JSON.parse(service.seen[0]!.head.replace(/^\S+ /, ""));
   expect(how).toEqual({
-    method: "POST", headers: { "Content-Type": "application/json", Accept: "application/json" }, credentials: "omit",
+    method: "POST", credentials: "omit",
+    headers: { "Content-Type": "application/json", Accept: "application/json", Authorization: `Bearer ${KEY}` },
     referrerPolicy: "no-referrer", cache: "no-store", redirect: "error", keepalive: true,
   });
 });

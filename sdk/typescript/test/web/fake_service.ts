@@ -87,8 +87,8 @@ export class FakeService {
   #answer(verb: string, body: Table): [number, Table] {
     if (verb === "assign") {
       if (this.refusal) return [401, { code: this.refusal, detail: "no" }];
-      const { arm = "bold", ticket = null } = this.place ?? {};
-      return [200, { arm, payload: { colour: "red" }, ticket, device: this.place }];
+      const { study = STUDY, arm = "bold", ticket = null } = this.place ?? {};
+      return [200, { study, arm, payload: { colour: "red" }, ticket, device: this.place, why: null }];
     }
     if (body.ticket !== TICKET) return [404, { code: "unknown_ticket" }];
     if (verb === "expose") return [200, { status: "exposed" }];

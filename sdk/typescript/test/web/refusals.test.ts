@@ -3,8 +3,8 @@ import "fake-indexeddb/auto";
 import { expect, test } from "vitest";
 import { Agreed, type Device } from "../../src/web/index.js";
 import {
-  EXPOSED, FakeService, HOUR, PINNED, STUDY, TOKEN, WINDOW,
-  localPlace, makeDevice, nameBook, offerLaplace, refusalOf, sealedPlace,
+  EXPOSED, FakeService, GRACE, HOUR, PINNED, STUDY, TOKEN, WINDOW,
+  localPlace, makeDevice, offerLaplace, refusalOf, sealedPlace,
 } from "./fake_service.js";
 
 const other = { ...sealedPlace().operators[1], name: "Other", seals: "77".repeat(32) };
@@ -68,7 +68,7 @@ for (const [what, [place, message]] of Object.entries(REFUSED)) {
     service.place = place as Record<string, any>;
     expect(await refusalOf(device.assign(STUDY, "ann", TOKEN))).toMatch(message);
     await device.contact();
-    expect(await refusalOf(device.expose(STUDY))).toMatch(/^unknown_study/);
+    expect(await device.expose(STUDY)).toBe(false);
     expect(service.verbs).toEqual(["assign"]);
   });
 }
@@ -113,17 +113,32 @@ test("a place that was given before this device knew of it is kept, and nothing 
   expect(await device.show()).toMatchObject([{ ended: "elsewhere", sent: [] }]);
 });
 
-test("a clock that is behind counts the window from now, and one that is ahead sends nothing", async () => {
+test("a clock that is a little behind counts the window from now", async () => {
   const service = new FakeService();
   const device = await makeDevice(service);
-  service.time = EXPOSED - 100 * HOUR;
+  service.time = EXPOSED - 24 * HOUR;
   await device.join(localPlace());
-  expect((await device.show())[0]!.exposed).toBe(EXPOSED - 100 * HOUR);
-  const ahead = await makeDevice(service, { name: nameBook() });
+  expect((await device.show())[0]!.exposed).toBe(EXPOSED - 24 * HOUR);
+});
+
+test("a clock that is wrong is refused", async () => {
+  for (const [time, code] of [[EXPOSED - 24 * HOUR - 1, "wrong_clock"], [EXPOSED + WINDOW + GRACE + 1, "late"]] as const) {
+    const service = new FakeService();
+    const device = await makeDevice(service);
+    service.time = time;
+    expect(await refusalOf(device.join(localPlace()))).toMatch(new RegExp(`^${code}: by the clock of this device`));
+    expect(await device.show()).toEqual([]);
+    expect(service.seen).toEqual([]);
+  }
+});
+
+test("a clock that is set ahead later sends nothing after the time for reports", async () => {
+  const service = new FakeService();
+  const device = await makeDevice(service);
+  await device.join(localPlace());
   service.time = EXPOSED + 1000 * HOUR;
-  await ahead.join(localPlace());
-  await ahead.contact();
-  expect(await ahead.record(STUDY, 1)).toBe(false);
+  await device.contact();
+  expect(await device.record(STUDY, 1)).toBe(false);
   expect(service.seen).toEqual([]);
 });
 
