@@ -1,11 +1,13 @@
 import { expect, test } from "vitest";
+import { readPlace } from "../../src/core/place.js";
 import { chooseTurn } from "../../src/core/turns.js";
+import { readVectors } from "../vectors.js";
 
-const PLACE = { end: 100, lastCall: 150 };
+const [{ place: GIVEN }] = readVectors("uploads").uploads;
+const PLACE = readPlace({ ...GIVEN, exposed: 0, window: 100, grace: 50 });
+const LOCAL = readPlace({ ...GIVEN, exposed: 0, window: 100, grace: 50, operators: undefined });
 
-function makeTurn(turn: number, sealed: number, answer = "") {
-  return { turn, sealed, answer };
-}
+const makeTurn = (turn: number, made: number, answer = "") => ({ turn, made, answer });
 
 test.for([
   ["standing: the first contact reports the default", null, 0, true, 0],
@@ -23,4 +25,9 @@ test.for([
   ["deadline: until there is an answer", makeTurn(0, 100, "stored"), 140, false, null],
 ] as const)("%s", ([, last, now, standing, turn]) => {
   expect(chooseTurn(PLACE, last, now, standing)).toBe(turn);
+});
+
+test("under local trust nothing is sent within the window, and one report after it", () => {
+  const found = [0, 99, 100, 150, 151].map((now) => chooseTurn(LOCAL, null, now, true));
+  expect(found).toEqual([null, null, 0, 0, null]);
 });
