@@ -3,6 +3,7 @@ import { Bits } from "../core/bits.js";
 import { writeHex } from "../core/bytes.js";
 import { MaskedBanditError, refuseValue } from "../core/errors.js";
 import { type OwnPlace, readPlace } from "../core/place.js";
+import { chooseTurn } from "../core/turns.js";
 import { type ShownArm, readAnsweredArm } from "./answered_arm.js";
 import {
   type BookedPlace,
@@ -13,7 +14,7 @@ import {
   refuseWithoutConsent,
 } from "./book.js";
 import { Calls, type DeviceKeys, ENDS, readAnswer, readWord } from "./calls.js";
-import { chooseReports, holdOutcome, isSealed, makeReports, roundDefault } from "./reports.js";
+import { findLast, holdOutcome, isSealed, makeReports, roundDefault } from "./reports.js";
 import { type StudyOnDevice, showStudy } from "./shown.js";
 
 const CLOCK_SLACK = 86_400_000; // milliseconds by which a clock may be behind when a place is taken
@@ -238,12 +239,12 @@ export class Device {
       if (!booked || booked.ended) return [];
       const before = await this.#book.reports(place.study);
       const now = this.#clock();
-      const last = before.at(-1)?.turn ?? -1;
-      const turn = chooseReports(place, before, now, this.#standing);
+      const last = findLast(before);
+      const turn = chooseTurn(place, last, now, this.#standing);
       if (turn === null) return [];
-      if (turn === last) return before.filter((each) => each.turn === turn && each.body);
+      if (turn === last?.turn) return before.filter((each) => each.turn === turn && each.body);
       const made = await makeReports(place, booked, turn, now, this.#bits);
-      if (await this.#book.keepReports(place.study, last, made)) return made;
+      if (await this.#book.keepReports(place.study, last?.turn ?? -1, made)) return made;
     }
   }
 

@@ -3,7 +3,7 @@ import { Fraction } from "../core/fractions.js";
 import { drawLocalValue, writeLocalReport } from "../core/local_reports.js";
 import type { OwnPlace } from "../core/place.js";
 import { roundOutcome } from "../core/rounding.js";
-import { type SealedTurn, chooseTurn } from "../core/turns.js";
+import type { KeptReport } from "../core/turns.js";
 import { drawBytes } from "../core/words.js";
 import type { BookedPlace, MadeReport } from "./book.js";
 
@@ -20,15 +20,6 @@ export function holdOutcome(place: OwnPlace, booked: BookedPlace, metric: string
   if (before?.held === `${held}`) return booked;
   const steps = isSealed(place) ? Number(roundOutcome(outcome.scaleOutcome(held), outcome.offer.steps, bits)) : 0;
   return { ...booked, outcomes: { ...booked.outcomes, [metric]: { held: `${held}`, steps } } };
-}
-
-/**
- * The turn of the reports that a contact sends: a new one, that of the last ones again, or null.
- *
- * Under local trust there is one turn, after the window: a second draw would cost as much as the first.
- */
-export function chooseReports(place: OwnPlace, before: MadeReport[], now: number, standing: boolean): number | null {
-  return chooseTurn(place, findLast(before), now, standing && isSealed(place));
 }
 
 /** What a device says of a place in one turn, from what holds now: made once, each of one size whatever it says. */
@@ -59,9 +50,9 @@ export async function makeReports(
 export const isSealed = (place: OwnPlace): boolean => place.operators.length > 0;
 
 /** Of the last turn what decides about the next one: it is answered if all of its reports are. */
-function findLast(reports: MadeReport[]): SealedTurn | null {
+export function findLast(reports: MadeReport[]): KeptReport | null {
   const last = reports.at(-1);
   if (!last) return null;
   const open = reports.some((each) => each.turn === last.turn && !each.answer);
-  return { turn: last.turn, sealed: last.made, answer: open ? "" : last.answer };
+  return { turn: last.turn, made: last.made, answer: open ? "" : last.answer };
 }
