@@ -20,7 +20,7 @@ afterEach(async () => {
 });
 
 async function begin(device: Device, context: Record<string, any> = ANN, options = {}) {
-  const keep = (event?: { flagsChanged?: string[] }) => void changed.push(...(event?.flagsChanged ?? []));
+  const keep = (event: any) => void changed.push(...event.flagsChanged);
   OpenFeature.addHandler(ProviderEvents.ConfigurationChanged, keep);
   await OpenFeature.setContext(context);
   await OpenFeature.setProviderAndWait(new MaskedBanditProvider(device, options));
