@@ -57,7 +57,7 @@ check: setup
 	@$(BIN)/mypy
 
 # best_arm asks for a scipy of long ago, but runs with ours: so it comes without what it asks for
-bench: setup
+bench: setup $(SDK)/node_modules/ready
 	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps best_arm
 	@$(BIN)/python -m bench

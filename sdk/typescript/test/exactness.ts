@@ -5,7 +5,7 @@ import ts from "typescript";
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..");
 
 /** Files in which every number that is computed with is whole and as wide as it needs to be. */
-export const EXACT_FILES = ["bits", "sampling", "rounding", "fractions", "local_reports", "offer_prices", "outcomes"].map(
+export const EXACT_FILES = ["bits", "sampling", "rounding", "fractions", "local_reports", "offer_prices", "sealed_places", "outcomes"].map(
   (name) => `src/core/${name}.ts`,
 );
 

@@ -1,15 +1,13 @@
-import { checkSealing } from "./crypto.js";
 import { MaskedBanditError, refuseValue } from "./errors.js";
 import { Fraction } from "./fractions.js";
-import { priceLocalOffer, priceSealedOffer } from "./offer_prices.js";
-import { ROLES, computeFingerprint, isFingerprint } from "./operators.js";
-import type { OwnOutcome } from "./outcomes.js";
+import { priceLocalOffer } from "./offer_prices.js";
+import { type PinnedOperators, isFingerprint } from "./operators.js";
 import type { OwnPlace } from "./place.js";
 
 /** What a person agreed to beside the epsilon. */
 export interface AgreedTerms {
   /** Fingerprints of the leader's and the helper's keys, which come with the application. Left out: local trust alone. */
-  readonly operators?: readonly [string, string];
+  readonly operators?: PinnedOperators;
   /** The person takes part in cohorts of so many people at least. */
   readonly least?: number;
   /** Only noise whose epsilon bounds the loss whatever happens; false: discrete Gaussian noise as well. */
@@ -19,7 +17,7 @@ export interface AgreedTerms {
 /** What all studies of a person together may cost, and for whom reports are sealed. */
 export class Agreed {
   readonly epsilon: Fraction;
-  readonly operators: readonly [string, string] | null;
+  readonly operators: PinnedOperators | null;
   readonly least: number;
   readonly pure: boolean;
 
@@ -38,13 +36,16 @@ export class Agreed {
 
   /** Whether all operators of a place, if it has any, have the keys that came with the application. */
   async trusts(place: OwnPlace): Promise<boolean> {
-    const found = await Promise.all(place.operators.map(computeFingerprint));
-    return found.every((fingerprint, role) => fingerprint === this.operators?.[role]);
+    if (!place.operators.length) return true;
+    return this.operators !== null && (await import("./two_servers.js")).hasPinnedKeys(place, this.operators);
   }
 
   /** What a place costs, or a refusal unless it is what the person agreed to. */
   async check(place: OwnPlace): Promise<Fraction> {
-    if (place.operators.length) return this.#checkSealed(place);
+    if (place.operators.length) {
+      if (this.operators) return (await import("./two_servers.js")).priceSealedPlace(place, this.operators, this.least);
+      throw refuseValue("operators of a place", "given", "left out: none came with the application");
+    }
     const prices = place.outcomes.map(({ offer, cap, metric }) =>
       priceLocalOffer(offer, this.least, cap, metric, this.pure),
     );
@@ -57,23 +58,6 @@ export class Agreed {
     const allowed = `${this.epsilon}, to which the person agreed, and other studies have cost ${spent}`;
     const message = `epsilon of an offer is ${cost}: together it must be at most ${allowed}`;
     throw new MaskedBanditError("budget_exceeded", message);
-  }
-
-  async #checkSealed(place: OwnPlace): Promise<Fraction> {
-    if (!this.operators) {
-      throw refuseValue("operators of a place", "given", "left out: none came with the application");
-    }
-    for (const [role, operator] of place.operators.entries()) {
-      const [found, pinned] = [await computeFingerprint(operator), this.operators[role]];
-      const allowed = `those with the fingerprint ${pinned}, which came with the application`;
-      if (found !== pinned) throw refuseValue(`keys of the ${ROLES[role]}`, found, allowed);
-      await checkSealing(operator.seals);
-    }
-    const [{ offer, cap }, guardrail] = place.outcomes as [OwnOutcome, OwnOutcome?];
-    if (guardrail) {
-      throw refuseValue("guardrail of a place", guardrail.metric, "left out: two servers carry one reward");
-    }
-    return priceSealedOffer(offer, this.least, cap);
   }
 }
 

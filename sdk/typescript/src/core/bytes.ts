@@ -4,13 +4,6 @@ export type Bytes = Uint8Array<ArrayBuffer>;
 /** The UTF-8 bytes of a text. */
 export const encodeText = (text: string): Bytes => new TextEncoder().encode(text);
 
-/** Two hexadecimal digits for each byte. */
-export const writeHex = (bytes: Bytes): string =>
-  Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-
-/** The bytes of a text of hexadecimal digits, two for each. */
-export const readHex = (text: string): Bytes => Uint8Array.from(text.match(/../g) ?? [], (pair) => parseInt(pair, 16));
-
 /** The base64 of bytes with - and _, as URLs have it, with its padding. */
 export const writeBase64 = (bytes: Bytes): string =>
   btoa(String.fromCharCode(...bytes)).replace(/\+/g, "-").replace(/\//g, "_");

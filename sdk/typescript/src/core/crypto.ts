@@ -1,6 +1,7 @@
 /** What is used of the browser's own cryptography, and a refusal where it is missing. */
 import type { Bytes } from "./bytes.js";
 import { MaskedBanditError } from "./errors.js";
+import { readHex } from "./hex.js";
 
 /** SHA-256. */
 export async function digestBytes(bytes: Bytes): Promise<Bytes> {
@@ -8,9 +9,9 @@ export async function digestBytes(bytes: Bytes): Promise<Bytes> {
 }
 
 /** Refuse a browser that cannot seal for a key of X25519: those from before 2025. */
-export async function checkSealing(key: Bytes): Promise<void> {
+export async function checkSealing(key: string): Promise<void> {
   try {
-    await findCrypto().importKey("raw", key, "X25519", false, []);
+    await findCrypto().importKey("raw", readHex(key), "X25519", false, []);
   } catch (wrong) {
     if ((wrong as Error).name !== "NotSupportedError") throw wrong;
     throw new MaskedBanditError("not_supported", "reports cannot be sealed here: this browser has no X25519");

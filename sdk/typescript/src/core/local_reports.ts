@@ -1,7 +1,7 @@
 /** A report under local trust: the noise is drawn here, and whoever gets it, the service included, sees no outcome. */
 import type { Bits } from "./bits.js";
-import { writeHex } from "./bytes.js";
 import type { Fraction } from "./fractions.js";
+import { writeHex } from "./hex.js";
 import type { Offer } from "./offers.js";
 import { roundOutcome } from "./rounding.js";
 import { bernoulliExp, discreteGaussian, discreteLaplace } from "./sampling.js";

@@ -1,23 +1,11 @@
 /** What an offer costs the person who takes part: from its own text, and from nothing that a service says beside it. */
 import { refuseValue } from "./errors.js";
-import { FIELD } from "./field.js";
 import { Fraction } from "./fractions.js";
 import { type NoiseShare, type Offer, compareOffers } from "./offers.js";
 
 const MOST_OFFERED_STEPS = 2n ** 20n; // in one unit of reward
 const LEAST_OFFERED_EPSILON = new Fraction(1n, 1_000_000n); // of local trust: numbers with more noise might not be sent
 const NOTHING = new Fraction(0n);
-
-/** The epsilon of an offer of two servers with proofs, or a refusal: all other numbers follow from it. */
-export function priceSealedOffer(offer: Offer, least: number, cap = 1): Fraction {
-  const epsilon = checkOfferedPerson(offer, least, "", NOTHING);
-  const { n, steps } = offer;
-  if (n * steps >= FIELD) {
-    throw refuseValue("n of an offer", n, `such that sums of ${steps} steps each are below ${FIELD}`);
-  }
-  checkPromise(offer, "TwoServers", steps, FIELD, shareNoise("DiscreteLaplace", steps, epsilon), epsilon, cap);
-  return epsilon;
-}
 
 /** The epsilon of an offer of local trust, or a refusal; unless `pure`, noise may be discrete Gaussian. */
 export function priceLocalOffer(offer: Offer, least: number, cap = 1, metric = "", pure = true): Fraction {
@@ -39,7 +27,7 @@ export function priceLocalOffer(offer: Offer, least: number, cap = 1, metric = "
 }
 
 /** The epsilon that an offer states, or a refusal if it is not one to a person in such a cohort. */
-function checkOfferedPerson(offer: Offer, least: number, metric: string, leastEpsilon: Fraction): Fraction {
+export function checkOfferedPerson(offer: Offer, least: number, metric: string, leastEpsilon: Fraction): Fraction {
   const { n, steps } = offer;
   if (offer.position === null) {
     throw refuseValue("position of an offer", null, "the place in the cohort, from 0 to n - 1");
@@ -59,14 +47,15 @@ function checkOfferedPerson(offer: Offer, least: number, metric: string, leastEp
   return epsilon;
 }
 
-const shareNoise = (noise: string, steps: bigint, epsilon: Fraction): NoiseShare => ({
+/** A whole draw of noise, at this epsilon. */
+export const shareNoise = (noise: string, steps: bigint, epsilon: Fraction): NoiseShare => ({
   noise,
   scale: new Fraction(steps).by(epsilon),
   least: 1n,
 });
 
 /** Throw unless an offer states all that follows from its epsilon, and the cap of the person's rewards. */
-function checkPromise(
+export function checkPromise(
   offer: Offer,
   channel: string,
   steps: bigint,

@@ -3,8 +3,6 @@
  *
  *     maskedbandit-offer-1 channel=Response n=100 steps=1 modulus=0 noise= terms=epsilon:1/2 position=7
  */
-import { type Bytes, encodeText } from "./bytes.js";
-import { digestBytes } from "./crypto.js";
 import { refuseValue } from "./errors.js";
 import { Fraction } from "./fractions.js";
 
@@ -102,10 +100,6 @@ function readFraction(text: string): Fraction | null {
   const [over = "", under = "1"] = text.split("/");
   return BigInt(under) === 0n ? null : new Fraction(BigInt(over), BigInt(under));
 }
-
-/** What all parties of a cohort agree on, in 32 bytes: a hash of the offer's text without a position. */
-export const digestOffer = (offer: Offer): Promise<Bytes> =>
-  digestBytes(encodeText(writeOffer({ ...offer, position: null })));
 
 /** Throw unless an offer, to whichever person, states what was promised. */
 export function compareOffers(offer: Offer, promised: Offer): void {

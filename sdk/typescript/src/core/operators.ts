@@ -1,5 +1,3 @@
-import { type Bytes, encodeText, joinBytes, readHex, writeHex } from "./bytes.js";
-import { digestBytes } from "./crypto.js";
 import { refuseValue } from "./errors.js";
 
 /** In the order of their shares. */
@@ -10,18 +8,15 @@ const KEY_TEXT = /^[0-9a-f]{64}$/;
 const ADDRESS_TEXT = /^(https?:\/\/[!-~]{1,200})?$/;
 const PRINTABLE = /^[^\p{C}\p{Zl}\p{Zp}\p{Zs}]$|^ $/u;
 
+/** Fingerprints of the leader's and the helper's keys. */
+export type PinnedOperators = readonly [string, string];
+
 /** An operator of a study, with its public keys. */
 export interface HandedOperator {
   readonly name: string;
-  readonly seals: Bytes; // of X25519
-  readonly signs: Bytes; // of Ed25519
+  readonly seals: string; // of X25519, in hexadecimal
+  readonly signs: string; // of Ed25519
   readonly address: string;
-}
-
-/** What a protocol and the devices know an operator by. */
-export async function computeFingerprint(operator: Pick<HandedOperator, "seals" | "signs">): Promise<string> {
-  const use = encodeText("maskedbandit operator 1");
-  return writeHex(await digestBytes(joinBytes(use, operator.seals, operator.signs)));
 }
 
 /** Whether a text is a fingerprint. */
@@ -47,5 +42,5 @@ function readHandedOperator(role: string, given: Record<string, unknown>): Hande
   if (!isFingerprint(seals) || !isFingerprint(signs)) {
     throw refuseValue("keys of an operator", "not shown", "two texts of 64 hexadecimal digits");
   }
-  return { name: name as string, address, seals: readHex(seals), signs: readHex(signs) };
+  return { name: name as string, address, seals, signs };
 }

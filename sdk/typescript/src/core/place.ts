@@ -1,5 +1,4 @@
 /** The place of this device's person, as the service made it. Whoever wrote it may have written anything. */
-import { type Bytes, readHex } from "./bytes.js";
 import { refusePersonalValue, refuseValue } from "./errors.js";
 import { type Offer, readOffer, readOffers } from "./offers.js";
 import { type HandedOperator, readOperators } from "./operators.js";
@@ -20,7 +19,7 @@ export class OwnPlace {
     readonly ticket: string,
     readonly again: boolean,
     readonly outcomes: readonly OwnOutcome[], // the reward, and the guardrail if there is one
-    readonly protocol: Bytes, // its digest
+    readonly protocol: string, // its digest, in hexadecimal
     readonly cohort: number | null, // of two operators
     readonly operators: readonly HandedOperator[], // the leader and the helper; none under local trust
     readonly exposed: number | null, // null: nobody said yet that the arm was seen
@@ -82,7 +81,7 @@ export function readPlace(given: unknown): OwnPlace {
     readText("ticket of a place", given.ticket, TICKET_TEXT, "a ticket"),
     again,
     offers.map((offer, at) => readers[at]!(offer)),
-    readHex(readText("protocol of a place", terms.protocol, DIGEST_TEXT, "64 hexadecimal digits")),
+    readText("protocol of a place", terms.protocol, DIGEST_TEXT, "64 hexadecimal digits"),
     sealed ? readWhole("cohort of a place", terms.cohort) : null,
     sealed ? readOperators(given.operators) : [],
     given.exposed === null ? null : readWhole("exposed of a place", given.exposed),

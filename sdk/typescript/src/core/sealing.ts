@@ -1,6 +1,7 @@
-/** A report for two operators as it is sent. Of this package this file alone brings what seals, so import it late. */
-import { writeBase64, writeHex } from "./bytes.js";
-import { digestOffer } from "./offers.js";
+/** A report for two operators as it is sent. */
+import { writeBase64 } from "./bytes.js";
+import { digestOffer } from "./digests.js";
+import { readHex, writeHex } from "./hex.js";
 import type { OwnPlace } from "./place.js";
 import { Sealer } from "./seals.js";
 import { sealReport } from "./uploads.js";
@@ -15,9 +16,10 @@ export async function sealUpload(
   sealer = new Sealer(),
 ): Promise<string> {
   const { offer, protocol, cohort, operators } = place;
-  const terms = { study: protocol, cohort: cohort!, offer: await digestOffer(offer), largest: Number(offer.steps) };
-  const keys = [operators[0]!.seals, operators[1]!.seals] as const;
-  const { report, leader, helper } = await sealReport({ ...terms, place: offer.position! }, steps, keys, turn, draw, sealer);
+  const [study, digest, largest] = [readHex(protocol), await digestOffer(offer), Number(offer.steps)];
+  const terms = { study, cohort: cohort!, offer: digest, largest, place: offer.position! };
+  const keys = [readHex(operators[0]!.seals), readHex(operators[1]!.seals)] as const;
+  const { report, leader, helper } = await sealReport(terms, steps, keys, turn, draw, sealer);
   const body = { ticket: place.ticket, report: writeHex(report), turn };
   return JSON.stringify({ ...body, leader: writeBase64(leader), helper: writeBase64(helper) });
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import { digestOffer, readOffer, readOffers, writeOffer } from "../../src/core/offers.js";
-import { priceSealedOffer } from "../../src/core/offer_prices.js";
+import { digestOffer } from "../../src/core/digests.js";
+import { readOffer, readOffers, writeOffer } from "../../src/core/offers.js";
+import { priceSealedOffer } from "../../src/core/sealed_places.js";
 import { readVectors, toHex } from "../vectors.js";
 
 test.for(readVectors("offers").offers as any[])("$text", async ({ text, least, digest, epsilon, refused }) => {

@@ -1,10 +1,10 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { Agreed } from "../../src/core/agreed.js";
+import { computeFingerprint } from "../../src/core/digests.js";
 import { MaskedBanditError } from "../../src/core/errors.js";
 import { Fraction } from "../../src/core/fractions.js";
-import { computeFingerprint } from "../../src/core/operators.js";
 import { readPlace } from "../../src/core/place.js";
-import { fromHex, readVectors } from "../vectors.js";
+import { readVectors } from "../vectors.js";
 
 const [{ place: GIVEN }] = readVectors("uploads").uploads;
 const LOCAL_OFFER = "maskedbandit-offer-1 channel=Response n=100 steps=1 modulus=0 noise= terms=epsilon:1/2 position=7";
@@ -14,8 +14,7 @@ const LOCAL = { ...REST, offer: LOCAL_OFFER };
 const PINNED = readVectors("fingerprints").fingerprints.slice(0, 2).map((entry: any) => entry.fingerprint);
 
 test.for(readVectors("fingerprints").fingerprints as any[])("fingerprint $fingerprint", async (entry) => {
-  const keys = { seals: fromHex(entry.seals), signs: fromHex(entry.signs) };
-  expect(await computeFingerprint(keys)).toBe(entry.fingerprint);
+  expect(await computeFingerprint(entry)).toBe(entry.fingerprint);
 });
 
 /** Changes what is at a path such as operators.0.name. */
