@@ -1,6 +1,5 @@
 import type { Agreed } from "../core/agreed.js";
 import { Bits } from "../core/bits.js";
-import { writeHex } from "../core/bytes.js";
 import { MaskedBanditError, refuseValue } from "../core/errors.js";
 import { type OwnPlace, readPlace } from "../core/place.js";
 import { chooseTurn } from "../core/turns.js";
@@ -187,7 +186,7 @@ export class Device {
     const epsilon = await this.#agreed.check(place);
     const booked: BookedPlace = {
       study: place.study,
-      protocol: writeHex(place.protocol),
+      protocol: place.protocol,
       given: { ...pickFields(given as object), ticket: place.ticket },
       epsilon: `${epsilon}`,
       joined: now,
@@ -210,7 +209,8 @@ export class Device {
 
   /** Whether the application still has what reports of a place need: it may have other operators by now. */
   async #maySend(place: OwnPlace): Promise<boolean> {
-    return (isSealed(place) || this.#calls.findKey(place.study) !== "") && this.#agreed.trusts(place);
+    if (!isSealed(place)) return this.#calls.findKey(place.study) !== "";
+    return this.#agreed.trusts(place).catch(() => false); // what seals is loaded now, and the network may be away
   }
 
   /** Tell the service that the person saw the arm; whether it knows. */

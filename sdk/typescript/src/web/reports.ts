@@ -34,7 +34,7 @@ export async function makeReports(
   const make = (metric: string, says: number, body: string): MadeReport =>
     ({ study, turn, metric, made: now, says, size: body.length, answer: "", body });
   if (isSealed(place)) {
-    const { sealUpload } = await import("../core/sealing.js"); // what seals is large, and only such a place needs it
+    const { sealUpload } = await import("../core/two_servers.js"); // what seals is large, and only such a place needs it
     const says = booked.outcomes[""]?.steps ?? booked.usual;
     return [make("", says, await sealUpload(place, BigInt(says), turn))];
   }

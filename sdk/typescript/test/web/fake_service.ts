@@ -1,7 +1,7 @@
 import { vi } from "vitest";
 import { Agreed, Device, type DeviceOptions } from "../../src/web/index.js";
-import { computeFingerprint } from "../../src/core/operators.js";
-import { fromHex, readVectors } from "../vectors.js";
+import { computeFingerprint } from "../../src/core/digests.js";
+import { readVectors } from "../vectors.js";
 
 export const URL = "https://studies.example";
 export const KEY = "mb_device_0123_4567";
@@ -11,9 +11,10 @@ const { place: SEALED } = readVectors("uploads").uploads[0];
 export const [STUDY, TICKET, EXPOSED]: [string, string, number] = [SEALED.study, SEALED.ticket, SEALED.exposed];
 export const [WINDOW, GRACE]: [number, number] = [SEALED.window, SEALED.grace];
 
-const pin = ({ seals, signs }: { seals: string; signs: string }): Promise<string> =>
-  computeFingerprint({ seals: fromHex(seals), signs: fromHex(signs) });
-export const PINNED = [await pin(SEALED.operators[0]), await pin(SEALED.operators[1])] as const;
+export const PINNED = [
+  await computeFingerprint(SEALED.operators[0]),
+  await computeFingerprint(SEALED.operators[1]),
+] as const;
 
 type Table = Record<string, any>;
 
