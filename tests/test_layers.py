@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "maskedbandit"
 LAYERS = (
-    ("core", "errors", "extras", "checks", "golden_section", "law", "noise_bounds", "private_files"),
+    ("core", "errors", "device_refusals", "extras", "checks", "golden_section", "law", "noise_bounds", "private_files"),
     ("rooms", "privacy", "words", "drawing"),
     ("noises", "secagg", "shuffle", "theory"),
     ("backends", "policies"),
@@ -45,11 +45,14 @@ APART = {
 }
 # rooms that know of the package what is here, and nothing else: an application has the client, and not numpy
 ONLY = {
-    "client": {"errors", "extras", "private_files"},
-    "device": {"errors", "extras", "private_files", "checks", "privacy", "channels", "secagg", "study"},
+    "client": {"errors", "device_refusals", "extras", "private_files"},
+    "device": {
+        *("errors", "device_refusals", "extras", "private_files", "checks"),
+        *("privacy", "channels", "secagg", "study"),
+    },
 }
 # with local trust the noise is added where the client is, by the channel that the application names, which it has then
-UNLESS = {"client.device": {"channels", "privacy", "study"}}
+UNLESS = {"client.local_noise": {"channels", "device", "privacy", "study"}}
 VAGUE = {"utils", "helpers", "common", "base", "manager", "types", "misc"}
 
 
@@ -151,7 +154,7 @@ def test_some_rooms_know_little() -> None:
 
 def test_a_stranger_is_found() -> None:
     assert strangers("client.calls", {"errors", "client", "checks"}) == {"checks"}
-    assert strangers("client.device", {"errors", "study", "store"}) == {"store"}
+    assert strangers("client.local_noise", {"errors", "study", "store"}) == {"store"}
     assert strangers("store.study", {"study"}) == set()
 
 

@@ -51,6 +51,7 @@ _HOME = {
     "plan": "reports.plan.plan",
     "replay": "lab.goals.replay.replay",
     "select": "lab.goals.select.select",
+    "sign_person": "study.signatures",
     "simulate": "lab.goals.regret.simulate",
     "uniform_means": "lab.worlds.named_means",
 }

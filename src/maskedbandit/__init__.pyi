@@ -31,5 +31,6 @@ from maskedbandit.privacy.budget import Ledger as Ledger
 from maskedbandit.privacy.loss import Loss as Loss
 from maskedbandit.reports.estimate.estimate import estimate as estimate
 from maskedbandit.reports.plan.plan import plan as plan
+from maskedbandit.study.signatures import sign_person as sign_person
 
 __version__: str

@@ -26,18 +26,16 @@
     │   ├── NotRunning              the study is not in a state in which this can be done
     │   ├── NotExposed              a report of a person of whom nobody said that the arm was seen
     │   ├── NoConsent               a device whose person did not agree to take part in studies
-    │   ├── WrongClock              a device whose clock cannot be right
     │   ├── Conflict                the same request came before, with other content
     │   ├── Late                    its time has passed
     │   ├── Unauthorized            a key or a signature is missing, wrong or revoked
     │   ├── Forbidden               the role of a key does not allow it
     │   ├── TooLarge                a request has too many bytes
     │   └── TooMany                 requests come faster than is allowed
-    ├── Unreachable                 the service did not answer
     ├── StoreError                  a study's database cannot be used; nothing was acknowledged
     │   ├── StorageFailed           the disk or the server failed
     │   ├── FencedOff               another process has taken the study over
-    │   ├── BehindWitness           the ledger is older than its witness: a restored copy, or a clone
+    │   ├── BehindWitness           the ledger is older than its witness: a restore_error copy, or a clone
     │   ├── UnknownSchema           the tables are those of another version
     │   └── Corrupted               a row is not what the ledger says
     ├── Contradicted                a statement says something else than the ledger
@@ -84,10 +82,10 @@ class MaskedBanditError(Exception):
         return re.sub("(?<=[a-z])(?=[A-Z])", "_", type(self).__name__).lower()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return restored, (type(self), *self.args), self.__dict__
+        return restore_error, (type(self), *self.args), self.__dict__
 
 
-def restored(kind: type[MaskedBanditError], *said: object) -> MaskedBanditError:
+def restore_error(kind: type[MaskedBanditError], *said: object) -> MaskedBanditError:
     """An error that comes from another process, with what it says there.
 
     >>> from pickle import dumps, loads
@@ -199,10 +197,6 @@ class NoConsent(Refused):
     """The person of a device did not agree to take part in studies: it stores and sends nothing."""
 
 
-class WrongClock(Refused):
-    """The clock of a device cannot be right: what it is handed is of another day. It takes no place."""
-
-
 class Conflict(Refused):
     """The same request came before, with other content. The first one stands."""
 
@@ -227,10 +221,6 @@ class TooMany(Refused):
     """Requests come faster than is allowed; later it can be done."""
 
 
-class Unreachable(MaskedBanditError):
-    """The service did not answer, or somebody else did in its place."""
-
-
 class StoreError(MaskedBanditError):
     """The database of a study cannot be used. Nothing that was not acknowledged before counts as done."""
 
@@ -244,7 +234,7 @@ class FencedOff(StoreError):
 
 
 class BehindWitness(StoreError):
-    """The ledger is older than its witness, or another one: this is a restored copy, or a clone."""
+    """The ledger is older than its witness, or another one: this is a restore_error copy, or a clone."""
 
 
 class UnknownSchema(StoreError):

@@ -113,6 +113,13 @@ def test_offers_are_accepted_or_refused_for_many_reasons() -> None:
     assert {"the text of an offer", "epsilon of an offer", "cap of an offer"} <= reasons
 
 
+def test_tokens_are_accepted_or_refused_for_every_reason() -> None:
+    checked = entries("tokens", "checked")
+    reasons = ["missing", "malformed", "unknown_key", "forged", "expired", "expires_too_late"]
+    assert {entry.get("refused") for entry in checked} == {None, *(f"token_{reason}" for reason in reasons)}
+    assert sum("refused" not in entry for entry in checked) == 4
+
+
 def test_draws_meet_words_that_are_rejected() -> None:
     draws = entries("samplers", "draws")
     assert {entry["words"] > len(entry["draws"]) for entry in draws if entry["sampler"] == "below"} == {False, True}

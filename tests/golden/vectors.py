@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from maskedbandit.backends.prio3 import Prio3
@@ -18,13 +19,14 @@ from maskedbandit.device.offer_prices import price_sealed_offer
 from maskedbandit.device.own_place import read_place
 from maskedbandit.device.rounding import round_outcome
 from maskedbandit.device.sealing import seal_upload
-from maskedbandit.errors import InvalidValue
+from maskedbandit.errors import InvalidValue, Unauthorized
 from maskedbandit.privacy import sampling
 from maskedbandit.privacy.sampling import SPAN, Bits
 from maskedbandit.secagg import uploads
 from maskedbandit.secagg.prio3 import NONCE, SEED, Range
 from maskedbandit.secagg.uploads import ReportTerms, ShareReader, seal_report
 from maskedbandit.study.operators import OperatorKeys
+from maskedbandit.study.signatures import LONGEST_LIFE, check_token, sign_person
 from tests.golden.fixed_bytes import PAGE, PAGES, Entry, make_bytes, read_bytes
 from tests.golden.fixed_seals import FixedSuite
 from tests.golden.local_vectors import list_local_offers, list_local_reports
@@ -172,6 +174,53 @@ def list_offers() -> list[Entry]:
     return found
 
 
+NOW = 1_764_000_000  # seconds since 1970
+SIGNERS = [Ed25519PrivateKey.from_private_bytes(make_bytes(f"signer {i}", 32)) for i in range(3)]
+PUBLIC = [private.public_key().public_bytes_raw().hex() for private in SIGNERS]
+PEOPLE = (("newsletter", "ann"), ("newsletter", "Zoë Müller"), ("a.b-c_d", " 7 newsletter ann"), ("s" * 64, "x" * 256))
+
+
+def list_signed_tokens() -> list[Entry]:
+    """Tokens, and what they are made of."""
+    found = []
+    for i, (study, unit) in enumerate(PEOPLE):
+        signer, expires = SIGNERS[i % 2], NOW + 600 * i
+        token = sign_person(signer.private_bytes_raw().hex(), study, unit, expires)
+        entry: Entry = {"private": signer.private_bytes_raw().hex(), "public": PUBLIC[i % 2]}
+        found.append(entry | {"study": study, "unit": unit, "expires": expires, "token": token})
+    return found
+
+
+def list_checked_tokens() -> list[Entry]:
+    """Tokens that come to a study, and the code with which they are refused, if they are."""
+    private = [signer.private_bytes_raw().hex() for signer in SIGNERS]
+
+    def make(signer: int = 0, study: str = "newsletter", unit: str = "ann", expires: int = NOW + 600) -> str:
+        return sign_person(private[signer], study, unit, expires)
+
+    good = make()
+    key, _, signature = good.split(".")
+    other = make(signer=1).partition(".")[0]
+    texts: list[tuple[str | None, int]] = [(good, 1000 * NOW), (make(signer=1), 1000 * NOW)]
+    texts += [(good, 1000 * (NOW + 600) - 1), (good, 1000 * (NOW + 600)), (make(expires=0), 1000 * NOW)]
+    last = NOW + LONGEST_LIFE
+    texts += [(make(expires=last), 1000 * NOW), (make(expires=last), 1000 * NOW - 1)]
+    wrong = [make(study="newsletters"), make(unit="bob"), make(unit="ann "), f"{other}.{NOW + 600}.{signature}"]
+    wrong += [f"{key}.{NOW + 601}.{signature}", f"{key}.{NOW + 600}.{'0' * 128}", make(signer=2)]
+    wrong += [signature, f"{key}.{signature}", good.upper(), f" {good}", f"{good}\n", f"{good}0", good[:-1]]
+    wrong += [f"{key}.0{NOW + 600}.{signature}", f"{key}.{NOW + 600}.5.{signature}", f"{key}.+{NOW}.{signature}"]
+    wrong += [good.replace("17640006", "１７６４０００６"), "", "ann"]
+    found = []
+    for token, now in [*texts, *((each, 1000 * NOW) for each in wrong), (None, 1000 * NOW)]:
+        entry: Entry = {"signed_by": PUBLIC[:2], "study": "newsletter", "unit": "ann", "token": token, "now": now}
+        try:
+            check_token(PUBLIC[:2], "newsletter", "ann", token, now)
+        except Unauthorized as why:
+            entry["refused"] = why.code
+        found.append(entry)
+    return found
+
+
 def draw_response(epsilon: Fraction, reward: Fraction, bits: Bits) -> int:
     """What a device sends under randomized response."""
     channel = Response(epsilon=epsilon)
@@ -221,6 +270,7 @@ FILES: dict[str, Callable[[], Entry]] = {
     "offers": lambda: {"offers": list_offers()},
     "local_offers": lambda: {"offers": list_local_offers()},
     "local_reports": lambda: {"reports": list_local_reports()},
+    "tokens": lambda: {"signed": list_signed_tokens(), "checked": list_checked_tokens()},
     "samplers": lambda: {"pages": [page.hex() for page in PAGES], "draws": list_draws()},
 }
 

@@ -52,14 +52,18 @@ class Inside:
 
     def __init__(self, address: str, folder: Path, clock: Callable[[], int] | None = None, rate: float = 1e9) -> None:
         self.clock = clock or Clock()
+        self.sign: Callable[[str], str] | None = None  # the token of a person, if people are signed
         self.runner = asyncio.Runner()
         self.address, self.folder = address, folder
         self.host: Any = self.run(self._made(rate))
-        for each in (getattr(self.host, name, None) for name in ("people", "strangers", "visitors", "guests")):
+        for each in (
+            getattr(self.host, name, None)
+            for name in ("people", "devices", "tickets", "strangers", "visitors", "guests")
+        ):
             if each is not None:
                 each.rate = each.burst = rate
         database = open_database(address)
-        self.keys = {role: keys.write_key(database, role, None, self.clock()) for role in keys.ROLES}
+        self.keys = {role: keys.write_key(database, role, None, self.clock()) for role in keys.SECRET_ROLES}
         self.host.keys.read(database)
         database.close()
         self.app = make_application(self.host)
@@ -167,7 +171,8 @@ class Inside:
 
     def assign(self, unit: str, name: str = "small") -> dict[str, Any]:
         """The arm of a person."""
-        found = self.study("assign", {"unit": unit}, name=name)
+        token = {"token": self.sign(unit)} if self.sign else {}
+        found = self.study("assign", {"unit": unit} | token, name=name)
         assert found.status == 200, found
         return dict(found.json)
 

@@ -203,7 +203,7 @@ def test_the_study_of_an_audit_keeps_channel_and_rewards() -> None:
     table = TABLE | {"reward": {"least": -1, "most": 3, "default": 0, "window": "1 day"}, "signed_by": "ab" * 32}
     made = throw_away(Protocol.from_table(table), "audit-1")
     assert (made.channel, made.reward.least, made.reward.most) == (SMALL.channel, -1, 3)
-    assert (made.reward.window, made.reward.exposure, made.signed_by) == (0, 0, None)
+    assert (made.reward.window, made.reward.exposure, made.signed_by) == (0, 0, ())
     assert throw_away(Protocol.from_table(TABLE | {"reward": {"cap": 3}}), "audit-1").reward.cap == 3
     assert made.project == "audit-1"  # so that nobody's budget is touched
     assert throw_away(SMALL, "twin", 2).channel.loss(2).epsilon() == 2

@@ -68,7 +68,7 @@ def test_a_study_is_asked_as_much_of_whoever_is_in_many(service: Inside, monkeyp
     for name in names:
         evaluate(service, name, {"targetingKey": "ann"})
         asked.clear()
-        assert find_flag(database, service.host.witness, names[0], Assign(unit="ann"))
+        assert find_flag(database, service.host.witness, names[0], Assign(unit="ann"), 0)
         counted.append(len(asked))
     database.close()
     assert counted == counted[:1] * len(names)

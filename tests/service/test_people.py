@@ -9,13 +9,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from maskedbandit.channels.offers import Offer, from_lines
 from maskedbandit.channels.response import Response
-from maskedbandit.client.device import add_report_noise
+from maskedbandit.client.local_noise import add_report_noise
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.studies import find_witness
-from maskedbandit.study.device import Device
-from maskedbandit.study.signatures import sign_unit
+from maskedbandit.study.rehearsed_device import RehearsedDevice
+from maskedbandit.study.signatures import sign_person
 from tests.service.inside import TABLE, Inside, inside
 from tests.store.small_study import PROOF
 
@@ -221,33 +221,50 @@ def test_events_of_one_person(service: Inside) -> None:
     assert abs(4 * sum(each["total"] for each in found) - 3.5) < 0.3
 
 
-def test_signed_units(service: Inside) -> None:
-    private = Ed25519PrivateKey.generate()
-    secret, public = private.private_bytes_raw().hex(), private.public_key().public_bytes_raw().hex()
-    service.begin(signed_by=public)
-    token = sign_unit(secret, "small", "ann")
-    for wrong in (
-        None,
-        "",
-        "00",
-        token[:-1],
-        token[::-1],
-        sign_unit(secret, "small", "bob"),
-        sign_unit(secret, "other", "ann"),
-    ):
+SIGNERS = [Ed25519PrivateKey.from_private_bytes(bytes([i]) * 32) for i in range(3)]
+PUBLIC = [each.public_key().public_bytes_raw().hex() for each in SIGNERS]
+
+
+def sign(service: Inside, unit: str = "ann", study: str = "small", signer: int = 0, seconds: int = 60) -> str:
+    """A token that an application makes."""
+    private = SIGNERS[signer].private_bytes_raw().hex()
+    return sign_person(private, study, unit, service.clock() // 1000 + seconds)
+
+
+def test_people_whom_the_application_signs(service: Inside) -> None:
+    service.begin(signed_by=PUBLIC[:2])
+    token = sign(service)
+    refused = {None: "missing", "": "missing", "00": "malformed", token[:-1]: "malformed", token[::-1]: "malformed"}
+    refused |= {sign(service, "bob"): "forged", sign(service, study="other"): "forged", f"{token[:-2]}00": "forged"}
+    refused |= {sign(service, signer=2): "unknown_key", sign(service, seconds=0): "expired"}
+    refused |= {sign(service, seconds=31 * 86_400): "expires_too_late"}
+    for wrong, why in refused.items():
         found = service.study("assign", {"unit": "ann", "token": wrong})
-        assert (found.status, found.code) == (401, "unauthorized")
+        assert (found.status, found.code) == (401, f"token_{why}")
         items = service.study("assign/batch", {"requests": [{"unit": "ann", "token": wrong}]}).json["items"]
-        assert items[0]["status"] == 401
+        assert (items[0]["status"], items[0]["problem"]["code"]) == (401, f"token_{why}")
         context = {"context": {"targetingKey": "ann", "token": wrong}}
-        assert service.ask("POST", "/ofrep/v1/evaluate/flags/small", context).status == 400
-    assert rows(service, "SELECT * FROM place") == []
+        flag = service.ask("POST", "/ofrep/v1/evaluate/flags/small", context)
+        assert (flag.status, flag.json["errorDetails"].partition(":")[0]) == (400, f"token_{why}")
+    assert [rows(service, f"SELECT * FROM {table}") for table in ("place", "account")] == [[], []]
     ticket = service.study("assign", {"unit": "ann", "token": token}).json["ticket"]
-    for given, flags in ((None, 0), (sign_unit(secret, "small", "bob"), 0), (token, 1)):  # nor is her ticket told
+    newer = sign(service, signer=1, seconds=3600)  # of the application's next key
+    assert service.study("assign", {"unit": "ann", "token": newer}).json["ticket"] == ticket
+    for given, flags in ((None, 0), (sign(service, "bob"), 0), (token, 1)):  # nor is her ticket told
         context = {"context": {"targetingKey": "ann", "token": given}}
         found = service.ask("POST", "/ofrep/v1/evaluate/flags", context).json["flags"]
         assert len(found) == flags
     assert found[0]["metadata"]["ticket"] == ticket
+    service.clock.now += 60_000
+    assert service.study("assign", {"unit": "ann", "token": token}).code == "token_expired"
+    assert service.study("assign", {"unit": "ann", "token": newer}).json["ticket"] == ticket
+
+
+@pytest.mark.parametrize("twin", ["people", "ofrep"])
+def test_a_service_that_forgets_tokens_is_found(service: Inside, monkeypatch: pytest.MonkeyPatch, twin: str) -> None:
+    monkeypatch.setattr(f"maskedbandit.service.api.{twin}.check_token", lambda *given: None)
+    with pytest.raises((AssertionError, KeyError)):
+        test_people_whom_the_application_signs(service)
 
 
 def test_local_trust_with_offers(service: Inside) -> None:
@@ -258,7 +275,7 @@ def test_local_trust_with_offers(service: Inside) -> None:
     for i in range(4):
         given = service.assign(f"u{i}")
         service.study("expose", {"ticket": given["ticket"]})
-        device = Device(f"u{i}", 1.0, Response(epsilon=1), 1)
+        device = RehearsedDevice(f"u{i}", 1.0, Response(epsilon=1), 1)
         value = device.send(b"", 1, Offer.from_text(given["offer"]), Bits())
         assert service.study("report", {"ticket": given["ticket"], "value": 0.5}).code == "personal_value"
         assert service.study("report", {"ticket": given["ticket"], "value": value}).status == 200

@@ -16,9 +16,10 @@ from maskedbandit.service.request.route import Route
 from maskedbandit.service.request.sessions import BEFORE, COOKIE_NAME, form_token, name_browser, new_session
 from tests.for_each import for_each
 from tests.service.inside import TABLE, Inside, inside
+from tests.service.test_people import PUBLIC, sign
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "service.md").read_text()
-ALL, ROLES = "everybody", ("owner", "officer", "client")
+ALL, ROLES = "everybody", ("owner", "officer", "client", "device")
 SEEN = "owner, officer; everybody if the study is simulated"
 STREAMS = ("GET /v1/studies/{study}/events",)
 ROUTES = {f"{route.method} {route.path}": route for route in list_routes()}
@@ -47,12 +48,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
     folder = tmp_path_factory.mktemp("roles")
     with inside(f"sqlite:///{folder}/studies.db", folder / "witness") as service:
         for name in ("small", "other"):
-            service.begin(name=name)
+            service.begin(name=name, signed_by=PUBLIC[0])
+        service.keys["device"] = service.scoped("device", "small")  # of one study each
         for role in ROLES:
             service.keys[f"{role} of small"] = service.scoped(role, "small")
             service.keys[f"{role} of other"] = service.scoped(role, "other")
             for kind in ("revoked", "rotated"):
-                service.keys[f"{role} {kind}"] = service.ask("POST", "/v1/keys", {"role": role}, "owner").json["key"]
+                new = {"role": role} | ({"study": "small"} if role == "device" else {})
+                service.keys[f"{role} {kind}"] = service.ask("POST", "/v1/keys", new, "owner").json["key"]
             end(service, "revoke", f"{role} revoked")
         service.ask("POST", "/v1/studies", dict(TABLE, name="made_up"), "owner")
         assert service.ask("POST", "/v1/studies/made_up/start?simulated=1", None, "owner").status == 200
@@ -81,7 +84,9 @@ def status(
 def test_every_route_is_in_the_table() -> None:
     assert {which: ", ".join(sorted(route.roles, reverse=True)) or ALL for which, route in ROUTES.items()} == EXPECTED
     assert set(EXPECTED_PAGES) == PAGES
-    assert set(EXPECTED.values()) | set(EXPECTED_PAGES.values()) == {ALL, SEEN, "client", "owner", "owner, officer"}
+    assert set(EXPECTED.values()) | set(EXPECTED_PAGES.values()) == {
+        *(ALL, SEEN, "client", "device", "device, client", "owner", "owner, officer")
+    }
 
 
 def test_the_interface_says_the_same(made: Inside) -> None:
@@ -154,7 +159,8 @@ def check_page(made: Inside, which: str) -> None:
     for role in STAFF:
         may = role in expected or expected == ALL
         for key in (role, f"{role} of small"):
-            assert page(made, which, cookie(made, key)) == (open_to_all if may else "refused"), key
+            of_all = key == role or not which.endswith("/keys")
+            assert page(made, which, cookie(made, key)) == (open_to_all if may and of_all else "refused"), key
         if "{study}" in which and expected != ALL:
             assert page(made, which, cookie(made, f"{role} of other")) == "refused"
 
@@ -196,7 +202,7 @@ def test_a_key_of_one_study_sees_no_other(made: Inside) -> None:
     assert made.ask("POST", "/v1/studies", other, "owner of small").status == 403
     body = {"context": {"targetingKey": "zoe"}}
     assert made.ask("POST", "/ofrep/v1/evaluate/flags/other", body, "client of small").status == 404
-    made.assign("zoe", "other")
+    assert made.study("assign", {"unit": "zoe", "token": sign(made, "zoe", "other")}, name="other").status == 200
     assert made.ask("POST", "/ofrep/v1/evaluate/flags", body, "client of small").json == {"flags": []}
 
 

@@ -15,11 +15,11 @@ from tests.device.fake_leader import (
     HOUR,
     PINNED,
     STUDY,
-    TICKET,
     WINDOW,
     Leader,
     Message,
     listening,
+    make_local_place,
     make_place,
 )
 from tests.service.browser import chromium
@@ -83,36 +83,17 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield found
 
 
-class LocalService(Leader):
-    """A service of local trust, which takes one report for ever."""
-
-    def answer(self, path: str, body: dict[str, Any]) -> tuple[int, Any]:
-        if path != f"/v1/studies/{STUDY}/report":
-            return super().answer(path, body)
-        assert body["ticket"] == TICKET
-        had = self.uploads.setdefault(TICKET, body)
-        return (409, {"code": "conflict"}) if had != body else (200, {"status": "accepted"})
-
-
-def make_local_place() -> dict[str, Any]:
-    """A place of local trust."""
-    place = make_place(offer=LOCAL_OFFER, least=0, most=1)
-    del place["operators"], place["terms"]["cohort"]
-    return place
-
-
-LOCAL_OFFER = "maskedbandit-offer-1 channel=Response n=100 steps=1 modulus=0 noise= terms=epsilon:1/2 position=7"
 WAYS = {
-    "standing": (Leader, make_place, "standing"),
-    "deadline": (Leader, make_place, "deadline"),
-    "local": (LocalService, make_local_place, "deadline"),
+    "standing": (make_place, "standing"),
+    "deadline": (make_place, "deadline"),
+    "local": (make_local_place, "deadline"),
 }
 
 
 def watch(browser: Browser, site: Site, way: str, world: str, twin: str = "") -> list[Message]:
     """All that is seen of a device in a world."""
-    kind, make, reports = WAYS[way]
-    leader, place = kind(), make()
+    make, reports = WAYS[way]
+    leader, place = Leader(), make()
     leader.faults = dict(FAULTS)
     with listening(leader, site.url) as url, somebody(browser) as context:
         page = open_page(context, f"{site.url}/")

@@ -6,13 +6,16 @@ import json
 from maskedbandit.cli import study as studies
 from maskedbandit.cli.parts.verbs import add_verbs, check_words
 
-EXAMPLE = "maskedbandit key new client --study newsletter --database sqlite:///studies.db"
+EXAMPLE = (
+    "maskedbandit key new client --study newsletter --database sqlite:///studies.db\n"
+    "  maskedbandit key new device --study newsletter --origin https://shop.example"
+)
 VERBS = {
-    "new": ("ROLE", "make a key for an owner, an officer or a client; it is shown once"),
+    "new": ("ROLE", "make a key for an owner, an officer, a client or a device; it is shown once"),
     "list": ("", "all keys, without their secrets"),
     "rotate": ("KEY", "make a key in place of another, which holds for one more day"),
     "revoke": ("KEY", "end a key now"),
-    "signer": ("", "a pair of keys for an application that signs its units: `signed_by` of a protocol, and its own"),
+    "signer": ("", "a pair of keys for an application that signs its people: `signed_by` of a protocol, and its own"),
 }
 
 
@@ -20,6 +23,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     """The verbs, and which database is meant."""
     add_verbs(parser, VERBS)
     studies.options(parser)
+    parser.add_argument(
+        "--origin",
+        action="append",
+        default=[],
+        metavar="ORIGIN",
+        help="of `new device`, again for each: a site whose pages may use the key; without one, applications alone may",
+    )
 
 
 def do(options: argparse.Namespace) -> None:
@@ -35,14 +45,15 @@ def do(options: argparse.Namespace) -> None:
     database = open_database(options.database, create=options.verb == "new")
     try:
         if options.verb == "new":
-            say(key=keys.write_key(database, options.given[0], options.study, read_clock()))
+            say(key=keys.write_key(database, options.given[0], options.study, read_clock(), options.origin))
         elif options.verb == "rotate":
             say(key=keys.replace_key(database, options.given[0], read_clock()))
         elif options.verb == "revoke":
             say(key=keys.end_key(database, options.given[0], read_clock()).key, revoked=True)
         else:
             for key in keys.read_keys(database):
-                say(key=key.key, role=key.role, study=key.study, made=key.made, ends=key.ends)
+                names = "key", "role", "study", "made", "ends", "origins"
+                say(**{name: getattr(key, name) for name in names})
     finally:
         database.close()
 

@@ -140,7 +140,7 @@ def welcome(host: Host | HelperHost, url: str) -> list[str]:
     try:
         if keys.read_keys(database):
             return [*lines, "keys         as before; `maskedbandit key new ROLE` makes another"]
-        roles = (keys.OFFICER,) if helps else keys.ROLES
+        roles = (keys.OFFICER,) if helps else keys.SECRET_ROLES
         made = {role: keys.write_key(database, role, None, host.clock()) for role in roles}
         host.keys.read(database)
     finally:

@@ -114,7 +114,28 @@ class Delivery:
                 if not await self._settle(batch, reply):
                     return reply.retry_after
                 together = min(2 * together, MESSAGES_TOGETHER)
+            for message in messages:
+                if message.kind == "leave" and (wait := await self._say_farewell(message)) is not None:
+                    return wait
         return None
+
+    async def _say_farewell(self, message: Message) -> float | None:
+        """Say that a person leaves: None if the service has erased what it had, or how long to leave it alone."""
+        reply = await self._calls.post(f"/v1/studies/{message.study}/leave", message.body, REQUEST_PATIENCE)
+        left = reply.status == 200 and isinstance(reply.body, dict) and reply.body.get("status") == "left"
+        if not left and read_problem_code(reply.body) != "unknown_ticket":
+            self._warn(message.study, reply)
+            return reply.retry_after
+        self._said = 200
+        await asyncio.to_thread(self._outbox.settle, [message])
+        return None
+
+    def _warn(self, study: str, reply: Reply) -> None:
+        """Say in the log that a service does not answer, when that changes."""
+        if reply.status != self._said:
+            why = f"answers with status {reply.status}" if reply.status else "does not answer"
+            log.warning("outcomes of %s wait: the service %s", study, why)
+        self._said = reply.status
 
     async def _settle(self, batch: list[Message], reply: Reply) -> bool:
         """Forget what was answered; whether all was."""
@@ -122,10 +143,7 @@ class Delivery:
         if reply.status == 422 and read_problem_code(reply.body):  # one alone
             found = [read_problem_code(reply.body)]
         if found is None:
-            if reply.status != self._said:
-                why = f"answers with status {reply.status}" if reply.status else "does not answer"
-                log.warning("outcomes of %s wait: the service %s", batch[0].study, why)
-            self._said = reply.status
+            self._warn(batch[0].study, reply)
             return False
         self._said = 200
         answered = [(message, code) for message, code in zip(batch, found, strict=True) if code is not None]

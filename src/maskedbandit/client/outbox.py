@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
-from maskedbandit.client.device import NoisyReport
+from maskedbandit.client.local_noise import NoisyReport
 from maskedbandit.client.places import read_held_places
 from maskedbandit.errors import AlreadySpent
 from maskedbandit.private_files import PrivateFile, Turn
@@ -49,6 +49,8 @@ _PUT = "INSERT INTO message (study, ticket, kind, event, value) VALUES (?, ?, ?,
 _TAKE = "INSERT OR IGNORE INTO place (study, person, ticket) VALUES (?, ?, ?)"
 _DRAWN = "INSERT INTO device_report (study, person, metric, value, epsilon) VALUES (?, ?, ?, ?, ?)"
 _PLACE = "SELECT 1 FROM place WHERE study = ? AND person = ? AND ticket = ?"
+_PERSON = "SELECT person FROM place WHERE study = ? AND ticket = ?"
+_GIVE_UP = "UPDATE place SET ticket = ? WHERE study = ? AND person = ?"  # no ticket has a space
 _FIRST_OF_TICKETS = """
 SELECT id, study, ticket, kind, event, value FROM message AS one WHERE study = ? AND NOT EXISTS (
     SELECT 1 FROM message WHERE study = one.study AND ticket = one.ticket AND id < one.id) ORDER BY id LIMIT ?
@@ -56,7 +58,7 @@ SELECT id, study, ticket, kind, event, value FROM message AS one WHERE study = ?
 
 
 class Message(NamedTuple):
-    """An exposure, which has no value, or a report."""
+    """An exposure or a leave, which have no value, or a report."""
 
     id: int
     study: str
@@ -69,7 +71,7 @@ class Message(NamedTuple):
     @property
     def body(self) -> dict[str, object]:
         """What the service is sent: the same whenever it is sent."""
-        if self.kind == "expose":
+        if self.kind != "report":
             return {"ticket": self.ticket}
         *metric, event = self.event.split("\n")  # no event has a line break, and no metric either
         body: dict[str, object] = {"ticket": self.ticket, "value": self.value, "event": event, "proof": self.proof}
@@ -151,6 +153,19 @@ class Outbox:
                 connection.execute(_DRAWN, row)
             message = study, ticket, "report", f"{metric}\n" if metric else "", had[metric].value
             connection.execute(_PUT, message)
+
+    def leave(self, study: str, ticket: str) -> None:
+        """A person leaves: nothing else of this ticket is sent any more, and what was drawn for it is forgotten.
+
+        Of local trust it stays written down that there was a place, by the hash of the person: there is no second one.
+        """
+        of_ticket, row = (study, ticket), (study, ticket, "leave", "", None)
+        with self._file.transaction() as connection:
+            connection.execute("DELETE FROM message WHERE study = ? AND ticket = ?", of_ticket)
+            connection.execute(_PUT, row)
+            for (person,) in connection.execute(_PERSON, of_ticket).fetchall():
+                connection.execute("DELETE FROM device_report WHERE study = ? AND person = ?", (study, person))
+                connection.execute(_GIVE_UP, (f"left {person}", study, person))
 
     def studies(self) -> list[str]:
         """Of which studies something waits."""

@@ -9,13 +9,14 @@ from fractions import Fraction
 
 from maskedbandit.channels.offers import Offer
 from maskedbandit.device.rounding import round_outcome
-from maskedbandit.privacy.sampling import Bits, bernoulli_exp, discrete_gaussian, discrete_laplace
+from maskedbandit.privacy.sampling import Bits, bernoulli_exp, discrete_gaussian, discrete_laplace, skellam
 
 VALUE_WIDTH = 17  # characters: a sign, and the digits of 2^53, up to which services take numbers
 PROOF_BYTES = 16
 DEVICE_NOISES: dict[str, Callable[[Fraction, Bits], int]] = {
     "DiscreteLaplace": discrete_laplace,
     "DiscreteGaussian": lambda scale, bits: discrete_gaussian(scale**2, bits),
+    "Skellam": lambda scale, bits: skellam(scale**2, bits),
 }
 
 
@@ -25,8 +26,8 @@ def draw_local_value(offer: Offer, scaled: Fraction, bits: Bits) -> int:
     The same words make the same number as the `randomize` of `Response` and `Local`, which need packages that a device
     has not.
 
-    **Guarantee**: under an offer that `price_local_offer` accepts, it costs what that says. It is exact, and the noise
-    is drawn before the outcome is looked at.
+    **Guarantee**: under an offer that `price_local_offer`, or the channel, accepts, it costs what that says. It is
+    exact, and the noise is drawn before the outcome is looked at.
     """
     if offer.noise is None:
         flip, epsilon = 0, dict(offer.terms)["epsilon"]

@@ -48,14 +48,14 @@ class ServiceCalls:
     ) -> None:
         if not isinstance(url, str) or not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#@]*)?", url):
             raise InvalidValue("url", "not shown", "such as https://studies.example.org, without a password in it")
-        for key in [] if keys is None else [keys] if isinstance(keys, str) else keys.values():
+        for key in [] if keys is None else keys.values() if isinstance(keys, Mapping) else [keys]:
             if not isinstance(key, str) or not re.fullmatch("[!-~]{1,512}", key):
                 raise InvalidValue("key", "not shown", "a device key, or one of each study by the study's name")
         self._url, self._keys, self._make = url.rstrip("/"), keys, transport
 
     def find_key(self, study: str) -> str | None:
         """The device key of a study, if there is one."""
-        return self._keys if self._keys is None or isinstance(self._keys, str) else self._keys.get(study)
+        return self._keys.get(study) if isinstance(self._keys, Mapping) else self._keys
 
     def post(self, requests: Sequence[DeviceRequest]) -> list[ServiceReply]:
         """What is answered to each of some requests, which are sent one after the other."""

@@ -19,6 +19,7 @@ from maskedbandit.service.host.helper import HelperHost
 from maskedbandit.service.host.host import Host
 from maskedbandit.service.page.site import list_pages
 from maskedbandit.service.page.visit import PAGE_HEADERS
+from maskedbandit.service.request.cross_origin import allow_origin, answer_preflight
 from maskedbandit.service.request.problems import make_problem
 from maskedbandit.service.request.route import PROBLEM, Route, encode_answer
 
@@ -50,6 +51,11 @@ class Application(Starlette):
                 scope["app"], scope["path_params"] = self, {"study": name}
                 await route(scope, receive, send)
                 return
+            if scope["method"] == "OPTIONS" and (route := self.straight.get(("POST", rest))) is not None:
+                allowed = allow_origin(self.service_host, name, dict(scope["headers"])) if route.from_pages else ()
+                if allowed:
+                    await answer_preflight(allowed, send)
+                    return
         await self.proxied(scope, receive, send)
 
     async def asking(self, scope: Any, receive: Any, send: Any) -> str:

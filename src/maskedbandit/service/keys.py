@@ -4,24 +4,30 @@
 
 An owner makes studies and keys, and starts and stops studies. An officer of privacy reads everything that may be shown,
 verifies ledgers, erases people, and pauses and stops studies. A client is an application: it assigns, exposes and
-reports, and reads nothing else. What is not allowed to a role is refused.
+reports, and reads nothing else. A device is an application's page or app, on the devices of its people: its key is
+published, is for one study, and is worth nothing without a token that the application's backend has signed for the
+person (study/signatures.py), nor on pages of other sites than its origins. What is not allowed to a role is refused.
 
 What is kept in memory is read again every second, so what another process revokes or ends here too.
 """
 
 import hmac
 import secrets
+from collections.abc import Iterable
 from hashlib import sha256
 from itertools import count
 from threading import Lock
 from typing import Any, NamedTuple
 
 from maskedbandit.errors import InvalidValue, Unauthorized, UnknownKey, shorten_value
+from maskedbandit.service.origins import check_origins
 from maskedbandit.store.databases.database import Database, do_again
 from maskedbandit.store.study_rows import read_study
+from maskedbandit.study.protocol import Protocol
 
-OWNER, OFFICER, CLIENT = "owner", "officer", "client"
-ROLES = (OWNER, OFFICER, CLIENT)
+OWNER, OFFICER, CLIENT, DEVICE = "owner", "officer", "client", "device"
+SECRET_ROLES = (OWNER, OFFICER, CLIENT)  # whose keys may be for all studies
+ROLES = (*SECRET_ROLES, DEVICE)
 STAFF = (OWNER, OFFICER)
 ROTATION_OVERLAP = 86_400_000  # milliseconds for which a rotated key still holds
 
@@ -35,6 +41,7 @@ class Key(NamedTuple):
     hash: str
     made: int
     ends: int | None
+    origins: tuple[str, ...] = ()  # of a device key
 
     def holds(self, now: int) -> bool:
         """Whether it was not revoked."""
@@ -56,21 +63,37 @@ def hash_secret(secret: str) -> str:
     return sha256(secret.encode()).hexdigest()
 
 
-def write_key(database: Database, role: str, study: str | None, now: int) -> str:
-    """A new key, as it is shown once."""
+def write_key(database: Database, role: str, study: str | None, now: int, origins: Iterable[str] = ()) -> str:
+    """A new key, as it is shown once; a device key may be used on pages of these origins."""
     if role not in ROLES:
         raise InvalidValue("role", role, f"one of {', '.join(ROLES)}")
-    if study is not None:
+    origins = check_origins(origins)
+    if role == DEVICE:
+        check_device_study(database, study)
+    elif origins:
+        raise InvalidValue("origins", origins, f"left out for a key of role {role}: they are for device keys")
+    elif study is not None:
         read_study(database, study)  # is there one?
     public, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
-    new = "INSERT INTO api_key (key, role, study, hash, made) VALUES (?, ?, ?, ?, ?)"
-    write_change(database, new, public, role, study, hash_secret(secret), now)
+    new = "INSERT INTO api_key (key, role, study, hash, made, origins) VALUES (?, ?, ?, ?, ?, ?)"
+    said = " ".join(origins) if role == DEVICE else None
+    write_change(database, new, public, role, study, hash_secret(secret), now, said)
     return f"mb_{role}_{public}_{secret}"
+
+
+def check_device_study(database: Database, study: str | None) -> None:
+    """Raise `InvalidValue` unless a device key can be for this study."""
+    if study is None:
+        raise InvalidValue("study", study, "the study that the device key is for")
+    if not Protocol.from_text(read_study(database, study).protocol).signed_by:
+        allowed = "one whose protocol has `signed_by`: whoever reads a device key could come as anybody in others"
+        raise InvalidValue("study", study, allowed)
 
 
 def read_keys(database: Database) -> list[Key]:
     """All keys, oldest first."""
-    return [Key(*row) for row in database.rows("SELECT key, role, study, hash, made, ends FROM api_key ORDER BY made")]
+    find = "SELECT key, role, study, hash, made, ends, origins FROM api_key ORDER BY made"
+    return [Key(*row)._replace(origins=tuple((named or "").split())) for *row, named in database.rows(find)]
 
 
 def end_key(database: Database, public: str, when: int) -> Key:
@@ -87,7 +110,7 @@ def replace_key(database: Database, public: str, now: int) -> str:
     old = read_key(database, public)
     if not old.holds(now):
         raise InvalidValue("key", public, "one that was not revoked")
-    fresh = write_key(database, old.role, old.study, now)
+    fresh = write_key(database, old.role, old.study, now, old.origins)
     end_key(database, public, now + ROTATION_OVERLAP)
     return fresh
 
@@ -113,6 +136,7 @@ class Keys:
 
     def __init__(self) -> None:
         self._known: dict[str, Key] = {}
+        self._of_devices: dict[str, list[Key]] = {}  # by study
         self._turns, self._last, self._lock = count(1), 0, Lock()
         self._right: dict[str, str] = {}  # the public parts of texts that were right: a hash takes longer than a look
 
@@ -120,9 +144,13 @@ class Keys:
         """Read all keys. Of threads that read at the same time, whoever began last saw the most."""
         turn = next(self._turns)
         found = {key.key: key for key in read_keys(database)}
+        devices: dict[str, list[Key]] = {}
+        for key in found.values():
+            if key.role == DEVICE:
+                devices.setdefault(str(key.study), []).append(key)
         with self._lock:
             if turn > self._last:
-                self._last, self._known = turn, found
+                self._last, self._known, self._of_devices = turn, found, devices
 
     def of(self, text: Any, now: int) -> Key:
         """The key that this text is, or raise `Unauthorized`."""
@@ -137,6 +165,10 @@ class Keys:
         """Whether this has the form of a key that was made, by a command or another process, since keys were read."""
         parts = text.split("_", 3)
         return len(parts) == 4 and len(text) < 200 and parts[2] not in self._known
+
+    def names_origin(self, study: str, origin: str, now: int) -> bool:
+        """Whether a device key of a study that holds names an origin."""
+        return any(origin in key.origins and key.holds(now) for key in self._of_devices.get(study, ()))
 
     def public(self, public: str, now: int) -> Key | None:
         """The key with this public part, if there is one that holds."""

@@ -5,7 +5,7 @@
     people = 20_000                  # or delta = 0.1, if the policy searches until its answer is certain
     policy = "contemporaneous_klucb"
     channel = { name = "central", epsilon = 1 }
-    signed_by = "9f2a..."            # public key of the application, if it signs who comes (signatures.py)
+    signed_by = "9f2a..."            # public key of the application, if it signs who comes, or a list (signatures.py)
 
     [[arms]]
     name = "short"
@@ -61,7 +61,7 @@ from maskedbandit.study.live_channel import check_live_outcomes, make_live_chann
 from maskedbandit.study.naming import STUDY_PARTS, check_study_name, refuse_number_texts, refuse_unknown
 from maskedbandit.study.operators import Operators
 from maskedbandit.study.reward import Reward
-from maskedbandit.study.signatures import check_public_key
+from maskedbandit.study.signatures import read_signers
 
 PROTOCOL_KEYS = (
     *("name", "about", "project", "people", "delta", "policy", "channel", "arms", "reward", "budget", "signed_by"),
@@ -228,9 +228,9 @@ class Protocol:
         return self.aim / (number * (number - 1)) if self.people is None else max(self.people - placed, 1)
 
     @cached_property
-    def signed_by(self) -> str | None:
-        """The public key of whoever signs the units; None if the service believes its clients."""
-        return check_public_key(self.table.get("signed_by"))
+    def signed_by(self) -> tuple[str, ...]:
+        """The public keys of whoever signs who comes; none if the service believes its clients."""
+        return read_signers(self.table.get("signed_by"))
 
     @cached_property
     def reward(self) -> Reward:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from maskedbandit.channels.offers import to_lines
-from maskedbandit.errors import InvalidValue, MaskedBanditError, UnknownStudy
+from maskedbandit.errors import InvalidValue, MaskedBanditError, Unauthorized, UnknownStudy
 from maskedbandit.service.api.people import answer_person
 from maskedbandit.service.keys import CLIENT
 from maskedbandit.service.messages import Assign, Assigned, Token, Unit
@@ -27,7 +27,7 @@ from maskedbandit.store.book.entries import read_entries
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.study_rows import read_studies
-from maskedbandit.study.signatures import is_signed
+from maskedbandit.study.signatures import check_token
 
 CODES = {422: "INVALID_CONTEXT", 404: "FLAG_NOT_FOUND"}
 
@@ -137,19 +137,24 @@ async def evaluate_flags(call: Call, body: Evaluate) -> Evaluations | Answer:
         return Answer(encode_answer(Fault("", code_fault(why), str(why))), status=400)
     only = call.key.study if call.key else None
 
+    now = call.host.clock()
+
     def question(database: Database) -> list[Assigned]:
         names = [each.name for each in read_studies(database) if each.state != "draft" and only in (None, each.name)]
-        found = [find_flag(database, call.host.witness, name, unit) for name in names]
+        found = [find_flag(database, call.host.witness, name, unit, now) for name in names]
         return [each for each in found if each is not None]
 
     return Evaluations([as_flag(each) for each in await call.host.read(question)])
 
 
-def find_flag(database: Database, witness: Witness, name: str, body: Assign) -> Assigned | None:
-    """The place that a person has in a study."""
+def find_flag(database: Database, witness: Witness, name: str, body: Assign, now: int) -> Assigned | None:
+    """The place that a person has in a study, if the person's token holds in those that ask for one."""
     protocol = protocol_of(database, name)
-    if protocol.signed_by and not is_signed(protocol.signed_by, name, body.unit, body.token):
-        return None
+    if protocol.signed_by:
+        try:
+            check_token(protocol.signed_by, name, body.unit, body.token, now)
+        except Unauthorized:
+            return None
     person = witness.pseudonyms(protocol.project).of(body.unit)
     columns = "arm, ticket, propensity, cohort, place, exposed, returned"
     rows = [row for *row, returned in find_places(database, name, person, columns) if returned is None]

@@ -3,11 +3,10 @@
 import asyncio
 from typing import Any
 
-from maskedbandit.channels.offers import to_lines
-from maskedbandit.errors import MaskedBanditError, Unauthorized
+from maskedbandit.errors import MaskedBanditError
 from maskedbandit.service.device_places import describe_device_place
 from maskedbandit.service.host.elsewhere import Elsewhere
-from maskedbandit.service.keys import CLIENT
+from maskedbandit.service.keys import CLIENT, DEVICE
 from maskedbandit.service.messages import (
     Assign,
     AssignBatch,
@@ -24,16 +23,20 @@ from maskedbandit.service.messages import (
 )
 from maskedbandit.service.request.limits import BATCH
 from maskedbandit.service.request.problems import describe_problem
-from maskedbandit.service.request.route import Call, Route, find_holder, find_writer
-from maskedbandit.study.signatures import is_signed
+from maskedbandit.service.request.route import Call, HeldElsewhere, Route, find_holder, find_writer
+from maskedbandit.study.signatures import check_token
 
 
 async def answer_person(call: Call, body: Assign | Expose | Report) -> Any:
     """What comes of a request about a person."""
+    if call.by_device and not isinstance(body, Assign):
+        call.host.tickets.take(body.ticket)
     holder = await find_holder(call.host, call.study, call.relayed)
-    if isinstance(body, Assign):
+    if isinstance(body, Assign) and not call.by_device:
         call.host.people.take(body.unit)
     if isinstance(holder, Elsewhere):
+        if call.by_device:
+            raise HeldElsewhere(holder)  # the request as it is: no device may send batches
         return await holder.ask(body, call.bearer)
     if isinstance(body, Report):
         done = await holder.submit("report", body.ticket, body.value, body.event, body.metric, body.proof)
@@ -43,15 +46,16 @@ async def answer_person(call: Call, body: Assign | Expose | Report) -> Any:
         return Exposed()
     study: Any = holder.study
     protocol = study.protocol
-    if protocol.signed_by and not is_signed(protocol.signed_by, call.study, body.unit, body.token):
-        raise Unauthorized("this study asks for units that the application has signed: the token does not hold")
+    if protocol.signed_by or call.by_device:
+        check_token(protocol.signed_by, call.study, body.unit, body.token, call.host.clock())
+    if call.by_device:  # now that it is certain who comes, as everybody may name everybody
+        call.host.people.take(body.unit)
     given = await holder.submit("assign", body.unit, body.evaluated)
     name, payload = study.protocol.arms[given.arm]  # as it is now: arms are added meanwhile
     found = Assigned(call.study, name, payload, given.ticket, str(given.propensity), given.again, exposed=given.exposed)
-    if given.cohort is not None:
+    if given.offers:
         found.device = describe_device_place(study, name, given)
-    elif given.offers:
-        found.offer = to_lines(given.offers)
+        found.offer = None if protocol.operators else found.device.offer
     found.why = "budget_exceeded" if given.over_budget else None
     return found
 
@@ -73,26 +77,32 @@ async def answer_people(call: Call, body: AssignBatch | ExposeBatch | ReportBatc
 
 async def show_budget(call: Call, body: Expose) -> Budget:
     """What the person who has this ticket has spent in this period, in all studies of the project, and may spend."""
+    if call.by_device:
+        call.host.tickets.take(body.ticket)
     writer = await find_writer(call.host, call.study, call.relayed)
     spent, protocol = await writer.submit("spent", body.ticket), writer.study.protocol
     return Budget(str(spent), str(protocol.budget), protocol.period)
 
 
+APPLICATIONS = (CLIENT, DEVICE)
 PATH = "/v1/studies/{study}"
 ROUTES = [
     Route(
-        *("POST", f"{PATH}/assign", (CLIENT,), answer_person, Assign, Assigned),
+        *("POST", f"{PATH}/assign", APPLICATIONS, answer_person, Assign, Assigned),
         refusals=(404, 409),
+        from_pages=True,
         about="Give a person an arm. The same person always gets the same one, and is charged once.",
     ),
     Route(
-        *("POST", f"{PATH}/expose", (CLIENT,), answer_person, Expose, Exposed),
+        *("POST", f"{PATH}/expose", APPLICATIONS, answer_person, Expose, Exposed),
         refusals=(404, 410),
+        from_pages=True,
         about="Say that the person saw the arm: from now on the outcome counts.",
     ),
     Route(
-        *("POST", f"{PATH}/report", (CLIENT,), answer_person, Report, Reported),
+        *("POST", f"{PATH}/report", APPLICATIONS, answer_person, Report, Reported),
         refusals=(404, 409, 410),
+        from_pages=True,
         about="Report the person's outcome. The first report counts; whether there was one is told by its proof alone.",
     ),
     Route(
@@ -107,5 +117,5 @@ ROUTES = [
         *("POST", f"{PATH}/report/batch", (CLIENT,), answer_people, ReportBatch, Items[Reported], 200, BATCH, (404,)),
         about="Report the outcomes of several people.",
     ),
-    Route("POST", f"{PATH}/budget", (CLIENT,), show_budget, Expose, Budget, refusals=(404,)),
+    Route("POST", f"{PATH}/budget", APPLICATIONS, show_budget, Expose, Budget, refusals=(404,), from_pages=True),
 ]

@@ -17,7 +17,8 @@ UPLOAD_ANSWER = len(encode_answer(ReportUploaded("duplicate")))  # bytes
 
 async def upload_report(call: Call, body: UploadReport) -> Answer:
     """Store a sealed report of a person's device."""
-    await count_device(call, body.ticket)
+    await call.count_device()
+    call.host.tickets.take(body.ticket)
     leader, helper = decode_share(body.leader), decode_share(body.helper)
     done = await call.do("upload", body.ticket, bytes.fromhex(body.report), body.turn, leader, helper)
     said = encode_answer(ReportUploaded("duplicate" if done.again else "stored"))
@@ -26,16 +27,10 @@ async def upload_report(call: Call, body: UploadReport) -> Answer:
 
 async def leave_study(call: Call, body: LeaveStudy) -> StudyLeft:
     """Erase what is kept of the person who has this ticket. It may be asked again, and is answered the same."""
-    await count_device(call, body.ticket)
+    await call.count_device()
+    call.host.tickets.take(body.ticket)
     await call.do("leave", body.ticket)
     return StudyLeft()
-
-
-async def count_device(call: Call, ticket: str) -> None:
-    """Count a request of a device, by where it comes from and by its ticket."""
-    if not call.from_process:  # what another process sends was counted there
-        call.host.devices.take(await call.scope["app"].asking(call.scope, call.receive, call.send))
-    call.host.tickets.take(ticket)
 
 
 def decode_share(text: str) -> bytes:
@@ -52,6 +47,11 @@ ROUTES = [
         *("POST", f"{PATH}/upload", (), upload_report, UploadReport, ReportUploaded, 200, LONGEST_UPLOAD),
         refusals=(404, 409, 410, 429),
         about="Upload a sealed report. The one with the highest turn counts; a retry has no effect.",
+        from_pages=True,
     ),
-    Route(*("POST", f"{PATH}/leave", (), leave_study, LeaveStudy, StudyLeft, 200, LONGEST_UPLOAD), refusals=(404, 429)),
+    Route(
+        *("POST", f"{PATH}/leave", (), leave_study, LeaveStudy, StudyLeft, 200, LONGEST_UPLOAD),
+        refusals=(404, 429),
+        from_pages=True,
+    ),
 ]

@@ -32,7 +32,7 @@ LASTING: dict[type[MaskedBanditError], str] = {
 }
 TITLES = {
     400: "Bad request",
-    401: "A key is needed",
+    401: "A key or a token is needed",
     403: "Not allowed",
     404: "Not found",
     405: "Not allowed here",

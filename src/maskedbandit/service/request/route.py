@@ -21,10 +21,11 @@ from starlette.responses import StreamingResponse
 from maskedbandit.errors import FencedOff, Forbidden, TooMany, Unauthorized, UnknownStudy
 from maskedbandit.service.host.elsewhere import PROCESS, RELAYED, Elsewhere
 from maskedbandit.service.host.host import Host
-from maskedbandit.service.keys import Key
+from maskedbandit.service.keys import DEVICE, Key
 from maskedbandit.service.logs import is_of_reports
 from maskedbandit.service.messages import NAME_PATTERN, Problem
 from maskedbandit.service.request.bodies import BadBody, check_names, may_name_twice, read_body
+from maskedbandit.service.request.cross_origin import allow_origin, check_origin
 from maskedbandit.service.request.joining import Start, send_whole
 from maskedbandit.service.request.limits import BODY
 from maskedbandit.service.request.problems import describe_problem
@@ -86,6 +87,16 @@ class Call:
         if self.key is not None:
             self.host.callers.take(self.key.key, many)
 
+    @property
+    def by_device(self) -> bool:
+        """Whether a device key came with it."""
+        return self.key is not None and self.key.role == DEVICE
+
+    async def count_device(self) -> None:
+        """Count a request of a device, by where it comes from."""
+        if not self.from_process:  # what another process sends was counted there
+            self.host.devices.take(await self.scope["app"].asking(self.scope, self.receive, self.send))
+
     async def count_stranger(self) -> None:
         """Count a request whose key is wrong, by where it comes from."""
         if self.bearer:
@@ -130,10 +141,12 @@ class Route:
         refusals: tuple[int, ...] = (),
         fault: Any = None,
         about: str = "",
+        from_pages: bool = False,
     ) -> None:
         self.method, self.path, self.roles, self.handler = method, path, roles, handler
         self.body, self.answer, self.status, self.limit, self.refusals = body, answer, status, limit, refusals
         self.fault = fault  # the type of these refusals, if it is no problem
+        self.from_pages = from_pages  # of other sites, which a device key names
         self.about = about or (handler.__doc__ or "").strip()  # what it is for
         self.decode = None if body in (None, Any) else msgspec.json.Decoder(body).decode
         self._names = [f'"{name}"'.encode() for name in getattr(body, "__struct_fields__", ())]
@@ -142,8 +155,8 @@ class Route:
         """Answer a request."""
         host: Host = scope["app"].service_host
         start = perf_counter()
+        call = Call(host, scope, receive, send)
         try:
-            call = Call(host, scope, receive, send)
             if self.roles:
                 call.key = await self.allowed(call)
             if self.method == "GET":
@@ -165,6 +178,8 @@ class Route:
             return
         body, kind, status, more = found if isinstance(found, Answer) else (encode_answer(found), JSON, self.status, ())
         host.metrics.answered(self.path, status, perf_counter() - start)
+        if self.from_pages:
+            more = (*more, *allow_origin(host, call.path["study"], call.headers))
         begins = begin_answer(status, kind, more, len(body))
         if not send_whole(send, begins.head, body):
             await send(begins)
@@ -176,11 +191,16 @@ class Route:
             key = call.host.keys.of(call.bearer, call.host.clock())
         except Unauthorized:
             key = await call.host.find_new_key(call.bearer, call.count_stranger)
-        call.host.callers.take(key.key)
+        if key.role == DEVICE:  # everybody may have it
+            await call.count_device()
+        else:
+            call.host.callers.take(key.key)
         if key.role not in self.roles:
             raise Forbidden(f"a key of role {key.role} may not do this, but {' or '.join(self.roles)} may")
         if key.study is not None and call.path.get("study", key.study) != key.study:
             raise Forbidden("this key is for another study")
+        if key.role == DEVICE:
+            check_origin(key, call.headers, self.from_pages)
         return key
 
     def decoded(self, call: Call) -> Any:
