@@ -41,11 +41,11 @@ sdk: $(SDK)/node_modules/ready
 	@cd $(SDK) && npm run --silent typecheck && npm run --silent test
 
 $(SDK)/node_modules/ready: $(SDK)/package-lock.json | node
-	@cd $(SDK) && npm ci --no-audit --no-fund --silent && touch node_modules/ready
+	@cd $(SDK) && npm ci --no-audit --no-fund --loglevel=error && touch node_modules/ready
 
 # the page is tested in a browser, and the service behind a proxy, which installing it must not start; they are installed
 # only here, and only if they are missing
-slow: setup sdk
+slow: setup node $(if $(T),,sdk)
 	@command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium > /dev/null; }
 	@PATH="$$PATH:/usr/sbin" command -v nginx > /dev/null || { apt-get update -qq \
 	  && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends nginx-light > /dev/null; }

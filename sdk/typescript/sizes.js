@@ -1,6 +1,6 @@
 /**
  * Bytes of what an application loads, minified and gzipped, as an object of JSON: `web` in studies of local trust, `web
- * with two servers`, whose part a page imports when it needs it, and `server`. What an application has already is left out.
+ * with two servers`, whose part a page imports when it needs it, and `server`. What an application has is left out.
  */
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";

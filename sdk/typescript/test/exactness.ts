@@ -5,12 +5,14 @@ import ts from "typescript";
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..");
 
 /** Files in which every number that is computed with is whole and as wide as it needs to be. */
-export const EXACT_FILES = ["bits", "sampling", "rounding", "fractions", "local_reports", "offer_prices", "sealed_places", "outcomes"].map(
-  (name) => `src/core/${name}.ts`,
-);
+export const EXACT_FILES = [
+  ...["bits", "sampling", "rounding", "fractions", "outcomes"],
+  ...["local_reports", "offer_prices", "sealed_places"],
+].map((name) => `src/core/${name}.ts`);
 
-const ARITHMETIC = new Set("+ - * / % ** << >> >>> & | ^ ++ -- ~ += -= *= /= %= **= <<= >>= >>>= &= |= ^=".split(" "));
-const CONVERSIONS = new Set(["Math", "parseFloat", "parseInt", "toFixed", "toPrecision", "Float32Array", "Float64Array"]);
+const OPERATORS = ["+", "-", "*", "/", "%", "**", "<<", ">>", ">>>", "&", "|", "^"];
+const ARITHMETIC = new Set([...OPERATORS, ...OPERATORS.map((each) => `${each}=`), "++", "--", "~"]);
+const CONVERSIONS = new Set(["Math", "parseFloat", "parseInt", "toFixed", "toPrecision", "Float64Array"]);
 const read = new Map<string, ts.SourceFile>();
 
 /**
@@ -31,7 +33,10 @@ export function findInexact(changed: Record<string, string> = {}): string[] {
   const files = program.getSourceFiles().map((file) => ({ file, name: relative(ROOT, file.fileName) }));
   return files
     .filter(({ name }) => name.startsWith("src"))
-    .flatMap(({ file, name }) => findIn(file, EXACT_FILES.includes(name), program.getTypeChecker()).map((at) => `${name}:${at}`));
+    .flatMap(({ file, name }) => {
+      const found = findIn(file, EXACT_FILES.includes(name), program.getTypeChecker());
+      return found.map((at) => `${name}:${at}`);
+    });
 }
 
 function readSettings(): { options: ts.CompilerOptions; fileNames: string[] } {
@@ -42,7 +47,8 @@ function readSettings(): { options: ts.CompilerOptions; fileNames: string[] } {
 
 function findIn(file: ts.SourceFile, exact: boolean, checker: ts.TypeChecker): string[] {
   const found: string[] = [];
-  const isNumber = (node: ts.Node) => (checker.getTypeAtLocation(node).flags & (ts.TypeFlags.NumberLike | ts.TypeFlags.Any)) !== 0;
+  const loose = ts.TypeFlags.NumberLike | ts.TypeFlags.Any;
+  const isNumber = (node: ts.Node) => (checker.getTypeAtLocation(node).flags & loose) !== 0;
   const visit = (node: ts.Node): void => {
     if (isForetold(node) || (exact && isInexact(node, isNumber))) {
       const { line } = file.getLineAndCharacterOfPosition(node.getStart(file));

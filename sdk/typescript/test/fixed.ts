@@ -19,7 +19,8 @@ const PKCS8 = "302e020100300506032b656e04220420"; // what stands before a privat
 /** What seals with these ephemeral private keys, in order. */
 export function fixSealer(...ephemeral: string[]): Sealer {
   const left = [...ephemeral];
-  return new Sealer((): KEM => ({ ...KEM_DHKEM_X25519_HKDF_SHA256(), GenerateKeyPair: () => importPair(left.shift()!) }));
+  const GenerateKeyPair = () => importPair(left.shift()!);
+  return new Sealer((): KEM => ({ ...KEM_DHKEM_X25519_HKDF_SHA256(), GenerateKeyPair }));
 }
 
 async function importPair(ephemeral: string): Promise<CryptoKeyPair> {

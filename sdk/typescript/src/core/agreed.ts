@@ -6,7 +6,7 @@ import type { OwnPlace } from "./place.js";
 
 /** What a person agreed to beside the epsilon. */
 export interface AgreedTerms {
-  /** Fingerprints of the leader's and the helper's keys, which come with the application. Left out: local trust alone. */
+  /** Fingerprints of the leader's and the helper's keys, which come with the application; or local trust alone. */
   readonly operators?: PinnedOperators;
   /** The person takes part in cohorts of so many people at least. */
   readonly least?: number;
@@ -25,7 +25,8 @@ export class Agreed {
   constructor(epsilon: number | string, { operators, least = 1, pure = true }: AgreedTerms = {}) {
     this.epsilon = readEpsilon(epsilon);
     if (operators !== undefined && !arePinned(operators)) {
-      throw refuseValue("operators", operators, "two different fingerprints, each of 64 hexadecimal digits, or left out");
+      const allowed = "two different fingerprints, each of 64 hexadecimal digits, or left out";
+      throw refuseValue("operators", operators, allowed);
     }
     if (!Number.isInteger(least) || least < 1) throw refuseValue("least", least, "a whole number of at least 1");
     if (typeof pure !== "boolean") throw refuseValue("pure", pure, "true or false");
@@ -43,7 +44,8 @@ export class Agreed {
   /** What a place costs, or a refusal unless it is what the person agreed to. */
   async check(place: OwnPlace): Promise<Fraction> {
     if (place.operators.length) {
-      if (this.operators) return (await import("./two_servers.js")).priceSealedPlace(place, this.operators, this.least);
+      const { operators, least } = this;
+      if (operators) return (await import("./two_servers.js")).priceSealedPlace(place, operators, least);
       throw refuseValue("operators of a place", "given", "left out: none came with the application");
     }
     const prices = place.outcomes.map(({ offer, cap, metric }) =>

@@ -17,7 +17,8 @@ export class Fraction {
     const [, over = "", under = "1", decimals = "", power = "0"] = match;
     const shift = BigInt(power) - BigInt(decimals.length);
     const whole = BigInt(over + decimals);
-    return shift < 0n ? new Fraction(whole, BigInt(under) * 10n ** -shift) : new Fraction(whole * 10n ** shift, BigInt(under));
+    const scale = 10n ** (shift < 0n ? -shift : shift);
+    return shift < 0n ? new Fraction(whole, BigInt(under) * scale) : new Fraction(whole * scale, BigInt(under));
   }
 
   /** All of a finite floating-point number. */
@@ -50,10 +51,6 @@ export class Fraction {
 
   exceeds(other: Fraction): boolean {
     return this.over * other.under > other.over * this.under;
-  }
-
-  equals(other: Fraction): boolean {
-    return this.over === other.over && this.under === other.under;
   }
 
   toString(): string {

@@ -9,6 +9,10 @@ import type { Draw } from "./words.js";
 
 const VALUE_WIDTH = 17; // characters: a sign, and the digits of 2^53, up to which services take numbers
 const PROOF_BYTES = 16;
+const DEVICE_NOISES: Record<string, (scale: Fraction, bits: Bits) => bigint> = {
+  DiscreteLaplace: discreteLaplace,
+  DiscreteGaussian: (scale, bits) => discreteGaussian(scale.times(scale), bits),
+};
 
 /**
  * What a device sends in place of an outcome that was scaled to [0, 1], with noise that is drawn now, before the
@@ -16,9 +20,8 @@ const PROOF_BYTES = 16;
  */
 export function drawLocalValue(offer: Offer, scaled: Fraction, bits: Bits): bigint {
   if (offer.noise === null) return randomizeResponse(scaled, offer.terms.get("epsilon")!, bits);
-  const { noise, scale } = offer.noise;
-  const z = noise === "DiscreteGaussian" ? discreteGaussian(scale.times(scale), bits) : discreteLaplace(scale, bits);
-  return roundOutcome(scaled, offer.steps, bits) + z;
+  const noise = DEVICE_NOISES[offer.noise.noise]!(offer.noise.scale, bits);
+  return roundOutcome(scaled, offer.steps, bits) + noise;
 }
 
 /** One bit, flipped with probability 1 / (1 + e^epsilon). */

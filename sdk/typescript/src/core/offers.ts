@@ -49,7 +49,7 @@ export function writeOffer(offer: Offer): string {
 
 const writeNoise = ({ noise, scale, least }: NoiseShare): string => `${noise}:${scale}:${least}`;
 
-/** The offer in a line. Whoever sent it may have written anything: a text that its numbers would not write is refused. */
+/** The offer in a line. Whoever sent it may have written anything: what its numbers would not write is refused. */
 export function readOffer(text: unknown): Offer {
   const match = typeof text === "string" && text.length <= LONGEST_OFFER ? TEXT.exec(text) : null;
   const offer = match && readMatch(match);

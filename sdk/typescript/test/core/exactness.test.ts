@@ -9,7 +9,7 @@ test("nothing that protects a person is computed with a floating-point number", 
 const SAMPLING = "src/core/sampling.ts";
 
 test.for([
-  [SAMPLING, "bits.below(p.under) < p.over", "Number(bits.below(1n << 53n)) / 2 ** 53 < Number(p.over) / Number(p.under)"],
+  [SAMPLING, "bits.below(p.under) < p.over", "Number(bits.below(p.under)) < Number(p.over)"],
   [SAMPLING, "bits.below(2n) < 1n", "Math.random() < 0.5"],
   [SAMPLING, "bits.below(2n) < 1n", 'globalThis["Math"]["random"]() < 1'],
   [SAMPLING, "let k = 1n;", "let k = 1n, tries = 0; tries += 1;"],

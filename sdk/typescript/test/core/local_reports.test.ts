@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Bits } from "../../src/core/bits.js";
-import type { Fraction } from "../../src/core/fractions.js";
+import { Fraction } from "../../src/core/fractions.js";
 import { drawLocalValue, writeLocalReport } from "../../src/core/local_reports.js";
 import { priceLocalOffer } from "../../src/core/offer_prices.js";
 import { readOffer } from "../../src/core/offers.js";
@@ -32,6 +32,12 @@ test.for(readVectors("local_reports").reports as any[])("values $values for $rec
     writeLocalReport(place.ticket, values[at]!, metric, giveBytes(fromHex(entry.proofs[at]))),
   );
   expect(bodies).toEqual(entry.bodies);
+});
+
+test("noise that no device draws is none", () => {
+  const head = "maskedbandit-offer-1 channel=Local n=9 steps=2 modulus=0";
+  const skellam = `${head} noise=Skellam:2:1 terms=epsilon:1 position=0`;
+  expect(() => drawLocalValue(readOffer(skellam), new Fraction(1n), new Bits())).toThrow(TypeError);
 });
 
 test("a body has one size, whatever it says, and reads as JSON", () => {

@@ -14,7 +14,8 @@ test.for(readVectors("offers").offers as any[])("$text", async ({ text, least, d
   else expect(price()).toBe(epsilon);
 });
 
-const GOOD = "maskedbandit-offer-1 channel=Local n=9 steps=2 modulus=0 noise=DiscreteLaplace:2:1 terms=epsilon:1 position=0";
+const GOOD =
+  "maskedbandit-offer-1 channel=Local n=9 steps=2 modulus=0 noise=DiscreteLaplace:2:1 terms=epsilon:1 position=0";
 
 test.for([
   ["n=9", "n=0"],

@@ -8,6 +8,7 @@ import { readVectors } from "../vectors.js";
 
 const [{ place: GIVEN }] = readVectors("uploads").uploads;
 const LOCAL_OFFER = "maskedbandit-offer-1 channel=Response n=100 steps=1 modulus=0 noise= terms=epsilon:1/2 position=7";
+const TWO_OFFERS = `${LOCAL_OFFER}\n${LOCAL_OFFER} metric=unsubscribed`;
 const GUARDRAIL = { name: "unsubscribed", least: 0, most: 1, default: 0 };
 const { operators: _, ...REST } = GIVEN;
 const LOCAL = { ...REST, offer: LOCAL_OFFER };
@@ -106,7 +107,7 @@ test("outcomes are scaled exactly, and add up to a cap", () => {
 });
 
 test("each outcome is found by its name", () => {
-  const place = readPlace({ ...LOCAL, guardrail: GUARDRAIL, offer: `${LOCAL_OFFER}\n${LOCAL_OFFER} metric=unsubscribed` });
+  const place = readPlace({ ...LOCAL, guardrail: GUARDRAIL, offer: TWO_OFFERS });
   expect(["", "unsubscribed"].map((name) => place.findOutcome(name).offer.metric)).toEqual(["", "unsubscribed"]);
   expect(() => place.findOutcome("bought")).toThrow(/^metric is "bought": it must be unsubscribed or left out$/);
 });
@@ -129,8 +130,7 @@ test("only a place that is as agreed is taken", async () => {
 });
 
 test("two guarded outcomes cost together, and two servers carry one", async () => {
-  const offer = `${LOCAL_OFFER}\n${LOCAL_OFFER} metric=unsubscribed`;
-  expect(`${await new Agreed(1).check(readPlace({ ...LOCAL, offer, guardrail: GUARDRAIL }))}`).toBe("1");
+  expect(`${await new Agreed(1).check(readPlace({ ...LOCAL, offer: TWO_OFFERS, guardrail: GUARDRAIL }))}`).toBe("1");
   const sealed = { ...GIVEN, offer: `${GIVEN.offer}\n${GIVEN.offer} metric=unsubscribed`, guardrail: GUARDRAIL };
   const agreed = new Agreed(1, { operators: PINNED });
   await expect(agreed.check(readPlace(sealed))).rejects.toThrow(/^guardrail of a place is /);
@@ -144,7 +144,8 @@ test("all places together cost no more than was agreed", () => {
     agreed.checkCost(cost, spent.plus(new Fraction(1n, 10n ** 30n)));
     expect.unreachable();
   } catch (wrong) {
-    expect(wrong).toMatchObject({ code: "budget_exceeded", message: expect.stringMatching(/^epsilon of an offer is 1\/2/) });
+    expect(wrong).toMatchObject({ code: "budget_exceeded" });
+    expect(`${wrong}`).toContain("epsilon of an offer is 1/2");
   }
 });
 
