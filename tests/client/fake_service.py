@@ -24,7 +24,7 @@ class FakeService:
         self.reports: dict[tuple[str, str], float] = {}
         self.told: dict[tuple[str, str, str], float] = {}  # by ticket, event and proof
         self.asked: Counter[str] = Counter()
-        self.late: set[str] = set()
+        self.late, self.left = set[str](), list[str]()
         self.state: dict[str, int] = {}  # a status with which all requests of a path are refused
         self.enrols, self.over_budget = True, set[str]()
 
@@ -39,6 +39,9 @@ class FakeService:
             return refused(404, "unknown_study")
         if rest == ["assign"]:
             return self.assign(study, str(body["unit"]))
+        if rest == ["leave"]:
+            self.left.append(str(body["ticket"]))
+            return 200, {"status": "left"}
         one = {"expose": self.expose, "report": self.report}[rest[0]]
         items = []
         for request in body["requests"]:

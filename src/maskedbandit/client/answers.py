@@ -40,7 +40,7 @@ class Refusal(NamedTuple):
 
     study: str
     ticket: str
-    kind: str  # "expose" or "report"
+    kind: str  # "expose", "report" or "leave"
     event: str
     code: str  # "conflict", "late", "unknown_ticket", "not_exposed" or "invalid_value"
 

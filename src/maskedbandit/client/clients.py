@@ -90,6 +90,10 @@ class Client(StudyClient):
         """
         self._engine.report(self._study, ticket, value, event, metric)
 
+    def leave(self, ticket: str | None) -> None:
+        """The person leaves: what is kept here is erased, and what the service keeps, as soon as it hears of it."""
+        self._engine.leave(self._study, ticket)
+
     def flush(self, timeout: float = 10.0) -> bool:
         """Try to send what waits; whether nothing waits any more."""
         return self._engine.flush(timeout)
@@ -126,6 +130,10 @@ class AsyncClient(StudyClient):
         With local trust and a cap all of a person's outcomes are given at once, as a list.
         """
         await asyncio.to_thread(self._engine.report, self._study, ticket, value, event, metric)
+
+    async def leave(self, ticket: str | None) -> None:
+        """The person leaves: what is kept here is erased, and what the service keeps, as soon as it hears of it."""
+        await asyncio.to_thread(self._engine.leave, self._study, ticket)
 
     async def flush(self, timeout: float = 10.0) -> bool:
         """Try to send what waits; whether nothing waits any more."""

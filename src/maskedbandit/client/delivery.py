@@ -16,7 +16,7 @@ MESSAGES_TOGETHER = 200  # messages in a request
 REQUEST_PATIENCE = 30.0  # seconds for a request
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 60.0  # seconds
 OTHERS_TURN = 0.05  # seconds, while another process of the application is sending
-_GOOD = {"expose": frozenset({"exposed"}), "report": frozenset({"accepted", "duplicate"})}
+_GOOD = {"expose": frozenset({"exposed"}), "report": frozenset({"accepted", "duplicate"}), "leave": frozenset({"left"})}
 _TOO_MUCH = (413, 422)  # of a batch: some of it may be accepted by itself
 log = logging.getLogger("maskedbandit.client")
 
@@ -100,14 +100,13 @@ class Delivery:
         """The same of one study; one that is refused does not stop the others."""
         together = MESSAGES_TOGETHER
         while messages := await asyncio.to_thread(self._outbox.next, study, together):
-            for kind in ("expose", "report"):
+            for kind in _GOOD:
                 batch = [message for message in messages if message.kind == kind]
+                if kind == "leave":  # of which the service takes no batch
+                    del batch[1:]
                 if not batch:
                     continue
-                path = f"/v1/studies/{study}/{kind}/batch"
-                reply = await self._calls.post(
-                    path, {"requests": [message.body for message in batch]}, REQUEST_PATIENCE
-                )
+                reply = await self._post(study, kind, batch)
                 if reply.status in _TOO_MUCH and len(messages) > 1:
                     together = max(len(messages) // 2, 1)
                     break
@@ -115,6 +114,16 @@ class Delivery:
                     return reply.retry_after
                 together = min(2 * together, MESSAGES_TOGETHER)
         return None
+
+    async def _post(self, study: str, kind: str, batch: list[Message]) -> Reply:
+        """Send messages of a kind: the reply, which answers each."""
+        path, bodies = f"/v1/studies/{study}/{kind}", [message.body for message in batch]
+        if kind != "leave":
+            return await self._calls.post(f"{path}/batch", {"requests": bodies}, REQUEST_PATIENCE)
+        reply = await self._calls.post(path, bodies[0], REQUEST_PATIENCE)
+        if reply.status != 200:
+            return reply
+        return reply._replace(body={"items": [{"status": 200, "answer": reply.body}]})
 
     async def _settle(self, batch: list[Message], reply: Reply) -> bool:
         """Forget what was answered; whether all was."""

@@ -248,6 +248,14 @@ class Engine:
             )
         self._wake()
 
+    def leave(self, study: str, ticket: str | None) -> None:
+        """Forget what is here of a person, and have what the service keeps of the person erased."""
+        if ticket is not None:
+            check_ticket(ticket)
+            self._running.outbox.put_leaving(study, ticket)
+            self._running.known.forget(study, ticket)
+            self._wake()
+
     def places(self, unit: str) -> list[KnownPlace]:
         """All places of a unit."""
         return self._running.known.places(unit)

@@ -47,6 +47,7 @@ _KEEP_DRAWS = (
 )
 _PUT = "INSERT INTO message (study, ticket, kind, event, value) VALUES (?, ?, ?, ?, ?)"
 _TAKE = "INSERT OR IGNORE INTO place (study, person, ticket) VALUES (?, ?, ?)"
+_DROP = "DELETE FROM message WHERE study = ? AND ticket = ?"
 _DRAWN = "INSERT INTO device_report (study, person, metric, value, epsilon) VALUES (?, ?, ?, ?, ?)"
 _PLACE = "SELECT 1 FROM place WHERE study = ? AND person = ? AND ticket = ?"
 _FIRST_OF_TICKETS = """
@@ -56,7 +57,7 @@ SELECT id, study, ticket, kind, event, value FROM message AS one WHERE study = ?
 
 
 class Message(NamedTuple):
-    """An exposure, which has no value, or a report."""
+    """A report, or an exposure or a leaving, which have no value."""
 
     id: int
     study: str
@@ -69,7 +70,7 @@ class Message(NamedTuple):
     @property
     def body(self) -> dict[str, object]:
         """What the service is sent: the same whenever it is sent."""
-        if self.kind == "expose":
+        if self.kind != "report":
             return {"ticket": self.ticket}
         *metric, event = self.event.split("\n")  # no event has a line break, and no metric either
         body: dict[str, object] = {"ticket": self.ticket, "value": self.value, "event": event, "proof": self.proof}
@@ -114,6 +115,12 @@ class Outbox:
         row = study, ticket, kind, event, value
         with self._file.transaction() as connection:
             connection.execute(_PUT, row)
+
+    def put_leaving(self, study: str, ticket: str) -> None:
+        """Write down that a person leaves, in place of all that waits of the ticket."""
+        with self._file.transaction() as connection:
+            connection.execute(_DROP, (study, ticket))
+            connection.execute(_PUT, (study, ticket, "leave", "", None))
 
     def take_place(self, study: str, person: str, ticket: str, again: bool) -> bool:
         """Of local trust: whether the person's outcomes may be drawn here.

@@ -103,6 +103,11 @@ class KnownArms:
         find = "SELECT unit, offer FROM arm WHERE ticket = ? AND study = ? AND offer IS NOT NULL"
         return next((Offered(*row) for row in self._rows(find, ticket, study)), None)
 
+    def forget(self, study: str, ticket: str) -> None:
+        """Forget who had a ticket."""
+        with self._file.transaction() as connection:
+            connection.execute("DELETE FROM arm WHERE ticket = ? AND study = ?", (ticket, study))
+
     def _find(self, study: str, who: str) -> Assigned | None:
         query = f"SELECT {_COLUMNS} FROM arm WHERE study = ? AND unit = ? AND until > ?"
         for arm, payload, ticket, propensity, offer in self._rows(query, study, who, self._clock()):
