@@ -69,6 +69,11 @@ def leave_out_metric(self: Message) -> dict[str, object]:
     return {name: value for name, value in real_body(self).items() if name != "metric"}
 
 
+def leave_the_rest(self: Outbox, study: str, ticket: str) -> None:
+    """What waits of a person who leaves is sent first."""
+    real_put(self, study, ticket, "leave")
+
+
 real_body, real_put = Message.body.fget, Outbox.put
 late: list[Any] = []
 TWINS: dict[str, tuple[object, str, object]] = {
@@ -82,6 +87,7 @@ TWINS: dict[str, tuple[object, str, object]] = {
     "takes anything": (delivery, "read_verdicts", take_anything),
     "leaves out the metric": (Message, "body", property(leave_out_metric)),
     "checks nothing": (engine, "check_ticket", lambda ticket: None),
+    "leaves the rest": (Outbox, "put_leaving", leave_the_rest),
     "reports anyway": (engine.KnownArms, "offer", lambda self, study, ticket: None),
 }
 

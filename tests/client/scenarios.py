@@ -3,13 +3,12 @@
 A scenario is a file of JSON in sdk/scenarios: a study, and steps. A client is a program that reads a step a line and
 answers with a line: `gives`, or the `error` by its name. Whoever runs it kills it and starts it again.
 
-| step | what it is |
-|---|---|
-| `do` | what the client does, with its arguments; `of` is whose ticket; `gives` or `error` is what must come of it |
-| `kill` | the client's process ends at once; the next `open` starts another in the same folder |
-| `network` | from now on `up`, `away` (nothing arrives), `busy` (503), `deaf` (answers are lost), `twice`, `hanging`; with `times` only so often, and then `up` |
-| `heard` | how many requests of each verb came since this was asked last; `alike`, of how many different bodies |
-| `service` | what the service has: `reports` by person and event, `places`, and who has seen an arm, `exposed` |
+* `do`: what the client does, with its arguments; `of` is whose ticket; `gives` or `error` is what must come of it.
+* `kill`: the client's process ends at once; the next `open` starts another in the same folder.
+* `network`: from now on `up`, `away` (nothing arrives), `busy` (503), `deaf` (answers are lost), `twice` or `hanging`;
+  with `times` only for so many requests, and then `up`.
+* `heard`: how many requests of each verb came since this was asked last; `alike`, of how many different bodies.
+* `service`: what it has: `reports` by person and event, how many `places`, and who has seen an arm, `exposed`.
 """
 
 from __future__ import annotations
