@@ -3,14 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: run serve setup test slow check bench figures golden clean
+.PHONY: run serve setup test node sdk slow check bench figures golden clean
 
 run: setup
 	@$(BIN)/maskedbandit run experiments/quickstart.toml --out results/quickstart --resume
 
-# a simulated study with a page; it goes on from where it was
+# a simulated study with a page, which goes on from where it was; with OPERATORS=2 a new one of two operators
 serve: setup
-	@$(BIN)/maskedbandit serve --demo --data results/serve
+	@$(BIN)/maskedbandit $(if $(filter 2,$(OPERATORS)),devices-demo -n 300 --serve,serve --demo --data results/serve)
 
 setup: $(READY)
 
@@ -31,10 +31,22 @@ T ?=
 test: setup
 	@$(PYTEST) -m "not slow" $(T)
 
-# the page is tested in a browser, a client in JavaScript, and the service behind a proxy, which installing it must not
-# start; they are installed only here, and only if they are missing
-slow: setup
+node:
 	@command -v npm > /dev/null || { apt-get update -qq && apt-get install -y -qq nodejs npm > /dev/null; }
+
+# the package for browsers and Node: its packages, if the lock changed, its types and its tests
+SDK := sdk/typescript
+
+sdk: setup $(SDK)/node_modules/ready
+	@cd $(SDK) && PYTHON=$(abspath $(BIN))/python npm run --silent types:check
+	@cd $(SDK) && npm run --silent typecheck && npm run --silent test
+
+$(SDK)/node_modules/ready: $(SDK)/package-lock.json | node
+	@cd $(SDK) && npm ci --no-audit --no-fund --loglevel=error && touch node_modules/ready
+
+# the page is tested in a browser, and the service behind a proxy, which installing it must not start; they are installed
+# only here, and only if they are missing
+slow: setup node $(if $(T),,sdk)
 	@command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium > /dev/null; }
 	@PATH="$$PATH:/usr/sbin" command -v nginx > /dev/null || { apt-get update -qq \
 	  && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends nginx-light > /dev/null; }
@@ -46,7 +58,7 @@ check: setup
 	@$(BIN)/mypy
 
 # best_arm asks for a scipy of long ago, but runs with ours: so it comes without what it asks for
-bench: setup
+bench: setup $(SDK)/node_modules/ready
 	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps best_arm
 	@$(BIN)/python -m bench
