@@ -3,7 +3,11 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
+from maskedbandit.channels.response import Response
 from maskedbandit.client import AsyncClient
+from maskedbandit.errors import PersonalValue
 from tests.client.conftest import Made, only
 from tests.client.fake_service import KEY, STUDY, URL, FakeService, Network
 
@@ -50,3 +54,31 @@ def test_the_asynchronous_client_does_the_same(tmp_path: Path, service: FakeServ
             return ticket
 
     assert [asyncio.run(visit())] == service.left
+
+
+def test_whoever_left_is_unknown_here(client: Made, service: FakeService, tmp_path: Path) -> None:
+    one = client()
+    ticket = one.assign("ann").ticket
+    one.leave(ticket)
+    assert one.flush()
+    one.leave(ticket)  # by now the service knows nobody of that name
+    assert one.flush()
+    one.close()
+    service.state["/assign"] = 503
+    assert client().assign("ann").payload is None
+    stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert str(ticket).encode() + b"report" not in stored
+
+
+def test_under_local_trust_nothing_is_drawn_for_whoever_left(client: Made, service: FakeService) -> None:
+    service.offer = Response(epsilon=1).offer(50).at(7).to_text()
+    one = client(channel=Response(epsilon=1))
+    given = one.assign("ann")
+    one.expose(given.ticket)
+    one.report(given.ticket, 1)
+    one.leave(given.ticket)
+    with pytest.raises(PersonalValue, match="ticket"):
+        one.report(given.ticket, 0)
+    assert one.flush()
+    again = one.assign("ann")  # the service has forgotten that she was there: it says that the place is new
+    assert (again.ticket, again.why) == (None, "given_elsewhere")
