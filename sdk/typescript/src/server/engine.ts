@@ -24,7 +24,7 @@ export interface EngineOptions {
   readonly key: string;
   /** Milliseconds that an assignment takes at most, with one retry: 200. */
   readonly deadlineMs?: number;
-  /** Where outcomes wait until the service has them; processes of an application share `~/.local/state/maskedbandit`. */
+  /** Where outcomes wait until they are sent; processes of one application share it: `~/.local/state/maskedbandit`. */
   readonly folder?: string;
   /** Called with each exposure or report that the service will never take. */
   readonly onRefused?: (refusal: Refusal) => void;
