@@ -8,7 +8,7 @@ import { Calls, checkKey, checkUrl } from "./calls.js";
 import { say } from "./delivery.js";
 import { chooseFolder, nameFiles, prepareFolder, refuseStorage } from "./folder.js";
 import type { Message } from "./outbox.js";
-import { KnownArms } from "./places.js";
+import { KnownArms, type KnownPlace } from "./places.js";
 import { SharedFiles } from "./shared.js";
 
 const UNREACHABLE = "unreachable";
@@ -24,7 +24,7 @@ export interface EngineOptions {
   readonly key: string;
   /** Milliseconds that an assignment takes at most, with one retry: 200. */
   readonly deadlineMs?: number;
-  /** Where outcomes wait until the service has them; processes of an application share `~/.local/state/maskedbandit`. */
+  /** Where outcomes wait until they are sent; processes of one application share it: `~/.local/state/maskedbandit`. */
   readonly folder?: string;
   /** Called with each exposure or report that the service will never take. */
   readonly onRefused?: (refusal: Refusal) => void;
@@ -92,8 +92,9 @@ export class Engine {
     const given = readAssignment(reply, study);
     const code = reply.status >= 400 && reply.status < 500 ? readProblemCode(reply.body) : "";
     if (code && reply.status !== 409 && reply.status !== 429) {
-      const message = `the service refuses the request: ${code}`;
-      throw new MaskedBanditError(MISTAKES[reply.status] ?? "refused", message);
+      const isOfToken = reply.status === 401 && code.startsWith("token_");
+      const kind = isOfToken ? code : (MISTAKES[reply.status] ?? "refused");
+      throw new MaskedBanditError(kind, `the service refuses the request: ${code}`);
     }
     if (!given) {
       const why = reply.status ? code || `status ${reply.status}` : "no answer";
@@ -141,7 +142,7 @@ export class Engine {
   }
 
   /** All places of a unit. */
-  async places(unit: string): Promise<{ study: string; ticket: string }[]> {
+  async places(unit: string): Promise<KnownPlace[]> {
     this.#checkOpen();
     return this.#known.places(unit);
   }

@@ -25,15 +25,23 @@ export interface Where {
 }
 
 export class Holder {
+  readonly #calls: Calls;
   readonly #turn: Turn;
   readonly #outbox: Outbox;
   readonly #known: KnownArms;
   readonly #delivery: Delivery;
   readonly #sending: Promise<void>;
 
-  private constructor(turn: Turn, outbox: Outbox, known: KnownArms, delivery: Delivery) {
-    [this.#turn, this.#outbox, this.#known, this.#delivery] = [turn, outbox, known, delivery];
-    this.#sending = delivery.run();
+  private constructor(
+    calls: Calls,
+    turn: Turn,
+    outbox: Outbox,
+    known: KnownArms,
+    onRefused: (refusal: Refusal) => void,
+  ) {
+    [this.#calls, this.#turn, this.#outbox, this.#known] = [calls, turn, outbox, known];
+    this.#delivery = new Delivery(calls, outbox, onRefused);
+    this.#sending = this.#delivery.run();
     known.sweep().catch(() => undefined); // what is too old is read by nobody, and found at the next start
     turn.serve((socket) => serveRequests(socket, (request) => this.do(request)));
   }
@@ -43,7 +51,7 @@ export class Holder {
     const { folder, path } = where;
     try {
       const outbox = await Outbox.open(`${path}.messages`, await readSecret(folder, `${path}.secret`));
-      return new Holder(turn, outbox, await KnownArms.open(`${path}.arms`), new Delivery(calls, outbox, onRefused));
+      return new Holder(calls, turn, outbox, await KnownArms.open(`${path}.arms`), onRefused);
     } catch (why) {
       await turn.close();
       throw refuseStorage(folder, why);
@@ -75,6 +83,7 @@ export class Holder {
     await this.#delivery.flush(timeout).catch(() => false);
     this.#turn.dismiss(); // whoever has no answer asks whoever is next
     this.#delivery.end();
+    this.#calls.close();
     await this.#sending;
     await this.#known.close();
     await this.#outbox.close();
@@ -102,7 +111,11 @@ export function readLines<Line>(socket: Socket, take: (line: Line) => void): voi
   socket.setEncoding("utf8").on("data", (text) => {
     const lines = `${rest}${String(text)}`.split("\n");
     rest = lines.pop() ?? "";
-    for (const line of lines) take(JSON.parse(line) as Line);
+    try {
+      for (const line of lines) take(JSON.parse(line) as Line);
+    } catch {
+      socket.destroy(); // it is no client of this package
+    }
   });
 }
 
