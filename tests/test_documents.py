@@ -112,11 +112,15 @@ def served(source: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 @contextmanager
 def leading(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """For a program of a device: a leader on this machine, which is told that somebody opened the newsletter."""
-    from tests.device.fake_leader import Leader, listening, make_place
+    from tests.device.fake_leader import KEY, Leader, listening, make_place
 
     leader, place = Leader(), make_place(exposed=int(1000 * time.time()))
+    leader.exposed = None
     with listening(leader) as url:
         monkeypatch.setenv("LEADER_URL", url)
+        monkeypatch.setenv("FOLDER_OF_BOB", str(folder / "bob"))
+        monkeypatch.setenv("DEVICE_KEY", KEY)
+        monkeypatch.setenv("TOKEN_OF_BOB", "token")
         monkeypatch.setenv("DEVICE_FOLDER", str(folder / "device"))
         monkeypatch.setenv("PLACE_OF_ANN", json.dumps(place))
         yield

@@ -52,7 +52,7 @@ ONLY = {
     },
 }
 # with local trust the noise is added where the client is, by the channel that the application names, which it has then
-UNLESS = {"client.device": {"channels", "privacy", "study"}}
+UNLESS = {"client.local_noise": {"channels", "device", "privacy", "study"}}
 VAGUE = {"utils", "helpers", "common", "base", "manager", "types", "misc"}
 
 
@@ -154,7 +154,7 @@ def test_some_rooms_know_little() -> None:
 
 def test_a_stranger_is_found() -> None:
     assert strangers("client.calls", {"errors", "client", "checks"}) == {"checks"}
-    assert strangers("client.device", {"errors", "study", "store"}) == {"store"}
+    assert strangers("client.local_noise", {"errors", "study", "store"}) == {"store"}
     assert strangers("store.study", {"study"}) == set()
 
 

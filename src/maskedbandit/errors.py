@@ -35,7 +35,7 @@
     ├── StoreError                  a study's database cannot be used; nothing was acknowledged
     │   ├── StorageFailed           the disk or the server failed
     │   ├── FencedOff               another process has taken the study over
-    │   ├── BehindWitness           the ledger is older than its witness: a restored copy, or a clone
+    │   ├── BehindWitness           the ledger is older than its witness: a restore_error copy, or a clone
     │   ├── UnknownSchema           the tables are those of another version
     │   └── Corrupted               a row is not what the ledger says
     ├── Contradicted                a statement says something else than the ledger
@@ -82,10 +82,10 @@ class MaskedBanditError(Exception):
         return re.sub("(?<=[a-z])(?=[A-Z])", "_", type(self).__name__).lower()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return restored, (type(self), *self.args), self.__dict__
+        return restore_error, (type(self), *self.args), self.__dict__
 
 
-def restored(kind: type[MaskedBanditError], *said: object) -> MaskedBanditError:
+def restore_error(kind: type[MaskedBanditError], *said: object) -> MaskedBanditError:
     """An error that comes from another process, with what it says there.
 
     >>> from pickle import dumps, loads
@@ -234,7 +234,7 @@ class FencedOff(StoreError):
 
 
 class BehindWitness(StoreError):
-    """The ledger is older than its witness, or another one: this is a restored copy, or a clone."""
+    """The ledger is older than its witness, or another one: this is a restore_error copy, or a clone."""
 
 
 class UnknownSchema(StoreError):

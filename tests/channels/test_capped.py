@@ -15,7 +15,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.statistics import SINGLE_REWARD, capped_sum, linear_sums
-from maskedbandit.study.device import Device
+from maskedbandit.study.rehearsed_device import RehearsedDevice
 from tests.contracts.channel_rules import RULES, size_from
 from tests.for_each import for_each
 from tests.statistics import seeded
@@ -44,13 +44,11 @@ def test_a_channel_of_capped_sums_keeps_the_rules(name: str, rule) -> None:
 def test_devices_refuse_a_cohort_of_another_cap() -> None:
     channel, bits = Central(1).carrying(capped_sum(4)), seeded(1)
     for cap in (1, 3):
-        device = Device("ann", 0.75, channel, 6)
+        device = RehearsedDevice("ann", 0.75, channel, 6)
         with pytest.raises(InvalidValue, match="cap of an offer is"):
             device.send(b"monday", 1, Central(1).carrying(capped_sum(cap)).offer(6), bits)
-    assert Device("ann", 0.75, channel, 6).send(b"monday", 1, Offer.from_text(channel.offer(6).to_text()), bits) in (
-        0,
-        1,
-    )
+    device, offer = RehearsedDevice("ann", 0.75, channel, 6), Offer.from_text(channel.offer(6).to_text())
+    assert device.send(b"monday", 1, offer, bits) in (0, 1)
 
 
 @for_each("cap", [0, -1, 1.5, "3", None, True, 10**4 + 1])

@@ -24,7 +24,8 @@ class FakeService:
         self.reports: dict[tuple[str, str], float] = {}
         self.told: dict[tuple[str, str, str], float] = {}  # by ticket, event and proof
         self.asked: Counter[str] = Counter()
-        self.late, self.left = set[str](), list[str]()
+        self.late: set[str] = set()
+        self.left: list[str] = []
         self.state: dict[str, int] = {}  # a status with which all requests of a path are refused
         self.enrols, self.over_budget = True, set[str]()
 
@@ -40,8 +41,7 @@ class FakeService:
         if rest == ["assign"]:
             return self.assign(study, str(body["unit"]))
         if rest == ["leave"]:
-            self.left.append(str(body["ticket"]))
-            return 200, {"status": "left"}
+            return self.leave(str(body["ticket"]))
         one = {"expose": self.expose, "report": self.report}[rest[0]]
         items = []
         for request in body["requests"]:
@@ -65,6 +65,13 @@ class FakeService:
             return refused(404, "unknown_ticket")
         self.exposed.add(ticket)
         return 200, {"status": "exposed"}
+
+    def leave(self, ticket: str) -> tuple[int, object]:
+        if not self.known(ticket):
+            return refused(404, "unknown_ticket")
+        self.places = {key: place for key, place in self.places.items() if place["ticket"] != ticket}
+        self.left.append(ticket)
+        return 200, {"status": "left"}
 
     def report(self, ticket: str, value: float, event: str, proof: str, metric: str = "") -> tuple[int, object]:
         event = f"{metric} {event}" if metric else event

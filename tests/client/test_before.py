@@ -12,7 +12,7 @@ import pytest
 
 from maskedbandit.channels.local import Local
 from maskedbandit.client import outbox
-from maskedbandit.client.device import NoisyReport
+from maskedbandit.client.local_noise import NoisyReport
 from maskedbandit.client.outbox import Outbox
 from maskedbandit.client.places import KnownArms, hash_unit, read_held_places
 from maskedbandit.errors import AlreadySpent, StorageFailed

@@ -1,10 +1,12 @@
-"""With two operators the client hands on what the person's device joins with, and keeps nothing of it."""
+"""The client hands on what the person's device joins with, and keeps nothing of it, unless it is the device itself."""
 
 from typing import Any
 
 import pytest
 
+from maskedbandit.channels.response import Response
 from maskedbandit.client.answers import Reply, read_assignment
+from maskedbandit.errors import InvalidValue
 from tests.client.conftest import Made
 from tests.client.fake_service import STUDY, FakeService
 
@@ -50,3 +52,24 @@ def test_a_place_of_somebody_else_is_no_answer(device: Any) -> None:
     assert read_assignment(Reply(200, body | {"device": {"ticket": "abc"}}), STUDY) is not None
     assert read_assignment(Reply(200, body | {"device": device}), STUDY) is None
     assert read_assignment(Reply(200, body | {"ticket": None, "device": {}}), STUDY) is None
+
+
+def test_where_the_noise_is_added_here_no_device_adds_it_too(client: Made, service: FakeService) -> None:
+    """Two draws for one outcome would cost epsilon twice."""
+    service.offer = Response(epsilon=1).offer(50).at(7).to_text()
+    given = client(channel=Response(epsilon=1)).assign("ann")
+    assert (given.offer, given.device) == (service.offer, None)
+
+
+def test_where_a_device_adds_the_noise_it_is_not_added_here_too(client: Made, service: FakeService) -> None:
+    """Neither by this client, nor by one that is made later for the same people."""
+    service.offer = Response(epsilon=1).offer(50).at(7).to_text()
+    one = client()
+    given = one.assign("ann")
+    assert given.device == PLACE
+    one.expose(given.ticket)
+    with pytest.raises(InvalidValue, match="channel"):
+        one.report(given.ticket, 1)
+    one.close()
+    later = client(channel=Response(epsilon=1)).assign("ann")
+    assert (later.arm, later.ticket, later.device, later.why) == (given.arm, None, None, "given_elsewhere")

@@ -14,7 +14,7 @@ from openfeature.track import TrackingEventDetails
 from maskedbandit.channels.local import Local
 from maskedbandit.channels.offers import Offer, to_lines
 from maskedbandit.client import Client
-from maskedbandit.client.device import NoisyReport
+from maskedbandit.client.local_noise import NoisyReport
 from maskedbandit.client.openfeature import MaskedBanditProvider
 from maskedbandit.client.outbox import Outbox
 from maskedbandit.errors import AlreadySpent, InvalidValue, PersonalValue

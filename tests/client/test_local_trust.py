@@ -12,11 +12,12 @@ from maskedbandit.channels.local import Local
 from maskedbandit.channels.offers import NoiseShare
 from maskedbandit.channels.response import Response
 from maskedbandit.client import engine, outbox
-from maskedbandit.client.device import NoisyReport
+from maskedbandit.client.local_noise import NoisyReport
 from maskedbandit.client.outbox import Outbox
+from maskedbandit.device import local_reports
 from maskedbandit.errors import InvalidValue, PersonalValue
 from maskedbandit.privacy.statistics import capped_sum
-from maskedbandit.study import device as study_device
+from maskedbandit.study import rehearsed_device
 from tests.client.conftest import only
 from tests.client.fake_service import FakeService, Network
 
@@ -109,7 +110,7 @@ def test_a_service_that_offers_something_else_gets_nothing(client, network, serv
 
 
 def test_a_client_that_does_not_look_at_the_offer_is_found(client, network, service, monkeypatch) -> None:
-    monkeypatch.setattr(study_device, "check_agreed", lambda channel, n, offer: None)
+    monkeypatch.setattr(rehearsed_device, "check_agreed", lambda channel, n, offer: None)
     assert given(client, network, service, LIES[3])
 
 
@@ -160,7 +161,7 @@ SEVERAL = CHANNEL.carrying(capped_sum(3))
 def test_a_device_adds_up_all_rewards_and_cuts_the_sum(client, service, monkeypatch, rewards, counted) -> None:
     service.offer = SEVERAL.offer(50).at(7).to_text()
     seen = []
-    monkeypatch.setattr(Local, "randomize", lambda self, reward, offer, bits: seen.append(reward) or 7)
+    monkeypatch.setattr(local_reports, "draw_local_value", lambda offer, scaled, bits: seen.append(float(scaled)) or 7)
     one = client(channel=SEVERAL)
     ticket = one.assign("ann").ticket
     one.expose(ticket)

@@ -11,7 +11,7 @@ from openfeature import api
 from openfeature.evaluation_context import EvaluationContext
 
 from maskedbandit.channels.local import Local
-from maskedbandit.client.device import NoisyReport, add_report_noise
+from maskedbandit.client.local_noise import NoisyReport, add_report_noise
 from maskedbandit.client.openfeature import MaskedBanditProvider
 from maskedbandit.client.outbox import Outbox
 from maskedbandit.client.places import KnownArms, hash_unit

@@ -1,4 +1,7 @@
-"""A leader in memory that answers devices as the interface says, on a wire that writes down all that can be seen."""
+"""A service in memory that answers devices as the interface says, on a wire that writes down all that can be seen.
+
+It is the leader of a study of two operators, or the service of one of local trust.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ import httpx
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from maskedbandit.backends.prio3 import Prio3
+from maskedbandit.channels.local import Local
 from maskedbandit.channels.offers import Offer
 from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.device import Agreed, Device
@@ -48,8 +52,19 @@ def make_place(**changes: Any) -> dict[str, Any]:
     return usual | {"window": WINDOW, "grace": GRACE, "default": 0} | changes
 
 
+KEY = "mb_device_public_secret"
+LOCAL = Local(1, grid=255)
+
+
+def make_local_place(**changes: Any) -> dict[str, Any]:
+    """A place of local trust."""
+    place = make_place(offer=LOCAL.offer(100).at(7).to_text(), terms={"protocol": "9f" * 32})
+    del place["operators"]
+    return place | changes
+
+
 class Message(NamedTuple):
-    """What can be seen of a request by whoever carries it, but for the letters of what is random."""
+    """What can be seen of a request by whoever carries it, but for the letters and numbers that are random."""
 
     time: int
     head: tuple[tuple[str, str], ...]  # method, path and headers
@@ -58,12 +73,18 @@ class Message(NamedTuple):
 
 
 class Leader:
-    """Uploads by the table of the interface: of a ticket the highest turn counts, and a turn has one report."""
+    """Uploads by the table of the interface: of a ticket the highest turn counts, and a turn has one report.
+
+    Under local trust the first report of an outcome counts. Who asks for an arm gets that of `place`.
+    """
 
     def __init__(self) -> None:
         self.time = EXPOSED
         self.uploads: dict[str, dict[str, Any]] = {}
         self.left: list[str] = []
+        self.reports: dict[str, dict[str, Any]] = {}  # by the outcome
+        self.place: dict[str, Any] = make_local_place()
+        self.exposed: int | None = EXPOSED
         self.seen: list[Message] = []
         self.bodies: list[bytes] = []
         self.faults: dict[int, str | int] = {}  # by the number of the request: lost, unanswered, or a status
@@ -79,8 +100,10 @@ class Leader:
             number, body = len(self.seen), json.loads(content)
             shown = []
             for name, value in body.items():
-                if name in ("report", "leader", "helper"):
+                if name in ("report", "leader", "helper", "proof"):
                     value = len(value), self._first.setdefault(value, number)
+                elif name == "value":  # its noise makes it random, but for repeats
+                    value = self._first.setdefault(content.decode(), number)
                 shown.append((name, value))
             head = (("", f"{method} {path}"), *headers)
             self.seen.append(Message(self.time, head, len(content), tuple(shown)))
@@ -94,8 +117,15 @@ class Leader:
             return None if fault == "unanswered" else answer
 
     def answer(self, path: str, body: dict[str, Any]) -> tuple[int, Any]:
+        if path == f"/v1/studies/{STUDY}/assign":
+            return self.assign(body)
         if body["ticket"] != TICKET:
             return 404, {"code": "unknown_ticket"}
+        if path == f"/v1/studies/{STUDY}/expose":
+            self.exposed = self.time if self.exposed is None else self.exposed
+            return 200, {"status": "exposed"}
+        if path == f"/v1/studies/{STUDY}/report":
+            return self.take_report(body)
         if path == f"/v1/studies/{STUDY}/leave":
             self.left.append(body["ticket"])
             self.uploads.pop(TICKET, None)
@@ -110,6 +140,28 @@ class Leader:
             return 200, {"status": "duplicate"}
         self.uploads[TICKET] = body
         return 200, {"status": "stored"}
+
+    def assign(self, body: dict[str, Any]) -> tuple[int, Any]:
+        """The arm; whoever asks for the second time has had the place before."""
+        if body["token"] != "token":
+            return 401, {"code": body["token"]}
+        given = {"study": STUDY, "arm": self.place["arm"], "payload": {"text": "Hello"}, "ticket": TICKET}
+        again = "assigned" in self._first
+        self._first.setdefault("assigned", 0)
+        return 200, given | {"again": again, "device": self.place | {"again": again, "exposed": self.exposed}}
+
+    def take_report(self, body: dict[str, Any]) -> tuple[int, Any]:
+        """What becomes of a report with noise."""
+        if self.exposed is None:
+            return 409, {"code": "not_exposed"}
+        if self.time > self.exposed + WINDOW + GRACE:
+            return 410, {"code": "late"}
+        had = self.reports.setdefault(body["metric"], body)
+        if had["proof"] != body["proof"]:
+            return 200, {"status": "accepted"}
+        if had != body:
+            return 409, {"code": "conflict"}
+        return 200, {"status": "accepted" if had is body else "duplicate"}
 
     def opened(self, offer: Offer | None = None) -> int:
         """What both operators together read in the report that counts."""

@@ -12,9 +12,10 @@ import pytest
 from maskedbandit.channels.codec import encode_reward
 from maskedbandit.device import Agreed, Device
 from maskedbandit.device.device_book import BOOK_FILE
-from maskedbandit.device.leader_calls import LeaderCalls, read_word
 from maskedbandit.device.own_place import read_place
-from maskedbandit.device.sealing import round_outcome, seal_upload
+from maskedbandit.device.rounding import round_outcome
+from maskedbandit.device.sealing import seal_upload
+from maskedbandit.device.service_calls import DeviceRequest, ServiceCalls, ServiceReply, read_object
 from maskedbandit.errors import InvalidValue, NoConsent, PersonalValue, UnknownStudy
 from maskedbandit.secagg.uploads import ReportTerms, seal_report
 from tests.device.fake_leader import (
@@ -137,9 +138,9 @@ class TestStandingReports:
         device.close()
 
     def test_of_no_study_nothing_is_recorded(self, device) -> None:
-        for ask in (lambda: device.record("other", 1), lambda: device.leave("other")):
-            with pytest.raises(UnknownStudy, match="other"):
-                ask()
+        assert device.record("other", 1) is False
+        with pytest.raises(UnknownStudy, match="other"):
+            device.leave("other")
 
     def test_after_the_window_nothing_counts(self, leader, device) -> None:
         device.join(make_place())
@@ -222,12 +223,14 @@ class TestRetries:
         leader.time = EXPOSED + WINDOW
         ended = []
 
-        def end(calls, bodies):
-            ended.extend(body.encode() for _, body in bodies)
-            raise SystemExit
+        def end(calls, requests):
+            ended.extend(each.body.encode() for each in requests)
+            if requests:
+                raise SystemExit
+            return []
 
         with monkeypatch.context() as patch:
-            patch.setattr(LeaderCalls, "post", end)
+            patch.setattr(ServiceCalls, "post", end)
             with pytest.raises(SystemExit):
                 device.contact()
         device.close()
@@ -277,7 +280,7 @@ class TestRetries:
         leader.faults = {1: "lost"}
         device.contact()
         connection = sqlite3.connect(tmp_path / "device" / BOOK_FILE)
-        assert connection.execute("SELECT turn FROM sealed_turn WHERE body IS NOT NULL").fetchall() == [(1,)]
+        assert connection.execute("SELECT turn FROM kept_report WHERE body IS NOT NULL").fetchall() == [(1,)]
         connection.close()
 
 
@@ -302,7 +305,7 @@ class TestLeaving:
         other = make_device(tmp_path / "device", leader)
         other.leave(STUDY)
         other.close()
-        device._book.record(booked, 0.371, seeded(1))
+        device._book.record(booked, "", 0.371, seeded(1))
         assert device._book.find(STUDY).value is None
         assert device.record(STUDY, 0.371) is False
 
@@ -326,7 +329,7 @@ class TestWhatIsShown:
         leader.faults = {1: "lost"}
         device.contact()
         (shown,) = device.show()
-        assert [(each.turn, each.sealed, each.steps, each.answer) for each in shown.sent] == [
+        assert [(each.turn, each.made, each.says, each.answer) for each in shown.sent] == [
             (0, EXPOSED, 0, "stored"),
             (1, EXPOSED + HOUR, 255, ""),
         ]
@@ -347,7 +350,7 @@ class TestRounding:
         for _ in range(40):
             device.record(STUDY, 0.5)
             device.contact()
-            said.add(device.show()[0].sent[-1].steps)
+            said.add(device.show()[0].sent[-1].says)
         assert len(said) == 1
 
     def test_keeps_the_mean(self, leader, device) -> None:
@@ -397,11 +400,12 @@ class TestTransport:
                 while True:
                     yield b" " * 1024
 
-        assert LeaderCalls(URL, Endless).post([("/", "{}")])[0].status == 0
+        assert ServiceCalls(URL, None, Endless).post([DeviceRequest(STUDY, "leave", "{}")])[0].status == 0
 
     @for_each("content", [b"", b"[]", b"\xff", b"[" * 10**5, b'{"code": 1}', b'{"code": "NO"}', b'{"status": 200}'])
     def test_other_bodies_say_nothing(self, content) -> None:
-        assert read_word(200, content) == read_word(410, content) == ""
+        said = {ServiceReply(status, read_object(content)).said for status in (200, 410)}
+        assert said == {""}
 
     def test_a_page_of_the_network_is_no_answer(self, leader, tmp_path) -> None:
         """Whoever is asked to log in first is answered with the status 200."""

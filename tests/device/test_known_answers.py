@@ -1,16 +1,25 @@
 """The vectors for other languages are what this code does now, and show what they are to show."""
 
 import json
+import re
 from base64 import urlsafe_b64decode
 
+import msgspec
 import pytest
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+import maskedbandit.noises
+from maskedbandit.channels.local import Local
+from maskedbandit.channels.response import Response
 from maskedbandit.device.own_place import read_place
 from maskedbandit.errors import Forged
+from maskedbandit.privacy.sampling import Bits
+from maskedbandit.privacy.statistics import capped_sum
 from maskedbandit.secagg.prio3 import FIELD, SEED
 from maskedbandit.secagg.uploads import ReportTerms, ShareReader
+from maskedbandit.service.messages import Report
 from tests.for_each import for_each
+from tests.golden.fixed_bytes import PAGES
 from tests.golden.vectors import FILES, FOLDER, PRIVATE, write_text
 
 HOW = "run `make golden`, read the difference, and commit it if it is meant"
@@ -64,6 +73,35 @@ def test_uploads_hold_what_they_say(entry) -> None:
     terms.range.check(shares[0].verifier, shares[1].verifier)
     assert sum(share.value for share in shares) % FIELD == entry["steps"]
     assert (body["ticket"], body["turn"]) == (entry["place"]["ticket"], entry["turn"])
+
+
+@for_each("entry", entries("local_reports", "reports"), ids=lambda entry: f"{entry['values']} {entry['first_page']}")
+def test_local_reports_are_what_the_channel_sends(entry) -> None:
+    """The same words make the same number, and a service reads it."""
+    place = read_place(entry["place"])
+    pages = iter(PAGES[entry["first_page"] :])
+    bits, held = Bits(lambda size: next(pages)), {}
+    for metric, value in entry["records"]:
+        held[metric] = place.find_outcome(metric).add_record(held.get(metric), value)
+    for outcome, value, body in zip(place.outcomes, entry["values"], entry["bodies"], strict=True):
+        terms, noise = dict(outcome.offer.terms), outcome.offer.noise
+        part = Response(terms["epsilon"])
+        if noise is not None:
+            part = Local(terms["epsilon"], getattr(maskedbandit.noises, noise.noise)(), outcome.offer.steps)
+        channel = part.carrying(capped_sum(outcome.cap))
+        channel.check_offer(outcome.offer)
+        scaled = outcome.scale_outcome(held.get(outcome.metric))
+        assert channel.randomize(scaled, outcome.offer, bits) == value
+        sent = msgspec.json.decode(body, type=Report)
+        assert (sent.ticket, sent.value, sent.metric) == (place.ticket, value, outcome.metric)
+    assert len({len(re.sub('"metric":"[^"]*"', "", body)) for body in entry["bodies"]}) == 1
+
+
+def test_local_offers_are_accepted_or_refused_for_many_reasons() -> None:
+    found = entries("local_offers", "offers")
+    assert sum("epsilon" in entry for entry in found) >= 20
+    reasons = {entry["refused"].split()[0] for entry in found if "refused" in entry}
+    assert reasons >= {"n", "steps", "modulus", "noise", "channel", "position", "metric", "epsilon", "cap", "delta"}
 
 
 def test_offers_are_accepted_or_refused_for_many_reasons() -> None:

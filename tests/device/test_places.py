@@ -9,7 +9,7 @@ from maskedbandit.backends.prio3 import Prio3
 from maskedbandit.channels.offers import NoiseShare, Offer
 from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.device import Agreed
-from maskedbandit.device.agreed import check_offer
+from maskedbandit.device.offer_prices import price_sealed_offer
 from maskedbandit.device.own_place import read_place
 from maskedbandit.errors import AlreadySpent, BudgetExceeded, InvalidValue, MaskedBanditError
 from maskedbandit.secagg.prio3 import FIELD
@@ -137,7 +137,7 @@ def test_a_device_accepts_what_the_channel_offers(n, steps, epsilon) -> None:
     channel = TwoServers(epsilon=epsilon, grid=steps, backend=Prio3())
     offer = channel.offer(n).at(n - 1)
     channel.check_offer(offer)
-    assert check_offer(offer, 1) == epsilon
+    assert price_sealed_offer(offer, 1) == epsilon
 
 
 def test_a_device_refuses_what_the_channel_refuses() -> None:
@@ -153,13 +153,13 @@ def test_a_device_refuses_what_the_channel_refuses() -> None:
         with pytest.raises(InvalidValue):
             channel.check_offer(offer)
         with pytest.raises(InvalidValue):
-            check_offer(offer, 1)
+            price_sealed_offer(offer, 1)
     assert compared > 10
 
 
 @for_each("what", ["less noise", "noise in shares", "another noise", "a small cohort"])
 def test_a_device_that_checks_no_offer_is_found(what, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("maskedbandit.device.agreed.check_offer", lambda offer, least: Fraction(1))
+    monkeypatch.setattr("maskedbandit.device.agreed.price_sealed_offer", lambda *_: Fraction(1))
     with pytest.raises(pytest.fail.Exception):
         check_refusal(what, tmp_path)
 

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from fractions import Fraction
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -16,9 +15,10 @@ from maskedbandit.backends.prio3 import Prio3
 from maskedbandit.channels.offers import NoiseShare, Offer
 from maskedbandit.channels.response import Response
 from maskedbandit.channels.two_servers import TwoServers
-from maskedbandit.device.agreed import check_offer
+from maskedbandit.device.offer_prices import price_sealed_offer
 from maskedbandit.device.own_place import read_place
-from maskedbandit.device.sealing import round_outcome, seal_upload
+from maskedbandit.device.rounding import round_outcome
+from maskedbandit.device.sealing import seal_upload
 from maskedbandit.errors import InvalidValue, Unauthorized
 from maskedbandit.privacy import sampling
 from maskedbandit.privacy.sampling import SPAN, Bits
@@ -27,16 +27,11 @@ from maskedbandit.secagg.prio3 import NONCE, SEED, Range
 from maskedbandit.secagg.uploads import ReportTerms, ShareReader, seal_report
 from maskedbandit.study.operators import OperatorKeys
 from maskedbandit.study.signatures import LONGEST_LIFE, check_token, sign_person
+from tests.golden.fixed_bytes import PAGE, PAGES, Entry, make_bytes, read_bytes
 from tests.golden.fixed_seals import FixedSuite
+from tests.golden.local_vectors import list_local_offers, list_local_reports
 
 FOLDER = Path(__file__).parent.parent.parent / "vectors"
-Entry = dict[str, Any]
-
-
-def make_bytes(name: str, count: int) -> bytes:
-    """Bytes that look random and are always the same."""
-    blocks = (sha256(f"{name} {i}".encode()).digest() for i in range(-(-count // 32)))
-    return b"".join(blocks)[:count]
 
 
 PRIVATE = [X25519PrivateKey.from_private_bytes(make_bytes(role, 32)) for role in ("leader", "helper")]
@@ -109,19 +104,6 @@ def list_seals() -> list[Entry]:
     return found
 
 
-def read_bytes(data: bytes) -> Callable[[int], bytes]:
-    """A source of bytes that gives these, in order."""
-    left = bytearray(data)
-
-    def draw(count: int) -> bytes:
-        taken = bytes(left[:count])
-        assert len(taken) == count
-        del left[:count]
-        return taken
-
-    return draw
-
-
 def make_place(steps: int) -> Entry:
     """A place, as it is handed to a device."""
     offer = TwoServers(epsilon=1, grid=steps, backend=Prio3()).offer(100).at(7)
@@ -185,7 +167,7 @@ def list_offers() -> list[Entry]:
         try:
             offer = Offer.from_text(text)
             entry["digest"] = offer.digest.hex()
-            entry["epsilon"] = str(check_offer(offer, 50))
+            entry["epsilon"] = str(price_sealed_offer(offer, 50))
         except InvalidValue as wrong:
             entry["refused"] = str(wrong).partition(" is ")[0]
         found.append(entry)
@@ -239,19 +221,6 @@ def list_checked_tokens() -> list[Entry]:
     return found
 
 
-PAGE = 4096
-
-
-def make_pages() -> list[bytes]:
-    """Pages of random words. The words that are taken first are the largest and the least, which few draws meet."""
-    first, *others = (make_bytes(f"page {number}", PAGE) for number in range(4))
-    rare = b"".join(word.to_bytes(8, "little") for word in (0, SPAN - 1, SPAN - 2, 1, 0, SPAN - 1, SPAN - 1))
-    return [first[: -len(rare)] + rare, *others]
-
-
-PAGES = make_pages()
-
-
 def draw_response(epsilon: Fraction, reward: Fraction, bits: Bits) -> int:
     """What a device sends under randomized response."""
     channel = Response(epsilon=epsilon)
@@ -299,6 +268,8 @@ FILES: dict[str, Callable[[], Entry]] = {
     "seals": lambda: {"seals": list_seals()},
     "uploads": lambda: {"uploads": list_uploads()},
     "offers": lambda: {"offers": list_offers()},
+    "local_offers": lambda: {"offers": list_local_offers()},
+    "local_reports": lambda: {"reports": list_local_reports()},
     "tokens": lambda: {"signed": list_signed_tokens(), "checked": list_checked_tokens()},
     "samplers": lambda: {"pages": [page.hex() for page in PAGES], "draws": list_draws()},
 }

@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from maskedbandit.service.keys import Key
 from maskedbandit.service.page.form import EXAMPLE_FORM, read_protocol_form
 from maskedbandit.service.page.sentences import say_preview
 from maskedbandit.service.page.visit import render_page
@@ -128,6 +129,14 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
     found["new"] = render_page("new", OWNER, "token", values=EXAMPLE_FORM, problems=[], preview=meant)
     values = dict.fromkeys(EXAMPLE_FORM, HOSTILE) | {"protocol": HOSTILE}
     found["new, wrong"] = render_page("new", OWNER, "token", values=values, problems=[HOSTILE], preview=[])
+    found["person"] = render_page("person", READER, "")
+    key = Key("3f2a9c01", "device", "usual", "", HOUR, None, ("https://shop.example", HOSTILE))
+    shown = {"study": "usual", "listed": [key, key._replace(key="3f2a9c02", ends=2 * HOUR, origins=())]}
+    found["keys"] = render_page("device_keys", OWNER, "token", **shown, values={}, notice="mb_device_3f2a9c01_secret")
+    found["keys, wrong"] = render_page(
+        "device_keys", OWNER, "token", **shown, values={"origins": HOSTILE}, problem=HOSTILE
+    )
+    found["keys, none"] = render_page("device_keys", OWNER, "token", study="usual", listed=[], values={})
     found["sign in"] = render_page("sign_in", OWNER, "token")
     found["sign in, wrong"] = render_page("sign_in", OWNER, "token", problem=HOSTILE)
     numbers = {"baseline": "0.4", "difference": "0.05", "per_day": "2000"}

@@ -13,8 +13,8 @@ import pytest
 
 import maskedbandit.store.release as release_module
 from maskedbandit.channels.central import Central
-from maskedbandit.channels.response import Response
 from maskedbandit.cli import main
+from maskedbandit.device import local_reports
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.study.deck import CohortDeck, Places
 from maskedbandit.study.guardrail import MeasuredOutcome
@@ -92,13 +92,13 @@ BROKEN: dict[str, Callable[[Set], None]] = {
 
 def lazy_device(put: Set) -> None:
     """A device that leaves every other flip away: with local trust, what it sends is what an adversary sees."""
-    randomize, count = Response.randomize, [0]
+    draw, count = local_reports.draw_local_value, [0]
 
-    def lazy(self: Response, reward: float, offer: Any, bits: Bits) -> int:
+    def lazy(offer: Any, scaled: Fraction, bits: Bits) -> int:
         count[0] += 1
-        return randomize(self, reward, offer, bits) if count[0] % 2 else int(reward)
+        return draw(offer, scaled, bits) if count[0] % 2 else int(scaled)
 
-    put(Response, "randomize", lazy)
+    put(local_reports, "draw_local_value", lazy)
 
 
 def silent_guardrail(put: Set) -> None:

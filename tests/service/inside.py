@@ -52,6 +52,7 @@ class Inside:
 
     def __init__(self, address: str, folder: Path, clock: Callable[[], int] | None = None, rate: float = 1e9) -> None:
         self.clock = clock or Clock()
+        self.sign: Callable[[str], str] | None = None  # the token of a person, if people are signed
         self.runner = asyncio.Runner()
         self.address, self.folder = address, folder
         self.host: Any = self.run(self._made(rate))
@@ -170,7 +171,8 @@ class Inside:
 
     def assign(self, unit: str, name: str = "small") -> dict[str, Any]:
         """The arm of a person."""
-        found = self.study("assign", {"unit": unit}, name=name)
+        token = {"token": self.sign(unit)} if self.sign else {}
+        found = self.study("assign", {"unit": unit} | token, name=name)
         assert found.status == 200, found
         return dict(found.json)
 

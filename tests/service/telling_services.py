@@ -9,7 +9,8 @@ import pytest
 from msgspec import structs
 
 from maskedbandit.errors import Conflict
-from maskedbandit.service.api import ofrep
+from maskedbandit.service import app
+from maskedbandit.service.api import ofrep, person
 from maskedbandit.service.host.metrics import Metrics
 from maskedbandit.service.views import status, view
 from maskedbandit.store import people, reconcile
@@ -190,6 +191,35 @@ def counting_in_erasure(patch: Patch) -> None:
     patch.setitem(Study.operations, "erase", leaking)
 
 
+def telling_pages(patch: Patch) -> None:
+    """Pages of other sites may ask while the number of reports is even."""
+    allow, counted = app.allow_origin, Metrics.answered
+
+    def answered(self: Metrics, route: str, status: int, seconds: float) -> None:
+        if route.endswith("/report"):
+            vars(self)["reports"] = vars(self).get("reports", 0) + 1
+        counted(self, route, status, seconds)
+
+    def leaking(host: Any, *given: Any) -> Any:
+        return allow(host, *given) if vars(host.metrics).get("reports", 0) % 2 == 0 else ()
+
+    patch.setattr(Metrics, "answered", answered)
+    patch.setattr(app, "allow_origin", leaking)
+
+
+def telling_the_person(patch: Patch) -> None:
+    """Whoever has the token of a person is told that somebody has reported of them."""
+    real = person.read_person
+
+    def leaking(database: Any, **given: Any) -> Any:
+        found, name = real(database, **given), given["witness"].pseudonyms(given["name"]).of(given["unit"])
+        find = "SELECT MAX(received) FROM reward JOIN place USING (study, ticket) WHERE person = ?"
+        ((when,),) = database.rows(find, name)
+        return structs.replace(found, place=found.place and structs.replace(found.place, reported=when))
+
+    patch.setattr(person, "read_person", leaking)
+
+
 REPORT = people.report
 TWINS = {
     "today's report": told_by(as_it_was),
@@ -209,4 +239,6 @@ TWINS = {
     "a mean": saying_the_mean,
     "the export counts": counting_in_the_export,
     "erasure counts": counting_in_erasure,
+    "preflights count": telling_pages,
+    "the person's page tells": telling_the_person,
 }

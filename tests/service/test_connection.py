@@ -18,6 +18,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from maskedbandit.service import server
+from maskedbandit.service.api.uploads import LONGEST_UPLOAD
 from maskedbandit.service.host.host import Host
 from maskedbandit.service.request import connection
 from maskedbandit.service.request.connection import HEADERS, URL, WAITING_REQUESTS, Connection
@@ -650,10 +651,19 @@ def test_the_limits_are_those_of_the_document(tmp_path: Path) -> None:
             "further ones are closed without a word"
         ),
         "a body; a batch": f"{BODY // 1024} KiB; {BATCH // 2**20} MiB",
-        "requests with one key": (
+        "requests with one key, but a device's": (
             f"`--rate`, {host.callers.rate // 1000} 000 a second; a batch counts as its requests"
         ),
-        "requests about one person": f"{host.people.rate} a second, {host.people.burst} at once",
+        "assigning one person; with a device key, once the token holds; and the person's own page": (
+            f"{host.people.rate} a second, {host.people.burst} at once"
+        ),
+        "requests with device keys, uploads and leaves, from one address": (
+            f"{host.devices.rate} a second, {host.devices.burst // 1000} 000 at once"
+        ),
+        "the same with one ticket": (
+            f"{host.tickets.rate} a second, {host.tickets.burst} at once; of uploads and leaves the body "
+            f"{LONGEST_UPLOAD // 1024} KiB"
+        ),
         "requests with wrong keys, from one address": f"{host.strangers.rate} a second, {host.strangers.burst} at once",
         "pages without signing in, for one address": f"{host.visitors.rate} a second, {host.visitors.burst} at once",
         "streams of events with a key": f"{host.streams.most}, {host.streams.each} of one key",

@@ -26,6 +26,9 @@ OTHERS = (
     "list, empty",
     "new",
     "new, wrong",
+    "keys",
+    "keys, wrong",
+    "person",
     "sign in, wrong",
     "problem",
 )

@@ -9,12 +9,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from maskedbandit.channels.offers import Offer, from_lines
 from maskedbandit.channels.response import Response
-from maskedbandit.client.device import add_report_noise
+from maskedbandit.client.local_noise import add_report_noise
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.studies import find_witness
-from maskedbandit.study.device import Device
+from maskedbandit.study.rehearsed_device import RehearsedDevice
 from maskedbandit.study.signatures import sign_person
 from tests.service.inside import TABLE, Inside, inside
 from tests.store.small_study import PROOF
@@ -275,7 +275,7 @@ def test_local_trust_with_offers(service: Inside) -> None:
     for i in range(4):
         given = service.assign(f"u{i}")
         service.study("expose", {"ticket": given["ticket"]})
-        device = Device(f"u{i}", 1.0, Response(epsilon=1), 1)
+        device = RehearsedDevice(f"u{i}", 1.0, Response(epsilon=1), 1)
         value = device.send(b"", 1, Offer.from_text(given["offer"]), Bits())
         assert service.study("report", {"ticket": given["ticket"], "value": 0.5}).code == "personal_value"
         assert service.study("report", {"ticket": given["ticket"], "value": value}).status == 200

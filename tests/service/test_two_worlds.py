@@ -10,14 +10,41 @@ import pytest
 
 from maskedbandit.service.api import list_routes
 from tests.service.telling_services import TWINS
-from tests.service.two_worlds import HARM, SECRETS, VICTIM, WINDOW, Request, Worlds, asked, exported, reopened, stream
+from tests.service.two_worlds import (
+    HARM,
+    SECRETS,
+    SHOP,
+    VICTIM,
+    WINDOW,
+    Request,
+    Worlds,
+    asked,
+    exported,
+    reopened,
+    sign,
+    stream,
+)
 
 STUDY = "/v1/studies/small"
 MANY, FEW, MOST = 80, 7, 60  # sequences of requests; in `make test`; in which a twin is noticed
 LONG = 40  # requests in one
-CLIENTS, METRICS = ("client", "another", "scoped"), ("", "", HARM)
+CLIENTS, METRICS = ("client", "another", "scoped", "device"), ("", "", HARM)
+ORIGINS = ("", "", "", SHOP, SHOP, "https://evil.example")
+PATHS = ("assign", "expose", "report", "budget", "upload", "leave")  # which a page of another site may ask
 FLAGS = "/ofrep/v1/evaluate/flags"
-PAGES = ("", "", "", "/ledger", "/statement", "/statement.json", "/releases.json", "/ledger.json", "/plan", "/audit")
+PAGES = (
+    "",
+    "",
+    "",
+    "/ledger",
+    "/statement",
+    "/statement.json",
+    "/releases.json",
+    "/ledger.json",
+    "/plan",
+    "/audit",
+    "/keys",
+)
 
 
 @contextmanager
@@ -72,7 +99,7 @@ def among_others(rng: Random, worlds: Worlds, quiet: bool) -> None:
         verb, who = rng.choice(verbs), rng.choice(["one", "last", "new", "newer"])
         body: dict[str, Any] = {"ticket": worlds.tickets.get(who, "0" * 32)}
         if verb == "assign":
-            body = {"unit": who}
+            body = {"unit": who, "token": sign(who)}
         elif verb == "report":
             body = report(rng, worlds, quiet)
         others.append(asking(verb, body, rng.choice(CLIENTS)))
@@ -89,22 +116,22 @@ def probe(rng: Random, worlds: Worlds, quiet: bool) -> tuple[str, Callable[[Any]
     """A request of anybody."""
     who = rng.choice([VICTIM, VICTIM, "one", "last", "new"])
     ticket, client = worlds.tickets.get(who, "0" * 32), rng.choice(CLIENTS)
-    staff, unit = rng.choice(["owner", "officer"]), {"unit": who}
-    context = {"context": {"targetingKey": who}}
-    kind = rng.randrange(26)
+    staff, unit = rng.choice(["owner", "officer"]), {"unit": who, "token": sign(who)}
+    context = {"context": {"targetingKey": who, "token": sign(who)}}
+    origin, kind = rng.choice(ORIGINS), rng.randrange(30)
     if kind < 7:
-        return asked("POST", f"{STUDY}/report", report(rng, worlds, quiet), client)
+        return asked("POST", f"{STUDY}/report", report(rng, worlds, quiet), client, origin=origin)
     if kind < 9:
         together = {"requests": [report(rng, worlds, quiet) for _ in range(rng.randrange(1, 5))]}
         return asked("POST", f"{STUDY}/report/batch", together, client)
     if kind < 11:
         verb = rng.choice(["expose", "budget"])
-        return asked("POST", f"{STUDY}/{verb}", {"ticket": ticket}, client)
+        return asked("POST", f"{STUDY}/{verb}", {"ticket": ticket}, client, origin=origin)
     if kind == 11:
         verb, body = rng.choice([("assign", unit), ("expose", {"ticket": ticket})])
         return asked("POST", f"{STUDY}/{verb}/batch", {"requests": [body, body]}, client)
     if kind == 12:
-        return asked("POST", f"{STUDY}/assign", unit, client)
+        return asked("POST", f"{STUDY}/assign", unit, client, origin=origin)
     if kind == 13:
         return asked("POST", f"{FLAGS}/small", context, client)
     if kind < 17:
@@ -126,9 +153,14 @@ def probe(rng: Random, worlds: Worlds, quiet: bool) -> tuple[str, Callable[[Any]
         return asked("POST", FLAGS, context, client)
     if kind == 24:
         return "giving the study back", reopened
+    if kind < 27:
+        return asked("OPTIONS", f"{STUDY}/{rng.choice(PATHS)}", None, None, origin=origin)
+    if kind < 29:
+        verb = rng.choice(["person", "person", "person", "person/leave"])
+        return asked("POST", f"{STUDY}/{verb}", unit, "device", origin=rng.choice(["", "http://bandit", SHOP]))
     what = rng.choice([("GET", "/v1/studies"), ("GET", "/v1/keys"), ("GET", "/readyz"), ("GET", "/healthz")])
     if rng.random() < 0.5:
-        return asked("POST", f"{STUDY}/erase", unit, staff)
+        return asked("POST", f"{STUDY}/erase", {"unit": who}, staff)
     return asked(*what, None, "owner")
 
 
@@ -155,7 +187,7 @@ def check_sequence(folder: Path, seed: int) -> bool:
                 both.tick(rng.choice([0, 1, 3, 7]))
         both.tick(max(WINDOW - (both.clock.now - both.exposed) // 1000, 0))  # the last moment
         both.differ(*different(rng, ticket, quiet))
-        both.probe(*asked("POST", FLAGS, {"context": {"targetingKey": VICTIM}}))
+        both.probe(*asked("POST", FLAGS, {"context": {"targetingKey": VICTIM, "token": sign(VICTIM)}}))
         for _ in range(4):
             both.probe(*probe(rng, both, quiet))
         both.tick(1)

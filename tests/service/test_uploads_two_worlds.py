@@ -9,6 +9,7 @@ import json
 import logging
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -24,6 +25,7 @@ from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.own_keys import read_own_keys
 from tests.service.fake_helper import FakeHelper
 from tests.service.inside import Inside
+from tests.service.test_people import PUBLIC, sign
 from tests.service.two_operators_inside import Person, begin_study
 from tests.store.small_study import Clock
 from tests.store.test_settle_privacy import check_same, fix_draws, hidden
@@ -76,7 +78,9 @@ def play(folder: Path, outcome: float, patch: pytest.MonkeyPatch, contact: Conta
         helper.pair(read_own_keys(service.host.witness))
         helper.lie = lambda what, said: seen.note(f"helper {what}", said) or said
         service.host.links.transport = helper
-        begin_study(service, helper.keys)
+        service.sign = partial(sign, service)
+        begin_study(service, helper.keys, signed_by=PUBLIC[0])
+        service.keys["device"] = service.scoped("device", "small")
         service.tick()
         play_people(service, folder, outcome, contact, seen)
         helper.close()
@@ -115,6 +119,9 @@ def look(service: Inside, seen: Seen) -> None:
         found = service.ask("GET", f"/v1/studies/small{path}", key="owner")
         del found.headers["content-length"]  # a uniform number has one digit less now and then
         seen.note(path, (found.status, found.headers, found.body.decode()))
+    for unit in (f"person{i}" for i in range(PEOPLE)):
+        found = service.study("person", {"unit": unit, "token": sign(service, unit)}, "device")
+        seen.note("person", (found.status, found.headers, found.body.decode()))
     seen.note("ready", service.ask("GET", "/readyz", key=None).body.decode())
     metrics = service.host.metrics.registry.collect()
     seen.note("metrics", [(each.name, each.labels, each.value) for one in metrics for each in one.samples])

@@ -15,12 +15,14 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from operator import itemgetter
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from maskedbandit.errors import MaskedBanditError
 from maskedbandit.privacy.sampling import Bits
@@ -32,6 +34,7 @@ from maskedbandit.store import reconcile, writer
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.sqlite import Sqlite
 from maskedbandit.study.guardrail import MeasuredOutcome
+from maskedbandit.study.signatures import sign_person
 from tests.service.inside import Inside, Reply, inside
 from tests.store.small_study import Clock
 from tests.store.two_worlds_of_batches import difference
@@ -41,10 +44,18 @@ REWARD = {"most": 4, "rule": "sum", "window": f"{WINDOW} seconds", "exposure": "
 HARM = "harm"
 GUARDRAIL = {"name": HARM, "harm": {"above": 0.9}, "rule": "first"}
 VICTIM, OTHERS = "victim", ("one", "two", "three", "four", "five", "six")
+SIGNER = Ed25519PrivateKey.from_private_bytes(bytes(32))  # of the application
+SHOP = "https://shop.example"  # on whose pages the device key may be used
 SECRETS = ("proof-of-an-attacker", "another-proof-of-one")
 HASH = re.compile(r"[0-9a-f]{32,}|>[0-9a-f]{10}<")  # the page has the first ten digits of some
 Request = tuple[str, str, Any, str]  # method, path, body and key
 OF_A_COHORT = "LEFT JOIN reward"  # in what reads the reports of a whole cohort, when it is released, and after it
+
+
+@cache
+def sign(unit: str) -> str:
+    """The token of a person."""
+    return sign_person(SIGNER.private_bytes_raw().hex(), "small", unit, expires=86_400)
 
 
 class World:
@@ -88,13 +99,17 @@ class Worlds(logging.Handler):
         original = folder / "a"
         original.mkdir()
         with inside(f"sqlite:///{original}/studies.db", original / "witness", clock=self.clock) as first:
-            first.begin(reward=REWARD, guardrail=GUARDRAIL)
+            first.sign = sign
+            public = SIGNER.public_key().public_bytes_raw().hex()
+            first.begin(reward=REWARD, guardrail=GUARDRAIL, signed_by=public)
             self.tickets = {name: first.seen(name) for name in ("early", "earlier", "earliest", "first")}
             first.tick(WINDOW + 1)  # whose cohorts are released
             self.tickets |= {name: first.seen(name) for name in (VICTIM, *OTHERS)}
             self.tickets["last"] = first.seen("last") if all_exposed else first.assign("last")["ticket"]
             self.keys = first.keys | {"another": first.ask("POST", "/v1/keys", {"role": "client"}, "owner").json["key"]}
             self.keys["scoped"] = first.scoped("client", "small")
+            page = {"role": "device", "study": "small", "origins": [SHOP]}
+            self.keys["device"] = first.ask("POST", "/v1/keys", page, "owner").json["key"]
         self.exposed = self.clock.now
         self.clock.now += 1
         shutil.copytree(original, folder / "b")
@@ -232,17 +247,19 @@ class Worlds(logging.Handler):
         self.probe(f"{seconds} seconds", gone_round)
 
 
-def asked(method: str, path: str, body: Any = None, key: str | None = "client", cookie: bool = False) -> Any:
-    """A request, which every role makes in this way."""
+def asked(
+    method: str, path: str, body: Any = None, key: str | None = "client", cookie: bool = False, origin: str = ""
+) -> Any:
+    """A request, which every role makes in this way; from a page of another site, if it has an origin."""
 
     def ask(world: World) -> Reply:
-        service, headers = world.service, []
+        service, headers = world.service, [("origin", origin), ("host", "bandit")] if origin else []
         if cookie:
             found = service.host.keys.of(service.keys[str(key)], service.clock())
             headers = [("cookie", f"{COOKIE_NAME}={new_session(service.host, found)}")]
         return service.ask(method, path, body, None if cookie else key, headers)
 
-    return f"{method} {path} {body} by {key}", ask
+    return f"{method} {path} {body} by {key} {origin}", ask
 
 
 def stream(world: World) -> bytes:

@@ -10,7 +10,7 @@ from maskedbandit.channels.response import Response
 from maskedbandit.cli.parts.simulation import Clock as Simulated
 from maskedbandit.cli.parts.simulation import Simulated as SimulationTable
 from maskedbandit.cli.parts.simulation import play_study
-from maskedbandit.client.device import add_report_noise, add_up_rewards
+from maskedbandit.client.local_noise import add_report_noise, add_up_rewards
 from maskedbandit.errors import Conflict, Corrupted, InvalidValue, RewardOutOfRange
 from maskedbandit.privacy.statistics import capped_sum
 from maskedbandit.reports.estimate.source import source_of

@@ -18,7 +18,7 @@ from maskedbandit.channels.channel import at_epsilon, part_of
 from maskedbandit.channels.local import Local
 from maskedbandit.channels.offers import to_lines
 from maskedbandit.channels.response import Response
-from maskedbandit.client.device import add_report_noise
+from maskedbandit.client.local_noise import add_report_noise
 from maskedbandit.errors import Conflict, Corrupted, InvalidValue, PersonalValue
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.skellam import Skellam

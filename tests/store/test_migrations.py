@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.errors import StorageFailed, UnknownSchema
+from maskedbandit.errors import Corrupted, StorageFailed, UnknownSchema
+from maskedbandit.service.keys import read_keys
 from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.databases import migrate
 from maskedbandit.store.databases.connection import open_database
@@ -214,6 +215,24 @@ def test_who_was_erased_by_an_older_version_is_scrubbed_too(address: str) -> Non
     assert Scrubber().scrub(database)
     assert not has_traces(database)
     database.close()
+
+
+def test_keys_of_an_older_version_hold(address: str) -> None:
+    old, rows = bare(address), [("k1", "owner", None, "h1", 1, None), ("k2", "client", "small", "h2", 2, 5)]
+    migrate.migrate_tables(old, to=9)
+    for row in rows:
+        with old.transaction():
+            old.change("INSERT INTO api_key (key, role, study, hash, made, ends) VALUES (?, ?, ?, ?, ?, ?)", *row)
+    old.close()
+    new = open_database(address)
+    assert [tuple(key) for key in read_keys(new)] == [(*row, ()) for row in rows]
+    wrong = ("device", None, ""), ("device", "small", None), ("owner", None, "https://a"), ("root", None, None)
+    for role, study, origins in wrong:
+        insert = "INSERT INTO api_key (key, role, study, hash, made, origins) VALUES ('k3', ?, ?, 'h', 1, ?)"
+        with pytest.raises(Corrupted), new.transaction():
+            new.change(insert, role, study, origins)
+    assert len(read_keys(new)) == 2
+    new.close()
 
 
 def test_a_new_column_in_each_table_is_in_nobodys_way(

@@ -20,7 +20,7 @@ from maskedbandit.lab.rehearsal import rehearse
 from maskedbandit.lab.rehearsal.cohorts import HOPELESS, Cohorts
 from maskedbandit.lab.rehearsal.rehearse import carried
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.study.device import Device
+from maskedbandit.study.rehearsed_device import RehearsedDevice
 from tests.for_each import for_each
 from tests.lab.scripted import INSTANCE, Scripted, Watched, over
 from tests.statistics import seeded
@@ -45,7 +45,7 @@ def fresh(first, second) -> bool:
 
 
 def test_noise_that_is_used_again_is_noticed(monkeypatch) -> None:
-    class Sticky(Device):
+    class Sticky(RehearsedDevice):
         """The mutant: it sends again what it sent before."""
 
         def send(self, *how):
@@ -53,7 +53,7 @@ def test_noise_that_is_used_again_is_noticed(monkeypatch) -> None:
                 self.sent = super().send(*how)
             return self.sent
 
-    monkeypatch.setattr(rehearse, "Device", Sticky)
+    monkeypatch.setattr(rehearse, "RehearsedDevice", Sticky)
     channel = over(Watched(attempts=2, fails=1), epsilon="0.0001")
     mb.simulate(Scripted(1, 30), channel, INSTANCE, 30)
     (first, _), (second, _) = channel.backend.seen
@@ -73,12 +73,12 @@ def test_what_sticky_noise_would_betray() -> None:
 def test_a_cohort_that_fails_too_often_is_thrown_away_with_its_users(monkeypatch) -> None:
     joined: list[tuple[int, bytes, int]] = []
 
-    class Seen(Device):
+    class Seen(RehearsedDevice):
         def send(self, cohort, attempt, *how):
             joined.append((self.user, cohort, attempt))
             return super().send(cohort, attempt, *how)
 
-    monkeypatch.setattr(rehearse, "Device", Seen)
+    monkeypatch.setattr(rehearse, "RehearsedDevice", Seen)
     policy, channel = Scripted(1, 5), over(Watched(attempts=2, fails=2))
     run = mb.simulate(policy, channel, INSTANCE, 23)
     assert [(arm, n) for arm, n, _ in policy.released] == [(1, 5)] * 2  # of cohorts 2 and 4: the first and third failed
@@ -130,7 +130,7 @@ def test_nobody_is_charged_more_than_was_promised() -> None:
 
 def test_server_and_device_know_who_took_part() -> None:
     bits, channel = seeded(1), over(Watched(attempts=2))
-    device, offer = Device("7", 1.0, channel, 4), channel.offer(4)
+    device, offer = RehearsedDevice("7", 1.0, channel, 4), channel.offer(4)
     device.send(b"monday", 1, offer, bits)
     device.send(b"monday", 2, offer, bits)
     for cohort, attempt in ((b"monday", 2), (b"monday", 3), (b"tuesday", 1)):
@@ -313,7 +313,7 @@ def test_an_implausible_sum_is_seen_and_not_tried_again() -> None:
 def test_a_device_that_takes_part_elsewhere_ends_the_study() -> None:
     """It is no failure of the protocol that another attempt could mend."""
     channel, bits = over(Watched(attempts=2)), seeded(1)
-    cohorts, devices = Cohorts(channel, 2, "study", bits), [Device(user, 1.0, channel, 3) for user in "012"]
+    cohorts, devices = Cohorts(channel, 2, "study", bits), [RehearsedDevice(user, 1.0, channel, 3) for user in "012"]
     for user in "012":
         cohorts.charge(user, 3)
     devices[2].send(b"elsewhere", 1, channel.offer(3), bits)
@@ -325,7 +325,7 @@ def test_a_device_that_takes_part_elsewhere_ends_the_study() -> None:
 @for_each("attempts", [1, 3])
 def test_both_books_have_room_for_all_attempts_and_no_more(attempts) -> None:
     channel, bits = over(Watched(attempts=attempts, fails=99)), seeded(1)
-    cohorts, device = Cohorts(channel, 2, "study", bits), Device("7", 1.0, channel, 1)
+    cohorts, device = Cohorts(channel, 2, "study", bits), RehearsedDevice("7", 1.0, channel, 1)
     cohorts.charge("7", 1)
     assert carried(cohorts, 1, [device], bits) is None
     assert len(channel.backend.seen) == attempts

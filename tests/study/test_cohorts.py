@@ -12,7 +12,7 @@ from maskedbandit.errors import Implausible, InvalidValue, OutOfTurn, TooFew
 from maskedbandit.lab.rehearsal.cohorts import Cohort, Cohorts
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.privacy.loss import ZERO, Loss
-from maskedbandit.study.device import Device
+from maskedbandit.study.rehearsed_device import RehearsedDevice
 from tests.lab.scripted import Watched, over
 from tests.statistics import same_distribution, seeded
 
@@ -29,7 +29,8 @@ def closed_of(cohorts, users, arm=1, rewards=1.0):
     """A closed cohort of these users, and their devices."""
     for user in users:
         cohorts.charge(user, len(users))
-    return cohorts.close(arm, users), {user: Device(user, rewards, cohorts.channel, len(users)) for user in users}
+    devices = {user: RehearsedDevice(user, rewards, cohorts.channel, len(users)) for user in users}
+    return cohorts.close(arm, users), devices
 
 
 def sent(cohort, devices):

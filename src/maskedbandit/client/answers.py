@@ -32,7 +32,8 @@ class Assigned:
     # of a fallback "unreachable" or the code of a refusal, else "budget_exceeded" or "given_elsewhere": docs/client.md
     why: str = ""
     offer: str | None = field(default=None, repr=False)  # of local trust: what reports are made from
-    device: dict[str, Any] | None = field(default=None, repr=False)  # of two operators: what the device joins with
+    # of two operators, and of local trust if no channel was named: what the person's device joins with
+    device: dict[str, Any] | None = field(default=None, repr=False)
 
 
 class Refusal(NamedTuple):
@@ -40,7 +41,7 @@ class Refusal(NamedTuple):
 
     study: str
     ticket: str
-    kind: str  # "expose", "report" or "leave"
+    kind: str  # "expose" or "report"
     event: str
     code: str  # "conflict", "late", "unknown_ticket", "not_exposed" or "invalid_value"
 

@@ -91,7 +91,10 @@ class Client(StudyClient):
         self._engine.report(self._study, ticket, value, event, metric)
 
     def leave(self, ticket: str | None) -> None:
-        """The person leaves: what is kept here is erased, and what the service keeps, as soon as it hears of it."""
+        """The person leaves: what waits is not sent, and the service erases what it has.
+
+        It is on disk when this returns. That people agree before they are assigned is for the application to see to.
+        """
         self._engine.leave(self._study, ticket)
 
     def flush(self, timeout: float = 10.0) -> bool:
@@ -132,7 +135,10 @@ class AsyncClient(StudyClient):
         await asyncio.to_thread(self._engine.report, self._study, ticket, value, event, metric)
 
     async def leave(self, ticket: str | None) -> None:
-        """The person leaves: what is kept here is erased, and what the service keeps, as soon as it hears of it."""
+        """The person leaves: what waits is not sent, and the service erases what it has.
+
+        It is on disk when this returns. That people agree before they are assigned is for the application to see to.
+        """
         await asyncio.to_thread(self._engine.leave, self._study, ticket)
 
     async def flush(self, timeout: float = 10.0) -> bool:

@@ -16,7 +16,7 @@ MESSAGES_TOGETHER = 200  # messages in a request
 REQUEST_PATIENCE = 30.0  # seconds for a request
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 60.0  # seconds
 OTHERS_TURN = 0.05  # seconds, while another process of the application is sending
-_GOOD = {"expose": frozenset({"exposed"}), "report": frozenset({"accepted", "duplicate"}), "leave": frozenset({"left"})}
+_GOOD = {"expose": frozenset({"exposed"}), "report": frozenset({"accepted", "duplicate"})}
 _TOO_MUCH = (413, 422)  # of a batch: some of it may be accepted by itself
 log = logging.getLogger("maskedbandit.client")
 
@@ -100,30 +100,42 @@ class Delivery:
         """The same of one study; one that is refused does not stop the others."""
         together = MESSAGES_TOGETHER
         while messages := await asyncio.to_thread(self._outbox.next, study, together):
-            for kind in _GOOD:
+            for kind in ("expose", "report"):
                 batch = [message for message in messages if message.kind == kind]
-                if kind == "leave":  # of which the service takes no batch
-                    del batch[1:]
                 if not batch:
                     continue
-                reply = await self._post(study, kind, batch)
+                path = f"/v1/studies/{study}/{kind}/batch"
+                reply = await self._calls.post(
+                    path, {"requests": [message.body for message in batch]}, REQUEST_PATIENCE
+                )
                 if reply.status in _TOO_MUCH and len(messages) > 1:
                     together = max(len(messages) // 2, 1)
                     break
                 if not await self._settle(batch, reply):
                     return reply.retry_after
                 together = min(2 * together, MESSAGES_TOGETHER)
+            for message in messages:
+                if message.kind == "leave" and (wait := await self._say_farewell(message)) is not None:
+                    return wait
         return None
 
-    async def _post(self, study: str, kind: str, batch: list[Message]) -> Reply:
-        """Send messages of a kind: the reply, which answers each."""
-        path, bodies = f"/v1/studies/{study}/{kind}", [message.body for message in batch]
-        if kind != "leave":
-            return await self._calls.post(f"{path}/batch", {"requests": bodies}, REQUEST_PATIENCE)
-        reply = await self._calls.post(path, bodies[0], REQUEST_PATIENCE)
-        if reply.status != 200:
-            return reply
-        return reply._replace(body={"items": [{"status": 200, "answer": reply.body}]})
+    async def _say_farewell(self, message: Message) -> float | None:
+        """Say that a person leaves: None if the service has erased what it had, or how long to leave it alone."""
+        reply = await self._calls.post(f"/v1/studies/{message.study}/leave", message.body, REQUEST_PATIENCE)
+        left = reply.status == 200 and isinstance(reply.body, dict) and reply.body.get("status") == "left"
+        if not left and read_problem_code(reply.body) != "unknown_ticket":
+            self._warn(message.study, reply)
+            return reply.retry_after
+        self._said = 200
+        await asyncio.to_thread(self._outbox.settle, [message])
+        return None
+
+    def _warn(self, study: str, reply: Reply) -> None:
+        """Say in the log that a service does not answer, when that changes."""
+        if reply.status != self._said:
+            why = f"answers with status {reply.status}" if reply.status else "does not answer"
+            log.warning("outcomes of %s wait: the service %s", study, why)
+        self._said = reply.status
 
     async def _settle(self, batch: list[Message], reply: Reply) -> bool:
         """Forget what was answered; whether all was."""
@@ -131,10 +143,7 @@ class Delivery:
         if reply.status == 422 and read_problem_code(reply.body):  # one alone
             found = [read_problem_code(reply.body)]
         if found is None:
-            if reply.status != self._said:
-                why = f"answers with status {reply.status}" if reply.status else "does not answer"
-                log.warning("outcomes of %s wait: the service %s", batch[0].study, why)
-            self._said = reply.status
+            self._warn(batch[0].study, reply)
             return False
         self._said = 200
         answered = [(message, code) for message, code in zip(batch, found, strict=True) if code is not None]

@@ -31,9 +31,10 @@ from maskedbandit.client.answers import (
 )
 from maskedbandit.client.calls import Calls, Transport, check_key, check_url
 from maskedbandit.client.delivery import Delivery
-from maskedbandit.client.device import add_report_noise, add_up_rewards
+from maskedbandit.client.local_noise import add_report_noise, add_up_rewards
 from maskedbandit.client.outbox import Outbox
 from maskedbandit.client.places import KnownArms, KnownPlace, hash_unit
+from maskedbandit.device_refusals import find_refusal
 from maskedbandit.errors import (
     Forbidden,
     InvalidValue,
@@ -42,6 +43,7 @@ from maskedbandit.errors import (
     StorageFailed,
     Unauthorized,
     UnknownStudy,
+    restore_error,
 )
 from maskedbandit.private_files import name_service_files, prepare_file, usual_folder
 
@@ -172,11 +174,15 @@ class Engine:
         given, known, outbox = read_assignment(reply, study), self._running.known, self._running.outbox
         code = read_problem_code(reply.body) if 400 <= reply.status < 500 else ""
         if code and reply.status not in (409, 429):
-            raise MISTAKES.get(reply.status, Refused)(f"the service refuses the request: {code}")
+            kind, usual = find_refusal(code), MISTAKES.get(reply.status, Refused)
+            raise restore_error(kind if issubclass(kind, usual) else usual, f"the service refuses the request: {code}")
+        draws = given is not None and given.offer is not None and study in self._channels
+        if given is not None and draws:  # the noise is drawn here, and so by no other device
+            given = replace(given, device=None)
         try:
             if (
                 given is not None
-                and given.offer is not None
+                and draws
                 and given.ticket is not None
                 and not outbox.take_place(study, hash_unit(unit), given.ticket, given.again)
             ):
@@ -192,7 +198,7 @@ class Engine:
         except StorageFailed as failure:  # people can be served all the same
             log.error("the arms that were given are not kept: %s", failure)
             before = given or Assigned(fallback)
-            if given is not None and given.offer is not None:  # nobody knows whose ticket it is
+            if draws:  # nobody knows whose ticket it is
                 given = None
         return given or Assigned(before.arm, before.payload, source="fallback", why=code or UNREACHABLE)
 
@@ -249,7 +255,7 @@ class Engine:
         self._wake()
 
     def leave(self, study: str, ticket: str | None) -> None:
-        """Forget what is here of a person, and have what the service keeps of the person erased."""
+        """Write down that a person leaves, and forget what is kept of the person here."""
         if ticket is not None:
             check_ticket(ticket)
             self._running.outbox.put_leaving(study, ticket)

@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
-from maskedbandit.client.device import NoisyReport
+from maskedbandit.client.local_noise import NoisyReport
 from maskedbandit.client.places import read_held_places
 from maskedbandit.errors import AlreadySpent
 from maskedbandit.private_files import PrivateFile, Turn
@@ -47,9 +47,10 @@ _KEEP_DRAWS = (
 )
 _PUT = "INSERT INTO message (study, ticket, kind, event, value) VALUES (?, ?, ?, ?, ?)"
 _TAKE = "INSERT OR IGNORE INTO place (study, person, ticket) VALUES (?, ?, ?)"
-_DROP = "DELETE FROM message WHERE study = ? AND ticket = ?"
 _DRAWN = "INSERT INTO device_report (study, person, metric, value, epsilon) VALUES (?, ?, ?, ?, ?)"
 _PLACE = "SELECT 1 FROM place WHERE study = ? AND person = ? AND ticket = ?"
+_PERSON = "SELECT person FROM place WHERE study = ? AND ticket = ?"
+_GIVE_UP = "UPDATE place SET ticket = ? WHERE study = ? AND person = ?"  # no ticket has a space
 _FIRST_OF_TICKETS = """
 SELECT id, study, ticket, kind, event, value FROM message AS one WHERE study = ? AND NOT EXISTS (
     SELECT 1 FROM message WHERE study = one.study AND ticket = one.ticket AND id < one.id) ORDER BY id LIMIT ?
@@ -57,7 +58,7 @@ SELECT id, study, ticket, kind, event, value FROM message AS one WHERE study = ?
 
 
 class Message(NamedTuple):
-    """A report, or an exposure or a leaving, which have no value."""
+    """An exposure or a leave, which have no value, or a report."""
 
     id: int
     study: str
@@ -116,12 +117,6 @@ class Outbox:
         with self._file.transaction() as connection:
             connection.execute(_PUT, row)
 
-    def put_leaving(self, study: str, ticket: str) -> None:
-        """Write down that a person leaves, in place of all that waits of the ticket."""
-        with self._file.transaction() as connection:
-            connection.execute(_DROP, (study, ticket))
-            connection.execute(_PUT, (study, ticket, "leave", "", None))
-
     def take_place(self, study: str, person: str, ticket: str, again: bool) -> bool:
         """Of local trust: whether the person's outcomes may be drawn here.
 
@@ -158,6 +153,19 @@ class Outbox:
                 connection.execute(_DRAWN, row)
             message = study, ticket, "report", f"{metric}\n" if metric else "", had[metric].value
             connection.execute(_PUT, message)
+
+    def put_leaving(self, study: str, ticket: str) -> None:
+        """A person leaves: nothing else of this ticket is sent any more, and what was drawn for it is forgotten.
+
+        Of local trust it stays written down that there was a place, by the hash of the person: there is no second one.
+        """
+        of_ticket, row = (study, ticket), (study, ticket, "leave", "", None)
+        with self._file.transaction() as connection:
+            connection.execute("DELETE FROM message WHERE study = ? AND ticket = ?", of_ticket)
+            connection.execute(_PUT, row)
+            for (person,) in connection.execute(_PERSON, of_ticket).fetchall():
+                connection.execute("DELETE FROM device_report WHERE study = ? AND person = ?", (study, person))
+                connection.execute(_GIVE_UP, (f"left {person}", study, person))
 
     def studies(self) -> list[str]:
         """Of which studies something waits."""

@@ -104,9 +104,9 @@ class KnownArms:
         return next((Offered(*row) for row in self._rows(find, ticket, study)), None)
 
     def forget(self, study: str, ticket: str) -> None:
-        """Forget who had a ticket."""
+        """Whoever has this ticket has left."""
         with self._file.transaction() as connection:
-            connection.execute("DELETE FROM arm WHERE ticket = ? AND study = ?", (ticket, study))
+            connection.execute("DELETE FROM arm WHERE study = ? AND ticket = ?", (study, ticket))
 
     def _find(self, study: str, who: str) -> Assigned | None:
         query = f"SELECT {_COLUMNS} FROM arm WHERE study = ? AND unit = ? AND until > ?"

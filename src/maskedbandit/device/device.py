@@ -1,7 +1,8 @@
-"""The device of one person, in all studies of one leader to which an application sends it."""
+"""The device of one person, in all studies of one service to which an application sends it."""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from os import urandom
@@ -10,12 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from maskedbandit.checks import check_choice
 from maskedbandit.device.agreed import Agreed
-from maskedbandit.device.device_book import BOOK_FILE, BookedPlace, DeviceBook
-from maskedbandit.device.leader_calls import LeaderCalls, LeaderReply
-from maskedbandit.device.own_place import HandedOperator, OwnPlace, read_place
+from maskedbandit.device.contacts import say_farewell, send_reports, tell_exposures
+from maskedbandit.device.device_book import BOOK_FILE, PLACE_ELSEWHERE, PLACE_LEFT, BookedPlace, DeviceBook, MadeReport
+from maskedbandit.device.local_reports import draw_local_value, write_local_report
+from maskedbandit.device.own_place import STUDY_TEXT, HandedOperator, OwnOutcome, OwnPlace, read_place
 from maskedbandit.device.sealing import seal_upload
-from maskedbandit.device.turns import WAYS_TO_REPORT, SealedTurn
-from maskedbandit.errors import InvalidValue, NoConsent, UnknownStudy
+from maskedbandit.device.service_calls import DeviceRequest, ServiceCalls
+from maskedbandit.device.shown_arms import ShownArm, read_answered_arm
+from maskedbandit.device.turns import WAYS_TO_REPORT, KeptReport
+from maskedbandit.device_refusals import WrongClock
+from maskedbandit.errors import AlreadySpent, InvalidValue, Late, NoConsent, UnknownStudy
 from maskedbandit.privacy.sampling import Bits
 
 if TYPE_CHECKING:
@@ -23,9 +28,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-TAKEN = frozenset({"stored", "duplicate"})
-ENDS = frozenset({"late", "unknown_ticket"})  # refusals after which nothing of a place is sent any more
-REFUSALS = ENDS | {"conflict"}  # an older copy of this book sealed another report of this turn: the next one is due
+CLOCK_SLACK = 86_400_000  # milliseconds by which a clock may be behind when a place is taken
 
 
 class StudyOnDevice(NamedTuple):
@@ -35,24 +38,27 @@ class StudyOnDevice(NamedTuple):
     arm: str
     epsilon: Fraction  # that it costs, once its cohort is released
     steps: int  # a report says how many of so many steps an outcome is; 0 after the person left
-    operators: tuple[HandedOperator, ...]  # empty after the person left
+    operators: tuple[HandedOperator, ...]  # of two operators, who cannot read a report alone; none after she left
     joined: int  # milliseconds
-    ended: str  # why nothing more is sent: left, elsewhere, or the leader's refusal; else empty
-    sent: tuple[SealedTurn, ...]
+    ended: str  # why nothing more is sent: left, elsewhere, or the service's refusal; else empty
+    sent: tuple[KeptReport, ...]
 
 
 class Device:
-    """What is kept in a folder for one person, and sent to one leader.
+    """What is kept in a folder for one person, and sent to one service.
 
     * `agreed`: what the person agreed to, with the operators' fingerprints that came with the application.
+    * `key`: the device key of the study, or of each study by its name. It is for asking for an arm, saying that it was
+      seen, and reporting under local trust, and worth nothing without a person's token or ticket.
     * `reports`: "standing", where a person may not come back, or "deadline", where the application runs after the
-      window: see turns.py. Two people of one study may differ in it.
+      window: see turns.py. Two people of one study may differ in it. Under local trust it is always the deadline.
     * `clock`: seconds since 1970.
-    * `transport`: how to reach the leader if not directly, such as lambda: httpx.HTTPTransport(proxy=...).
+    * `transport`: how to reach the service if not directly, such as lambda: httpx.HTTPTransport(proxy=...).
 
     **Guarantee**: what anybody sees of a device who cannot read both seals does not depend on an outcome: whether and
-    when it was recorded, how often, and its value. It depends on when the application called `join`, `contact` and
-    `leave`, which must not depend on it either.
+    when it was recorded, how often, and its value; but for one number with noise under local trust, which costs what
+    the person agreed to. It depends on when the application called `join`, `assign`, `expose`, `contact` and `leave`,
+    which must not depend on an outcome either.
     """
 
     def __init__(
@@ -61,13 +67,14 @@ class Device:
         url: str,
         agreed: Agreed,
         *,
+        key: str | Mapping[str, str] | None = None,
         reports: Literal["standing", "deadline"] = "standing",
         clock: Callable[[], float] = time.time,
         transport: Callable[[], httpx.BaseTransport] | None = None,
     ) -> None:
         check_choice("reports", reports, WAYS_TO_REPORT)
         self._folder, self._agreed, self._standing, self._clock = Path(folder), agreed, reports == "standing", clock
-        self._calls, self._bits = LeaderCalls(url, transport), Bits()
+        self._calls, self._bits = ServiceCalls(url, key, transport), Bits()
         self._book = DeviceBook(self._folder) if (self._folder / BOOK_FILE).exists() else None
 
     def consent(self, given: bool) -> None:
@@ -79,34 +86,64 @@ class Device:
             self._book.write_consent(None)
             for booked in self._book.places():
                 self._book.leave(booked.study)
-            self._say_farewell(self._book)
+            say_farewell(self._book, self._calls)
 
     def join(self, place: Mapping[str, Any]) -> None:
         """Take the place that the application's backend hands over when the person sees the arm, and be in contact.
 
         It raises an error with the name of what is not as the person agreed. To join again is to be in contact.
         """
-        book, now = self._consented(), self._now()
+        now = self._now()
         if isinstance(place, Mapping) and place.get("exposed", 0) is None:  # nobody said it yet: she sees it now
             place = {**place, "exposed": now}
-        read = read_place(place)
-        if not self._standing and not read.grace:
-            allowed = "above 0, as this device reports after the window"
-            raise InvalidValue("grace of a place", read.grace, allowed)
-        given = {**place, "exposed": min(read.exposed, now)}  # one in the future says that this clock is behind
-        book.take_place(given, read, now, lambda spent: self._agreed.check(read, spent), self._bits)
+        self._take(self._consented(), place, now)
         self.contact()
 
-    def record(self, study: str, value: float) -> bool:
+    def assign(self, study: str, unit: str, token: str) -> ShownArm:
+        """Ask the service for the person's arm, with the token of the application's backend, and take the place.
+
+        It sends nothing else, and nothing at all if the place is in the book. Where the service gave it before, and not
+        to this book, the arm is shown and nothing is ever reported of it.
+        """
+        book = self._consented()
+        if not isinstance(study, str) or not STUDY_TEXT.fullmatch(study):
+            raise InvalidValue("study", study, "the name of a study")
+        self._check_key(study)
+        if (booked := book.find(study)) is not None:
+            if booked.ended == PLACE_LEFT:
+                raise AlreadySpent("the person left this study: it gets no second place")
+            return ShownArm(booked.place.arm, booked.place.payload, booked.ended)
+        body = json.dumps({"unit": unit, "token": token}, separators=(",", ":"))
+        (reply,) = self._calls.post([DeviceRequest(study, "assign", body)])
+        shown, place = read_answered_arm(reply, study)
+        if place is not None:
+            try:
+                self._take(book, place, self._now())
+            except AlreadySpent:
+                if (found := book.find(study)) is None or found.ended != PLACE_ELSEWHERE:
+                    raise
+                return shown._replace(why=PLACE_ELSEWHERE)
+        return shown
+
+    def expose(self, study: str) -> bool:
+        """The person sees the arm of `assign`, now: the service is told; whether it will hear of the outcome."""
+        book, now = self._consented(), self._now()
+        book.expose(study, now)
+        self.contact()
+        booked = book.find(study)
+        return booked is not None and not booked.ended
+
+    def record(self, study: str, value: float, metric: str = "") -> bool:
         """What became of the person, on disk when this returns; whether it can still count. It sends nothing.
 
-        Of several outcomes the last one counts.
+        Of several outcomes the last one counts; where several rewards of a person count, they are added up. `metric` is
+        the name of the guardrail, if the outcome is that.
         """
         book, now = self._consented(), self._now()
-        booked = self._find(book, study)
-        if booked.ended or now > booked.place.end:
+        booked = book.find(study)
+        if booked is None or booked.ended or (place := booked.place).exposed is None or now > place.end:
             return False
-        book.record(booked, value, self._bits)
+        book.record(booked, metric, value, self._bits)
         return True
 
     def contact(self) -> None:
@@ -114,26 +151,22 @@ class Device:
         book = self._book
         if book is None:
             return
-        self._say_farewell(book)
+        say_farewell(book, self._calls)
         if not book.consent:
             return
-        now, due = self._now(), []
-        for booked in book.places():
-            if not booked.ended and self._agreed.trusts(booked.place):  # an application may have other operators by now
-                taken = book.take_turn(booked.study, now, self._standing, self._seal)
-                due += [(booked.study, *taken)] if taken else []
-        replies = self._calls.post([(f"/v1/studies/{study}/upload", body) for study, _, body in due]) if due else []
-        for (study, turn, _), reply in zip(due, replies, strict=True):
-            if answer := read_answer(reply):
-                book.settle(study, turn, answer, answer in ENDS)
+        places = [booked for booked in book.places() if not booked.ended and self._may_send(booked.place)]
+        tell_exposures(book, self._calls, places)
+        due, now = [], self._now()
+        for booked in places:
+            due += book.take_turn(booked.study, now, self._standing, self._make_report)
+        send_reports(book, self._calls, due)
 
     def leave(self, study: str) -> None:
-        """Erase what there is of a study, here at once, and at the leader when it can be reached."""
-        if self._book is None:
+        """Erase what there is of a study, here at once, and at the service when it can be reached."""
+        if self._book is None or self._book.find(study) is None:
             raise UnknownStudy(f"this device is in no study {study!r}")
-        self._find(self._book, study)
         self._book.leave(study)
-        self._say_farewell(self._book)
+        say_farewell(self._book, self._calls)
 
     def show(self) -> list[StudyOnDevice]:
         """All that the person may want to know: which studies, what was sent when, what it costs, and to whom."""
@@ -147,7 +180,7 @@ class Device:
     def _show(self, book: DeviceBook, booked: BookedPlace) -> StudyOnDevice:
         place = booked.place if booked.given else None
         arm, steps, operators = (place.arm, place.offer.steps, place.operators) if place else ("", 0, ())
-        sent = tuple(book.turns(booked.study))
+        sent = tuple(book.reports(booked.study))
         return StudyOnDevice(booked.study, arm, booked.epsilon, steps, operators, booked.joined, booked.ended, sent)
 
     def _now(self) -> int:
@@ -158,26 +191,40 @@ class Device:
             raise NoConsent("the person did not agree to take part in studies: call consent(True) when she does")
         return self._book
 
-    @staticmethod
-    def _find(book: DeviceBook, study: str) -> BookedPlace:
-        booked = book.find(study)
-        if booked is None:
-            raise UnknownStudy(f"this device is in no study {study!r}")
-        return booked
+    def _check_key(self, study: str) -> None:
+        if self._calls.find_key(study) is None:
+            raise InvalidValue("key", None, f"a device key of {study}, which comes with the application")
+
+    def _take(self, book: DeviceBook, place: Mapping[str, Any], now: int) -> None:
+        """Take a place, unless this book has it, or raise an error with the name of what is not as agreed."""
+        read = read_place(place)
+        if not read.operators:
+            self._check_key(read.study)
+        if not read.grace and not (self._standing and read.operators):
+            raise InvalidValue("grace of a place", read.grace, "above 0, as this device reports after the window")
+
+        def check(spent: Fraction) -> Fraction:
+            if read.exposed is not None and read.exposed > now + CLOCK_SLACK:
+                raise WrongClock("by the clock of this device the arm will be seen in more than a day")
+            if read.exposed is not None and now > read.last_call:
+                raise Late("by the clock of this device the time for reports of this place is over")
+            return self._agreed.check(read, spent)
+
+        exposed = None if read.exposed is None else min(read.exposed, now)  # later by a little: this clock is behind
+        book.take_place({**place, "exposed": exposed}, read, now, check, self._bits)
+
+    def _may_send(self, place: OwnPlace) -> bool:
+        """Whether the application still has what reports of this place need: it may have other operators by now."""
+        return self._agreed.trusts(place) and (bool(place.operators) or self._calls.find_key(place.study) is not None)
+
+    def _make_report(self, place: OwnPlace, outcome: OwnOutcome, booked: BookedPlace, turn: int) -> MadeReport:
+        """A report of what holds, made once."""
+        if place.operators:
+            return MadeReport(booked.steps, self._seal(place, booked.steps, turn))
+        held = booked.guarded if outcome.metric else booked.value
+        value = draw_local_value(outcome.offer, outcome.scale_outcome(held), self._bits)
+        return MadeReport(value, write_local_report(place.ticket, value, outcome.metric, urandom))
 
     @staticmethod
     def _seal(place: OwnPlace, steps: int, turn: int) -> str:
         return seal_upload(place, steps, turn, urandom)
-
-    def _say_farewell(self, book: DeviceBook) -> None:
-        """Ask the leader to erase what it has of studies that the person left, until it has."""
-        left = book.farewells()
-        bodies = [(f"/v1/studies/{study}/leave", f'{{"ticket":"{ticket}"}}') for study, ticket in left]
-        for (study, _), reply in zip(left, self._calls.post(bodies) if left else [], strict=True):
-            if reply.said and (reply.status == 200 or reply.said == "unknown_ticket"):
-                book.settle_farewell(study)
-
-
-def read_answer(reply: LeaderReply) -> str:
-    """The answer of the leader to an upload, or nothing if there is none yet."""
-    return reply.said if reply.said in (TAKEN if reply.status == 200 else REFUSALS) else ""

@@ -1,8 +1,8 @@
-"""The device's own book: consent, places, what holds of each, and what was sealed and sent, on disk.
+"""The device's own book: consent, places, what holds of each, and what was made of it and sent, on disk.
 
 A place stands in it for ever, also after the person left: no study gets a second one. What was said of an outcome is
-overwritten when the person leaves. Restored from an older copy, it seals turns that the leader has already, and the
-leader keeps those that came first.
+overwritten when the person leaves. Restored from an older copy, it makes reports that the service has already, and the
+service keeps those that came first; under local trust each of them has cost epsilon.
 """
 
 import json
@@ -11,29 +11,30 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from maskedbandit.device.own_place import OwnPlace, read_place, write_place
-from maskedbandit.device.sealing import round_outcome
-from maskedbandit.device.turns import SealedTurn, choose_turn
+from maskedbandit.device.own_place import OwnOutcome, OwnPlace, read_place, write_place
+from maskedbandit.device.rounding import round_outcome
+from maskedbandit.device.turns import KeptReport, choose_turn
 from maskedbandit.errors import AlreadySpent
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.private_files import PrivateFile
 
 BOOK_FILE = "device.sqlite"
-PLACE_LEFT, PLACE_ELSEWHERE = "left", "elsewhere"  # why a place has ended, beside the codes of the leader's refusals
+PLACE_LEFT, PLACE_ELSEWHERE = "left", "elsewhere"  # why a place has ended, beside the codes of the service's refusals
 
 _SETTINGS = "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL;"
 _TABLES = """
 CREATE TABLE IF NOT EXISTS consent (id INTEGER PRIMARY KEY CHECK (id = 0), since INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS own_place (
     study TEXT PRIMARY KEY, protocol TEXT NOT NULL UNIQUE, given TEXT NOT NULL, epsilon TEXT NOT NULL,
-    joined INTEGER NOT NULL, value REAL, steps INTEGER NOT NULL, ended TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS sealed_turn (
-    study TEXT, turn INTEGER, sealed INTEGER NOT NULL, steps INTEGER NOT NULL, size INTEGER NOT NULL,
-    answer TEXT NOT NULL, body TEXT, PRIMARY KEY (study, turn)) WITHOUT ROWID;
+    joined INTEGER NOT NULL, told INTEGER NOT NULL, value TEXT, steps INTEGER NOT NULL, guarded TEXT,
+    ended TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS kept_report (
+    study TEXT, metric TEXT, turn INTEGER, made INTEGER NOT NULL, says INTEGER NOT NULL, size INTEGER NOT NULL,
+    answer TEXT NOT NULL, body TEXT, PRIMARY KEY (study, metric, turn)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS farewell (study TEXT PRIMARY KEY, ticket TEXT NOT NULL);
 """
-_PLACE = "SELECT study, protocol, given, epsilon, joined, value, steps, ended FROM own_place"
-_TURNS = "SELECT turn, sealed, steps, size, answer FROM sealed_turn WHERE study = ? ORDER BY turn"
+_PLACE = "SELECT study, protocol, given, epsilon, joined, told, value, steps, guarded, ended FROM own_place"
+_REPORTS = "SELECT turn, made, says, size, answer, metric FROM kept_report WHERE study = ?"
 
 
 class BookedPlace(NamedTuple):
@@ -44,14 +45,36 @@ class BookedPlace(NamedTuple):
     given: str  # the place as it was handed over; empty after the person left
     epsilon: Fraction
     joined: int
-    value: float | None  # the outcome, if one was recorded
-    steps: int  # what holds now, as it is reported
+    told: bool  # whether the service knows that the arm was seen, or the application's backend tells it
+    value: Fraction | None  # what holds of the reward, if anything was recorded
+    steps: int  # the same as two operators are told it; 0 under local trust
+    guarded: Fraction | None  # what holds of the guardrail
     ended: str  # empty as long as there is something to report
 
     @property
     def place(self) -> OwnPlace:
         """The place, of somebody who did not leave."""
         return read_place(json.loads(self.given))
+
+
+class DueReport(NamedTuple):
+    """A report that a contact sends."""
+
+    study: str
+    metric: str
+    turn: int
+    action: str  # upload, or report under local trust
+    body: str
+
+
+class MadeReport(NamedTuple):
+    """What a report says, and the body of the request that carries it."""
+
+    says: int
+    body: str
+
+
+Maker = Callable[[OwnPlace, OwnOutcome, BookedPlace, int], MadeReport]  # of a report of this turn
 
 
 class DeviceBook:
@@ -81,9 +104,9 @@ class DeviceBook:
         """The place in a study."""
         return next((read_booked_place(row) for row in self._file.rows(f"{_PLACE} WHERE study = ?", study)), None)
 
-    def turns(self, study: str) -> list[SealedTurn]:
-        """All reports that were sealed in a study."""
-        return [SealedTurn(*row) for row in self._file.rows(_TURNS, study)]
+    def reports(self, study: str) -> list[KeptReport]:
+        """All reports that were made in a study."""
+        return [KeptReport(*row) for row in self._file.rows(f"{_REPORTS} ORDER BY turn, metric", study)]
 
     def take_place(
         self, given: Mapping[str, Any], place: OwnPlace, now: int, check: Callable[[Fraction], Fraction], bits: Bits
@@ -99,12 +122,12 @@ class DeviceBook:
             had = read_booked_place(rows[0]) if rows else None
             if had is None:
                 spent = sum((read_booked_place(row).epsilon for row in connection.execute(_PLACE)), Fraction(0))
-                epsilon = check(spent)
-                steps = round_outcome(place.scale_outcome(place.default), place.offer.steps, bits)
-                row = place.study, digest, write_place(given), str(epsilon), now, steps, ended
+                epsilon, steps = check(spent), count_steps(place, None, bits)
+                told = int(place.exposed is not None)
+                row = place.study, digest, write_place(given), str(epsilon), now, told, steps, ended
                 connection.execute(
-                    "INSERT INTO own_place (study, protocol, given, epsilon, joined, steps, ended)"
-                    " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO own_place (study, protocol, given, epsilon, joined, told, steps, ended)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                     row,
                 )
         if had is None and not place.again:
@@ -116,51 +139,76 @@ class DeviceBook:
         if len(rows) > 1 or had.study != place.study or had.place.ticket != place.ticket:
             raise AlreadySpent("this device has another place in this study: a person has one")
 
-    def record(self, booked: BookedPlace, value: float, bits: Bits) -> None:
-        """Write down what holds now; the same value again stays what it was rounded to."""
-        place = booked.place
-        scaled = place.scale_outcome(value)
+    def expose(self, study: str, now: int) -> None:
+        """The person sees the arm now, unless she saw it before."""
         with self._file.transaction() as connection:
-            found = "SELECT value FROM own_place WHERE study = ? AND ended = ''"  # another process may have left it
-            for (before,) in connection.execute(found, (place.study,)).fetchall():
-                if before != value:
-                    row = value, round_outcome(scaled, place.offer.steps, bits), place.study
-                    connection.execute("UPDATE own_place SET value = ?, steps = ? WHERE study = ?", row)
+            find = "SELECT given FROM own_place WHERE study = ? AND ended = ''"
+            for (text,) in connection.execute(find, (study,)).fetchall():
+                given = json.loads(text)
+                if given["exposed"] is None:
+                    row = write_place({**given, "exposed": now}), study
+                    connection.execute("UPDATE own_place SET given = ? WHERE study = ?", row)
 
-    def take_turn(
-        self, study: str, now: int, standing: bool, seal: Callable[[OwnPlace, int, int], str]
-    ) -> tuple[int, str] | None:
-        """The turn that a contact sends and the body of its request, sealed now unless it was before; None if none.
+    def settle_exposure(self, study: str, ended: str) -> None:
+        """The service knows that the arm was seen, or has said for what reason it is too late."""
+        with self._file.transaction() as connection:
+            change = "UPDATE own_place SET told = 1, ended = ? WHERE study = ? AND ended = ''"
+            connection.execute(change, (ended, study))
 
-        **Guarantee**: of one turn this file gives one body away, for ever.
+    def record(self, booked: BookedPlace, metric: str, value: float, bits: Bits) -> None:
+        """Write down what holds now; what two operators are told of it is rounded once."""
+        place, column = booked.place, "guarded" if metric else "value"
+        outcome = place.find_outcome(metric)
+        with self._file.transaction() as connection:
+            rows = connection.execute(f"{_PLACE} WHERE study = ? AND ended = ''", (place.study,)).fetchall()
+            for booked in map(read_booked_place, rows):  # none if another process has left it
+                before = booked.guarded if metric else booked.value
+                held = outcome.add_record(before, value)
+                if held != before:
+                    steps = booked.steps if metric else count_steps(place, held, bits)
+                    row = str(held), steps, place.study
+                    connection.execute(f"UPDATE own_place SET {column} = ?, steps = ? WHERE study = ?", row)
+
+    def take_turn(self, study: str, now: int, standing: bool, make: Maker) -> list[DueReport]:
+        """The reports that a contact sends, each made now unless it was before.
+
+        **Guarantee**: of one turn this file gives one body away, for ever. Under local trust there is one turn.
         """
+        due = []
         with self._file.transaction() as connection:
             booked = read_booked_place(connection.execute(f"{_PLACE} WHERE study = ?", (study,)).fetchone())
-            if booked.ended:
-                return None
-            place, rows = booked.place, connection.execute(f"{_TURNS} DESC LIMIT 1", (study,)).fetchall()
-            last = SealedTurn(*rows[0]) if rows else None
-            turn = choose_turn(place, last, now, standing)
-            if turn is None:
-                return None
-            if last is not None and turn == last.turn:
-                find = "SELECT body FROM sealed_turn WHERE study = ? AND turn = ?"
-                return turn, connection.execute(find, (study, turn)).fetchone()[0]
-            body = seal(place, booked.steps, turn)
-            connection.execute("UPDATE sealed_turn SET body = NULL WHERE study = ?", (study,))
-            connection.execute(
-                "INSERT INTO sealed_turn (study, turn, sealed, steps, size, answer, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (study, turn, now, booked.steps, len(body), "", body),
-            )
-        return turn, body
+            if booked.ended or not booked.told:
+                return []
+            place = booked.place
+            for outcome in place.outcomes:
+                own = study, outcome.metric
+                rows = connection.execute(f"{_REPORTS} AND metric = ? ORDER BY turn DESC LIMIT 1", own).fetchall()
+                last = KeptReport(*rows[0]) if rows else None
+                turn = choose_turn(place, last, now, standing)
+                if turn is None:
+                    continue
+                if last is not None and turn == last.turn:
+                    find = "SELECT body FROM kept_report WHERE study = ? AND metric = ? AND turn = ?"
+                    body = connection.execute(find, (*own, turn)).fetchone()[0]
+                else:
+                    says, body = make(place, outcome, booked, turn)
+                    connection.execute("UPDATE kept_report SET body = NULL WHERE study = ? AND metric = ?", own)
+                    connection.execute(
+                        "INSERT INTO kept_report (study, metric, turn, made, says, size, answer, body)"
+                        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                        (*own, turn, now, says, len(body), "", body),
+                    )
+                due.append(DueReport(*own, turn, "upload" if place.operators else "report", body))
+        return due
 
-    def settle(self, study: str, turn: int, answer: str, ended: bool) -> None:
-        """The leader has answered; if the place has ended, nothing more is sent."""
+    def settle(self, sent: DueReport, answer: str, ended: bool) -> None:
+        """The service has answered; if the place has ended, nothing more is sent."""
         with self._file.transaction() as connection:
-            change = "UPDATE sealed_turn SET answer = ?, body = NULL WHERE study = ? AND turn = ?"
-            connection.execute(change, (answer, study, turn))
+            change = "UPDATE kept_report SET answer = ?, body = NULL WHERE study = ? AND metric = ? AND turn = ?"
+            connection.execute(change, (answer, sent.study, sent.metric, sent.turn))
             if ended:
-                connection.execute("UPDATE own_place SET ended = ? WHERE study = ? AND ended = ''", (answer, study))
+                end = "UPDATE own_place SET ended = ? WHERE study = ? AND ended = ''"
+                connection.execute(end, (answer, sent.study))
 
     def leave(self, study: str) -> None:
         """Forget all of a study but that the person had a place, and what it cost."""
@@ -168,9 +216,9 @@ class DeviceBook:
             ((given, ended),) = connection.execute("SELECT given, ended FROM own_place WHERE study = ?", (study,))
             if ended == PLACE_LEFT:
                 return
-            forget = "UPDATE own_place SET given = '', value = NULL, steps = 0, ended = ? WHERE study = ?"
-            connection.execute(forget, (PLACE_LEFT, study))
-            connection.execute("DELETE FROM sealed_turn WHERE study = ?", (study,))
+            forget = "given = '', value = NULL, steps = 0, guarded = NULL, ended = ?"
+            connection.execute(f"UPDATE own_place SET {forget} WHERE study = ?", (PLACE_LEFT, study))
+            connection.execute("DELETE FROM kept_report WHERE study = ?", (study,))
             connection.execute(
                 "INSERT INTO farewell (study, ticket) VALUES (?, ?)", (study, json.loads(given)["ticket"])
             )
@@ -181,7 +229,7 @@ class DeviceBook:
         return [(study, ticket) for study, ticket in rows]
 
     def settle_farewell(self, study: str) -> None:
-        """The leader has erased what it had."""
+        """The service has erased what it had."""
         with self._file.transaction() as connection:
             connection.execute("DELETE FROM farewell WHERE study = ?", (study,))
 
@@ -192,5 +240,12 @@ class DeviceBook:
 
 def read_booked_place(row: tuple[Any, ...]) -> BookedPlace:
     """A place from its row."""
-    study, protocol, given, epsilon, *rest = row
-    return BookedPlace(study, protocol, given, Fraction(epsilon), *rest)
+    study, protocol, given, epsilon, joined, told, value, steps, guarded, ended = row
+    held, guard = (None if text is None else Fraction(text) for text in (value, guarded))
+    return BookedPlace(study, protocol, given, Fraction(epsilon), joined, bool(told), held, steps, guard, ended)
+
+
+def count_steps(place: OwnPlace, held: Fraction | None, bits: Bits) -> int:
+    """What two operators are told of what holds; under local trust the noise is drawn when it is reported."""
+    outcome = place.outcomes[0]
+    return round_outcome(outcome.scale_outcome(held), outcome.offer.steps, bits) if place.operators else 0

@@ -1,4 +1,4 @@
-"""The place of this device's person, as the application's backend hands it over: one object of JSON.
+"""The place of this device's person, as the service made it: one object of JSON.
 
     {"study": "newsletter", "arm": "bold", "ticket": "k3...", "again": false, "exposed": 1764000000000,
      "offer": "maskedbandit-offer-1 channel=TwoServers ... position=7",
@@ -7,8 +7,13 @@
                    {"name": "University", "seals": "..", "signs": "..", "address": "https://helper.example"}],
      "window": 21600000, "grace": 86400000, "least": 0, "most": 1, "default": 0}
 
-Times are in milliseconds. `arm`, `least` and `most` may be left out; what else is in it is not looked at. Whoever wrote
-it may have written anything: what privacy rests on is held to what the person agreed to, see agreed.py.
+Times are in milliseconds; `exposed` is null until the arm was seen. `arm`, `least` and `most` may be left out, and
+`cap` where one reward of a person counts; what else is in it is not looked at. Under local trust there are no operators
+and no cohort, and with a guardrail the offer has a second line:
+
+     "guardrail": {"name": "unsubscribed", "least": 0, "most": 1, "default": 0}
+
+Whoever wrote it may have written anything: what privacy rests on is held to what the person agreed to, see agreed.py.
 """
 
 import json
@@ -19,7 +24,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from maskedbandit.channels.offers import Offer
+from maskedbandit.channels.offers import Offer, from_lines
 from maskedbandit.errors import InvalidValue, PersonalValue
 from maskedbandit.study.operators import ADDRESS, LONGEST_NAME, ROLES, OperatorKeys
 
@@ -27,9 +32,10 @@ STUDY_TEXT = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 TICKET_TEXT = re.compile("[0-9a-z]{1,64}")
 DIGEST_TEXT = re.compile("[0-9a-f]{64}")
 PLACE_FIELDS = (
-    *("study", "arm", "ticket", "again", "offer", "terms", "operators"),
-    *("exposed", "window", "grace", "least", "most", "default"),
+    *("study", "arm", "payload", "ticket", "again", "offer", "terms", "operators"),
+    *("exposed", "window", "grace", "least", "most", "default", "cap", "guardrail"),
 )
+MOST_PLACE_REWARDS = 10**4  # that may count: the largest cap of a study
 LATEST_TIME = 2**53  # milliseconds: numbers that JSON has exactly everywhere
 
 
@@ -41,41 +47,70 @@ class HandedOperator(NamedTuple):
     address: str
 
 
+class OwnOutcome(NamedTuple):
+    """What may be recorded of an outcome, and what is offered to whoever reports it."""
+
+    metric: str  # the name of the guardrail; empty: the reward
+    offer: Offer  # with a position
+    least: float
+    most: float
+    default: float
+    cap: int  # so many rewards of the person count: they are added up
+
+    def add_record(self, before: Fraction | None, value: Any) -> Fraction:
+        """What holds once this is recorded: the newest outcome, or the sum of all where several rewards count."""
+        if not is_finite_number(value) or not self.least <= value <= self.most:
+            raise PersonalValue("outcome", f"a number from {self.least:g} to {self.most:g}")
+        if self.cap == 1:
+            return Fraction(value)
+        return min((before or 0) + Fraction(value), self.cap * Fraction(self.most))
+
+    def scale_outcome(self, held: Fraction | None) -> Fraction:
+        """What holds as a number from 0 to 1, exactly; the default if nothing was recorded."""
+        least, value = Fraction(self.least), Fraction(self.default) if held is None else held
+        return (value - least) / (self.cap * Fraction(self.most) - least)
+
+
 @dataclass(frozen=True)
 class OwnPlace:
     """A place that was read and is of the right form."""
 
     study: str
     arm: str
+    payload: Any
     ticket: str
     again: bool
-    offer: Offer  # with a position
+    outcomes: tuple[OwnOutcome, ...]  # the reward, and the guardrail if there is one
     protocol: bytes  # its digest
-    cohort: int
-    operators: tuple[HandedOperator, HandedOperator]
-    exposed: int
+    cohort: int | None  # of two operators
+    operators: tuple[HandedOperator, ...]  # the leader and the helper; none under local trust
+    exposed: int | None  # None: nobody said yet that the arm was seen
     window: int
     grace: int
-    least: float
-    most: float
-    default: float
+
+    @property
+    def offer(self) -> Offer:
+        """That for the reward."""
+        return self.outcomes[0].offer
 
     @property
     def end(self) -> int:
-        """When the window ends."""
+        """When the window ends, of a place whose arm was seen."""
+        assert self.exposed is not None
         return self.exposed + self.window
 
     @property
     def last_call(self) -> int:
-        """Until when the leader takes reports."""
+        """Until when reports are taken."""
         return self.end + self.grace
 
-    def scale_outcome(self, value: Any) -> Fraction:
-        """An outcome of the study as a number from 0 to 1, exactly."""
-        if not is_finite_number(value) or not self.least <= value <= self.most:
-            raise PersonalValue("outcome", f"a number from {self.least:g} to {self.most:g}")
-        least, most = Fraction(self.least), Fraction(self.most)
-        return (Fraction(value) - least) / (most - least)
+    def find_outcome(self, metric: str) -> OwnOutcome:
+        """The outcome of this name, or raise `InvalidValue`."""
+        for outcome in self.outcomes:
+            if outcome.metric == metric:
+                return outcome
+        names = [outcome.metric for outcome in self.outcomes[1:]]
+        raise InvalidValue("metric", metric, " or ".join([*names, "left out"]))
 
 
 def is_finite_number(value: Any) -> bool:
@@ -100,34 +135,53 @@ def read_place(given: Any) -> OwnPlace:
     """The place in an object of JSON, or raise `InvalidValue` with the name of what is wrong."""
     if not isinstance(given, Mapping):
         raise InvalidValue("place", type(given).__name__, "an object of JSON, as the service made it")
-    terms = given.get("terms")
+    terms, named, guardrail = (given.get(key) for key in ("terms", "operators", "guardrail"))
     terms = terms if isinstance(terms, Mapping) else {}
-    least, most, default = (given.get(key, usual) for key, usual in (("least", 0), ("most", 1), ("default", None)))
-    if not (is_finite_number(least) and is_finite_number(most) and least < most):
-        raise InvalidValue("least and most of a place", (least, most), "two numbers, the least first")
-    if not is_finite_number(default) or not least <= default <= most:
-        raise InvalidValue("default of a place", default, f"a number from {least:g} to {most:g}")
+    cap = given.get("cap", 1)
+    if type(cap) is not int or not 1 <= cap <= MOST_PLACE_REWARDS:
+        raise InvalidValue("cap of a place", cap, f"a whole number from 1 to {MOST_PLACE_REWARDS}")
+    bounds = [("", read_bounds("a place", given, cap))]
+    if guardrail is not None:
+        if not isinstance(guardrail, Mapping):
+            raise InvalidValue("guardrail of a place", type(guardrail).__name__, "an object of JSON")
+        name = read_text("name of the guardrail", guardrail.get("name"), STUDY_TEXT, "the name of an outcome")
+        bounds.append((name, read_bounds("the guardrail", guardrail, 1)))
     if type(again := given.get("again")) is not bool:
         raise InvalidValue("again of a place", again, "true or false")
     if not isinstance(arm := given.get("arm", ""), str):
         raise InvalidValue("arm of a place", arm, "a text")
-    exposed, window, grace = (read_whole(f"{key} of a place", given.get(key)) for key in ("exposed", "window", "grace"))
+    exposed = given.get("exposed", "left out")
+    window, grace = (read_whole(f"{key} of a place", given.get(key)) for key in ("window", "grace"))
+    offer = given.get("offer", "")
+    offers = from_lines(offer) if guardrail is not None else [Offer.from_text(offer)]
+    if len(offers) != len(bounds):
+        raise InvalidValue("offers of a place", len(offers), f"{len(bounds)}, one for each outcome")
     return OwnPlace(
         read_text("study of a place", given.get("study"), STUDY_TEXT, "the name of a study"),
         arm,
+        given.get("payload"),
         read_text("ticket of a place", given.get("ticket"), TICKET_TEXT, "a ticket"),
         again,
-        Offer.from_text(given.get("offer", "")),
+        tuple(OwnOutcome(metric, offer, *limits) for (metric, limits), offer in zip(bounds, offers, strict=True)),
         bytes.fromhex(read_text("protocol of a place", terms.get("protocol"), DIGEST_TEXT, "64 hexadecimal digits")),
-        read_whole("cohort of a place", terms.get("cohort")),
-        read_operators(given.get("operators")),
-        exposed,
+        None if named is None else read_whole("cohort of a place", terms.get("cohort")),
+        () if named is None else read_operators(named),
+        None if exposed is None else read_whole("exposed of a place", exposed),
         window,
         grace,
-        float(least),
-        float(most),
-        float(default),
     )
+
+
+def read_bounds(where: str, given: Mapping[str, Any], cap: int) -> tuple[float, float, float, int]:
+    """From where to where an outcome is, what counts for somebody without one, and how many count."""
+    least, most, default = (given.get(key, usual) for key, usual in (("least", 0), ("most", 1), ("default", None)))
+    if not (is_finite_number(least) and is_finite_number(most) and least < most):
+        raise InvalidValue(f"least and most of {where}", (least, most), "two numbers, the least first")
+    if cap > 1 and least != 0:
+        raise InvalidValue(f"least of {where}", least, "0, as several rewards are added up")
+    if not is_finite_number(default) or not least <= default <= most:
+        raise InvalidValue(f"default of {where}", default, f"a number from {least:g} to {most:g}")
+    return float(least), float(most), float(default), cap
 
 
 def read_text(name: str, value: Any, pattern: re.Pattern[str], allowed: str) -> str:
@@ -144,12 +198,11 @@ def read_whole(name: str, value: Any) -> int:
     return value
 
 
-def read_operators(given: Any) -> tuple[HandedOperator, HandedOperator]:
+def read_operators(given: Any) -> tuple[HandedOperator, ...]:
     """The leader and the helper."""
     if not isinstance(given, list | tuple) or len(given) != 2 or not all(isinstance(each, Mapping) for each in given):
         raise InvalidValue("operators of a place", "not shown", "a list of the leader and the helper")
-    leader, helper = (read_handed_operator(role, each) for role, each in zip(ROLES, given, strict=True))
-    return leader, helper
+    return tuple(read_handed_operator(role, each) for role, each in zip(ROLES, given, strict=True))
 
 
 def read_handed_operator(role: str, given: Mapping[str, Any]) -> HandedOperator:

@@ -3,20 +3,8 @@
 import json
 from base64 import urlsafe_b64encode
 from collections.abc import Callable
-from fractions import Fraction
 
 from maskedbandit.device.own_place import OwnPlace
-from maskedbandit.privacy.sampling import Bits, bernoulli
-
-
-def round_outcome(scaled: Fraction, steps: int, bits: Bits) -> int:
-    """A number from 0 to 1 as whole steps, at random so that its mean is kept: exact, as every coin of ours.
-
-    >>> round_outcome(Fraction(1, 2), 4, Bits())
-    2
-    """
-    whole, part = divmod(scaled * steps, 1)
-    return int(whole) + bernoulli(part, bits)
 
 
 def seal_upload(place: OwnPlace, steps: int, turn: int, draw: Callable[[int], bytes]) -> str:
@@ -24,6 +12,7 @@ def seal_upload(place: OwnPlace, steps: int, turn: int, draw: Callable[[int], by
     from maskedbandit.secagg.uploads import ReportTerms, seal_report  # what seals takes longer to import than this room
 
     assert place.offer.position is not None
+    assert place.cohort is not None
     terms = ReportTerms(place.protocol, place.cohort, place.offer.digest, place.offer.steps, place.offer.position)
     leader, helper = (operator.keys.seals for operator in place.operators)
     made = seal_report(terms, steps, (leader, helper), turn, draw)

@@ -52,7 +52,7 @@ class Application(Starlette):
                 await route(scope, receive, send)
                 return
             if scope["method"] == "OPTIONS" and (route := self.straight.get(("POST", rest))) is not None:
-                allowed = allow_origin(self.service_host, name, scope["headers"]) if route.from_pages else ()
+                allowed = allow_origin(self.service_host, name, dict(scope["headers"])) if route.from_pages else ()
                 if allowed:
                     await answer_preflight(allowed, send)
                     return

@@ -1,32 +1,47 @@
-"""What a person's device is handed in a study of two operators: docs/devices.md says what it does with it."""
+"""What a person's device is handed under local trust and by two operators: docs/devices.md says what becomes of it."""
 
-from maskedbandit.service.messages import DeviceOperator, DevicePlace, DeviceTerms
+from maskedbandit.channels.offers import to_lines
+from maskedbandit.service.messages import DeviceGuardrail, DeviceOperator, DevicePlace, DeviceTerms
 from maskedbandit.store.requests import Assigned
 from maskedbandit.store.study import Study
+from maskedbandit.study.protocol import Protocol
 
 
 def describe_device_place(study: Study, arm: str, given: Assigned) -> DevicePlace:
     """The place of a person in such a study, with all that the device checks before it joins."""
     protocol, reward = study.protocol, study.protocol.reward
-    named, (offer,) = protocol.operators, given.offers
-    assert named is not None
     assert given.ticket is not None
-    assert given.cohort is not None
     return DevicePlace(
         study=study.name,
         arm=arm,
         ticket=given.ticket,
         again=given.again,
         exposed=given.seen,
-        offer=offer.to_text(),
+        offer=to_lines(given.offers),
         terms=DeviceTerms(protocol.digest, given.cohort),
-        operators=[
-            DeviceOperator(each.name, keys.seals.hex(), keys.signs.hex(), each.address)
-            for each, keys in zip((named.leader, named.helper), study.operators, strict=True)
-        ],
         window=reward.window,
         grace=reward.grace,
         least=reward.least,
         most=reward.most,
         default=reward.default,
+        cap=reward.cap,
+        guardrail=describe_guardrail(protocol),
+        operators=list_operators(study),
     )
+
+
+def describe_guardrail(protocol: Protocol) -> DeviceGuardrail | None:
+    """The second outcome of a study, if there is one."""
+    if protocol.guardrail is None:
+        return None
+    outcome = protocol.guardrail.outcome
+    return DeviceGuardrail(protocol.guardrail.name, outcome.least, outcome.most, outcome.default)
+
+
+def list_operators(study: Study) -> list[DeviceOperator] | None:
+    """The leader and the helper, with their keys, if the study has two operators."""
+    named = study.protocol.operators
+    if named is None:
+        return None
+    both = zip((named.leader, named.helper), study.operators, strict=True)
+    return [DeviceOperator(each.name, keys.seals.hex(), keys.signs.hex(), each.address) for each, keys in both]

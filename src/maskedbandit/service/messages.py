@@ -4,6 +4,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
+from maskedbandit.service.origins import LONGEST_ORIGIN, MOST_ORIGINS
 from maskedbandit.store.requests import PROOF
 
 ItemAnswer = TypeVar("ItemAnswer")
@@ -34,11 +35,11 @@ class Assign(Body):
     evaluated: bool = False
 
 
-class DeviceTerms(Struct):
+class DeviceTerms(Struct, omit_defaults=True):
     """To what a device binds its reports, besides the offer and the place."""
 
     protocol: str  # its digest
-    cohort: int
+    cohort: int | None = None  # of two operators
 
 
 class DeviceOperator(Struct):
@@ -50,22 +51,33 @@ class DeviceOperator(Struct):
     address: str
 
 
-class DevicePlace(Struct):
-    """What a person's device is handed in a study of two operators, to join with; times are in milliseconds."""
+class DeviceGuardrail(Struct):
+    """The second outcome, if there is one."""
+
+    name: str
+    least: float
+    most: float
+    default: float
+
+
+class DevicePlace(Struct, omit_defaults=True):
+    """What a person's device is handed, to join with, if it makes the reports private; times are in milliseconds."""
 
     study: str
     arm: str
     ticket: str
     again: bool
     exposed: int | None  # when the arm was seen; null: not yet
-    offer: str
+    offer: str  # a line for each outcome
     terms: DeviceTerms
-    operators: list[DeviceOperator]  # the leader and the helper
     window: int
     grace: int
     least: float
     most: float
     default: float
+    cap: int = 1  # so many rewards of the person count
+    guardrail: DeviceGuardrail | None = None
+    operators: list[DeviceOperator] | None = None  # the leader and the helper; left out: local trust
 
 
 class Assigned(Struct):
@@ -80,7 +92,7 @@ class Assigned(Struct):
     offer: str | None = None  # of local trust: what the device makes its report from; a line for each outcome
     exposed: bool = False  # the arm counts as seen
     why: Literal["budget_exceeded"] | None = None  # there is no ticket: the person's budget allows no other place
-    device: DevicePlace | None = None  # of two operators: what the person's device is handed
+    device: DevicePlace | None = None  # of two operators and of local trust: what the person's device is handed
 
 
 class Expose(Body):
@@ -242,12 +254,15 @@ class Erased(Struct):
     places: int
 
 
+Origin = Annotated[str, Meta(max_length=LONGEST_ORIGIN, description="scheme://host or scheme://host:port")]
+
+
 class NewKey(Body):
     """A key to be made; one of a device is for a study, and for pages of these origins, as `https://shop.example`."""
 
     role: Literal["owner", "officer", "client", "device"]
     study: ShortName | None = None
-    origins: list[str] = []
+    origins: Annotated[list[Origin], Meta(max_length=MOST_ORIGINS)] = []
 
 
 class KeyMade(Struct):

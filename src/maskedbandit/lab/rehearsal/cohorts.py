@@ -57,12 +57,12 @@ class Cohorts:
     """What the server does for the cohorts of a study with k arms.
 
     >>> from maskedbandit.channels.central import Central
-    >>> from maskedbandit.study.device import Device
+    >>> from maskedbandit.study.rehearsed_device import RehearsedDevice
     >>> channel, bits, users = Central(epsilon=100), Bits(), ("ann", "bob")
     >>> cohorts = Cohorts(channel, 2, "example", bits)
     >>> for user in users:
     ...     cohorts.charge(user, 2)  # then the user is shown an arm and has a reward
-    >>> devices = [Device(user, 1.0, channel, 2) for user in users]
+    >>> devices = [RehearsedDevice(user, 1.0, channel, 2) for user in users]
     >>> cohort = cohorts.close(1, users)
     >>> cohorts.begin(cohort)
     >>> sent = [each.send(cohort.name, 1, cohort.offer.at(place), bits) for place, each in enumerate(devices)]

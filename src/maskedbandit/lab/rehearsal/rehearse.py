@@ -42,9 +42,9 @@ from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.study.device import Device
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.illegal import unknown_size
+from maskedbandit.study.rehearsed_device import RehearsedDevice
 
 
 def refuse_unrehearsed(channel: Channel, instance: Any, delay: Delay) -> None:
@@ -74,7 +74,7 @@ def rehearse_run(
     policy, world, k, bits = driver.policy, instance.parameters(), out.pulls.size, Bits(of_noise.bytes)
     gaps, best = instance.true_means().max() - instance.true_means(), instance.true_means().max()
     stream, cohorts = Rewards(of_rewards, keys), Cohorts(channel, k, name, bits)
-    devices = defaultdict[int, list[Device]](list)  # of each cohort, by place
+    devices = defaultdict[int, list[RehearsedDevice]](list)  # of each cohort, by place
     t, mark, rewards = 0, 0, 0.0
 
     def noted(arm: int, users: int, reward: float) -> None:
@@ -107,7 +107,7 @@ def rehearse_run(
             user, size = str(t), driver.deck.cohort(number).size
             cohorts.charge(user, size)
             reward = float(instance.one(world, arm, t, 0, stream))
-            devices[number].append(Device(user, reward, channel, size))
+            devices[number].append(RehearsedDevice(user, reward, channel, size))
             noted(arm, 1, reward)
         for places in dealt:
             if places.full:  # one cut off by the horizon is never released
@@ -125,7 +125,7 @@ def rehearse_run(
     return cohorts.loss(), cohorts.thrown_away
 
 
-def carried(cohorts: Cohorts, arm: int, devices: Sequence[Device], bits: Bits) -> tuple[int, float] | None:
+def carried(cohorts: Cohorts, arm: int, devices: Sequence[RehearsedDevice], bits: Bits) -> tuple[int, float] | None:
     """How many values are in the sum of a cohort of the arm, and the released sum; None if it was thrown away."""
     cohort, more = cohorts.close(arm, [each.user for each in devices]), True
     while more:

@@ -25,7 +25,7 @@ import numpy as np
 
 from maskedbandit.channels.channel import Channel, at_epsilon, epsilon_of
 from maskedbandit.channels.offers import Offer
-from maskedbandit.client.device import add_report_noise
+from maskedbandit.client.local_noise import add_report_noise
 from maskedbandit.errors import InvalidValue, MaskedBanditError, StorageFailed
 from maskedbandit.policies.regret.successive_elimination import SuccessiveElimination
 from maskedbandit.privacy.exact import to_fraction

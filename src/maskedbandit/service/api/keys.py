@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from maskedbandit.errors import Forbidden
 from maskedbandit.service import keys
+from maskedbandit.service.host.host import Host
 from maskedbandit.service.keys import OWNER, Key
 from maskedbandit.service.messages import KeyListed, KeyMade, KeysListed, NewKey
 from maskedbandit.service.request.route import Call, Route
@@ -13,9 +14,9 @@ from maskedbandit.store.databases.database import Database
 T = TypeVar("T")
 
 
-def only_unscoped(call: Call) -> None:
+def only_unscoped(key: Key | None) -> None:
     """Keys are for whoever owns all studies."""
-    if call.key and call.key.study is not None:
+    if key and key.study is not None:
         raise Forbidden("this key is for one study, and keys are for all")
 
 
@@ -24,44 +25,46 @@ def show_key(key: Key) -> KeyListed:
     return KeyListed(key.key, key.role, key.study, key.made, key.ends, list(key.origins))
 
 
-async def change_keys(call: Call, change: Callable[[Database], T]) -> T:
+async def change_keys(host: Host, change: Callable[[Database], T]) -> T:
     """What a change of the keys gives; this process knows it at once."""
-    only_unscoped(call)
 
     def question(database: Database) -> T:
         found = change(database)
-        call.host.keys.read(database)
+        host.keys.read(database)
         return found
 
-    return await call.host.read(question)
+    return await host.read(question)
 
 
 async def make_key(call: Call, body: NewKey) -> KeyMade:
     """Make a key, which is shown this once."""
+    only_unscoped(call.key)
     now = call.host.clock()
 
     def change(database: Database) -> str:
         return keys.write_key(database, body.role, body.study, now, body.origins)
 
-    return KeyMade(await change_keys(call, change))
+    return KeyMade(await change_keys(call.host, change))
 
 
 async def list_keys(call: Call) -> KeysListed:
     """All keys, without their secrets."""
-    only_unscoped(call)
+    only_unscoped(call.key)
     return KeysListed([show_key(key) for key in await call.host.read(keys.read_keys)])
 
 
 async def rotate_key(call: Call) -> KeyMade:
     """Make a key in place of another, which holds for one more day."""
+    only_unscoped(call.key)
     now = call.host.clock()
-    return KeyMade(await change_keys(call, lambda database: keys.replace_key(database, call.path["key"], now)))
+    return KeyMade(await change_keys(call.host, lambda database: keys.replace_key(database, call.path["key"], now)))
 
 
 async def revoke_key(call: Call) -> KeyListed:
     """End a key now."""
+    only_unscoped(call.key)
     now = call.host.clock()
-    return show_key(await change_keys(call, lambda database: keys.end_key(database, call.path["key"], now)))
+    return show_key(await change_keys(call.host, lambda database: keys.end_key(database, call.path["key"], now)))
 
 
 ROUTES = [

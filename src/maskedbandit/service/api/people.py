@@ -3,7 +3,6 @@
 import asyncio
 from typing import Any
 
-from maskedbandit.channels.offers import to_lines
 from maskedbandit.errors import MaskedBanditError
 from maskedbandit.service.device_places import describe_device_place
 from maskedbandit.service.host.elsewhere import Elsewhere
@@ -54,10 +53,9 @@ async def answer_person(call: Call, body: Assign | Expose | Report) -> Any:
     given = await holder.submit("assign", body.unit, body.evaluated)
     name, payload = study.protocol.arms[given.arm]  # as it is now: arms are added meanwhile
     found = Assigned(call.study, name, payload, given.ticket, str(given.propensity), given.again, exposed=given.exposed)
-    if given.cohort is not None:
+    if given.offers:
         found.device = describe_device_place(study, name, given)
-    elif given.offers:
-        found.offer = to_lines(given.offers)
+        found.offer = None if protocol.operators else found.device.offer
     found.why = "budget_exceeded" if given.over_budget else None
     return found
 

@@ -20,6 +20,7 @@ from maskedbandit.errors import BehindWitness, Corrupted, Unauthorized
 from maskedbandit.service.api.ledger import read_ledger, read_released
 from maskedbandit.service.api.studies import MOVES
 from maskedbandit.service.keys import OWNER, STAFF
+from maskedbandit.service.page.device_keys import change_device_keys, show_device_keys
 from maskedbandit.service.page.staff import (
     draft_study,
     show_audit,
@@ -151,6 +152,11 @@ async def whole_ledger(visit: Visit) -> Any:
     return found
 
 
+async def person_page(visit: Visit) -> Response:
+    """What a person asks about, whom the address names behind its #: that is for the script of the page alone."""
+    return await visit.show("person")
+
+
 async def sign_in_page(visit: Visit) -> Response:
     """The form that asks for a key."""
     fresh = "" if visit.browser else secrets.token_hex(16)
@@ -207,6 +213,7 @@ def list_pages() -> list[BaseRoute]:
         ("GET", "/studies"): show_studies,
         ("POST", "/studies"): draft_study,
         ("GET", "/new"): show_new_form,
+        ("GET", "/person"): person_page,
         ("GET", "/sign-in"): sign_in_page,
         ("POST", "/sign-in"): sign_in,
         ("POST", "/sign-out"): sign_out,
@@ -218,6 +225,8 @@ def list_pages() -> list[BaseRoute]:
         ("GET", f"{one}/statement.json"): of_statement(statement_as_json),
         ("GET", f"{one}/releases.json"): download("releases", read_all_releases),
         ("GET", f"{one}/ledger.json"): download("ledger", whole_ledger),
+        ("GET", f"{one}/keys"): show_device_keys,
+        ("POST", f"{one}/keys"): change_device_keys,
         ("GET", f"{one}/plan"): show_plan,
         ("POST", f"{one}/plan"): show_plan,
         ("GET", f"{one}/audit"): show_audit,

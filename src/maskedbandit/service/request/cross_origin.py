@@ -4,21 +4,32 @@ Whether an answer may be read there follows from the keys, and from nothing that
 allowed: who asks is said by a key, a token or a ticket.
 """
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
+from maskedbandit.device_refusals import WrongOrigin
 from maskedbandit.service.host.hosting import Hosting
+from maskedbandit.service.keys import Key
 
 REMEMBERED = b"600"  # seconds for which a browser need not ask again
 Allowed = tuple[tuple[bytes, bytes], ...]
 
 
-def allow_origin(host: Hosting, study: str, headers: Iterable[tuple[bytes, bytes]]) -> Allowed:
+def allow_origin(host: Hosting, study: str, headers: Mapping[bytes, bytes]) -> Allowed:
     """The headers by which a browser lets the page read an answer about a study; none if the page is of elsewhere."""
-    origin = next((value for name, value in headers if name == b"origin"), None)
+    origin = headers.get(b"origin")
     if origin is None or not host.keys.names_origin(study, origin.decode("latin-1"), host.clock()):
         return ()
     return (b"access-control-allow-origin", origin), (b"vary", b"Origin")
+
+
+def check_origin(key: Key, headers: Mapping[bytes, bytes], from_pages: bool) -> None:
+    """Raise unless a page may use a device key: one of its origins, or of this site itself for what is asked here."""
+    if (origin := headers.get(b"origin")) is not None:
+        host = headers.get(b"host", b"").decode("latin-1")
+        own = {f"{scheme}://{host}" for scheme in ("http", "https")}  # a proxy that is not believed may speak TLS
+        if origin.decode("latin-1") not in (key.origins if from_pages else own):
+            raise WrongOrigin("this page may not use the key: its site is not among the origins of the key")
 
 
 async def answer_preflight(allowed: Allowed, send: Any) -> None:

@@ -18,7 +18,6 @@ from urllib.parse import parse_qs
 import msgspec
 from starlette.responses import StreamingResponse
 
-from maskedbandit.device_refusals import WrongOrigin
 from maskedbandit.errors import FencedOff, Forbidden, TooMany, Unauthorized, UnknownStudy
 from maskedbandit.service.host.elsewhere import PROCESS, RELAYED, Elsewhere
 from maskedbandit.service.host.host import Host
@@ -26,7 +25,7 @@ from maskedbandit.service.keys import DEVICE, Key
 from maskedbandit.service.logs import is_of_reports
 from maskedbandit.service.messages import NAME_PATTERN, Problem
 from maskedbandit.service.request.bodies import BadBody, check_names, may_name_twice, read_body
-from maskedbandit.service.request.cross_origin import allow_origin
+from maskedbandit.service.request.cross_origin import allow_origin, check_origin
 from maskedbandit.service.request.joining import Start, send_whole
 from maskedbandit.service.request.limits import BODY
 from maskedbandit.service.request.problems import describe_problem
@@ -180,7 +179,7 @@ class Route:
         body, kind, status, more = found if isinstance(found, Answer) else (encode_answer(found), JSON, self.status, ())
         host.metrics.answered(self.path, status, perf_counter() - start)
         if self.from_pages:
-            more = (*more, *allow_origin(host, call.path["study"], scope["headers"]))
+            more = (*more, *allow_origin(host, call.path["study"], call.headers))
         begins = begin_answer(status, kind, more, len(body))
         if not send_whole(send, begins.head, body):
             await send(begins)
@@ -200,8 +199,8 @@ class Route:
             raise Forbidden(f"a key of role {key.role} may not do this, but {' or '.join(self.roles)} may")
         if key.study is not None and call.path.get("study", key.study) != key.study:
             raise Forbidden("this key is for another study")
-        if key.role == DEVICE and (origin := call.header("origin")) is not None and origin not in key.origins:
-            raise WrongOrigin("this device key does not name the site of this page among its origins")
+        if key.role == DEVICE:
+            check_origin(key, call.headers, self.from_pages)
         return key
 
     def decoded(self, call: Call) -> Any:

@@ -1,7 +1,7 @@
 """Local trust: the report gets its noise here, and the service never sees the outcome.
 
-The only file of the client that knows more of this package than its errors, and only if a study asks for it: a device
-has to compute what it is offered for itself, with the channel that the application's people agreed to.
+The only file of the client that knows more of this package than its errors, and only if a study asks for it: whoever
+adds the noise has to compute what is offered, with the channel that the application's people agreed to.
 """
 
 from __future__ import annotations
@@ -31,16 +31,19 @@ def add_report_noise(
     The offers, one for each outcome, share the epsilon of the channel to which people agreed; `spent` is what this
     person's other outcomes have cost.
 
-    **Guarantee**: it is nothing but what the channel's `randomize` makes of the outcome at a part of its epsilon, under
-    an offer that costs no more than that states for a cohort of one. All parts that are offered together are no more
-    than the whole, and neither is this part with what was spent. That it is drawn once is up to the outbox.
+    **Guarantee**: it is nothing but what a person's device makes of the outcome at a part of the channel's epsilon,
+    under an offer that costs no more than the channel states for a cohort of one. All parts that are offered together
+    are no more than the whole, and neither is this part with what was spent. That it is drawn once is up to the outbox.
     """
     from maskedbandit.channels.channel import epsilon_of, part_of
     from maskedbandit.channels.offers import from_lines
+    from maskedbandit.device.local_reports import draw_local_value
     from maskedbandit.privacy.sampling import Bits
     from maskedbandit.privacy.statistics import SINGLE_REWARD
-    from maskedbandit.study.device import check_agreed
+    from maskedbandit.study.rehearsed_device import check_agreed
 
+    if not 0 <= value <= 1:
+        raise RewardOutOfRange
     offered, agreed = from_lines(offers), epsilon_of(channel)
     parts = [dict(offer.terms).get("epsilon", agreed) for offer in offered]
     found = [(offer, part) for offer, part in zip(offered, parts, strict=True) if offer.metric == metric]
@@ -54,7 +57,7 @@ def add_report_noise(
         raise AlreadySpent(f"this person's other outcomes in this study have cost {spent} of {agreed}")
     own = part_of(channel.carrying(SINGLE_REWARD) if metric else channel, part)  # only rewards have a cap
     check_agreed(own, 1, offer)
-    return NoisyReport(float(own.randomize(value, offer, Bits())), part)
+    return NoisyReport(float(draw_local_value(offer, Fraction(value), Bits())), part)
 
 
 def add_up_rewards(channel: Channel, told: float | Sequence[float], metric: str = "") -> float:

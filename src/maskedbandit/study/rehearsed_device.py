@@ -19,7 +19,7 @@ def check_agreed(channel: Channel, n: int, offer: Offer) -> None:
             raise InvalidValue("n of an offer", offer.n, f"a size that costs at most {agreed}, and this costs {loss}")
 
 
-class Device:
+class RehearsedDevice:
     """A user's reward, and what the user agreed to: a channel, and a cohort of at least n.
 
     **Guarantee**: nothing is sent but what the channel's `randomize` makes of the reward, in one cohort, once in each

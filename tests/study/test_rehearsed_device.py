@@ -13,8 +13,8 @@ from maskedbandit.errors import InvalidValue, PersonalValue
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.study import device
-from maskedbandit.study.device import Device, check_agreed
+from maskedbandit.study import rehearsed_device
+from maskedbandit.study.rehearsed_device import RehearsedDevice, check_agreed
 from tests.for_each import for_each
 from tests.statistics import seeded
 
@@ -46,7 +46,7 @@ def lonely(channel: Channel, n: int, offer: Offer) -> None:
 
 def asked(lie: Offer) -> None:
     """A device is asked for its value under a lie, then under the offer that its user agreed to."""
-    ann = Device("ann", 1.0, CHANNEL, 50)
+    ann = RehearsedDevice("ann", 1.0, CHANNEL, 50)
     drawn = []
 
     def source(size: int) -> bytes:
@@ -69,13 +69,13 @@ def test_a_device_refuses(lie):
 
 @pytest.mark.parametrize("lie", LIES)
 def test_a_device_that_does_not_check_is_noticed(lie, monkeypatch):
-    monkeypatch.setattr(device, "check_agreed", trusting)
+    monkeypatch.setattr(rehearsed_device, "check_agreed", trusting)
     with pytest.raises(pytest.fail.Exception):
         asked(LIES[lie][0])
 
 
 def test_a_device_that_does_not_look_at_the_group_is_noticed(monkeypatch):
-    monkeypatch.setattr(device, "check_agreed", lonely)
+    monkeypatch.setattr(rehearsed_device, "check_agreed", lonely)
     with pytest.raises(pytest.fail.Exception):
         asked(LIES["a smaller group"][0])
 
@@ -92,11 +92,11 @@ def test_a_larger_group_is_accepted_where_it_costs_no_more():
 
 
 def test_a_modulus_of_the_server_is_used():
-    ann = Device("ann", 1.0, CHANNEL, 50)
+    ann = RehearsedDevice("ann", 1.0, CHANNEL, 50)
     assert 0 <= ann.send(b"monday", 1, replace(OFFER, modulus=51), seeded(3)) < 51
 
 
 def test_a_user_is_a_user():
     for user in (7, "", "two words", None):
         with pytest.raises(PersonalValue, match="user"):
-            Device(user, 1.0, CHANNEL, 50)
+            RehearsedDevice(user, 1.0, CHANNEL, 50)

@@ -1,0 +1,47 @@
+"""What a device says when it is in contact, and what it makes of the answers."""
+
+import json
+from collections.abc import Sequence
+
+from maskedbandit.device.device_book import BookedPlace, DeviceBook, DueReport
+from maskedbandit.device.service_calls import DeviceRequest, ServiceCalls, ServiceReply
+
+TAKEN = frozenset({"stored", "accepted", "duplicate"})
+ENDS = frozenset({"late", "unknown_ticket"})  # refusals after which nothing of a place is sent any more
+REFUSALS = ENDS | {"conflict"}  # an older copy of this book made another report of this turn: the next one is due
+
+
+def say_farewell(book: DeviceBook, calls: ServiceCalls) -> None:
+    """Ask the service to erase what it has of studies that the person left, until it has."""
+    left = book.farewells()
+    replies = calls.post([DeviceRequest(study, "leave", write_ticket(ticket)) for study, ticket in left])
+    for (study, _), reply in zip(left, replies, strict=True):
+        if reply.said and (reply.status == 200 or reply.said == "unknown_ticket"):
+            book.settle_farewell(study)
+
+
+def tell_exposures(book: DeviceBook, calls: ServiceCalls, places: Sequence[BookedPlace]) -> None:
+    """Say of arms that the person saw that she did, until the service has heard it."""
+    unheard = [place for booked in places if not booked.told and (place := booked.place).exposed is not None]
+    replies = calls.post([DeviceRequest(place.study, "expose", write_ticket(place.ticket)) for place in unheard])
+    for place, reply in zip(unheard, replies, strict=True):
+        if reply.said and (reply.status == 200 or reply.said in ENDS):
+            book.settle_exposure(place.study, reply.said if reply.said in ENDS else "")
+
+
+def send_reports(book: DeviceBook, calls: ServiceCalls, due: Sequence[DueReport]) -> None:
+    """Send reports, each once, and write down what the service says of them."""
+    replies = calls.post([DeviceRequest(each.study, each.action, each.body) for each in due])
+    for sent, reply in zip(due, replies, strict=True):
+        if answer := read_answer(reply):
+            book.settle(sent, answer, answer in ENDS)
+
+
+def read_answer(reply: ServiceReply) -> str:
+    """The answer of the service to a report, or nothing if there is none yet."""
+    return reply.said if reply.said in (TAKEN if reply.status == 200 else REFUSALS) else ""
+
+
+def write_ticket(ticket: str) -> str:
+    """The body of a request that says no more than whose it is."""
+    return json.dumps({"ticket": ticket}, separators=(",", ":"))
