@@ -126,7 +126,10 @@ export class Delivery {
     const path = `/v1/studies/${study}/${kind}`;
     if (kind !== "leave") return this.#calls.post(`${path}/batch`, { requests }, REQUEST_PATIENCE);
     const reply = await this.#calls.post(path, requests[0], REQUEST_PATIENCE); // of which the service takes no batch
-    return reply.status === 200 ? { ...reply, body: { items: [{ status: 200, answer: reply.body }] } } : reply;
+    const isGone = reply.status === 404 && readProblemCode(reply.body) === "unknown_ticket"; // nobody has it any more
+    if (reply.status !== 200 && !isGone) return reply;
+    const answer = isGone ? { status: "left" } : reply.body;
+    return { ...reply, status: 200, body: { items: [{ status: 200, answer }] } };
   }
 
   /** Forget what was answered; whether all was. */

@@ -249,6 +249,9 @@ test("whoever leaves is erased at the service, and here", async () => {
   opened.service.fault = () => undefined;
   expect(await client.flush()).toBe(true);
   expect(opened.service.left).toEqual([ann.ticket]);
+  await client.leave(ann.ticket); // whom the service does not know any more
+  expect(await client.flush()).toBe(true);
+  expect([opened.service.left, client.refused]).toEqual([[ann.ticket], {}]);
   expect([...opened.service.reports.keys()]).toEqual([`${bob.ticket}\n`]);
 });
 
