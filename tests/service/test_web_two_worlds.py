@@ -5,7 +5,6 @@ and which message repeats which.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
@@ -14,7 +13,6 @@ from tests.device.fake_leader import (
     EXPOSED,
     HOUR,
     PINNED,
-    STUDY,
     WINDOW,
     Leader,
     Message,
