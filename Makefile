@@ -8,9 +8,9 @@ READY := .venv/ready
 run: setup
 	@$(BIN)/maskedbandit run experiments/quickstart.toml --out results/quickstart --resume
 
-# a simulated study with a page; it goes on from where it was
+# a simulated study with a page, which goes on from where it was; with OPERATORS=2 a new one of two operators
 serve: setup
-	@$(BIN)/maskedbandit serve --demo --data results/serve
+	@$(BIN)/maskedbandit $(if $(filter 2,$(OPERATORS)),devices-demo -n 300 --serve,serve --demo --data results/serve)
 
 setup: $(READY)
 
@@ -37,7 +37,8 @@ node:
 # the package for browsers and Node: its packages, if the lock changed, its types and its tests
 SDK := sdk/typescript
 
-sdk: $(SDK)/node_modules/ready
+sdk: setup $(SDK)/node_modules/ready
+	@cd $(SDK) && PYTHON=$(abspath $(BIN))/python npm run --silent types:check
 	@cd $(SDK) && npm run --silent typecheck && npm run --silent test
 
 $(SDK)/node_modules/ready: $(SDK)/package-lock.json | node

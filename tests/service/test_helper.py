@@ -211,7 +211,7 @@ def test_the_end_of_a_study_ends_its_help(leader: PlayedLeader) -> None:
     assert leader.ask("POST", "/cohorts/0/total", asked).code == "not_running"
     database = open_database(leader.helper.address)
     with closing(database):
-        assert database.rows("SELECT COUNT(*) FROM helped_report WHERE sealed IS NOT NULL") == [(0,)]
+        assert database.rows("SELECT COUNT(*) FROM helped_report WHERE locked IS NOT NULL") == [(0,)]
 
 
 def test_officers_of_the_helper_read_and_verify(leader: PlayedLeader) -> None:

@@ -120,4 +120,4 @@ def test_without_an_export_no_more_totals_are_made(copied: Copied) -> None:
                 ask_total(study, cohort, N, [], digest_sent(sent))
         with pytest.raises(NotRunning, match="no report is taken any more"):
             study.take_reports(2, N, [fresh.offered])
-        assert study.database.rows("SELECT COUNT(*) FROM helped_report WHERE sealed IS NOT NULL") == [(0,)]
+        assert study.database.rows("SELECT COUNT(*) FROM helped_report WHERE locked IS NOT NULL") == [(0,)]

@@ -11,9 +11,9 @@ import pytest
 
 from maskedbandit.errors import Forged, Malformed, MaskedBanditError
 from maskedbandit.secagg.prio3 import LEADER
-from maskedbandit.secagg.uploads import ReportTerms, Share, ShareReader, find_range, seal_report
+from maskedbandit.secagg.uploads import ReportTerms, ShareReader, find_range, seal_report
 from maskedbandit.store.helping import reports, totals
-from maskedbandit.store.helping.reports import OfferedReport, ReportAnswer
+from maskedbandit.store.helping.reports import OfferedReport, ReportAnswer, TakenReport
 from maskedbandit.store.helping.session import HelperSession
 from maskedbandit.store.helping.study import HelperStudy
 from maskedbandit.store.own_keys import read_seal_key
@@ -185,16 +185,16 @@ def knows_no_item(scene: Scene, patch: Patch) -> None:
 
 def knows_no_totals(scene: Scene, patch: Patch) -> None:
     """A helper that keeps shares, and does not know which totals it made."""
-    scene.study.database.change("UPDATE helped_report SET sealed = '00' WHERE cohort = 0")
+    scene.study.database.change("UPDATE helped_report SET locked = '00' WHERE cohort = 0")
     patch.setattr(HelperSession, "totals", property(lambda self: {}, lambda self, value: None), raising=False)
-    patch.setattr(totals, "open_taken", lambda *given: Share(1, b""))
+    patch.setattr(TakenReport, "unlock", lambda self, lock: 1)
 
 
 def takes_any_size(scene: Scene, patch: Patch) -> None:
     """A helper that believes what the leader says of the size of a cohort."""
     for where in (reports, totals):
         patch.setattr(where, "check_cohort", lambda session, cohort, n: session.offer(n))
-    patch.setattr(totals, "open_taken", lambda *given: Share(1, b""))
+    patch.setattr(TakenReport, "unlock", lambda self, lock: 1)
 
 
 def takes_any_list(scene: Scene, patch: Patch) -> None:

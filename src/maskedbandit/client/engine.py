@@ -258,7 +258,7 @@ class Engine:
         """Write down that a person leaves, and forget what is kept of the person here."""
         if ticket is not None:
             check_ticket(ticket)
-            self._running.outbox.leave(study, ticket)
+            self._running.outbox.put_leaving(study, ticket)
             self._running.known.forget(study, ticket)
             self._wake()
 

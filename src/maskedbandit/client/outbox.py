@@ -154,7 +154,7 @@ class Outbox:
             message = study, ticket, "report", f"{metric}\n" if metric else "", had[metric].value
             connection.execute(_PUT, message)
 
-    def leave(self, study: str, ticket: str) -> None:
+    def put_leaving(self, study: str, ticket: str) -> None:
         """A person leaves: nothing else of this ticket is sent any more, and what was drawn for it is forgotten.
 
         Of local trust it stays written down that there was a place, by the hash of the person: there is no second one.

@@ -24,10 +24,11 @@ from maskedbandit.secagg.uploads import ShareReader
 from maskedbandit.service.host.helper_calls import HelperAway, HelperCalls, HelperRefuses
 from maskedbandit.service.host.metrics import Metrics
 from maskedbandit.service.views.link import LinkState
+from maskedbandit.store.batches import Batch, OpenedReport, compare_proofs, open_batch
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.own_keys import derive_verify_key, read_seal_key
 from maskedbandit.store.pairing import Pairing, read_pairings
-from maskedbandit.store.settle import Batch, DueCohort, ListedReports, OpenedReport, compare_proofs, waits_for_release
+from maskedbandit.store.settle import DueCohort, ListedReports, waits_for_release
 from maskedbandit.store.writer import Writer
 
 log = logging.getLogger("maskedbandit")
@@ -117,7 +118,7 @@ class HelperLink:
             due = await self.writer.submit("due")
             self._tell(waiting=len(due))
         if self._study.state == "stopped" and not await self.writer.submit(waits_for_release):
-            await self._ask("POST", "/end", {})  # it erases what is still sealed for it
+            await self._ask("POST", "/end", {})  # it erases the shares that are left
             self._ended = True
         if self.state.refusal:
             self._tell(refusal="")
@@ -151,7 +152,8 @@ class HelperLink:
         start: int | None = 0
         accepted = list[OpenedReport]()
         while start is not None:
-            batch: Batch = await self.writer.submit("batch", reader, due.cohort, start)
+            sealed = await self.writer.submit("batch", due.cohort, start)
+            batch = await asyncio.to_thread(open_batch, reader, sealed)
             if batch.reports:
                 body = {"n": due.n, "reports": [describe_report(each) for each in batch.reports]}
                 said = await self._ask("POST", f"/cohorts/{due.cohort}/reports", body)

@@ -1,0 +1,86 @@
+"""The example of a server of Node, as it is run: its people get arms, see them and buy."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.client.live_service import LiveService
+from tests.client.test_scenarios import SDK, javascript
+from tests.service.live import LATE
+from tests.store.small_study import small_protocol
+
+__all__ = ["javascript"]  # a fixture
+EXAMPLE = SDK / "examples" / "node-server" / "server.mjs"
+SHOP = {
+    "name": "shop",
+    "arms": [{"name": "plain"}, {"name": "gift"}],
+    "reward": {"window": "1 hour", "exposure": "1 hour"},
+    "policy": {"name": "successive_elimination", "least": 20},
+}
+
+
+@contextmanager
+def shop(live: LiveService, folder: Path, end: signal.Signals) -> Iterator[int]:
+    """The port at which the example listens, until it is ended."""
+    given = {"MASKEDBANDIT_URL": live.url, "MASKEDBANDIT_KEY": live.key, "MASKEDBANDIT_FOLDER": str(folder)}
+    with subprocess.Popen(
+        ["node", str(EXAMPLE)], env=os.environ | given | {"PORT": "0"}, stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            yield int(process.stdout.readline().rpartition(":")[2])
+        finally:
+            process.send_signal(end)
+        assert process.wait(LATE) == (0 if end == signal.SIGTERM else -end)
+
+
+def ask(port: int, method: str, path: str, cookie: str = "") -> tuple[int, str, str]:
+    """What a browser is answered: status, cookie and page."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=LATE)
+    connection.request(method, path, headers={"Cookie": cookie} if cookie else {})
+    answer = connection.getresponse()
+    page = answer.read().decode()
+    connection.close()
+    return answer.status, (answer.getheader("Set-Cookie") or "").partition(";")[0], page
+
+
+def visit(port: int, person: str) -> tuple[str, str]:
+    """The cookie of a person, and the page that the person sees."""
+    status, cookie, page = ask(port, "GET", "/?" + urlencode({"person": person}))
+    assert status == 200
+    return cookie, page
+
+
+def enrol(port: int, person: str) -> tuple[str, str]:
+    """The same of a person who comes until there is a place: a busy machine may miss the deadline."""
+    while not (found := visit(port, person))[0]:
+        pass
+    return found
+
+
+@pytest.mark.slow
+def test_people_see_offers_and_buy_also_while_the_service_is_away_and_the_shop_is_killed(tmp_path, javascript) -> None:
+    live = LiveService(tmp_path, small_protocol(**SHOP))
+    with shop(live, tmp_path / "shop", signal.SIGKILL) as port:
+        with live.running():
+            people = {person: enrol(port, person) for person in ("ann", "bob", "cyd", "dan")}
+            assert ask(port, "GET", "/")[0] == 400  # nobody
+            assert ask(port, "POST", "/buy", people["ann"][0])[0] == 303
+        pages = {person: page for person, (_, page) in people.items()}
+        assert {person: visit(port, person)[1] for person in people} == pages  # the service is away
+        assert ask(port, "POST", "/buy", people["bob"][0])[0] == 303
+        cookie, page = visit(port, "eve")
+        assert cookie == ""
+        assert "Tea, 5 €</h1>" in page
+    with live.running(), shop(live, tmp_path / "shop", signal.SIGTERM) as port:
+        assert enrol(port, "ann") == people["ann"]
+    tickets = {person: cookie.partition("=")[2] for person, (cookie, _) in people.items()}
+    assert live.reports() == {(tickets["ann"], ""): 1.0, (tickets["bob"], ""): 1.0}
+    assert live.rows("SELECT COUNT(*) FROM place WHERE exposed IS NOT NULL") == [(4,)]

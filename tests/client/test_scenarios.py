@@ -1,0 +1,65 @@
+"""One set of scenarios, which the clients of all languages play against a live service; a broken one is found."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.client.scenarios import SCENARIOS, play_scenario
+from tests.service.live import LATE, ROOT
+
+SDK = ROOT / "sdk" / "typescript"
+PYTHON = (sys.executable, "-m", "tests.client.driven_python")
+NODE = ("node", str(SDK / "test" / "scenarios" / "driven.mjs"))
+TWINS = [(path, twin) for path in SCENARIOS for twin in json.loads(path.read_text())["twins"]]
+
+
+@pytest.fixture(scope="session")
+def javascript() -> Sequence[str]:
+    """The command of the client of JavaScript, of what is in sdk/typescript now."""
+    npm = shutil.which("npm")
+    assert npm, "npm is missing: `make slow` installs it as root on Debian, with apt-get install nodejs npm"
+    if not (SDK / "node_modules").exists():
+        subprocess.run([npm, "ci", "--no-audit", "--no-fund"], cwd=SDK, check=True, timeout=LATE)
+    subprocess.run([npm, "run", "--silent", "build"], cwd=SDK, check=True, timeout=LATE)
+    return NODE
+
+
+def play(path: Path, command: Sequence[str], folder: Path, twin: str = "") -> None:
+    """Play a scenario of a file."""
+    play_scenario(json.loads(path.read_text()), command, folder, twin)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_python_plays_it(tmp_path, path) -> None:
+    play(path, PYTHON, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("path", "twin"), TWINS, ids=[f"{path.stem} {twin}" for path, twin in TWINS])
+def test_a_broken_client_of_python_is_found(tmp_path, path, twin) -> None:
+    with pytest.raises(AssertionError, match="step"):
+        play(path, PYTHON, tmp_path, twin)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_javascript_plays_it(tmp_path, path, javascript) -> None:
+    play(path, javascript, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("path", "twin"), TWINS, ids=[f"{path.stem} {twin}" for path, twin in TWINS])
+def test_a_broken_client_of_javascript_is_found(tmp_path, path, twin, javascript) -> None:
+    with pytest.raises(AssertionError, match="step"):
+        play(path, javascript, tmp_path, twin)
+
+
+def test_every_scenario_has_a_twin() -> None:
+    assert len(SCENARIOS) > 10
+    assert {path for path, _ in TWINS} == set(SCENARIOS)
