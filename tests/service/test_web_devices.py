@@ -1,5 +1,6 @@
 """People's devices in Chromium, on pages of another site than the service, and devices in Python beside them."""
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -7,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from maskedbandit.device import Agreed, Device
 from tests.service.browser import chromium
-from tests.service.live import Live, live
+from tests.service.live import ROOT, Live, live
 from tests.service.test_javascript import wait_for_releases
 from tests.service.web_pages import (
     PUBLIC,
@@ -23,6 +24,7 @@ from tests.service.web_pages import (
     sign_in,
     somebody,
 )
+from tests.test_documents import FENCED
 
 pytestmark = pytest.mark.slow
 EPSILON = 200  # so little noise that each outcome is seen in the sum
@@ -223,3 +225,22 @@ def test_before_consent_the_site_has_no_storage_and_nothing_is_asked(
         assert asked == []
         page.evaluate("device.consent(true)")
         assert [each["name"] for each in page.evaluate("indexedDB.databases()")] == ["me"]
+
+
+def test_the_programs_of_the_document(browser: Browser, site: Site, server: Live) -> None:
+    """A page of a device, and one that knows OpenFeature: both show the arm, and say that it was seen."""
+    programs = [text for kind, text in FENCED.findall((ROOT / "docs" / "javascript.md").read_text()) if kind == "js"]
+    assert len(programs) == 2
+    key = make_device_key(server, "headline", site.url)
+    for number, site.program in enumerate(programs):
+        unit = f"reader {number}"
+        token = sign_in("headline", unit, time.time())
+        site.me = {"service": server.url, "key": key, "unit": unit, "token": token}
+        site.program = site.program.replace("new Agreed(1)", f"new Agreed({EPSILON})")
+        with somebody(browser) as context:
+            asked = list[str]()
+            context.on("request", lambda request, asked=asked: asked.append(request.url.rpartition("/")[2]))
+            with context.expect_event("response", lambda response: response.url.endswith("expose")):
+                page = open_page(context, f"{site.url}/")
+            expect(page).to_have_title(re.compile("Plain|Bold"))
+        assert [each for each in asked if each in ("assign", "expose", "report")] == ["assign", "expose"]

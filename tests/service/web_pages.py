@@ -22,16 +22,20 @@ PACKAGE = ROOT / "sdk" / "typescript"
 SIGNER = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 PUBLIC = SIGNER.public_key().public_bytes_raw().hex()
 DAY = 86_400  # seconds
-EMPTY = """<!doctype html><html lang="en"><title>A page of the application</title>
-<script type="importmap">{"imports": {"hpke": "/node_modules/hpke/index.js",
-"@noble/hashes/": "/node_modules/@noble/hashes/"}}</script>
-<script type="module">
-  import * as maskedbandit from "/dist/web/index.js";
-  Object.assign(globalThis, maskedbandit);
-  globalThis.refusal = (call) => call.then(() => "", (wrong) => wrong.code ?? String(wrong));
-  document.body.dataset.ready = "yes";
-</script><body></body></html>"""
-
+PAGE = """<!doctype html><html lang="en"><title>A page of the application</title>
+<script type="importmap">{"imports": {
+  "maskedbandit/web": "/dist/web/index.js", "maskedbandit/web/openfeature": "/dist/web/openfeature.js",
+  "hpke": "/node_modules/hpke/index.js", "@noble/hashes/": "/node_modules/@noble/hashes/",
+  "@openfeature/web-sdk": "/node_modules/@openfeature/web-sdk/dist/esm/index.js",
+  "@openfeature/core": "/node_modules/@openfeature/core/dist/esm/index.js"}}</script>
+<body><script type="module">PROGRAM
+document.body.dataset.ready = "yes";
+</script></body></html>"""
+EXPORTS = """
+import * as maskedbandit from "maskedbandit/web";
+Object.assign(globalThis, maskedbandit);
+globalThis.refusal = (call) => call.then(() => "", (wrong) => wrong.code ?? String(wrong));
+"""
 FAILED = """for (const kind of ["error", "unhandledrejection"]) {
   addEventListener(kind, (event) => { document.body.dataset.failed = event.message ?? event.reason ?? kind; }, true);
 }"""
@@ -39,11 +43,12 @@ FAILED = """for (const kind of ["error", "unhandledrejection"]) {
 
 @dataclass
 class Site:
-    """The application's own site: the built package, its pages, and `/me.json`, which its backend answers."""
+    """The application's own site: the built package, its pages, a program, and `/me.json` of its backend."""
 
     folder: Path
     url: str = ""
     me: dict[str, Any] = field(default_factory=dict)
+    program: str = EXPORTS
 
 
 class Answers(SimpleHTTPRequestHandler):
@@ -57,7 +62,7 @@ class Answers(SimpleHTTPRequestHandler):
         if self.path not in ("/", "/me.json"):
             super().do_GET()
             return
-        text = EMPTY if self.path == "/" else json.dumps(self.site.me)
+        text = PAGE.replace("PROGRAM", self.site.program) if self.path == "/" else json.dumps(self.site.me)
         self.send_response(200)
         self.send_header("Content-Type", "text/html" if self.path == "/" else "application/json")
         self.send_header("Content-Length", str(len(text)))

@@ -133,9 +133,7 @@ export class Device {
     if (!booked || booked.ended || booked.exposed === null) return false;
     const place = this.#read(booked);
     if (now > place.end) return false;
-    const hold = (found: BookedPlace): BookedPlace => holdOutcome(place, found, metric, value, this.#bits);
-    hold(booked); // what is no outcome is refused
-    return this.#book.change(study, hold);
+    return this.#book.change(study, (found) => holdOutcome(place, found, metric, value, this.#bits));
   }
 
   /** Send what is due. To be called whenever the application runs, and never because of an outcome. */

@@ -30,6 +30,6 @@ export function showStudy(booked: BookedPlace, place: OwnPlace | null, reports: 
     joined,
     exposed,
     ended,
-    sent: reports.map(({ turn, metric, made, says, size, answer }) => ({ turn, metric, made, says, size, answer })),
+    sent: reports.map(({ study: _, body: __, ...rest }) => rest),
   };
 }
