@@ -230,6 +230,20 @@ class TestExpose:
         leader.time += 1
         assert device.record(STUDY, 1) is False
 
+    @for_each("word", ["ok", "left", "late", "unknown_ticket"])
+    def test_a_page_of_the_network_has_not_heard_it(self, word, tmp_path) -> None:
+        leader = Leader()
+        leader.exposed, answer = None, leader.answer
+        device = make_device(tmp_path / word, leader, key=KEY)
+        assign(device)
+        leader.answer = lambda path, body: (200, {"status": word})
+        assert device.expose(STUDY) is True
+        leader.answer = answer
+        leader.time += WINDOW
+        device.contact()
+        assert paths(leader) == ["assign", "expose", "expose", "report"]
+        device.close()
+
     @for_each("code", ["late", "unknown_ticket"])
     def test_a_place_that_went_to_somebody_else(self, code, tmp_path) -> None:
         leader = Leader()

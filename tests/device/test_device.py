@@ -129,9 +129,9 @@ class TestStandingReports:
         device.contact()
         assert leader.opened(make_offer(steps=2)) == 2
 
-    @for_each("value", [-0.1, 1.1, float("nan"), "1", None, True])
+    @for_each("value", [-0.1, 1.1, float("nan"), "1", None, True, 10**400])
     def test_other_outcomes_are_refused_and_not_shown(self, value, leader, tmp_path) -> None:
-        device = make_device(tmp_path / str(value), leader)
+        device = make_device(tmp_path / str(value)[:9], leader)
         device.join(make_place())
         with pytest.raises(PersonalValue, match="a number from 0 to 1"):
             device.record(STUDY, value)
@@ -408,18 +408,23 @@ class TestTransport:
         assert said == {""}
 
     def test_a_page_of_the_network_is_no_answer(self, leader, tmp_path) -> None:
-        """Whoever is asked to log in first is answered with the status 200."""
+        """Whoever is asked to log in first is answered with the status 200, and by some networks in JSON."""
+        pages = (
+            {"html": "<h1>Welcome</h1>"},
+            *({"json": {"status": word}} for word in ("ok", "late", "unknown_ticket")),
+        )
+        for number, page in enumerate(pages):
 
-        class Portal(httpx.BaseTransport):
-            def handle_request(self, request):
-                return httpx.Response(200, html="<h1>Welcome</h1>")
+            class Portal(httpx.BaseTransport):
+                def handle_request(self, request, page=page):
+                    return httpx.Response(200, **page)
 
-        device = make_device(tmp_path / "device", leader, transport=Portal)
-        device.join(make_place())
-        assert device.show()[0].sent[0].answer == ""
-        device.leave(STUDY)
-        assert device._book.farewells() == [(STUDY, TICKET)]
-        device.close()
+            device = make_device(tmp_path / str(number), leader, transport=Portal)
+            device.join(make_place())
+            assert device.show()[0].sent[0].answer == ""
+            device.leave(STUDY)
+            assert device._book.farewells() == [(STUDY, TICKET)]
+            device.close()
 
     @for_each("url", ["", "ftp://x", "https://", "https://u:p@x", "https://x/?a", None, "https://x y"])
     def test_other_addresses_are_refused(self, url, tmp_path) -> None:

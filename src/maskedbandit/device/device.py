@@ -57,8 +57,8 @@ class Device:
 
     **Guarantee**: what anybody sees of a device who cannot read both seals does not depend on an outcome: whether and
     when it was recorded, how often, and its value; but for one number with noise under local trust, which costs what
-    the person agreed to. It depends on when the application called `join`, `assign`, `expose`, `contact` and `leave`,
-    which must not depend on an outcome either.
+    the person agreed to. It depends on when the application called `join`, `assign`, `expose`, `contact`, `leave` and
+    `consent`, which must not depend on an outcome either.
     """
 
     def __init__(
