@@ -83,6 +83,19 @@ def test_a_change_is_found(helped: HelpedCohorts, what: str) -> None:
         helped.operators.verify()
 
 
+def test_two_rows_in_one_are_found(helped: HelpedCohorts) -> None:
+    """A row with line breaks in it, which reads as two rows do."""
+    joined = "char(10) || cohort || char(10) || n || char(10) || place || char(10) || turn || char(10) || item"
+    joined = f"char(10) || report || {joined} || char(10) || accepted || char(10) || verifier"
+    second = f"SELECT {joined} FROM helped_report WHERE {FIRST}"
+    helped.change(
+        f"UPDATE helped_report SET verifier = verifier || ({second}) WHERE {SMALL} AND cohort = 0 AND place = 0"
+    )
+    helped.change(f"DELETE FROM helped_report WHERE {FIRST}")
+    with pytest.raises(Corrupted, match="a report of cohort 0 of small was changed after its total"):
+        helped.operators.verify()
+
+
 def test_every_column_is_looked_at(helped: HelpedCohorts) -> None:
     database = open_database(helped.operators.address)
     columns = {name for (name,) in database.rows("SELECT name FROM pragma_table_info('helped_report')")}
