@@ -289,6 +289,21 @@ class TestClocks:
         device.join(make_local_place())
         device.close()
 
+    @for_each("seconds", [-1.0, float("nan"), float("inf"), 1e14])
+    def test_one_that_says_no_time_is_refused_and_nothing_is_sent(self, seconds, tmp_path) -> None:
+        leader = Leader()
+        leader.exposed = None
+        device = make_device(tmp_path / str(seconds), leader, key=KEY)
+        assign(device)
+        device._clock = lambda: seconds
+        for call in (device.contact, lambda: device.expose(STUDY), lambda: device.record(STUDY, 1)):
+            with pytest.raises(WrongClock, match="no time"):
+                call()
+        device._clock = leader.clock
+        assert device.expose(STUDY) is True
+        assert paths(leader) == ["assign", "expose"]
+        device.close()
+
     @for_each("shift", [-DAY + HOUR, -HOUR, -1, 0, 1])
     def test_a_clock_that_is_behind_by_less_is_taken_as_it_is(self, shift, tmp_path) -> None:
         leader = Leader()

@@ -14,7 +14,7 @@ from maskedbandit.device.agreed import Agreed
 from maskedbandit.device.contacts import say_farewell, send_reports, tell_exposures
 from maskedbandit.device.device_book import BOOK_FILE, PLACE_ELSEWHERE, PLACE_LEFT, BookedPlace, DeviceBook, MadeReport
 from maskedbandit.device.local_reports import draw_local_value, write_local_report
-from maskedbandit.device.own_place import STUDY_TEXT, HandedOperator, OwnOutcome, OwnPlace, read_place
+from maskedbandit.device.own_place import LATEST_TIME, STUDY_TEXT, HandedOperator, OwnOutcome, OwnPlace, read_place
 from maskedbandit.device.sealing import seal_upload
 from maskedbandit.device.service_calls import DeviceRequest, ServiceCalls
 from maskedbandit.device.shown_arms import ShownArm, read_answered_arm
@@ -92,9 +92,7 @@ class Device:
             self._book = self._book or DeviceBook(self._folder)
             self._book.write_consent(self._now())
         elif self._book is not None:
-            self._book.write_consent(None)
-            for booked in self._book.places():
-                self._book.leave(booked.study)
+            self._book.take_back_consent()
             say_farewell(self._book, self._calls)
 
     def join(self, place: Mapping[str, Any]) -> None:
@@ -197,7 +195,9 @@ class Device:
         return StudyOnDevice(booked.study, arm, booked.epsilon, steps, operators, booked.joined, booked.ended, sent)
 
     def _now(self) -> int:
-        return int(self._clock() * 1000)
+        if not 0 <= (seconds := self._clock()) <= LATEST_TIME / 1000:
+            raise WrongClock("the clock of this device says no time since 1970")
+        return int(seconds * 1000)
 
     def _consented(self) -> DeviceBook:
         if self._book is None or not self._book.consent:
