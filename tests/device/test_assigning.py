@@ -139,6 +139,19 @@ class TestAssign:
         device.close()
         assert leader.seen == []
 
+    def test_a_place_that_comes_after_consent_was_taken_back_is_not_stored(self, leader, device, monkeypatch) -> None:
+        answer = leader.answer
+
+        def taking_back(path, body):
+            if path.endswith("/assign"):
+                device._book.take_back_consent()
+            return answer(path, body)
+
+        monkeypatch.setattr(leader, "answer", taking_back)
+        with pytest.raises(NoConsent):
+            assign(device)
+        assert device.show() == []
+
     def test_after_leaving_nobody_is_asked(self, leader, device) -> None:
         assign(device)
         device.leave(STUDY)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from maskedbandit.device.own_place import OwnOutcome, OwnPlace, read_place, write_place
 from maskedbandit.device.rounding import round_outcome
 from maskedbandit.device.turns import KeptReport, choose_turn
-from maskedbandit.errors import AlreadySpent
+from maskedbandit.errors import AlreadySpent, NoConsent
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.private_files import PrivateFile
 
@@ -123,6 +123,8 @@ class DeviceBook:
         """
         digest, ended = place.protocol.hex(), PLACE_ELSEWHERE if place.again else ""
         with self._file.transaction() as connection:
+            if not connection.execute("SELECT 1 FROM consent").fetchone():
+                raise NoConsent("the person took consent back while the place was on its way")
             rows = connection.execute(f"{_PLACE} WHERE study = ? OR protocol = ?", (place.study, digest)).fetchall()
             had = read_booked_place(rows[0]) if rows else None
             if had is None:
