@@ -83,7 +83,7 @@ class Device:
     ) -> None:
         check_choice("reports", reports, WAYS_TO_REPORT)
         self._folder, self._agreed, self._standing, self._clock = Path(folder), agreed, reports == "standing", clock
-        self._calls, self._bits = ServiceCalls(url, key, transport), Bits()
+        self._calls = ServiceCalls(url, key, transport)
         self._book = DeviceBook(self._folder) if (self._folder / BOOK_FILE).exists() else None
 
     def consent(self, given: bool) -> None:
@@ -154,7 +154,7 @@ class Device:
         booked = book.find(study)
         if booked is None or booked.ended or (place := booked.place).exposed is None or now > place.end:
             return False
-        book.record(booked, metric, value, self._bits)
+        book.record(booked, metric, value, Bits())
         return True
 
     def contact(self) -> None:
@@ -224,7 +224,7 @@ class Device:
             return self._agreed.check(read, spent)
 
         exposed = None if read.exposed is None else min(read.exposed, now)  # later by a little: this clock is behind
-        book.take_place({**place, "exposed": exposed}, read, now, check, self._bits)
+        book.take_place({**place, "exposed": exposed}, read, now, check, Bits())
 
     def _may_send(self, place: OwnPlace) -> bool:
         """Whether the application still has what reports of this place need: it may have other operators by now."""
@@ -235,7 +235,8 @@ class Device:
         if place.operators:
             return MadeReport(booked.steps, self._seal(place, booked.steps, turn))
         held = booked.guarded if outcome.metric else booked.value
-        value = draw_local_value(outcome.offer, outcome.scale_outcome(held), self._bits)
+        bits = Bits()  # fresh: none from before the process was copied, or put to sleep and woken twice
+        value = draw_local_value(outcome.offer, outcome.scale_outcome(held), bits)
         return MadeReport(value, write_local_report(place.ticket, value, outcome.metric, urandom))
 
     @staticmethod
