@@ -140,6 +140,19 @@ class TestAssign:
         device.close()
         assert leader.seen == []
 
+    def test_a_place_that_comes_after_consent_was_taken_back_is_not_stored(self, leader, device, monkeypatch) -> None:
+        answer = leader.answer
+
+        def taking_back(path, body):
+            if path.endswith("/assign"):
+                device._book.take_back_consent()
+            return answer(path, body)
+
+        monkeypatch.setattr(leader, "answer", taking_back)
+        with pytest.raises(NoConsent):
+            assign(device)
+        assert device.show() == []
+
     def test_after_leaving_nobody_is_asked(self, leader, device) -> None:
         assign(device)
         device.leave(STUDY)
@@ -286,6 +299,21 @@ class TestClocks:
         assert device.show() == []
         shifts[0] = 0
         device.join(make_local_place())
+        device.close()
+
+    @for_each("seconds", [-1.0, float("nan"), float("inf"), 1e14])
+    def test_one_that_says_no_time_is_refused_and_nothing_is_sent(self, seconds, tmp_path) -> None:
+        leader = Leader()
+        leader.exposed = None
+        device = make_device(tmp_path / str(seconds), leader, key=KEY)
+        assign(device)
+        device._clock = lambda: seconds
+        for call in (device.contact, lambda: device.expose(STUDY), lambda: device.record(STUDY, 1)):
+            with pytest.raises(WrongClock, match="no time"):
+                call()
+        device._clock = leader.clock
+        assert device.expose(STUDY) is True
+        assert paths(leader) == ["assign", "expose"]
         device.close()
 
     @for_each("shift", [-DAY + HOUR, -HOUR, -1, 0, 1])

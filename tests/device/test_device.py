@@ -4,6 +4,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+from contextlib import suppress
 from fractions import Fraction
 
 import httpx
@@ -17,6 +18,7 @@ from maskedbandit.device.rounding import round_outcome
 from maskedbandit.device.sealing import seal_upload
 from maskedbandit.device.service_calls import DeviceRequest, ServiceCalls, ServiceReply, read_object
 from maskedbandit.errors import InvalidValue, NoConsent, PersonalValue, UnknownStudy
+from maskedbandit.private_files import PrivateFile
 from maskedbandit.secagg.uploads import ReportTerms, seal_report
 from tests.device.fake_leader import (
     EXPOSED,
@@ -82,6 +84,29 @@ class TestConsent:
         device.contact()
         assert leader.left == [TICKET]
         assert len(leader.seen) == 4
+
+    def test_a_process_that_ends_while_it_is_taken_back_leaves_all_or_nothing(
+        self, leader, device, tmp_path, monkeypatch
+    ) -> None:
+        device.join(make_place())
+        begun, real = [], PrivateFile.transaction
+
+        def ending(file):
+            begun.append(file)
+            assert len(begun) == 1, "the process ends here"
+            return real(file)
+
+        monkeypatch.setattr(PrivateFile, "transaction", ending)
+        with suppress(AssertionError):
+            device.consent(False)
+        monkeypatch.undo()
+        other = make_device(tmp_path / "device", leader)  # she agrees again
+        sent = len(leader.bodies)
+        leader.time += 1
+        other.contact()
+        assert [each.ended for each in other.show()] == ["left"]
+        assert not any(b"leader" in body for body in leader.bodies[sent:])
+        other.close()
 
     def test_taken_back_it_ends_all(self, leader, device) -> None:
         device.join(make_place())
