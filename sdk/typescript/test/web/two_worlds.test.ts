@@ -117,7 +117,9 @@ test("worlds look alike whenever anything happens", async () => {
     const way = Object.keys(WAYS)[number % 4]!;
     const contacts = drawTimes(12).sort((one, other) => one - other);
     const faults: FakeService["faults"] = {};
-    for (let at = 0; at < 20; at++) if (below(10) < 3) faults[at] = (["lost", "unanswered", 429, 503] as const)[below(4)]!;
+    for (let at = 0; at < 20; at++) {
+      if (below(10) < 3) faults[at] = (["lost", "unanswered", 429, 503] as const)[below(4)]!;
+    }
     const world: World = drawTimes(6).map((time) => [time, [0, 1, below(1000) / 1000][below(3)]!]);
     const [one, two] = [await watch(way, world, contacts, faults), await watch(way, [], contacts, faults)];
     expect(one.seen).toEqual(two.seen);
