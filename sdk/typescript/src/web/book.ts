@@ -51,8 +51,8 @@ const STORES = ["consent", "places", "reports", "farewells"];
 /**
  * The device's own book in this browser: consent, places, what holds of each, and what was made and sent.
  *
- * A place stands in it for ever, also after the person left: no study gets a second one. All pages of an origin share it,
- * and each step is one transaction, so of two pages that do the same one comes first.
+ * A place stands in it for ever, also after the person left: no study gets a second one. All pages of an origin share
+ * it, and each step is one transaction, so of two pages that do the same one comes first.
  */
 export class DeviceBook {
   readonly #file: Database;

@@ -6,8 +6,8 @@ export type Stores = (name: string) => IDBObjectStore;
 /**
  * A database of IndexedDB, which all pages of an origin share.
  *
- * It is opened when it is first used and not made before `create`: until then nothing is stored. Whoever clears the data
- * of the site while a page is open takes it away, and then it is as one that never was.
+ * It is opened when it is first used and not made before `create`: until then nothing is stored. Whoever clears the
+ * data of the site while a page is open takes it away, and then it is as one that never was.
  */
 export class Database {
   readonly #name: string;
@@ -34,8 +34,8 @@ export class Database {
   /**
    * The result of a step that writes, once it is on the disk; `none` if there is no database.
    *
-   * Either all of it is written or nothing, and no other page of the origin reads or writes between. A step may wait for
-   * requests of its own stores only.
+   * Either all of it is written or nothing, and no other page of the origin reads or writes between. A step may wait
+   * for requests of its own stores only.
    */
   async write<T>(none: T, step: (stores: Stores) => Promise<T>): Promise<T> {
     return this.#run("readwrite", none, step);

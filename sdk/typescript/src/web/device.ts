@@ -25,7 +25,7 @@ const PLACE_FIELDS = [
 
 /** What an application may say about a device. */
 export interface DeviceOptions {
-  /** The device key, `mb_device_...`, or that of each study by its name; `join` needs none where two operators add up. */
+  /** The device key, `mb_device_...`, or that of each study; to `join` places of two operators needs none. */
   key?: DeviceKeys;
   /** "standing", where a person may not come back, or "deadline", where the application runs after the window. */
   reports?: "standing" | "deadline";
@@ -38,7 +38,8 @@ export interface DeviceOptions {
  *
  * **Guarantee**: what anybody sees of a device does not depend on an outcome but by what is reported of it, which is
  * sealed for two operators or has its noise: not on whether and when it was recorded, how often, and its value. It
- * depends on when the application called `assign`, `join`, `expose`, `contact` and `leave`, which must not depend on it.
+ * depends on when the application called `assign`, `join`, `expose`, `contact` and `leave`, which must not depend on
+ * it either.
  */
 export class Device {
   readonly #agreed: Agreed;
@@ -78,7 +79,7 @@ export class Device {
     if (!STUDY_TEXT.test(study)) throw refuseValue("study", study, "the name of a study");
     this.#calls.checkKey(study);
     const ask = (): Promise<ShownArm> => this.#assign(study, unit, token);
-    const lock = `maskedbandit ${this.#book.name} ${study}`; // a second page waits for the place that the first one gets
+    const lock = `maskedbandit ${this.#book.name} ${study}`; // a second page waits for the first one's place
     return globalThis.navigator?.locks ? navigator.locks.request(lock, ask) : ask();
   }
 
@@ -224,7 +225,8 @@ export class Device {
   /** Send what is due of a place. */
   async #report(place: OwnPlace): Promise<void> {
     for (const report of await this.#takeReports(place)) {
-      const answer = readAnswer(await this.#calls.post(place.study, isSealed(place) ? "upload" : "report", report.body));
+      const action = isSealed(place) ? "upload" : "report";
+      const answer = readAnswer(await this.#calls.post(place.study, action, report.body));
       if (answer) await this.#book.settle(report, answer, ENDS.has(answer));
       if (ENDS.has(answer)) return;
     }

@@ -27,10 +27,11 @@ export interface ProviderOptions {
 /**
  * Evaluates flags as studies, for the person of a device.
  *
- * The value of a flag is the payload of the person's arm, or the arm's name if it has none. Pages evaluate at once and as
- * often as they are drawn. So the first evaluation of a flag asks for the person's arm and gives the default; when the
- * arm is there, the event ConfigurationChanged says so. Evaluating says nothing of what was seen: `device.expose` does,
- * or `track("exposed", { flag })`. The context's `token` is the backend's signature of the person, or one for each study.
+ * The value of a flag is the payload of the person's arm, or the arm's name if it has none. Pages evaluate at once and
+ * as often as they are drawn. So the first evaluation of a flag asks for the person's arm and gives the default; when
+ * the arm is there, the event ConfigurationChanged says so. Evaluating says nothing of what was seen: `device.expose`
+ * does, or `track("exposed", { flag })`. The context's `token` is the backend's signature of the person, or one for
+ * each study.
  */
 export class MaskedBanditProvider implements Provider {
   readonly metadata = { name: "Masked Bandit" } as const;
@@ -73,7 +74,11 @@ export class MaskedBanditProvider implements Provider {
     return this.#resolve(flag, usual, context, (value) => typeof value === "number");
   }
 
-  resolveObjectEvaluation<T extends JsonValue>(flag: string, usual: T, context: EvaluationContext): ResolutionDetails<T> {
+  resolveObjectEvaluation<T extends JsonValue>(
+    flag: string,
+    usual: T,
+    context: EvaluationContext,
+  ): ResolutionDetails<T> {
     return this.#resolve(flag, usual, context, (value) => typeof value === "object");
   }
 

@@ -13,7 +13,13 @@ export function roundDefault(place: OwnPlace, bits: Bits): number {
 }
 
 /** The place once an outcome is recorded; what holds as before stays what it was rounded to. */
-export function holdOutcome(place: OwnPlace, booked: BookedPlace, metric: string, value: number, bits: Bits): BookedPlace {
+export function holdOutcome(
+  place: OwnPlace,
+  booked: BookedPlace,
+  metric: string,
+  value: number,
+  bits: Bits,
+): BookedPlace {
   const outcome = place.findOutcome(metric);
   const before = booked.outcomes[metric];
   const held = outcome.addRecord(before ? Fraction.fromText(before.held) : null, value);
@@ -34,7 +40,7 @@ export async function makeReports(
   const make = (metric: string, says: number, body: string): MadeReport =>
     ({ study, turn, metric, made: now, says, size: body.length, answer: "", body });
   if (isSealed(place)) {
-    const { sealUpload } = await import("../core/two_servers.js"); // what seals is large, and only such a place needs it
+    const { sealUpload } = await import("../core/two_servers.js"); // what seals is large: only such a place needs it
     const says = booked.outcomes[""]?.steps ?? booked.usual;
     return [make("", says, await sealUpload(place, BigInt(says), turn))];
   }

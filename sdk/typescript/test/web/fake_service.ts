@@ -30,8 +30,9 @@ export function localPlace(changes: Table = {}): Table {
 }
 
 /** The offer of a channel that adds noise, at this epsilon. */
-export const offerLaplace = (epsilon: number, end = ""): string =>
-  `maskedbandit-offer-1 channel=Local n=100 steps=${epsilon} modulus=0 noise=DiscreteLaplace:1:1 terms=epsilon:${epsilon} position=7${end}`;
+export const offerLaplace = (epsilon: number, terms = ""): string =>
+  `maskedbandit-offer-1 channel=Local n=100 steps=${epsilon} modulus=0 noise=DiscreteLaplace:1:1` +
+  ` terms=${terms}epsilon:${epsilon} position=7`;
 
 /** What can be seen of a request by whoever carries it, but for the letters of what is random. */
 export interface Message {
@@ -72,7 +73,9 @@ export class FakeService {
     this.bodies.push(text);
     const fault = this.faults[number];
     if (fault === "lost") throw new TypeError("Failed to fetch");
-    if (typeof fault === "number") return Response.json({ code: fault < 500 ? "too_many" : "unavailable" }, { status: fault });
+    if (typeof fault === "number") {
+      return Response.json({ code: fault < 500 ? "too_many" : "unavailable" }, { status: fault });
+    }
     const [status, said] = this.#answer(url.replace(/.*\//, ""), body);
     if (fault === "unanswered") throw new TypeError("Failed to fetch");
     return Response.json(said, { status });

@@ -4,7 +4,9 @@ import { OpenFeature, ProviderEvents } from "@openfeature/web-sdk";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Agreed, Device } from "../../src/web/index.js";
 import { MaskedBanditProvider } from "../../src/web/openfeature.js";
-import { EXPOSED, FakeService, KEY, STUDY, TOKEN, URL, WINDOW, localPlace, makeDevice, nameBook } from "./fake_service.js";
+import {
+  EXPOSED, FakeService, KEY, STUDY, TOKEN, URL, WINDOW, localPlace, makeDevice, nameBook,
+} from "./fake_service.js";
 
 const ANN = { targetingKey: "ann", token: TOKEN };
 let service: FakeService;
@@ -32,7 +34,8 @@ const changes = (many: number) => vi.waitFor(() => expect(changed).toHaveLength(
 test("the first evaluation enrols, once, and says nothing of what was seen", async () => {
   const flags = await begin(await makeDevice(service));
   for (let i = 0; i < 5; i++) {
-    expect(flags.getObjectDetails(STUDY, { colour: "none" })).toMatchObject({ value: { colour: "none" }, reason: "DEFAULT" });
+    const found = flags.getObjectDetails(STUDY, { colour: "none" });
+    expect(found).toMatchObject({ value: { colour: "none" }, reason: "DEFAULT" });
   }
   await changes(1);
   for (let i = 0; i < 5; i++) {

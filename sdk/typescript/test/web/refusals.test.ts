@@ -1,4 +1,4 @@
-/** Whatever a service hands out that is not as the person agreed: a refusal that names it, and nothing is kept or sent. */
+/** What a service hands out that is not as the person agreed: a refusal names it, and nothing is kept or sent. */
 import "fake-indexeddb/auto";
 import { expect, test } from "vitest";
 import { Agreed, type Device } from "../../src/web/index.js";
@@ -22,7 +22,9 @@ const REFUSED: Record<string, [unknown, RegExp]> = {
   "operators who changed places": [
     sealedPlace({ operators: [...sealed.operators].reverse() }), /^invalid_value: keys of the leader/,
   ],
-  "less noise": [sealedPlace({ offer: offered(sealed, "Laplace:1:1", "Laplace:1/2:1") }), /^invalid_value: noise of an offer/],
+  "less noise": [
+    sealedPlace({ offer: offered(sealed, "Laplace:1:1", "Laplace:1/2:1") }), /^invalid_value: noise of an offer/,
+  ],
   "no noise": [sealedPlace({ offer: offered(sealed, "DiscreteLaplace:1:1", "") }), /^invalid_value: noise of an offer/],
   "a channel of another trust": [
     localPlace({ offer: offered(local, "Response", "Central") }), /^invalid_value: channel of an offer/,
@@ -32,7 +34,9 @@ const REFUSED: Record<string, [unknown, RegExp]> = {
     sealedPlace({ offer: offered(sealed, "epsilon:1", "epsilon:2").replace("Laplace:1:1", "Laplace:1/2:1") }),
     /^budget_exceeded: epsilon of an offer is 2/,
   ],
-  "a bit that costs more": [localPlace({ offer: offered(local, "1/2", "3/2") }), /^budget_exceeded: epsilon of an offer is 3\/2/],
+  "a bit that costs more": [
+    localPlace({ offer: offered(local, "1/2", "3/2") }), /^budget_exceeded: epsilon of an offer is 3\/2/,
+  ],
   "two outcomes that cost more together": [
     localPlace({
       offer: `${offerLaplace(1)}\n${local.offer} metric=gone`,
@@ -92,7 +96,8 @@ test("all studies together cost no more than agreed, also those that the person 
 });
 
 test("a study gets no second place: by no other ticket, protocol or name", async () => {
-  for (const change of [{ ticket: "other" }, { terms: { protocol: "aa".repeat(32) }, ticket: "other" }, { study: "other" }]) {
+  const terms = { protocol: "aa".repeat(32) };
+  for (const change of [{ ticket: "other" }, { terms, ticket: "other" }, { study: "other" }]) {
     const service = new FakeService();
     const device = await makeDevice(service);
     await device.join(localPlace());
@@ -105,7 +110,8 @@ test("a place that was given before this device knew of it is kept, and nothing 
   const service = new FakeService();
   const device = await makeDevice(service);
   for (const again of [true, false]) {
-    expect(await refusalOf(device.join(localPlace({ again })))).toMatch(/^already_spent: this device was not the first/);
+    const refusal = await refusalOf(device.join(localPlace({ again })));
+    expect(refusal).toMatch(/^already_spent: this device was not the first/);
   }
   service.time = EXPOSED + WINDOW;
   await device.contact();
@@ -122,7 +128,8 @@ test("a clock that is a little behind counts the window from now", async () => {
 });
 
 test("a clock that is wrong is refused", async () => {
-  for (const [time, code] of [[EXPOSED - 24 * HOUR - 1, "wrong_clock"], [EXPOSED + WINDOW + GRACE + 1, "late"]] as const) {
+  const wrong = { wrong_clock: EXPOSED - 24 * HOUR - 1, late: EXPOSED + WINDOW + GRACE + 1 };
+  for (const [code, time] of Object.entries(wrong)) {
     const service = new FakeService();
     const device = await makeDevice(service);
     service.time = time;

@@ -42,7 +42,8 @@ const FAULTS: Record<string, FakeService["faults"]> = {
   "at times": { 0: "lost", 2: "unanswered", 3: 503, 4: "lost", 5: 429, 8: "unanswered" },
   unanswered: Object.fromEntries(Array.from({ length: 7 }, (_, at) => [at, "unanswered"])),
 };
-const WAYS: Record<string, { place: (changes?: object) => object; reports: "standing" | "deadline"; asks?: boolean }> = {
+type Way = { place: (changes?: object) => object; reports: "standing" | "deadline"; asks?: boolean };
+const WAYS: Record<string, Way> = {
   standing: { place: sealedPlace, reports: "standing" },
   "at the deadline": { place: sealedPlace, reports: "deadline" },
   "local trust": { place: localPlace, reports: "standing" },
@@ -50,7 +51,13 @@ const WAYS: Record<string, { place: (changes?: object) => object; reports: "stan
 };
 
 /** All that is seen of a device in a world. */
-async function watch(way: string, world: World, contacts: number[], faults: FakeService["faults"], more: MadeDevice = {}) {
+async function watch(
+  way: string,
+  world: World,
+  contacts: number[],
+  faults: FakeService["faults"],
+  more: MadeDevice = {},
+): Promise<FakeService> {
   const service = new FakeService();
   const { place, reports, asks } = WAYS[way]!;
   const device = await makeDevice(service, { reports, ...more });
@@ -91,6 +98,33 @@ for (const way of Object.keys(WAYS)) {
     }
   });
 }
+
+/** Numbers below 1 that look random and are always the same. */
+function* listNumbers(seed: number): Generator<number> {
+  for (let state = seed; ; ) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    yield state / 2 ** 32;
+  }
+}
+
+test("worlds look alike whenever anything happens", async () => {
+  const numbers = listNumbers(34);
+  const below = (n: number): number => Math.floor(numbers.next().value! * n);
+  const marks = [0, WINDOW, WINDOW + 1, WINDOW + GRACE, WINDOW + GRACE + 1];
+  const drawTimes = (most: number): number[] =>
+    Array.from({ length: below(most) }, () => (below(2) ? marks[below(marks.length)]! : below(2 * WINDOW)));
+  for (let number = 0; number < 80; number++) {
+    const way = Object.keys(WAYS)[number % 4]!;
+    const contacts = drawTimes(12).sort((one, other) => one - other);
+    const faults: FakeService["faults"] = {};
+    for (let at = 0; at < 20; at++) {
+      if (below(10) < 3) faults[at] = (["lost", "unanswered", 429, 503] as const)[below(4)]!;
+    }
+    const world: World = drawTimes(6).map((time) => [time, [0, 1, below(1000) / 1000][below(3)]!]);
+    const [one, two] = [await watch(way, world, contacts, faults), await watch(way, [], contacts, faults)];
+    expect(one.seen).toEqual(two.seen);
+  }
+});
 
 test("something is seen", async () => {
   const standing = await watch("standing", [], CONTACTS["at the end"]!, FAULTS["at times"]!);
@@ -171,7 +205,8 @@ const TWINS: Record<string, [string, typeof Device]> = {
     "local trust",
     class extends Knowing {
       override async contact(): Promise<void> {
-        await this.changing((how) => ({ ...how, body: (how.body as string).replace(/ +\d/, `${10 ** this.happened}`) }));
+        const long = `${10 ** this.happened}`;
+        await this.changing((how) => ({ ...how, body: (how.body as string).replace(/ +\d/, long) }));
       }
     },
   ],
