@@ -42,11 +42,11 @@ sdk: setup $(SDK)/node_modules/ready
 	@cd $(SDK) && npm run --silent typecheck && npm run --silent test
 
 $(SDK)/node_modules/ready: $(SDK)/package-lock.json | node
-	@cd $(SDK) && npm ci --no-audit --no-fund --silent && touch node_modules/ready
+	@cd $(SDK) && npm ci --no-audit --no-fund --loglevel=error && touch node_modules/ready
 
 # the page is tested in a browser, and the service behind a proxy, which installing it must not start; they are installed
 # only here, and only if they are missing
-slow: setup sdk
+slow: setup node $(if $(T),,sdk)
 	@command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium > /dev/null; }
 	@PATH="$$PATH:/usr/sbin" command -v nginx > /dev/null || { apt-get update -qq \
 	  && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends nginx-light > /dev/null; }
@@ -58,7 +58,7 @@ check: setup
 	@$(BIN)/mypy
 
 # best_arm asks for a scipy of long ago, but runs with ours: so it comes without what it asks for
-bench: setup
+bench: setup $(SDK)/node_modules/ready
 	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps best_arm
 	@$(BIN)/python -m bench

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import maskedbandit as mb
+from bench.bundles import bundles
 from bench.clusters import clusters
 from bench.compiling import compiling
 from bench.contextual import contextual
@@ -93,6 +94,7 @@ def main() -> None:
     identification()
     protocols()
     devices()
+    bundles()
     whole_reports()
     studies()
     service()

@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 
-/** A file of known answers, which Python wrote. */
-export function readVectors(name: string): any {
-  return JSON.parse(readFileSync(new URL(`../../../vectors/${name}.json`, import.meta.url), "utf8"));
-}
+/** The folder of known answers, which Python wrote. */
+export const VECTORS = join(import.meta.dirname, "../../../vectors");
+
+/** A file of it. */
+export const readVectors = (name: string): any => JSON.parse(readFileSync(join(VECTORS, `${name}.json`), "utf8"));
 
 export const fromHex = (text: string): Uint8Array<ArrayBuffer> => new Uint8Array(Buffer.from(text, "hex"));
 

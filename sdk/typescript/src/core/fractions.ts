@@ -10,13 +10,27 @@ export class Fraction {
     this.under = under / common;
   }
 
-  /** A fraction that was written as `3`, `-1/3` or, as people write numbers, `0.1`. */
+  /** A number that was written as `3`, `-1/3`, `0.1` or `1e-7`. */
   static fromText(text: string): Fraction {
-    const match = /^(-?\d+)(?:\/(\d+)|\.(\d+))?$/.exec(text);
+    const match = /^(-?\d+)(?:\/(\d+)|(?:\.(\d+))?(?:e([+-]?\d{1,3}))?)$/.exec(text);
     if (!match) throw new SyntaxError(`a fraction such as 1/3, not ${JSON.stringify(text)}`);
-    const [, over = "", under, decimals = ""] = match;
-    if (under !== undefined) return new Fraction(BigInt(over), BigInt(under));
-    return new Fraction(BigInt(over + decimals), 10n ** BigInt(decimals.length));
+    const [, over = "", under = "1", decimals = "", power = "0"] = match;
+    const shift = BigInt(power) - BigInt(decimals.length);
+    const whole = BigInt(over + decimals);
+    const scale = 10n ** (shift < 0n ? -shift : shift);
+    return shift < 0n ? new Fraction(whole, BigInt(under) * scale) : new Fraction(whole * scale, BigInt(under));
+  }
+
+  /** All of a finite floating-point number. */
+  static fromNumber(value: number): Fraction {
+    const view = new DataView(new ArrayBuffer(8));
+    view.setFloat64(0, value);
+    const bits = view.getBigUint64(0);
+    const [power, digits] = [(bits >> 52n) & 2047n, bits & ((1n << 52n) - 1n)];
+    const size = power ? digits + (1n << 52n) : digits;
+    const shift = (power || 1n) - 1075n; // the number is size * 2^shift
+    const whole = bits >> 63n ? -size : size;
+    return shift < 0n ? new Fraction(whole, 1n << -shift) : new Fraction(whole << shift);
   }
 
   plus(other: Fraction): Fraction {
@@ -37,10 +51,6 @@ export class Fraction {
 
   exceeds(other: Fraction): boolean {
     return this.over * other.under > other.over * this.under;
-  }
-
-  equals(other: Fraction): boolean {
-    return this.over === other.over && this.under === other.under;
   }
 
   toString(): string {

@@ -1,5 +1,7 @@
+import type { Bytes } from "./bytes.js";
+
 /** Gives so many random bytes. */
-export type Draw = (count: number) => Uint8Array<ArrayBuffer>;
+export type Draw = (count: number) => Bytes;
 
 /** Random bytes of the system, at most 65,536. */
 export const drawBytes: Draw = (count) => crypto.getRandomValues(new Uint8Array(count));

@@ -1,0 +1,79 @@
+import { MaskedBanditError, refuseValue } from "./errors.js";
+import { Fraction } from "./fractions.js";
+import { priceLocalOffer } from "./offer_prices.js";
+import { type PinnedOperators, isFingerprint } from "./operators.js";
+import type { OwnPlace } from "./place.js";
+
+/** What a person agreed to beside the epsilon. */
+export interface AgreedTerms {
+  /** Fingerprints of the leader's and the helper's keys, which come with the application; or local trust alone. */
+  readonly operators?: PinnedOperators;
+  /** The person takes part in cohorts of so many people at least. */
+  readonly least?: number;
+  /** Only noise whose epsilon bounds the loss whatever happens; false: discrete Gaussian noise as well. */
+  readonly pure?: boolean;
+}
+
+/** What all studies of a person together may cost, and for whom reports are sealed. */
+export class Agreed {
+  readonly epsilon: Fraction;
+  readonly operators: PinnedOperators | null;
+  readonly least: number;
+  readonly pure: boolean;
+
+  /** A number is the shortest decimal that prints as it does; a text may also be a fraction, as "1/3". */
+  constructor(epsilon: number | string, { operators, least = 1, pure = true }: AgreedTerms = {}) {
+    this.epsilon = readEpsilon(epsilon);
+    if (operators !== undefined && !arePinned(operators)) {
+      const allowed = "two different fingerprints, each of 64 hexadecimal digits, or left out";
+      throw refuseValue("operators", operators, allowed);
+    }
+    if (!Number.isInteger(least) || least < 1) throw refuseValue("least", least, "a whole number of at least 1");
+    if (typeof pure !== "boolean") throw refuseValue("pure", pure, "true or false");
+    this.operators = operators ?? null;
+    this.least = least;
+    this.pure = pure;
+  }
+
+  /** Whether all operators of a place, if it has any, have the keys that came with the application. */
+  async trusts(place: OwnPlace): Promise<boolean> {
+    if (!place.operators.length) return true;
+    return this.operators !== null && (await import("./two_servers.js")).hasPinnedKeys(place, this.operators);
+  }
+
+  /** What a place costs, or a refusal unless it is what the person agreed to. */
+  async check(place: OwnPlace): Promise<Fraction> {
+    if (place.operators.length) {
+      const { operators, least } = this;
+      if (operators) return (await import("./two_servers.js")).priceSealedPlace(place, operators, least);
+      throw refuseValue("operators of a place", "given", "left out: none came with the application");
+    }
+    const prices = place.outcomes.map(({ offer, cap, metric }) =>
+      priceLocalOffer(offer, this.least, cap, metric, this.pure),
+    );
+    return prices.reduce((sum, price) => sum.plus(price));
+  }
+
+  /** Refuse a place that costs so much where others have cost `spent`, unless that is within what was agreed. */
+  checkCost(cost: Fraction, spent: Fraction): void {
+    if (!spent.plus(cost).exceeds(this.epsilon)) return;
+    const allowed = `${this.epsilon}, to which the person agreed, and other studies have cost ${spent}`;
+    const message = `epsilon of an offer is ${cost}: together it must be at most ${allowed}`;
+    throw new MaskedBanditError("budget_exceeded", message);
+  }
+}
+
+const arePinned = (given: unknown): boolean =>
+  Array.isArray(given) && given.length === 2 && given[0] !== given[1] && given.every(isFingerprint);
+
+function readEpsilon(given: number | string): Fraction {
+  const nothing = new Fraction(0n);
+  let epsilon = nothing;
+  try {
+    epsilon = Fraction.fromText(String(given));
+  } catch {
+    // refused below
+  }
+  if (!epsilon.exceeds(nothing)) throw refuseValue("epsilon", given, "a finite number above 0");
+  return epsilon;
+}
