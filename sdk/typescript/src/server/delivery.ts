@@ -1,5 +1,7 @@
 /** Sending what the outbox holds until the service has answered, whatever happens in between. */
 
+import { randomInt } from "node:crypto";
+
 import { MaskedBanditError } from "../core/errors.js";
 import { readProblemCode, readVerdicts, type Kind, type Refusal, type Reply } from "./answers.js";
 import type { Calls } from "./calls.js";
@@ -79,7 +81,7 @@ export class Delivery {
         if (!this.#woken.isRung) this.#idle.ring();
       } else if (!this.#ended) {
         failures += 1;
-        await this.#hurried.wait(1000 * choosePause(failures, wait, Math.random()));
+        await this.#hurried.wait(1000 * choosePause(failures, wait, randomInt(1000) / 1000));
         this.#hurried.silence(); // new messages wait too
       }
     }
