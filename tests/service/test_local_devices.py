@@ -8,7 +8,9 @@ import pytest
 
 from maskedbandit.device import Agreed, Device
 from maskedbandit.device.own_place import read_place
+from maskedbandit.device_refusals import TokenExpired, TokenForged, TokenMissing
 from tests.service.inside import Inside
+from tests.service.test_people import PUBLIC, sign
 from tests.service.two_operators_inside import ServiceWire
 
 WINDOW, GRACE = 20, 3600  # seconds
@@ -67,6 +69,28 @@ def test_a_study_to_its_release(service: Inside, tmp_path: Path) -> None:
     assert {each["arm"]: round(each["total"]) for each in found} == expected
     for device in devices:
         device.close()
+
+
+def test_a_published_key_and_a_token_are_enough_and_the_key_alone_is_not(service: Inside, tmp_path: Path) -> None:
+    service.begin(channel={"name": "response", "epsilon": 1}, reward=REWARD, signed_by=PUBLIC[0])
+    service.keys["device"] = service.ask("POST", "/v1/keys", {"role": "device", "study": "small"}, "owner").json["key"]
+    device = make_device(service, tmp_path, "ann", key="device")
+    for wrong, kind in (
+        ("", TokenMissing),
+        (sign(service, "bob"), TokenForged),
+        (sign(service, seconds=0), TokenExpired),
+    ):
+        with pytest.raises(kind):
+            device.assign("small", "ann", wrong)
+    assert device.show() == []
+    assert device.assign("small", "ann", sign(service, "ann")).why == ""
+    assert device.expose("small")
+    service.tick(WINDOW + 1)
+    device.contact()
+    assert [each.answer for each in device.show()[0].sent] == ["accepted"]
+    device.leave("small")
+    assert device._book.farewells() == []
+    device.close()
 
 
 def test_after_the_grace_a_report_is_late(service: Inside, tmp_path: Path) -> None:
