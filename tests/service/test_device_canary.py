@@ -4,6 +4,7 @@ import struct
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,8 @@ from tests.service.live import Live
 from tests.store.two_operators import CHANNEL, Helper, name_operators
 
 CANARY = 0.873194265172638
-MARKS = (b"0.873194265172638", b"873194265172638", struct.pack("<d", CANARY), struct.pack(">d", CANARY))
+DIGITS = (b"0.873194265172638", b"873194265172638", str(Fraction(CANARY)).encode())
+MARKS = (*DIGITS, struct.pack("<d", CANARY), struct.pack(">d", CANARY))
 PATIENT = {"window": "1 hour", "exposure": "1 hour", "grace": "1 hour"}
 HINT = "a payload that is surely in memory"
 
@@ -82,7 +84,7 @@ def test_an_outcome_is_nowhere_at_the_leader(server: Live, tmp_path_factory: pyt
     stored = read_files(server.folder) + server.said().encode()
     assert HINT.encode() in stored
     assert not [mark for mark in MARKS if mark in stored]
-    assert MARKS[2] in read_files(people) or MARKS[3] in read_files(people) or MARKS[0] in read_files(people)
+    assert any(mark in read_files(people) for mark in MARKS)
 
 
 @pytest.mark.slow
