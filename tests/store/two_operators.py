@@ -189,7 +189,7 @@ class Leading:
         """All that is due, as the host of a service does it."""
         found = []
         for due in self.do("due"):
-            listed = due.listed or self.list_cohort(due.cohort, due.n)
+            listed = self.list_cohort(due.cohort, due.n)  # offered again if it was listed before
             said = self.helper.state_total(self.protocol, listed)
             found.append(self.do("settle", due.cohort, said))
         return found
