@@ -113,7 +113,7 @@ def play(server: Live, site: Site, turned: Path, folder: Path, people: int) -> l
 
 
 def check_flips(said: list[SaidBit]) -> None:
-    """Devices of either kind flip bits as often as was agreed: four assertions, of a chance of 1e-9 each to be wrong."""
+    """Devices of either kind flip bits as often as was agreed: four assertions, each wrong with a chance of 1e-9."""
     for kind in ("page", "python"):
         bits = [each for each in said if each.kind == kind]
         flipped = sum(each.says != each.outcome for each in bits)
