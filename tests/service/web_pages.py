@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from maskedbandit.study.signatures import sign_person
 from tests.service.live import LATE, ROOT, Live
 
+expect.set_options(timeout=1000 * LATE)
 PACKAGE = ROOT / "sdk" / "typescript"
 SIGNER = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 PUBLIC = SIGNER.public_key().public_bytes_raw().hex()

@@ -251,6 +251,22 @@ async function openBook(device: Device): Promise<any[]> {
   return rows.result;
 }
 
+test("a disk that is full takes nothing, and says so", async () => {
+  const device = await makeDevice(service);
+  await device.join(sealedPlace());
+  await device.record(STUDY, 1);
+  const full = vi.spyOn(IDBObjectStore.prototype, "put").mockImplementation(() => {
+    throw new DOMException("no space", "QuotaExceededError");
+  });
+  try {
+    expect(await refusalOf(device.record(STUDY, 0))).toMatch(/^storage_failed: .*QuotaExceededError.*was taken/);
+  } finally {
+    full.mockRestore();
+  }
+  await device.contact();
+  expect((await says(device)).at(-1)).toBe(1);
+});
+
 test("nothing of the page goes with a request", async () => {
   const device = await makeDevice(service);
   await device.join(sealedPlace());
