@@ -18,12 +18,12 @@ from bench.studies import PROTOCOL
 from maskedbandit.secagg.prio3 import LEADER
 from maskedbandit.secagg.total_request import TotalRequest
 from maskedbandit.secagg.uploads import ReportTerms, ShareReader, Upload, seal_report
+from maskedbandit.store.batches import compare_proofs, open_batch
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.helping.reports import OfferedReport
 from maskedbandit.store.helping.study import HelperStudy, register_study
-from maskedbandit.store.own_keys import read_own_keys, read_seal_key
+from maskedbandit.store.own_keys import derive_verify_key, read_own_keys, read_seal_key
 from maskedbandit.store.pairing import write_pairing
-from maskedbandit.store.settle import compare_proofs
 from maskedbandit.store.studies import find_witness, prepare_witness, write_study
 from maskedbandit.store.study import Study
 from maskedbandit.study.protocol import Protocol
@@ -120,7 +120,9 @@ def report_to_both(folder: Path, grid: int) -> tuple[float, float]:
         took = store(study, [("upload", each.ticket, *upload) for each, upload in zip(given, sent, strict=True)])
         clock.now += 2 * MINUTE
         start = process_time()
-        reader = ShareReader(LEADER, read_seal_key(witnesses[0]), other.key)
+        reader = ShareReader(
+            LEADER, read_seal_key(witnesses[0]), derive_verify_key(witnesses[0], helper, protocol.digest)
+        )
         for due in study.apply([("due",)])[0].value():
             settle(study, other, reader, due, witnesses[0].signing_key())
         took += process_time() - start
@@ -136,7 +138,7 @@ def settle(study: Study, other: HelperStudy, reader: ShareReader, due: Any, key:
 
     start, accepted = 0, []
     while start is not None:
-        batch = do("batch", reader, due.cohort, start)
+        batch = open_batch(reader, do("batch", due.cohort, start))
         offered = [
             OfferedReport(each.place, each.report, each.turn, each.sealed, each.verifier) for each in batch.reports
         ]

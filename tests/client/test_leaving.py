@@ -29,6 +29,28 @@ def test_what_waits_is_not_sent(client: Made, service: FakeService, network: Net
     assert {ticket for ticket, _ in service.reports} == {bob}
 
 
+@pytest.mark.parametrize("heard", [True, False])
+def test_what_becomes_of_whoever_left_is_not_sent(
+    heard: bool, client: Made, service: FakeService, network: Network
+) -> None:
+    one = client()
+    ticket = one.assign("ann").ticket
+    one.expose(ticket)
+    network.fault = only(None if heard else "unavailable")
+    one.leave(ticket)
+    one.flush(10 if heard else 0)
+    one.expose(ticket)
+    one.report(ticket, 0.371)
+    one.close(0)
+    network.fault = only(None)
+    again = client()
+    again.report(ticket, 0.371)
+    assert again.flush()
+    assert service.left == [ticket]
+    assert not any(b"0.371" in content for _, content in network.sent)
+    assert not again.refused
+
+
 @for_each("fault", ["drop request", "drop response", "unavailable"])
 def test_it_is_said_until_the_service_has_heard(fault: str, tmp_path: Path) -> None:
     service, folder = FakeService(), tmp_path / fault.replace(" ", "_")

@@ -140,6 +140,19 @@ class TestAssign:
         device.close()
         assert leader.seen == []
 
+    def test_a_place_that_comes_after_consent_was_taken_back_is_not_stored(self, leader, device, monkeypatch) -> None:
+        answer = leader.answer
+
+        def taking_back(path, body):
+            if path.endswith("/assign"):
+                device._book.take_back_consent()
+            return answer(path, body)
+
+        monkeypatch.setattr(leader, "answer", taking_back)
+        with pytest.raises(NoConsent):
+            assign(device)
+        assert device.show() == []
+
     def test_after_leaving_nobody_is_asked(self, leader, device) -> None:
         assign(device)
         device.leave(STUDY)
@@ -230,6 +243,20 @@ class TestExpose:
         leader.time += 1
         assert device.record(STUDY, 1) is False
 
+    @for_each("word", ["ok", "left", "late", "unknown_ticket"])
+    def test_a_page_of_the_network_has_not_heard_it(self, word, tmp_path) -> None:
+        leader = Leader()
+        leader.exposed, answer = None, leader.answer
+        device = make_device(tmp_path / word, leader, key=KEY)
+        assign(device)
+        leader.answer = lambda path, body: (200, {"status": word})
+        assert device.expose(STUDY) is True
+        leader.answer = answer
+        leader.time += WINDOW
+        device.contact()
+        assert paths(leader) == ["assign", "expose", "expose", "report"]
+        device.close()
+
     @for_each("code", ["late", "unknown_ticket"])
     def test_a_place_that_went_to_somebody_else(self, code, tmp_path) -> None:
         leader = Leader()
@@ -272,6 +299,21 @@ class TestClocks:
         assert device.show() == []
         shifts[0] = 0
         device.join(make_local_place())
+        device.close()
+
+    @for_each("seconds", [-1.0, float("nan"), float("inf"), 1e14])
+    def test_one_that_says_no_time_is_refused_and_nothing_is_sent(self, seconds, tmp_path) -> None:
+        leader = Leader()
+        leader.exposed = None
+        device = make_device(tmp_path / str(seconds), leader, key=KEY)
+        assign(device)
+        device._clock = lambda: seconds
+        for call in (device.contact, lambda: device.expose(STUDY), lambda: device.record(STUDY, 1)):
+            with pytest.raises(WrongClock, match="no time"):
+                call()
+        device._clock = leader.clock
+        assert device.expose(STUDY) is True
+        assert paths(leader) == ["assign", "expose"]
         device.close()
 
     @for_each("shift", [-DAY + HOUR, -HOUR, -1, 0, 1])

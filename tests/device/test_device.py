@@ -4,6 +4,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+from contextlib import suppress
 from fractions import Fraction
 
 import httpx
@@ -17,6 +18,7 @@ from maskedbandit.device.rounding import round_outcome
 from maskedbandit.device.sealing import seal_upload
 from maskedbandit.device.service_calls import DeviceRequest, ServiceCalls, ServiceReply, read_object
 from maskedbandit.errors import InvalidValue, NoConsent, PersonalValue, UnknownStudy
+from maskedbandit.private_files import PrivateFile
 from maskedbandit.secagg.uploads import ReportTerms, seal_report
 from tests.device.fake_leader import (
     EXPOSED,
@@ -83,6 +85,29 @@ class TestConsent:
         assert leader.left == [TICKET]
         assert len(leader.seen) == 4
 
+    def test_a_process_that_ends_while_it_is_taken_back_leaves_all_or_nothing(
+        self, leader, device, tmp_path, monkeypatch
+    ) -> None:
+        device.join(make_place())
+        begun, real = [], PrivateFile.transaction
+
+        def ending(file):
+            begun.append(file)
+            assert len(begun) == 1, "the process ends here"
+            return real(file)
+
+        monkeypatch.setattr(PrivateFile, "transaction", ending)
+        with suppress(AssertionError):
+            device.consent(False)
+        monkeypatch.undo()
+        other = make_device(tmp_path / "device", leader)  # she agrees again
+        sent = len(leader.bodies)
+        leader.time += 1
+        other.contact()
+        assert [each.ended for each in other.show()] == ["left"]
+        assert not any(b"leader" in body for body in leader.bodies[sent:])
+        other.close()
+
     def test_taken_back_it_ends_all(self, leader, device) -> None:
         device.join(make_place())
         device.consent(False)
@@ -129,9 +154,9 @@ class TestStandingReports:
         device.contact()
         assert leader.opened(make_offer(steps=2)) == 2
 
-    @for_each("value", [-0.1, 1.1, float("nan"), "1", None, True])
+    @for_each("value", [-0.1, 1.1, float("nan"), "1", None, True, 10**400])
     def test_other_outcomes_are_refused_and_not_shown(self, value, leader, tmp_path) -> None:
-        device = make_device(tmp_path / str(value), leader)
+        device = make_device(tmp_path / str(value)[:9], leader)
         device.join(make_place())
         with pytest.raises(PersonalValue, match="a number from 0 to 1"):
             device.record(STUDY, value)
@@ -408,18 +433,23 @@ class TestTransport:
         assert said == {""}
 
     def test_a_page_of_the_network_is_no_answer(self, leader, tmp_path) -> None:
-        """Whoever is asked to log in first is answered with the status 200."""
+        """Whoever is asked to log in first is answered with the status 200, and by some networks in JSON."""
+        pages = (
+            {"html": "<h1>Welcome</h1>"},
+            *({"json": {"status": word}} for word in ("ok", "late", "unknown_ticket")),
+        )
+        for number, page in enumerate(pages):
 
-        class Portal(httpx.BaseTransport):
-            def handle_request(self, request):
-                return httpx.Response(200, html="<h1>Welcome</h1>")
+            class Portal(httpx.BaseTransport):
+                def handle_request(self, request, page=page):
+                    return httpx.Response(200, **page)
 
-        device = make_device(tmp_path / "device", leader, transport=Portal)
-        device.join(make_place())
-        assert device.show()[0].sent[0].answer == ""
-        device.leave(STUDY)
-        assert device._book.farewells() == [(STUDY, TICKET)]
-        device.close()
+            device = make_device(tmp_path / str(number), leader, transport=Portal)
+            device.join(make_place())
+            assert device.show()[0].sent[0].answer == ""
+            device.leave(STUDY)
+            assert device._book.farewells() == [(STUDY, TICKET)]
+            device.close()
 
     @for_each("url", ["", "ftp://x", "https://", "https://u:p@x", "https://x/?a", None, "https://x y"])
     def test_other_addresses_are_refused(self, url, tmp_path) -> None:

@@ -17,6 +17,7 @@ from maskedbandit.errors import AlreadySpent, BudgetExceeded, InvalidValue, Pers
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.renyi_divergences import ORDERS
+from maskedbandit.privacy.sampling import Bits
 from maskedbandit.privacy.statistics import capped_sum
 from tests.device.fake_leader import (
     EXPOSED,
@@ -236,6 +237,14 @@ class TestRetries:
         with pytest.raises(AlreadySpent, match="left"):
             device.join(make_sure_place())
         assert TICKET.encode() + b'"' not in (tmp_path / "device" / BOOK_FILE).read_bytes()
+
+    def test_no_random_words_are_kept_for_the_next_draw(self, leader, device) -> None:
+        """A process that is copied with its memory would draw the same noise about two outcomes."""
+        device.join(make_sure_place())
+        device.record(STUDY, 1)
+        finish(leader, device)
+        assert leader.seen
+        assert not any(isinstance(each, Bits) for each in vars(device).values())
 
     def test_a_device_that_lost_its_book_sends_nothing(self, leader, device) -> None:
         with pytest.raises(AlreadySpent, match="not the first"):

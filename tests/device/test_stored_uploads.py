@@ -41,7 +41,7 @@ def make_place(leading, given, exposed):
     place = {"study": leading.protocol.name, "ticket": given.ticket, "again": given.again, "offer": offer.to_text()}
     place |= {"terms": {"protocol": leading.protocol.digest, "cohort": given.cohort}, "operators": operators}
     place |= {"exposed": exposed, "window": reward.window, "grace": reward.grace}
-    return place | {"least": reward.least, "most": reward.most, "default": reward.default}
+    return place | {"least": reward.least, "most": reward.most, "default": reward.default, "cap": reward.cap}
 
 
 @pytest.mark.parametrize("reports", ["standing", "deadline"])
@@ -89,4 +89,35 @@ def test_sums_are_those_of_the_outcomes(reports, grid, tmp_path, monkeypatch) ->
     assert [turn.answer for turn in devices[0].show()[0].sent][-1] == "stored"
     for device in devices:
         device.close()
+    leading.study.close()
+
+
+def test_capped_sums_are_added_up(tmp_path, monkeypatch) -> None:
+    """Of each person at most three rewards count, whenever they come; who has none counts as none."""
+    no_noise(monkeypatch)
+    clock = Clock()
+    changes = {"channel": CHANNEL | {"grid": 255}, "reward": REWARD | {"cap": 3}}
+    leading = Leading(f"sqlite:///{tmp_path}/study.db", tmp_path / "witness", clock, **changes)
+    agreed, expected = Agreed(1, (leading.keys.fingerprint, leading.helper.keys.fingerprint)), {}
+    for number, rewards in enumerate([[1, 1], [1, 0.5, 1, 1], [], [1]]):
+        given = leading.do("assign", f"person {number}")
+        device = Device(
+            tmp_path / f"device {number}",
+            "http://leader.test",
+            agreed,
+            clock=lambda: clock.now / 1000,
+            transport=lambda: StoreWire(leading),
+        )
+        device.consent(True)
+        device.join(make_place(leading, given, leading.do("expose", given.ticket)))
+        for reward in rewards:
+            assert device.record(leading.protocol.name, reward)
+            device.contact()
+        device.close()
+        expected[given.cohort] = expected.get(given.cohort, 0) + min(sum(rewards), 3) / 3
+    clock.now += WINDOW + GRACE + 1
+    released = leading.settle()
+    assert len(released) == 2
+    for release in released:
+        assert (release.total, release.cap) == (pytest.approx(expected[release.cohort]), 3)
     leading.study.close()

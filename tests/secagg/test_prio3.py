@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from maskedbandit.errors import Forged, InvalidValue, Malformed
 from maskedbandit.secagg import prio3
-from maskedbandit.secagg.prio3 import FIELD, HELPER, LEADER, NONCE, SEED, Range, halfway, pack, roots, unpack, weigh
+from maskedbandit.secagg.prio3 import FIELD, HELPER, LEADER, NONCE, SEED, Range, evaluate, halfway, pack, roots, unpack
 
 VECTORS = {path.stem: json.loads(path.read_text()) for path in sorted((Path(__file__).parent / "vdaf").glob("*.json"))}
 KEY = bytes(range(SEED))
@@ -201,7 +201,7 @@ class TestBytes:
 
     def test_a_root_of_unity_shows_nothing(self):
         with pytest.raises(Malformed, match="root of unity"):
-            weigh(4, roots(8)[3])
+            evaluate(range(8), roots(8)[3])
 
 
 def value_at(points, values, t):
@@ -217,14 +217,21 @@ def value_at(points, values, t):
 
 class TestPolynomials:
     @pytest.mark.parametrize("count", [2, 4, 8, 16])
-    def test_weights_are_those_of_lagrange(self, count):
+    def test_values_are_those_of_lagrange(self, count):
         random = Random(count)
-        values, t = [random.randrange(FIELD) for _ in range(2 * count - 1)], random.randrange(FIELD)
-        near, far = weigh(count, t)
-        assert prio3.times(near, values[:count]) == value_at(roots(count), values[:count], t)
-        assert prio3.times(far, values) == value_at(roots(2 * count)[:-1], values, t)
-        between = [prio3.times(row, values[:count]) for row in halfway(count)]
-        assert between == [value_at(roots(count), values[:count], root) for root in roots(2 * count)[1::2]]
+        values, t = [random.randrange(FIELD) for _ in range(count)], random.randrange(FIELD)
+        assert evaluate(values, t) == value_at(roots(count), values, t)
+        between = [prio3.times(row, values) for row in halfway(count)]
+        assert between == [value_at(roots(count), values, root) for root in roots(2 * count)[1::2]]
+
+    @pytest.mark.parametrize("count", [1, 2, 16, 64])
+    def test_so_they_are_at_the_edges(self, count):
+        for t in (0, 2, FIELD - 2, roots(2 * count)[1], roots(4 * count)[1]):
+            for values in ([0] * count, [FIELD - 1] * count, [1] + [0] * (count - 1), list(range(count))):
+                assert evaluate(values, t) == value_at(roots(count), values, t)
+        for t in {1, roots(count)[-1], roots(count)[count // 2]}:
+            with pytest.raises(Malformed, match="root of unity"):
+                evaluate([1] * count, t)
 
     def test_roots_are_roots(self):
         assert len(set(roots(64))) == 64
@@ -241,7 +248,7 @@ class TestNothingIsShown:
         t = prio3.expand(KEY, values.label(prio3.QUERY), prio3.ONE_PROOF + nonce, 64)[
             0 if values.wires == 2 else len(values.weights)
         ]
-        near, _ = weigh(values.points, t)
+        near = [evaluate([int(i == j) for j in range(values.points)], t) for i in range(values.points)]
         other = [*chain(*values.expand_helper(helper))]
         first, second = values.encode(0), values.encode(random.randint(0, largest))
         seeds = [random.randrange(FIELD) for _ in range(values.wires)]

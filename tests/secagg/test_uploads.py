@@ -11,7 +11,19 @@ from hypothesis import strategies as st
 
 from maskedbandit.errors import Forged, InvalidValue, Malformed, ProtocolError
 from maskedbandit.secagg import uploads
-from maskedbandit.secagg.prio3 import FIELD, HELPER, LEADER, NONCE, ONE_PROOF, QUERY, SEED, Range, expand, unpack, weigh
+from maskedbandit.secagg.prio3 import (
+    FIELD,
+    HELPER,
+    LEADER,
+    NONCE,
+    ONE_PROOF,
+    QUERY,
+    SEED,
+    Range,
+    evaluate,
+    expand,
+    unpack,
+)
 from maskedbandit.secagg.uploads import (
     MOST_TURNS,
     REPORT_SUITE,
@@ -346,7 +358,7 @@ def test_two_points_of_a_proof_tell_its_value(value: int) -> None:
     lines = []
     for key in (KEY, OTHER_KEY):
         (t,) = expand(key, bits.label(QUERY), ONE_PROOF + bytes(16), 1)
-        near, _ = weigh(bits.points, t)
+        near = evaluate([1, 0], t), evaluate([0, 1], t)
         lines.append((near, unpack(bits.query(LEADER, key, bytes(16), leader)[1], 4)[1]))
     ((a, b), x), ((c, d), y) = lines  # a seed and the leader's share of the bit, in two equations
     share = (a * y - c * x) * pow(a * d - b * c, -1, FIELD) % FIELD

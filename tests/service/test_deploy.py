@@ -10,6 +10,7 @@ from pathlib import Path
 import yaml
 
 from maskedbandit.cli import parser
+from maskedbandit.service.helping.studies import LONGEST_LIST
 from maskedbandit.service.host.metrics import Metrics
 from maskedbandit.service.request.connection import BODY_TIME, HEAD, HEAD_TIME, IDLE_TIME, URL
 from maskedbandit.service.request.events import QUIET
@@ -143,7 +144,7 @@ def test_a_run_names_both_volumes() -> None:
 
 
 def test_the_proxy_takes_no_more_than_the_service_and_hangs_up_first() -> None:
-    assert directive("client_max_body_size") == [f"{BATCH // 2**20}m"]
+    assert directive("client_max_body_size") == [f"{most // 2**20}m" for most in (BATCH, LONGEST_LIST)]
     ((buffers, size),) = (each.split() for each in directive("large_client_header_buffers"))
     assert int(buffers) * int(size.removesuffix("k")) * 1024 < HEAD
     assert int(size.removesuffix("k")) * 1024 <= URL

@@ -200,6 +200,34 @@ def test_tickets_and_addresses_of_devices_are_limited(shop: Inside) -> None:
     assert [ask(shop, "assign", {"unit": "bob"}).status for _ in range(3)] == [401, 401, 429]
 
 
+def list_statuses(shop: Inside, patch: pytest.MonkeyPatch, reports: bool) -> list[int]:
+    """What whoever has somebody's ticket is answered elsewhere, while the person's own page reports, or does not."""
+    unit, now = f"ann {reports}", [0.0]
+    ticket = ask(shop, "assign", {"unit": unit, "token": sign(shop, unit)}).json["ticket"]
+    assert ask(shop, "expose", {"ticket": ticket}).status == 200
+    shop.host.tickets, found, scope = Buckets(1, 3, lambda: now[0]), list[int](), shop.scope
+    for second in range(8):
+        if reports and second == 5:
+            assert ask(shop, "report", {"ticket": ticket, "value": 1}).status == 200
+        with patch.context() as elsewhere:
+            elsewhere.setattr(shop, "scope", lambda *given: scope(*given) | {"client": ("192.0.2.7", 1)})
+            found += [ask(shop, verb, {"ticket": ticket}).status for verb in ("budget", "expose")]
+        now[0] += 1
+    return found
+
+
+def test_limits_of_a_ticket_tell_nobody_that_its_person_reports(shop: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    worlds = [list_statuses(shop, monkeypatch, reports) for reports in (False, True)]
+    assert worlds[0] == worlds[1]
+    assert set(worlds[0]) == {200, 429}
+
+
+def test_a_limit_that_all_who_have_a_ticket_share_is_found(shop: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(route.Call, "count_ticket", lambda call, ticket: call.host.tickets.take(ticket))
+    with pytest.raises(AssertionError):
+        test_limits_of_a_ticket_tell_nobody_that_its_person_reports(shop, monkeypatch)
+
+
 def test_who_has_no_token_uses_nobodys_limit_up(shop: Inside) -> None:
     now = [0.0]
     shop.host.people = Buckets(1, 2, lambda: now[0])

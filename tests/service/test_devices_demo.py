@@ -1,9 +1,11 @@
 """The command that plays both operators and their people on one machine."""
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 
 from maskedbandit.cli import main
@@ -43,3 +45,26 @@ def test_no_process_is_left_if_one_does_not_begin(
     assert main(["devices-demo", "-n", "4", "--data", str(tmp_path / "demo"), "--quiet"]) == 2
     assert "the helper did not begin" in capsys.readouterr().err
     assert [each.poll() for each in begun] == [3]
+
+
+@pytest.mark.slow
+def test_the_page_is_served_until_it_is_ended() -> None:
+    command = [sys.executable, "-m", "maskedbandit", "devices-demo", "-n", "4", "--quiet", "--serve"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as demo:
+        assert demo.stdout is not None
+        try:
+            lines = dict(demo.stdout.readline().strip().rsplit(maxsplit=1) for _ in range(3))
+            assert re.fullmatch("people 4, missing .*\n", demo.stdout.readline())
+            page = httpx.get(lines["page"], trust_env=False, timeout=60, follow_redirects=True)
+            ledger = httpx.get(
+                f"{lines['page']}v1/studies/devices/ledger",
+                headers={"Authorization": f"Bearer {lines['owner  key']}"},
+                trust_env=False,
+                timeout=60,
+            )
+            assert (page.status_code, ledger.status_code) == (200, 200)
+        finally:
+            demo.terminate()
+        assert demo.wait(60) == 0
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(lines["page"], trust_env=False)

@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from msgspec.json import decode, encode
 
+from maskedbandit.service.helping.studies import LONGEST_LIST
 from maskedbandit.service.request.limits import BATCH
 from tests.service.browser import chromium
 from tests.service.inside import TABLE
@@ -31,6 +32,7 @@ pytestmark = pytest.mark.slow
 CONFIG = Path(__file__).parents[2] / "deploy" / "nginx.conf"
 ROOM = {"people": 10**6, "policy": {"name": "successive_elimination", "least": 10**5}}  # for everybody
 ASSIGN = "/v1/studies/small/assign"
+TOTAL = "/v1/helping/small/cohorts/3/total"
 
 
 class Proxy(NamedTuple):
@@ -211,6 +213,7 @@ OVER = {
     "a header": ("GET", "/healthz", None, {"X": "v" * 9000}, 400),
     "a URL": ("GET", "/" + "u" * 9000, None, {}, 414),
     "a body": ("POST", ASSIGN, b" " * (BATCH + 1), {}, 413),
+    "a list": ("POST", TOTAL, b" " * (LONGEST_LIST + 1), {}, 413),
 }
 
 
@@ -219,6 +222,12 @@ def test_what_is_too_large_does_not_reach_the_service(proxy: Proxy, case: str) -
     method, path, body, headers, status = OVER[case]
     answer, said = proxy.ask(method, path, body, "client", **headers)
     assert (answer.status, answer.headers["content-type"], b"nginx" in said) == (status, "text/html", True)
+
+
+def test_a_list_that_a_helper_takes_reaches_it(proxy: Proxy) -> None:
+    """Which here is a leader, that knows no such address."""
+    answer, said = proxy.ask("POST", TOTAL, b" " * LONGEST_LIST, "client")
+    assert (answer.status, b"nginx" in said) == (404, False)
 
 
 def test_what_a_visitor_says_of_an_address_is_not_believed(proxy: Proxy) -> None:

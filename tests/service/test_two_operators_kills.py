@@ -70,8 +70,9 @@ def play(folder: Path, postgresql: bool, kills: int = KILLS, mutant: str = "", s
     helper = make_operator(folder / "helper", helps)
     random = Random(seed)
     try:
-        leader_table = TABLE | {"operators": pair(leader, helper)}
-        leader.start_study(leader_table)
+        # where what was told is lost, places that nobody reports of come back, and people find one
+        reward = TABLE["reward"] | ({"exposure": "1 second"} if mutant else {})
+        leader.start_study(TABLE | {"operators": pair(leader, helper), "reward": reward})
         journal = DeviceJournal(leader, folder / "journal")
         with ThreadPoolExecutor(PEOPLE_AT_ONCE) as people:
             tasks = [people.submit(journal.run, i) for i in range(PEOPLE_AT_ONCE)]

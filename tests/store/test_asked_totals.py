@@ -95,7 +95,7 @@ def test_what_is_sealed_is_erased_when_the_study_has_ended(helped: HelpedCohorts
         assert [each.ok for each in study.take_reports(1, N, [each.offered for each in helped.waiting.values()])]
     assert [each.kind for each in read_book_of(helped).entries] == ["helping", "helped", "help_closed"]
     with closing(open_database(operators.address)) as database:
-        assert database.rows("SELECT COUNT(*) FROM helped_report WHERE sealed IS NOT NULL") == [(0,)]
+        assert database.rows("SELECT COUNT(*) FROM helped_report WHERE locked IS NOT NULL") == [(0,)]
         assert Scrubber().scrub(database)
     files = b"".join(path.read_bytes() for path in operators.folder.glob("study.db*"))
     assert not [each for each in helped.waiting.values() if each.offered.sealed.hex().encode() in files]

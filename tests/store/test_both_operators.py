@@ -9,6 +9,7 @@ import pytest
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.secagg.helper_total import HelperTotal
 from maskedbandit.secagg.total_request import TotalRequest
+from maskedbandit.store.batches import Batch
 from maskedbandit.store.book.entries import read_entries
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import open_database
@@ -18,7 +19,7 @@ from maskedbandit.store.helping.verify import verify_help
 from maskedbandit.store.lease import LEASE_LENGTH
 from maskedbandit.store.own_keys import derive_verify_key, read_own_keys
 from maskedbandit.store.pairing import write_pairing
-from maskedbandit.store.settle import Batch, ListedReports
+from maskedbandit.store.settle import ListedReports
 from maskedbandit.store.studies import prepare_witness
 from maskedbandit.study.protocol import Protocol
 from tests.store.small_study import WINDOW, Clock
@@ -130,7 +131,7 @@ def test_a_leader_that_was_restored_goes_on_without_the_places_whose_newer_repor
     leading.upload(people[0], leading.seal(people[0], 1, turn=1))
     clock.now += OVER
     for due in leading.do("due"):
-        helper.show_proofs(leading.protocol, due.cohort, due.n, leading.do("batch", leading.reader, due.cohort, 0))
+        helper.show_proofs(leading.protocol, due.cohort, due.n, leading.open_batch(due.cohort, 0))
     leading.study.close()
     for path in tmp_path.glob("study.db*"):
         path.unlink()

@@ -79,7 +79,7 @@ def read_total(operators: Operators) -> str | None:
     """The total in the ledger, if there is one; shares are stored if there is none, and only then."""
     with closing(open_database(operators.address)) as database:
         found = [each for (each,) in database.rows("SELECT body FROM entry") if '"kind":"helped"' in each]
-        ((reports, shares),) = database.rows("SELECT COUNT(*), COUNT(sealed) FROM helped_report")
+        ((reports, shares),) = database.rows("SELECT COUNT(*), COUNT(locked) FROM helped_report")
     assert len(found) <= 1, "a cohort has two totals"
     assert shares == (0 if found else reports), "shares and the total do not go together"
     assert reports in (0, len(VALUES)), "a request was done in part"

@@ -116,8 +116,8 @@ def test_a_copy_that_is_open_settles_nothing(tmp_path: Path, monkeypatch: pytest
     leading.study = clone
     with monkeypatch.context() as twin:  # which does not ask the witness
         twin.setattr("maskedbandit.store.settle.check_newest", lambda session: None)
-        leading.do("batch", leading.reader, 0, 0)
-    for operation in (("due",), ("batch", leading.reader, 0, 0), ("list", 0, []), ("settle", 0, said)):
+        leading.open_batch(0, 0)
+    for operation in (("due",), ("batch", 0, 0), ("list", 0, []), ("settle", 0, said)):
         with pytest.raises(BehindWitness):
             leading.do(*operation)
     for study in (first, clone):

@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from maskedbandit.secagg.helper_total import HelperTotal
+from maskedbandit.store.batches import compare_proofs
 from maskedbandit.store.book.entries import Release
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.settle import ListedReports, compare_proofs, settle_cohort
+from maskedbandit.store.settle import ListedReports, settle_cohort
 from maskedbandit.store.study import Study
 from tests.store.small_study import WINDOW, Clock
 from tests.store.test_settle import verify
@@ -99,10 +100,10 @@ def operation(prepared: Prepared, what: str) -> tuple[Any, ...]:
     if what == "settle":
         return "settle", 0, prepared.said
     if what == "list":
-        batch = leading.do("batch", leading.reader, 0, 0)
+        batch = leading.open_batch(0, 0)
         shown = leading.helper.show_proofs(leading.protocol, 0, 2, batch)
         return "list", 0, compare_proofs(batch, shown)
-    return ("due",) if what == "due" else ("batch", leading.reader, 0, 0)
+    return ("due",) if what == "due" else ("batch", 0, 0)
 
 
 def run(prepared: Prepared, folder: Path, what: str, at: At | None) -> tuple[list[str], list[Release]]:

@@ -13,9 +13,10 @@ import pytest
 
 from maskedbandit.errors import Conflict, Late
 from maskedbandit.secagg.uploads import Upload
+from maskedbandit.store.batches import OpenedReport, compare_proofs
 from maskedbandit.store.requests import Assigned
 from maskedbandit.store.rows import Rows
-from maskedbandit.store.settle import ListedReports, OpenedReport, compare_proofs
+from maskedbandit.store.settle import ListedReports
 from maskedbandit.study.reward import Reward
 from tests.store.small_study import WINDOW, Clock
 from tests.store.test_settle import no_noise, verify

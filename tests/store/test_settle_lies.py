@@ -16,7 +16,8 @@ from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.secagg.helper_total import HelperTotal
 from maskedbandit.secagg.prio3 import FIELD, Range
 from maskedbandit.service.views.status import write_ledger
-from maskedbandit.store.settle import DueCohort, compare_proofs
+from maskedbandit.store.batches import compare_proofs
+from maskedbandit.store.settle import DueCohort
 from maskedbandit.store.studies import find_witness, write_study
 from maskedbandit.study.protocol import Protocol
 from tests.store.small_study import WINDOW, Clock
@@ -111,7 +112,7 @@ def test_cohorts_are_settled_one_after_the_other(leading: Leading, clock: Clock)
     for cohort in (0, 1):
         assert leading.list_cohort(cohort, 2).reports == 2
     for cohort in (-1, 2, 99, "0"):
-        for operation in (("batch", leading.reader, cohort, 0), ("list", cohort, []), ("settle", cohort, None)):
+        for operation in (("batch", cohort, 0), ("list", cohort, []), ("settle", cohort, None)):
             with pytest.raises(Conflict, match="is not the next one of its arm"):
                 leading.do(*operation)
     assert len(leading.settle()) == 2
@@ -149,13 +150,13 @@ def test_a_list_is_written_down_once(leading: Leading) -> None:
 
 
 def test_batches_are_the_same_however_they_are_cut(leading: Leading) -> None:
-    whole = leading.do("batch", leading.reader, 0, 0)
+    whole = leading.open_batch(0, 0)
     assert [each.place for each in whole.reports] == [0, 1]
     assert whole.next is None
-    first = leading.do("batch", leading.reader, 0, 0, 1)
+    first = leading.open_batch(0, 0, 1)
     assert (first.reports, first.next) == (whole.reports[:1], 1)
-    assert leading.do("batch", leading.reader, 0, 1, 1).reports == whole.reports[1:]
-    assert leading.do("batch", leading.reader, 0, 2, 1).reports == []
+    assert leading.open_batch(0, 1, 1).reports == whole.reports[1:]
+    assert leading.open_batch(0, 2, 1).reports == []
 
 
 # --- devices that lie -----------------------------------------------------------------------------------------------
@@ -224,7 +225,7 @@ def test_without_the_proofs_a_device_moves_a_sum_at_will(
 
 
 def test_a_report_that_the_helper_refuses_counts_as_none(leading: Leading) -> None:
-    batch = leading.do("batch", leading.reader, 0, 0)
+    batch = leading.open_batch(0, 0)
     shown = leading.helper.show_proofs(leading.protocol, 0, 2, batch)
     assert compare_proofs(batch, {}) == compare_proofs(batch, {0: b"", 1: bytes(32), 7: shown[0]}) == []
     assert compare_proofs(batch, {0: shown[1], 1: shown[0]}) == []
@@ -240,7 +241,7 @@ def test_whoever_leaves_while_a_cohort_is_settled_does_not_stop_it(
 ) -> None:
     """Before the list is written down the outcome is the default; after it, it is in the sum, as after a release."""
     monkeypatch.setattr(DiscreteLaplace, "noise_share", lambda self, honest, bits: 0)
-    batch = leading.do("batch", leading.reader, 0, 0)
+    batch = leading.open_batch(0, 0)
     accepted = compare_proofs(batch, leading.helper.show_proofs(leading.protocol, 0, 2, batch))
     if listed:
         leading.do("list", 0, accepted)
@@ -258,14 +259,14 @@ def test_whoever_leaves_while_a_cohort_is_settled_does_not_stop_it(
 def test_a_share_that_is_not_kept_is_gone_with_whoever_leaves(leading: Leading) -> None:
     """The twin adds up what is stored when the helper has stated its total: then both shares do not fit."""
     found = leading.list_cohort(0, 2)
-    batch = leading.do("batch", leading.reader, 0, 0)
+    batch = leading.open_batch(0, 0)
     own = sum(each.value for each in batch.reports) % FIELD
     assert own == found.total
     for unit in NAMES:
         if leading.do("assign", unit).cohort == 0:
             leading.study.erase(unit)
             break
-    left = leading.do("batch", leading.reader, 0, 0)
+    left = leading.open_batch(0, 0)
     assert sum(each.value for each in left.reports) % FIELD != found.total
 
 
@@ -291,7 +292,7 @@ def test_a_helper_that_is_lost_is_given_up(leading: Leading) -> None:
     for _ in range(2):
         assert leading.study.state == "stopped"
         assert leading.do("due") == []
-        for operation in (("batch", leading.reader, 0, 0), ("list", 0, []), ("settle", 0, None)):
+        for operation in (("batch", 0, 0), ("list", 0, []), ("settle", 0, None)):
             with pytest.raises(Conflict):
                 leading.do(*operation)
         with pytest.raises(NotRunning, match="has no helper"):

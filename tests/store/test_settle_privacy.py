@@ -21,9 +21,10 @@ from maskedbandit.privacy.sampling import Bits
 from maskedbandit.secagg.prio3 import FIELD
 from maskedbandit.secagg.uploads import Upload
 from maskedbandit.store import lease, settle
+from maskedbandit.store.batches import open_batch
 from maskedbandit.store.book import shares
 from maskedbandit.store.databases.connection import open_database
-from maskedbandit.store.settle import write_batch
+from maskedbandit.store.settle import read_batch
 from maskedbandit.store.study import Study
 from tests.store.small_study import WINDOW, Clock
 from tests.store.two_operators import CHANNEL, GRACE, Helper, Leading
@@ -64,6 +65,12 @@ class Watched:
         self.seen.append(f"{operation[0]}: {hidden(done)} at {self.leading.study.time}")
         return done.value()
 
+    def open_batch(self, *which: Any) -> Any:
+        """A batch, with what was opened."""
+        opened = Leading.open_batch(self.leading, *which)
+        self.seen.append(f"opened: {hidden(opened)}")
+        return opened
+
 
 def fix_draws(patch: pytest.MonkeyPatch, clock: Clock) -> None:
     """What is drawn is the same each time, and the totals are whatever the noise is."""
@@ -87,6 +94,7 @@ def play(folder: Path, outcome: float, seal: Any = Leading.seal) -> list[str]:
         leading = Leading(f"sqlite:///{folder}/study.db", folder / "witness", clock, people=40)
         watched = Watched(leading)
         patch.setattr(leading, "do", watched.do)
+        patch.setattr(leading, "open_batch", watched.open_batch)
         devices = [leading.come(f"person {i}") for i in range(PEOPLE)]
         start = clock.now
         for contact in range(CONTACTS):
@@ -154,16 +162,21 @@ def test_a_leader_that_has_both_shares_is_noticed(tmp_path: Path, monkeypatch: p
     """If it could open the share of the helper too, that would be seen here."""
 
     def tells(session: Any, *given: Any) -> Any:
-        opened = write_batch(session, *given)
-        both = [each.value + helper.read_share(session.protocol, given[1], 2, each).value for each in opened.reports]
+        sealed = read_batch(session, *given)
+        opened = open_batch(leading[-1].reader, sealed).reports
+        both = [each.value + helper.read_share(session.protocol, given[0], 2, each).value for each in opened]
         told = sum(both) % FIELD
         if notes:
             session.database.change("UPDATE project SET period = ?", told)
-        return opened if notes else (*opened, told)
+        return sealed if notes else (*sealed, told)
 
-    helper, seen = Helper(), list[list[str]]()
+    def ask(self: Leading, cohort: int, n: int) -> Any:
+        leading.append(self)
+        return self.do("batch", cohort, 0)
+
+    helper, seen, leading = Helper(), list[list[str]](), list[Leading]()
     monkeypatch.setitem(Study.operations, "batch", tells)
-    monkeypatch.setattr(Leading, "list_cohort", lambda self, cohort, n: self.do("batch", self.reader, cohort, 0))
+    monkeypatch.setattr(Leading, "list_cohort", ask)
     monkeypatch.setattr(Leading, "settle", lambda self: [self.list_cohort(each.cohort, 2) for each in self.do("due")])
     for outcome in (0, 1):
         seen.append(play(tmp_path / str(outcome), outcome))

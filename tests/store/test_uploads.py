@@ -12,7 +12,7 @@ from maskedbandit.secagg.uploads import Upload
 from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.requests import Assigned
-from maskedbandit.store.settle import write_batch
+from maskedbandit.store.settle import read_batch
 from maskedbandit.store.studies import find_witness
 from maskedbandit.store.uploads import upload
 from tests.store.small_study import EXPOSURE, WINDOW, Clock, small_study
@@ -229,7 +229,7 @@ def test_no_report_comes_after_a_batch(leading: Leading, clock: Clock) -> None:
     """By a clock that is behind, in another process: the helper was told which reports there are."""
     given = [leading.come(f"person {i}") for i in range(4)]
     clock.now += WINDOW + GRACE + 1
-    leading.do("batch", leading.reader, 0, 0)
+    leading.open_batch(0, 0)
     clock.now -= 1000
     leading.reopen()
     with pytest.raises(Late):
@@ -243,9 +243,9 @@ def test_a_batch_that_moves_no_time_is_not_the_last_word(leading: Leading, clock
 
     def silent(session: Any) -> Any:
         session.silent = True
-        return write_batch(session, leading.reader, 0, 0)
+        return read_batch(session, 0, 0)
 
-    assert leading.do(silent).reports == []
+    assert leading.do(silent).rows == []
     clock.now -= 1000
     leading.reopen()
     assert not leading.upload(given[0], leading.seal(given[0], 1))

@@ -18,12 +18,13 @@ from maskedbandit.privacy.sampling import Bits
 from maskedbandit.secagg.helper_total import HelperTotal
 from maskedbandit.secagg.prio3 import FIELD, HELPER, LEADER
 from maskedbandit.secagg.uploads import ReportTerms, Share, ShareReader, Upload, digest_reports, seal_report
+from maskedbandit.store.batches import MOST_OF_BATCH, Batch, OpenedReport, compare_proofs, open_batch
 from maskedbandit.store.book.entries import Release
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.own_keys import read_own_keys, read_seal_key
 from maskedbandit.store.pairing import write_pairing
 from maskedbandit.store.requests import Assigned
-from maskedbandit.store.settle import Batch, ListedReports, OpenedReport, compare_proofs
+from maskedbandit.store.settle import ListedReports
 from maskedbandit.store.studies import find_witness, prepare_witness, write_study
 from maskedbandit.store.study import Study
 from maskedbandit.study.operators import OperatorKeys
@@ -170,11 +171,15 @@ class Leading:
         """What opens this operator's shares."""
         return ShareReader(LEADER, self._private, self.helper.key)
 
+    def open_batch(self, cohort: int, start: int, many: int = MOST_OF_BATCH) -> Batch:
+        """A batch of a cohort, with this operator's shares."""
+        return open_batch(self.reader, self.do("batch", cohort, start, many))
+
     def list_cohort(self, cohort: int, n: int, many: int = 3) -> ListedReports:
         """All batches of a cohort, and its list."""
         start, accepted = 0, []
         while start is not None:
-            batch = self.do("batch", self.reader, cohort, start, many)
+            batch = self.open_batch(cohort, start, many)
             accepted += compare_proofs(batch, self.helper.show_proofs(self.protocol, cohort, n, batch))
             start = batch.next
         found: ListedReports = self.do("list", cohort, accepted)

@@ -57,7 +57,6 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"channel": TWO | {"noise": {"name": "discrete_laplace", "scale": 2}}, "budget": {"epsilon": 9}}, "noise is"),
     ({"channel": TWO | {"grid": {"fineness": 100_000}}}, "steps, and it has 3162278 in large cohorts"),
     ({"guardrail": GUARDRAIL}, "guardrail is 'harm': it must be left out"),
-    ({"reward": {"cap": 3}}, "cap is 3: it must be left out"),
     ({"reward": {"rule": "sum"}}, "rule is 'sum': it must be last"),
     ({"reward": {"rule": "first"}}, "rule is 'first': it must be last"),
     ({"reward": {"grace": "soon"}}, "grace is 'soon': it must be a time"),

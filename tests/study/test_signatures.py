@@ -1,5 +1,7 @@
 """Tokens of people: nobody but the application can make one, and it is for one person of one study, for a time."""
 
+from itertools import product
+
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
@@ -11,6 +13,7 @@ from maskedbandit.study.signatures import (
     LONGEST_LIFE,
     MOST_SIGNERS,
     check_token,
+    name_signer,
     read_signer,
     read_signers,
     sign_person,
@@ -78,13 +81,39 @@ def test_a_signature_that_forgets_something_would_be_found(forgotten: str, monke
             check_token(PUBLIC[:1], *replayed, 1000 * NOW)
 
 
+SPACED = [PUBLIC[0], f"{PUBLIC[0][:32]} {PUBLIC[0][32:]}"]  # the same key twice, in a text that Python reads
+
+
 def test_what_signs_is_one_key_or_a_few() -> None:
     assert read_signers(PUBLIC[0]) == (PUBLIC[0],)
     assert read_signers(PUBLIC[:MOST_SIGNERS]) == tuple(PUBLIC[:MOST_SIGNERS])
-    for wrong in ([], PUBLIC[: MOST_SIGNERS + 1], "00", [PUBLIC[0], "00"], [PUBLIC[0], PUBLIC[0].upper()], 5, [[]], {}):
+    twice = [PUBLIC[0], PUBLIC[0].upper()]
+    for wrong in ([], PUBLIC[: MOST_SIGNERS + 1], "00", [PUBLIC[0], "00"], twice, 5, [[]], {}, SPACED):
         with pytest.raises(InvalidValue, match="signed_by"):
             read_signers(wrong)
     assert isinstance(read_signer(PUBLIC[0])[1], Ed25519PublicKey)
+
+
+FORGEABLE = ["00" * 32, "01" + "00" * 31, "00" * 31 + "80", f"ec{'ff' * 30}7f", f"ed{'ff' * 30}7f", f"ee{'ff' * 30}7f"]
+FORGEABLE += ["26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"]
+FORGEABLE += ["c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a"]
+
+
+@pytest.mark.parametrize("public", FORGEABLE)
+def test_a_key_for_which_anybody_can_sign_is_refused(public: str) -> None:
+    """And it would have to be: of some times a signature is found that nobody made."""
+    signatures_of_nobody = [f"{point}{'00' * 32}" for point in FORGEABLE]
+    name, held = name_signer(bytes.fromhex(public)), 0
+    for expires, signature in product(range(NOW + 1, NOW + 30), signatures_of_nobody):
+        try:
+            check_token([public], "small", "ann", f"{name}.{expires}.{signature}", 1000 * NOW)
+        except TokenForged:
+            continue
+        held += 1
+    assert held
+    for each in (public, [PUBLIC[0], public]):
+        with pytest.raises(InvalidValue, match="anybody can sign"):
+            read_signers(each)
 
 
 def test_what_cannot_be_signed() -> None:

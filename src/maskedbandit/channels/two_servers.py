@@ -11,6 +11,7 @@ The servers are ideal, or the real protocol that `backend` names.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from maskedbandit.backends.backend import Aggregate, NoisyAdder
@@ -69,7 +70,7 @@ class TwoServers(NoisyChannel):
 
     def residues(self, n: int) -> tuple[int, int]:
         """The modulus m of a cohort of n, and the margin tau that it leaves for noise."""
-        return fit_margin(self.parameters(), self.law(), n, self.steps(n), 2.0, self.backend.modulus)
+        return fit_residues(self, n)
 
     def offer(self, n: int, modulus: int = 0) -> Offer:
         offer, m = super().offer(n), self.backend.modulus or modulus or self.residues(n)[0]
@@ -96,3 +97,9 @@ class TwoServers(NoisyChannel):
         self.residues(n)
 
     perturb = Distributed.perturb
+
+
+@lru_cache(typed=True)
+def fit_residues(channel: TwoServers, n: int) -> tuple[int, int]:
+    """The modulus and the margin of a cohort of n, computed once, as a service asks for them with each person."""
+    return fit_margin(channel.parameters(), channel.law(), n, channel.steps(n), 2.0, channel.backend.modulus)

@@ -1,14 +1,17 @@
 """Run a small study of two operators on this machine: a leader, a helper, and a device for each person."""
 
 import argparse
+import signal
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Event
 
 from maskedbandit.cli.parts.progress import Progress
 from maskedbandit.errors import InvalidValue
 
-EXAMPLE = "maskedbandit devices-demo -n 40"
+EXAMPLE = "maskedbandit devices-demo -n 40\n  maskedbandit devices-demo -n 300 --serve"
+INTERRUPTED = ""
 LEAST_DEVICES, MOST_DEVICES = 4, 10_000
 
 
@@ -16,6 +19,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """The options."""
     parser.add_argument("-n", type=int, default=200, metavar="N", help="people, each with a device (200)")
     parser.add_argument("--data", type=Path, metavar="DIR", help="keep what all have in this folder, which is new")
+    parser.add_argument("--serve", action="store_true", help="say where the page is, and go on until this is ended")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 
@@ -34,8 +38,20 @@ def do(options: argparse.Namespace) -> None:
         stack.callback(demo.end)
         progress.begin("both operators start")
         demo.begin()
+        if options.serve:
+            print(f"page         {demo.leader}/\nowner  key   {demo.owner}\nhelper       {demo.helper}", flush=True)
         progress.begin("people come")
         demo.play(progress.advance)
         progress.begin("both operators release")
         found = demo.finish()
-    print(f"people {found.people}, missing {found.missing}, answer {found.answer}")
+        print(f"people {found.people}, missing {found.missing}, answer {found.answer}", flush=True)
+        if options.serve:
+            wait_for_end()
+
+
+def wait_for_end() -> None:
+    """Until the user or the system ends this process."""
+    ended = Event()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, lambda *_: ended.set())
+    ended.wait()

@@ -9,6 +9,7 @@ import hmac
 import secrets
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,6 +33,7 @@ CREATE INDEX IF NOT EXISTS message_of_ticket ON message (study, ticket, id);
 {_DRAWS}
 CREATE TABLE IF NOT EXISTS place (
     study TEXT, person TEXT, ticket TEXT NOT NULL, PRIMARY KEY (study, person), UNIQUE (study, ticket));
+CREATE TABLE IF NOT EXISTS left_ticket (hash TEXT PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS secret (id INTEGER PRIMARY KEY CHECK (id = 0), bytes BLOB NOT NULL);
 """
 # the version before kept the ticket beside each draw, and no places
@@ -50,6 +52,7 @@ _TAKE = "INSERT OR IGNORE INTO place (study, person, ticket) VALUES (?, ?, ?)"
 _DRAWN = "INSERT INTO device_report (study, person, metric, value, epsilon) VALUES (?, ?, ?, ?, ?)"
 _PLACE = "SELECT 1 FROM place WHERE study = ? AND person = ? AND ticket = ?"
 _PERSON = "SELECT person FROM place WHERE study = ? AND ticket = ?"
+_LEFT, _LEAVE = "SELECT 1 FROM left_ticket WHERE hash = ?", "INSERT OR IGNORE INTO left_ticket (hash) VALUES (?)"
 _GIVE_UP = "UPDATE place SET ticket = ? WHERE study = ? AND person = ?"  # no ticket has a space
 _FIRST_OF_TICKETS = """
 SELECT id, study, ticket, kind, event, value FROM message AS one WHERE study = ? AND NOT EXISTS (
@@ -112,10 +115,11 @@ class Outbox:
                     connection.execute(statement)
 
     def put(self, study: str, ticket: str, kind: str, event: str = "", value: float | None = None) -> None:
-        """Write a message down."""
+        """Write a message down, unless whoever has this ticket left."""
         row = study, ticket, kind, event, value
         with self._file.transaction() as connection:
-            connection.execute(_PUT, row)
+            if not connection.execute(_LEFT, (hash_ticket(study, ticket),)).fetchone():
+                connection.execute(_PUT, row)
 
     def take_place(self, study: str, person: str, ticket: str, again: bool) -> bool:
         """Of local trust: whether the person's outcomes may be drawn here.
@@ -157,11 +161,13 @@ class Outbox:
     def put_leaving(self, study: str, ticket: str) -> None:
         """A person leaves: nothing else of this ticket is sent any more, and what was drawn for it is forgotten.
 
-        Of local trust it stays written down that there was a place, by the hash of the person: there is no second one.
+        That it left stays written down, as a hash, also once the service knows: outcomes may come after that. Of local
+        trust so does that there was a place, by the hash of the person: there is no second one.
         """
         of_ticket, row = (study, ticket), (study, ticket, "leave", "", None)
         with self._file.transaction() as connection:
             connection.execute("DELETE FROM message WHERE study = ? AND ticket = ?", of_ticket)
+            connection.execute(_LEAVE, (hash_ticket(study, ticket),))
             connection.execute(_PUT, row)
             for (person,) in connection.execute(_PERSON, of_ticket).fetchall():
                 connection.execute("DELETE FROM device_report WHERE study = ? AND person = ?", (study, person))
@@ -191,3 +197,8 @@ class Outbox:
         """Give the files back."""
         self._file.close()
         self.turn.close()
+
+
+def hash_ticket(study: str, ticket: str) -> str:
+    """By what it is known that whoever had a ticket left."""
+    return sha256(f"{study}\n{ticket}".encode()).hexdigest()

@@ -16,7 +16,7 @@ def say_farewell(book: DeviceBook, calls: ServiceCalls) -> None:
     left = book.farewells()
     replies = calls.post([DeviceRequest(study, "leave", write_ticket(ticket)) for study, ticket in left])
     for (study, _), reply in zip(left, replies, strict=True):
-        if reply.said and (reply.status == 200 or reply.said == "unknown_ticket"):
+        if reply.said == ("left" if reply.status == 200 else "unknown_ticket"):
             book.settle_farewell(study)
 
 
@@ -25,8 +25,8 @@ def tell_exposures(book: DeviceBook, calls: ServiceCalls, places: Sequence[Booke
     unheard = [place for booked in places if not booked.told and (place := booked.place).exposed is not None]
     replies = calls.post([DeviceRequest(place.study, "expose", write_ticket(place.ticket)) for place in unheard])
     for place, reply in zip(unheard, replies, strict=True):
-        if reply.said and (reply.status == 200 or reply.said in ENDS):
-            book.settle_exposure(place.study, reply.said if reply.said in ENDS else "")
+        if reply.said == "exposed" if reply.status == 200 else reply.said in ENDS:
+            book.settle_exposure(place.study, "" if reply.status == 200 else reply.said)
 
 
 def send_reports(book: DeviceBook, calls: ServiceCalls, due: Sequence[DueReport]) -> None:

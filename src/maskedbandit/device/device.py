@@ -14,7 +14,7 @@ from maskedbandit.device.agreed import Agreed
 from maskedbandit.device.contacts import say_farewell, send_reports, tell_exposures
 from maskedbandit.device.device_book import BOOK_FILE, PLACE_ELSEWHERE, PLACE_LEFT, BookedPlace, DeviceBook, MadeReport
 from maskedbandit.device.local_reports import draw_local_value, write_local_report
-from maskedbandit.device.own_place import STUDY_TEXT, HandedOperator, OwnOutcome, OwnPlace, read_place
+from maskedbandit.device.own_place import LATEST_TIME, STUDY_TEXT, HandedOperator, OwnOutcome, OwnPlace, read_place
 from maskedbandit.device.sealing import seal_upload
 from maskedbandit.device.service_calls import DeviceRequest, ServiceCalls
 from maskedbandit.device.shown_arms import ShownArm, read_answered_arm
@@ -57,8 +57,8 @@ class Device:
 
     **Guarantee**: what anybody sees of a device who cannot read both seals does not depend on an outcome: whether and
     when it was recorded, how often, and its value; but for one number with noise under local trust, which costs what
-    the person agreed to. It depends on when the application called `join`, `assign`, `expose`, `contact` and `leave`,
-    which must not depend on an outcome either.
+    the person agreed to. It depends on when the application called `join`, `assign`, `expose`, `contact`, `leave` and
+    `consent`, which must not depend on an outcome either.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Device:
     ) -> None:
         check_choice("reports", reports, WAYS_TO_REPORT)
         self._folder, self._agreed, self._standing, self._clock = Path(folder), agreed, reports == "standing", clock
-        self._calls, self._bits = ServiceCalls(url, key, transport), Bits()
+        self._calls = ServiceCalls(url, key, transport)
         self._book = DeviceBook(self._folder) if (self._folder / BOOK_FILE).exists() else None
 
     def consent(self, given: bool) -> None:
@@ -83,9 +83,7 @@ class Device:
             self._book = self._book or DeviceBook(self._folder)
             self._book.write_consent(self._now())
         elif self._book is not None:
-            self._book.write_consent(None)
-            for booked in self._book.places():
-                self._book.leave(booked.study)
+            self._book.take_back_consent()
             say_farewell(self._book, self._calls)
 
     def join(self, place: Mapping[str, Any]) -> None:
@@ -143,7 +141,7 @@ class Device:
         booked = book.find(study)
         if booked is None or booked.ended or (place := booked.place).exposed is None or now > place.end:
             return False
-        book.record(booked, metric, value, self._bits)
+        book.record(booked, metric, value, Bits())
         return True
 
     def contact(self) -> None:
@@ -184,7 +182,9 @@ class Device:
         return StudyOnDevice(booked.study, arm, booked.epsilon, steps, operators, booked.joined, booked.ended, sent)
 
     def _now(self) -> int:
-        return int(self._clock() * 1000)
+        if not 0 <= (seconds := self._clock()) <= LATEST_TIME / 1000:
+            raise WrongClock("the clock of this device says no time since 1970")
+        return int(seconds * 1000)
 
     def _consented(self) -> DeviceBook:
         if self._book is None or not self._book.consent:
@@ -211,7 +211,7 @@ class Device:
             return self._agreed.check(read, spent)
 
         exposed = None if read.exposed is None else min(read.exposed, now)  # later by a little: this clock is behind
-        book.take_place({**place, "exposed": exposed}, read, now, check, self._bits)
+        book.take_place({**place, "exposed": exposed}, read, now, check, Bits())
 
     def _may_send(self, place: OwnPlace) -> bool:
         """Whether the application still has what reports of this place need: it may have other operators by now."""
@@ -222,7 +222,8 @@ class Device:
         if place.operators:
             return MadeReport(booked.steps, self._seal(place, booked.steps, turn))
         held = booked.guarded if outcome.metric else booked.value
-        value = draw_local_value(outcome.offer, outcome.scale_outcome(held), self._bits)
+        bits = Bits()  # fresh: none from before the process was copied, or put to sleep and woken twice
+        value = draw_local_value(outcome.offer, outcome.scale_outcome(held), bits)
         return MadeReport(value, write_local_report(place.ticket, value, outcome.metric, urandom))
 
     @staticmethod

@@ -9,12 +9,13 @@ import json
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
+from sqlite3 import Connection
 from typing import Any, NamedTuple
 
 from maskedbandit.device.own_place import OwnOutcome, OwnPlace, read_place, write_place
 from maskedbandit.device.rounding import round_outcome
 from maskedbandit.device.turns import KeptReport, choose_turn
-from maskedbandit.errors import AlreadySpent
+from maskedbandit.errors import AlreadySpent, NoConsent
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.private_files import PrivateFile
 
@@ -88,13 +89,17 @@ class DeviceBook:
         """Whether the person agreed to take part in studies."""
         return bool(self._file.rows("SELECT 1 FROM consent"))
 
-    def write_consent(self, since: int | None) -> None:
-        """The person agreed, or takes it back."""
+    def write_consent(self, since: int) -> None:
+        """The person agreed."""
         with self._file.transaction() as connection:
-            if since is None:
-                connection.execute("DELETE FROM consent")
-            else:
-                connection.execute("INSERT OR IGNORE INTO consent (id, since) VALUES (0, ?)", (since,))
+            connection.execute("INSERT OR IGNORE INTO consent (id, since) VALUES (0, ?)", (since,))
+
+    def take_back_consent(self) -> None:
+        """The person does not agree any more, and leaves all studies: who agrees again later is in none of them."""
+        with self._file.transaction() as connection:
+            connection.execute("DELETE FROM consent")
+            for (study,) in connection.execute("SELECT study FROM own_place").fetchall():
+                forget_place(connection, study)
 
     def places(self) -> list[BookedPlace]:
         """All places, as they were taken."""
@@ -118,6 +123,8 @@ class DeviceBook:
         """
         digest, ended = place.protocol.hex(), PLACE_ELSEWHERE if place.again else ""
         with self._file.transaction() as connection:
+            if not connection.execute("SELECT 1 FROM consent").fetchone():
+                raise NoConsent("the person took consent back while the place was on its way")
             rows = connection.execute(f"{_PLACE} WHERE study = ? OR protocol = ?", (place.study, digest)).fetchall()
             had = read_booked_place(rows[0]) if rows else None
             if had is None:
@@ -213,15 +220,7 @@ class DeviceBook:
     def leave(self, study: str) -> None:
         """Forget all of a study but that the person had a place, and what it cost."""
         with self._file.transaction() as connection:
-            ((given, ended),) = connection.execute("SELECT given, ended FROM own_place WHERE study = ?", (study,))
-            if ended == PLACE_LEFT:
-                return
-            forget = "given = '', value = NULL, steps = 0, guarded = NULL, ended = ?"
-            connection.execute(f"UPDATE own_place SET {forget} WHERE study = ?", (PLACE_LEFT, study))
-            connection.execute("DELETE FROM kept_report WHERE study = ?", (study,))
-            connection.execute(
-                "INSERT INTO farewell (study, ticket) VALUES (?, ?)", (study, json.loads(given)["ticket"])
-            )
+            forget_place(connection, study)
 
     def farewells(self) -> list[tuple[str, str]]:
         """Studies that have not heard yet that the person left, with the ticket."""
@@ -236,6 +235,17 @@ class DeviceBook:
     def close(self) -> None:
         """Give the file back."""
         self._file.close()
+
+
+def forget_place(connection: Connection, study: str) -> None:
+    """Forget all of a place but that it was there, and what it cost, and have the service told, once."""
+    ((given, ended),) = connection.execute("SELECT given, ended FROM own_place WHERE study = ?", (study,))
+    if ended == PLACE_LEFT:
+        return
+    forget = "given = '', value = NULL, steps = 0, guarded = NULL, ended = ?"
+    connection.execute(f"UPDATE own_place SET {forget} WHERE study = ?", (PLACE_LEFT, study))
+    connection.execute("DELETE FROM kept_report WHERE study = ?", (study,))
+    connection.execute("INSERT INTO farewell (study, ticket) VALUES (?, ?)", (study, json.loads(given)["ticket"]))
 
 
 def read_booked_place(row: tuple[Any, ...]) -> BookedPlace:

@@ -17,8 +17,8 @@ Whoever wrote it may have written anything: what privacy rests on is held to wha
 """
 
 import json
-import math
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -36,6 +36,7 @@ PLACE_FIELDS = (
     *("exposed", "window", "grace", "least", "most", "default", "cap", "guardrail"),
 )
 MOST_PLACE_REWARDS = 10**4  # that may count: the largest cap of a study
+LARGEST_NUMBER = sys.float_info.max
 LATEST_TIME = 2**53  # milliseconds: numbers that JSON has exactly everywhere
 
 
@@ -114,8 +115,8 @@ class OwnPlace:
 
 
 def is_finite_number(value: Any) -> bool:
-    """Whether JSON could have this as a number."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """Whether this is a number that every language has: JSON may have whole ones that no number of 64 bits is near."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST_NUMBER
 
 
 def write_place(given: Mapping[str, Any]) -> str:
@@ -175,7 +176,7 @@ def read_place(given: Any) -> OwnPlace:
 def read_bounds(where: str, given: Mapping[str, Any], cap: int) -> tuple[float, float, float, int]:
     """From where to where an outcome is, what counts for somebody without one, and how many count."""
     least, most, default = (given.get(key, usual) for key, usual in (("least", 0), ("most", 1), ("default", None)))
-    if not (is_finite_number(least) and is_finite_number(most) and least < most):
+    if not (is_finite_number(least) and is_finite_number(most) and float(least) < float(most)):
         raise InvalidValue(f"least and most of {where}", (least, most), "two numbers, the least first")
     if cap > 1 and least != 0:
         raise InvalidValue(f"least of {where}", least, "0, as several rewards are added up")

@@ -20,13 +20,14 @@ processor of a server to the nanosecond may learn of the shares that it has anyh
 
 Numbers are those of the field of p = 2^64 - 2^32 + 1. The wire version is that of draft 18, for two servers. There is
 no transform: f has one value less than there are roots, the missing one is a fixed sum of the others, and its value
-anywhere is a sum with weights that depend on t alone.
+anywhere follows from those at the roots by halving their number.
 """
 
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from struct import Struct
+from operator import add, mul
 
 from Cryptodome.Hash import TurboSHAKE128
 
@@ -44,25 +45,25 @@ ONE_PROOF = b"\x01"
 
 def expand(seed: bytes, label: bytes, binder: bytes, count: int) -> list[int]:
     """So many uniform numbers of the field from a seed."""
-    stream = TurboSHAKE128.new(domain=1, data=len(label).to_bytes(2, "little") + label + bytes((len(seed),)) + seed)
-    stream.update(binder)
+    parts = len(label).to_bytes(2, "little"), label, bytes((len(seed),)), seed, binder
+    stream = TurboSHAKE128.new(domain=1, data=b"".join(parts))
     found: list[int] = []
     while len(found) < count:  # one number in 2^32 is not in the field, and left out
         more = count - len(found)
-        found += [number for number in Struct(f"<{more}Q").unpack(stream.read(8 * more)) if number < FIELD]
+        found += [number for number in struct.unpack(f"<{more}Q", stream.read(8 * more)) if number < FIELD]
     return found
 
 
 def pack(numbers: Sequence[int]) -> bytes:
     """Numbers of the field as bytes."""
-    return Struct(f"<{len(numbers)}Q").pack(*numbers)
+    return struct.pack(f"<{len(numbers)}Q", *numbers)
 
 
 def unpack(data: bytes, count: int) -> tuple[int, ...]:
     """So many numbers of the field, or raise `Malformed`."""
     if len(data) != 8 * count:
         raise Malformed(f"a share of {count} numbers has {len(data)} bytes instead of {8 * count}")
-    numbers: tuple[int, ...] = Struct(f"<{count}Q").unpack(data)
+    numbers = struct.unpack(f"<{count}Q", data)
     if max(numbers) >= FIELD:
         raise Malformed("a number of a share is not in the field")
     return numbers
@@ -86,29 +87,31 @@ def halfway(count: int) -> tuple[tuple[int, ...], ...]:
     )
 
 
-def weigh(count: int, t: int) -> tuple[list[int], list[int]]:
-    """Weights that give the value at t from those at `count` roots, and from those at twice as many roots but one."""
-    double = roots(2 * count)
-    part = [1]  # of the product of all differences: inverses of all for the price of one
-    for root in double:
-        part.append(part[-1] * (t - root) % FIELD)
-    if not part[-1]:
+@lru_cache
+def inverse_roots(count: int) -> tuple[int, ...]:
+    """One over each root of unity of an order."""
+    return tuple(pow(root, -1, FIELD) for root in roots(count))
+
+
+def evaluate(values: Sequence[int], t: int) -> int:
+    """The value at t of the polynomial that has these values at the roots of unity of their number's order.
+
+    The values at w and -w give that at w^2 of a polynomial of half the degree, which has at t^2, but for a factor of 2,
+    what this one has at t: and so on, until one value is left.
+    """
+    count = middle = len(values)
+    while middle := middle // 2:
+        pairs = zip(values, values[middle:], inverse_roots(2 * middle), strict=False)
+        values = [(a + b + t * root * (a - b)) % FIELD for a, b, root in pairs]
+        t = t * t % FIELD
+    if t == 1:
         raise Malformed("the numbers of the servers fall on a root of unity: such a report is left out")
-    rest, inverse = pow(part[-1], -1, FIELD), [0] * (2 * count)
-    for i in range(2 * count - 1, -1, -1):
-        inverse[i] = rest * part[i] % FIELD
-        rest = rest * (t - double[i]) % FIELD
-    power = pow(t, count, FIELD)
-    first, second = (power - 1) * pow(count, -1, FIELD), (power * power - 1) * pow(2 * count, -1, FIELD)
-    near = [first * root * inverse[2 * i] % FIELD for i, root in enumerate(roots(count))]
-    far = [second * root * over % FIELD for root, over in zip(double, inverse, strict=True)]
-    last = far.pop() * double[1]
-    return near, [(weight - last * root) % FIELD for weight, root in zip(far, double, strict=False)]
+    return -((FIELD - 1) // count) * values[0] % FIELD  # over the count
 
 
 def times(weights: Sequence[int], values: Sequence[int]) -> int:
     """The sum of products, in the field."""
-    return sum(map(int.__mul__, weights, values)) % FIELD
+    return sum(map(mul, weights, values)) % FIELD
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,7 @@ class Range:
         count = self.largest.bit_length() - 1
         return (*(1 << i for i in range(count)), self.largest - (1 << count) + 1)
 
-    @property
+    @cached_property
     def wires(self) -> int:
         """Polynomials through the bits: two for a single bit, whose product is taken."""
         return 2 if self.largest == 1 else 1
@@ -150,7 +153,7 @@ class Range:
         """The order of the roots of unity at which the polynomials have the bits."""
         return 1 << len(self.weights).bit_length()
 
-    @property
+    @cached_property
     def proof(self) -> int:
         """Numbers in a proof."""
         return self.wires + 2 * self.points - 1
@@ -214,16 +217,16 @@ class Range:
         outputs = values[2 : 2 * len(bits) + 1 : 2]
         one = self.wires == 2
         *r, t = expand(key, self.label(QUERY), ONE_PROOF + nonce, 1 if one else len(bits) + 1)
-        near, far = weigh(self.points, t)
         v = (outputs[0] - bits[0]) % FIELD if one else times(r, outputs)
-        shared = times(near[1:], bits)
-        wires = [(near[0] * seed + shared) % FIELD for seed in seeds]
-        return times(self.weights, bits), pack([v, *wires, times(far, values)])
+        padding, double = [0] * (self.points - 1 - len(bits)), roots(2 * self.points)
+        wires = [evaluate([seed, *bits, *padding], t) for seed in seeds]
+        last = -double[1] * times(double, values) % FIELD  # the value at the root that is left out
+        return times(self.weights, bits), pack([v, *wires, evaluate([*values, last], t)])
 
     def check(self, leader: bytes, helper: bytes) -> None:
         """Raise `Forged` unless what both servers told each other shows that the value is in range."""
-        both = (unpack(each, self.wires + 2) for each in (leader, helper))
-        v, *wires, output = ((a + b) % FIELD for a, b in zip(*both, strict=True))
+        count = self.wires + 2
+        v, *wires, output = map(add, unpack(leader, count), unpack(helper, count))
         expected = wires[0] * wires[-1] - (wires[0] if self.wires == 1 else 0)
-        if v or (expected - output) % FIELD:
+        if v % FIELD or (expected - output) % FIELD:
             raise Forged("a proof does not hold: the value is not in range, or a share was altered")

@@ -28,6 +28,11 @@ def agree_with(witness: Witness, other: OperatorKeys) -> bytes:
         raise InvalidValue("keys of the other operator", other.seals.hex(), "a public key of X25519") from None
 
 
+def derive_share_key(witness: Witness, protocol: str) -> bytes:
+    """With what this operator locks its shares of values, of the study with this digest, in its database."""
+    return hmac.digest(witness.secret("seals"), b"maskedbandit shares 1" + bytes.fromhex(protocol), "sha256")
+
+
 def derive_verify_key(witness: Witness, other: OperatorKeys, protocol: str) -> bytes:
     """With what both operators check the proofs of the study with this digest: unknown to devices, and to all others.
 

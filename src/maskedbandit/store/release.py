@@ -86,8 +86,7 @@ def release_cohort(session: Session, places: Places) -> Release:
         for outcome, reports, offer in zip(protocol.outcomes, told, offers, strict=False)
     ]
     second = {"guardrail": more[0].hex(), "guardrail_offer": offers[1].digest.hex()} if more else {}
-    cap = {"cap": protocol.reward.cap} if protocol.reward.cap > 1 else {}
-    return write_release(session, places, total, found, **second, **cap)
+    return write_release(session, places, total, found, **second)
 
 
 def close_cohort(session: Session, places: Places) -> list[Member]:
@@ -113,7 +112,8 @@ def write_release(session: Session, places: Places, total: float, found: Sequenc
     )
     says: dict[str, Any] = {"cohort": cohort, "step": step, "arm": places.arm, "n": n, "total": total.hex()}
     says |= {"loss": loss.to_text(), "members": digest, "offer": session.offers(n)[0].digest.hex()}
-    made = session.enter(kind="released", **says, **more, memory=session.memory_digest(memory))
+    cap = {"cap": session.protocol.reward.cap} if session.protocol.reward.cap > 1 else {}
+    made = session.enter(kind="released", **says, **more, **cap, memory=session.memory_digest(memory))
     assert isinstance(made, Release)
     session.worst |= loss
     session.driver.tell(cohort, n, total)

@@ -1,26 +1,27 @@
 """How a cohort of two operators is released, whose devices have uploaded sealed reports: step by step, with the helper.
 
-    cohorts_due -> write_batch, for the helper, who answers what its shares show of the proofs -> compare_proofs
-                -> ... -> fix_list -> the helper states its total -> settle_cohort
+    cohorts_due -> read_batch -> open_batch, for the helper, who answers what its shares show of the proofs
+                -> compare_proofs -> ... -> fix_list -> the helper states its total -> settle_cohort
 
-Each of these but `compare_proofs` is within a transaction. When a cohort is due nothing more is uploaded, so whatever
-is cut off begins again with the same reports. The list of those that hold is written down before the helper is asked
-for its total, with this operator's share of the sum: should the data of a person be erased after that, both shares
-still fit, and the person's outcome is in the sum as in one that was released before.
+Each of these is within a transaction, but for what is done with a batch (batches.py). When a cohort is due nothing more
+is uploaded, so whatever is cut off begins again with the same reports. The list of those that hold is written down
+before the helper is asked for its total, with this operator's share of the sum: should the data of a person be erased
+after that, both shares still fit, and the person's outcome is in the sum as in one that was released before.
 
 **Guarantee**: a cohort is released once, with what both operators state of the same list, and with fresh noise of each;
 whatever the helper answers, nothing else is written. No share of it alone, and no share of a sum, tells an outcome.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from maskedbandit.errors import Conflict, NotRunning, ProtocolError
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.secagg.helper_total import HelperTotal
-from maskedbandit.secagg.prio3 import FIELD, Range
-from maskedbandit.secagg.uploads import ReportTerms, ShareReader, digest_reports
+from maskedbandit.secagg.prio3 import FIELD
+from maskedbandit.secagg.uploads import digest_reports
+from maskedbandit.store.batches import MOST_OF_BATCH, OpenedReport, SealedBatch
 from maskedbandit.store.book.entries import Release
 from maskedbandit.store.book.shares import decode_total, match_total
 from maskedbandit.store.release import check_newest, close_cohort, list_due, may_answer, write_release
@@ -29,8 +30,6 @@ from maskedbandit.store.session import Session
 from maskedbandit.store.states import move_study
 from maskedbandit.store.uploads import list_uploads
 from maskedbandit.study.deck import Places
-
-MOST_OF_BATCH = 64  # reports, which are opened within a transaction: people wait meanwhile
 
 
 class ListedReports(NamedTuple):
@@ -52,25 +51,6 @@ class DueCohort(NamedTuple):
     listed: ListedReports | None
 
 
-class OpenedReport(NamedTuple):
-    """A report of which this operator has opened its share."""
-
-    place: int
-    report: bytes
-    turn: int
-    sealed: bytes  # the share for the helper
-    verifier: bytes  # what this operator's share shows of the proof
-    value: int  # this operator's share of the value
-
-
-class Batch(NamedTuple):
-    """Some reports of a cohort, by place: those that are for this operator and were not altered."""
-
-    reports: list[OpenedReport]
-    next: int | None  # the place from which on there may be more; None: these are the last
-    range: Range  # in which each value is
-
-
 def cohorts_due(session: Session) -> list[DueCohort]:
     """The cohorts whose last report has come, each arm's in their order: the first of an arm is to be settled first."""
     if session.protocol.operators is None or session.helper_lost:
@@ -85,34 +65,13 @@ def waits_for_release(session: Session) -> bool:
     return any(places.full for places in session.driver.deck.unreleased())
 
 
-def write_batch(session: Session, reader: ShareReader, cohort: int, start: int, many: int = MOST_OF_BATCH) -> Batch:
+def read_batch(session: Session, cohort: int, start: int, many: int = MOST_OF_BATCH) -> SealedBatch:
     """The reports of a cohort from a place on, at most so many."""
     places = find_due(session, cohort)
     (offer,) = session.offers(places.size)
-    study, found = bytes.fromhex(session.protocol.digest), list[OpenedReport]()
     rows = list_uploads(session, cohort, "report, turn, leader, helper", start, many)
-    terms = [ReportTerms(study, cohort, offer.digest, offer.steps, row[0]) for row in rows]
-    for each, (place, name, turn, mine, sealed) in zip(terms, rows, strict=True):
-        report = bytes.fromhex(name)
-        try:
-            share = reader.read(each, report, turn, bytes.fromhex(mine))
-        except ProtocolError:  # whoever made it is missing, as anybody else who sent nothing
-            continue
-        found.append(OpenedReport(place, report, turn, bytes.fromhex(sealed), share.verifier, share.value))
     last = rows[-1][0] + 1 if len(rows) == many else None
-    return Batch(found, last, ReportTerms(study, cohort, offer.digest, offer.steps, 0).range)
-
-
-def compare_proofs(batch: Batch, verifiers: Mapping[int, bytes]) -> list[OpenedReport]:
-    """The reports of a batch whose proofs hold, by what the helper's shares show, by place; those of others do not."""
-    found = []
-    for each in batch.reports:
-        try:
-            batch.range.check(each.verifier, verifiers.get(each.place, b""))
-        except ProtocolError:
-            continue
-        found.append(each)
-    return found
+    return SealedBatch(bytes.fromhex(session.protocol.digest), cohort, offer, rows, last)
 
 
 def fix_list(session: Session, cohort: int, accepted: Sequence[OpenedReport]) -> ListedReports:

@@ -24,7 +24,7 @@ from maskedbandit.store.held_study import HeldStudy
 from maskedbandit.store.release import do_what_is_due
 from maskedbandit.store.requests import Assigned, Done, Operation, Reported, ReportName, is_text, name_report
 from maskedbandit.store.session import Session
-from maskedbandit.store.settle import cohorts_due, fix_list, give_up_helper, settle_cohort, write_batch
+from maskedbandit.store.settle import cohorts_due, fix_list, give_up_helper, read_batch, settle_cohort
 from maskedbandit.store.states import archive, move_study, start
 from maskedbandit.store.traces import Scrubber
 from maskedbandit.store.uploads import upload
@@ -56,7 +56,7 @@ class Study(HeldStudy[Session]):
         "leave": leave,
         "tick": do_what_is_due,
         "due": cohorts_due,
-        "batch": write_batch,
+        "batch": read_batch,
         "list": fix_list,
         "settle": settle_cohort,
         "give_up_helper": give_up_helper,

@@ -47,11 +47,9 @@ def check_live_outcomes(channel: Any, reward: Reward, guardrail: Guardrail | Non
     if channel.trust != "distributed":
         return
     if guardrail is not None:
-        raise InvalidValue("guardrail", guardrail.name, "left out: two servers carry one reward of each person")
-    if reward.cap > 1:
-        raise InvalidValue("cap", reward.cap, "left out: two servers carry one reward of each person")
-    if reward.rule != "last":
-        raise InvalidValue("rule", reward.rule, "last: two servers carry one reward of each person, the newest")
+        raise InvalidValue("guardrail", guardrail.name, "left out: two servers carry one number of each person")
+    if reward.cap == 1 and reward.rule != "last":
+        raise InvalidValue("rule", reward.rule, "last, or sum with a cap above 1: devices say what holds by then")
     if channel.noise != DiscreteLaplace():
         raise InvalidValue("noise", channel.noise, f"{DiscreteLaplace()}, which is what devices look for")
     if (steps := channel.steps(people or MANY_PEOPLE)) > MOST_STEPS:

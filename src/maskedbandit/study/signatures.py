@@ -27,6 +27,10 @@ from maskedbandit.errors import InvalidValue
 
 LONGEST_LIFE = 30 * 86_400  # seconds for which a token holds at most
 MOST_SIGNERS = 8  # keys of one application: more than one while it changes them
+_PUBLIC = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
+_FIELD = 2**255 - 19
+_EIGHTH = int.from_bytes(bytes.fromhex("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"), "little")
+_SMALL_ORDER = {0, 1, _FIELD - 1, _EIGHTH, _FIELD - _EIGHTH}  # what the eight points of small order have as y
 _TOKEN = re.compile(r"([0-9a-f]{16})\.(0|[1-9][0-9]{0,11})\.([0-9a-f]{128})", re.ASCII)
 
 
@@ -104,11 +108,19 @@ def read_signers(value: Any) -> tuple[str, ...]:
     allowed = f"the public key of Ed25519 in hexadecimal, 64 digits, or a list of up to {MOST_SIGNERS} of them"
     if not 1 <= len(keys) <= MOST_SIGNERS:
         raise InvalidValue("signed_by", value, allowed)
-    for key in keys:
-        try:
-            read_signer(key)
-        except (ValueError, TypeError):
-            raise InvalidValue("signed_by", value, allowed) from None
+    if not all(isinstance(key, str) and _PUBLIC.fullmatch(key) for key in keys):
+        raise InvalidValue("signed_by", value, allowed)
+    if any(map(is_forgeable, keys)):
+        raise InvalidValue("signed_by", value, "a key that was made: with this one anybody can sign")
     if len({key.lower() for key in keys}) < len(keys):
         raise InvalidValue("signed_by", value, "without repeats")
     return tuple(keys)
+
+
+def is_forgeable(public: str) -> bool:
+    """Whether anybody can sign for a public key: what is signed of a point of small order holds by chance.
+
+    >>> is_forgeable("00" * 32), is_forgeable("ab" * 32)
+    (True, False)
+    """
+    return int.from_bytes(bytes.fromhex(public), "little") % 2**255 % _FIELD in _SMALL_ORDER

@@ -50,6 +50,11 @@ class TwoOperators:
         self._fingerprints = "", ""
         self.leader, self.helper = (f"http://127.0.0.1:{find_port()}" for _ in range(2))
 
+    @property
+    def owner(self) -> str:
+        """The key of the owner of the leader's studies."""
+        return self._keys["owner"]
+
     def begin(self) -> None:
         """Start both, pair them, and start the study."""
         for name in ("leader", "helper", "people"):

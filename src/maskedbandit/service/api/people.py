@@ -30,7 +30,7 @@ from maskedbandit.study.signatures import check_token
 async def answer_person(call: Call, body: Assign | Expose | Report) -> Any:
     """What comes of a request about a person."""
     if call.by_device and not isinstance(body, Assign):
-        call.host.tickets.take(body.ticket)
+        call.count_ticket(body.ticket)
     holder = await find_holder(call.host, call.study, call.relayed)
     if isinstance(body, Assign) and not call.by_device:
         call.host.people.take(body.unit)
@@ -78,7 +78,7 @@ async def answer_people(call: Call, body: AssignBatch | ExposeBatch | ReportBatc
 async def show_budget(call: Call, body: Expose) -> Budget:
     """What the person who has this ticket has spent in this period, in all studies of the project, and may spend."""
     if call.by_device:
-        call.host.tickets.take(body.ticket)
+        call.count_ticket(body.ticket)
     writer = await find_writer(call.host, call.study, call.relayed)
     spent, protocol = await writer.submit("spent", body.ticket), writer.study.protocol
     return Budget(str(spent), str(protocol.budget), protocol.period)

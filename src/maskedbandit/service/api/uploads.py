@@ -18,7 +18,7 @@ UPLOAD_ANSWER = len(encode_answer(ReportUploaded("duplicate")))  # bytes
 async def upload_report(call: Call, body: UploadReport) -> Answer:
     """Store a sealed report of a person's device."""
     await call.count_device()
-    call.host.tickets.take(body.ticket)
+    call.count_ticket(body.ticket)
     leader, helper = decode_share(body.leader), decode_share(body.helper)
     done = await call.do("upload", body.ticket, bytes.fromhex(body.report), body.turn, leader, helper)
     said = encode_answer(ReportUploaded("duplicate" if done.again else "stored"))
@@ -28,7 +28,7 @@ async def upload_report(call: Call, body: UploadReport) -> Answer:
 async def leave_study(call: Call, body: LeaveStudy) -> StudyLeft:
     """Erase what is kept of the person who has this ticket. It may be asked again, and is answered the same."""
     await call.count_device()
-    call.host.tickets.take(body.ticket)
+    call.count_ticket(body.ticket)
     await call.do("leave", body.ticket)
     return StudyLeft()
 

@@ -88,7 +88,7 @@ async def ask_total(call: Call, body: AskTotal) -> Any:
 
 
 async def end_help(call: Call) -> HelpState:
-    """The study ended: no total is made any more, and what is still sealed is erased."""
+    """The study ended: no total is made any more, and the shares that are left are erased."""
     await find_help(call)
     await call.do("close_help")
     return await show_help(call)

@@ -24,10 +24,11 @@ from maskedbandit.secagg.uploads import ShareReader
 from maskedbandit.service.host.helper_calls import HelperAway, HelperCalls, HelperRefuses
 from maskedbandit.service.host.metrics import Metrics
 from maskedbandit.service.views.link import LinkState
+from maskedbandit.store.batches import Batch, OpenedReport, compare_proofs, open_batch
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.own_keys import derive_verify_key, read_seal_key
 from maskedbandit.store.pairing import Pairing, read_pairings
-from maskedbandit.store.settle import Batch, DueCohort, ListedReports, OpenedReport, compare_proofs, waits_for_release
+from maskedbandit.store.settle import DueCohort, ListedReports, waits_for_release
 from maskedbandit.store.writer import Writer
 
 log = logging.getLogger("maskedbandit")
@@ -117,7 +118,7 @@ class HelperLink:
             due = await self.writer.submit("due")
             self._tell(waiting=len(due))
         if self._study.state == "stopped" and not await self.writer.submit(waits_for_release):
-            await self._ask("POST", "/end", {})  # it erases what is still sealed for it
+            await self._ask("POST", "/end", {})  # it erases the shares that are left
             self._ended = True
         if self.state.refusal:
             self._tell(refusal="")
@@ -138,7 +139,8 @@ class HelperLink:
 
     async def _settle(self, reader: ShareReader, due: DueCohort) -> None:
         """Release a cohort with the helper."""
-        listed = due.listed or await self._list_reports(reader, due)
+        accepted = await self._offer_reports(reader, due)  # also once they are listed: an older helper may be back
+        listed: ListedReports = due.listed or await self.writer.submit("list", due.cohort, accepted)
         protocol = self._study.protocol
         named = {"study": protocol.name, "protocol": protocol.digest, "cohort": due.cohort}
         asked = TotalRequest(**named, n=listed.n, digest=listed.digest).sign(self._witness.signing_key())
@@ -146,19 +148,19 @@ class HelperLink:
         said = HelperTotal.from_table(await self._ask("POST", f"/cohorts/{due.cohort}/total", body))
         await self.writer.submit("settle", due.cohort, said)
 
-    async def _list_reports(self, reader: ShareReader, due: DueCohort) -> ListedReports:
-        """The reports whose proofs hold for both operators, written down."""
+    async def _offer_reports(self, reader: ShareReader, due: DueCohort) -> list[OpenedReport]:
+        """Offer all reports of a cohort to the helper: those whose proofs hold for both operators."""
         start: int | None = 0
         accepted = list[OpenedReport]()
         while start is not None:
-            batch: Batch = await self.writer.submit("batch", reader, due.cohort, start)
+            sealed = await self.writer.submit("batch", due.cohort, start)
+            batch = await asyncio.to_thread(open_batch, reader, sealed)
             if batch.reports:
                 body = {"n": due.n, "reports": [describe_report(each) for each in batch.reports]}
                 said = await self._ask("POST", f"/cohorts/{due.cohort}/reports", body)
                 accepted += compare_proofs(batch, read_answers(batch, said.get("answers")))
             start = batch.next
-        found: ListedReports = await self.writer.submit("list", due.cohort, accepted)
-        return found
+        return accepted
 
 
 class HelperLinks:

@@ -42,14 +42,14 @@ Headers = tuple[tuple[bytes, bytes], ...]
 class Call:
     """A request that is allowed."""
 
-    __slots__ = ("headers", "host", "key", "path", "raw", "receive", "scope", "send")
+    __slots__ = ("address", "headers", "host", "key", "path", "raw", "receive", "scope", "send")
 
     def __init__(self, host: Host, scope: Any, receive: Any, send: Any) -> None:
         self.host, self.scope, self.receive, self.send = host, scope, receive, send
         self.key: Key | None = None
         self.headers: dict[bytes, bytes] = dict(scope["headers"])
         self.path: Mapping[str, str] = scope["path_params"]
-        self.raw = b""
+        self.raw, self.address = b"", ""
 
     @property
     def study(self) -> str:
@@ -95,7 +95,16 @@ class Call:
     async def count_device(self) -> None:
         """Count a request of a device, by where it comes from."""
         if not self.from_process:  # what another process sends was counted there
-            self.host.devices.take(await self.scope["app"].asking(self.scope, self.receive, self.send))
+            self.address = await self.scope["app"].asking(self.scope, self.receive, self.send)
+            self.host.devices.take(self.address)
+
+    def count_ticket(self, ticket: str) -> None:
+        """Count a request of a device that was counted, by its ticket, and by where it comes from.
+
+        A limit that all who have a ticket share would tell the one that the other one reports.
+        """
+        if not self.from_process:
+            self.host.tickets.take(f"{self.address} {ticket}")
 
     async def count_stranger(self) -> None:
         """Count a request whose key is wrong, by where it comes from."""

@@ -170,7 +170,7 @@ class HelpEnded(Entry, kind="help_ended", state="stopped"):
 
 
 class HelpClosed(Entry, kind="help_closed", state="stopped"):
-    """The leader said that the study ended: what was still sealed was erased, and no total is made any more."""
+    """The leader said that the study ended: the shares that were left were erased, and no total is made any more."""
 
 
 @lru_cache(maxsize=256)

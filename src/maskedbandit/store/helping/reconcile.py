@@ -71,10 +71,12 @@ def bring_back_help(database: Database, witness: Witness, study: str, file: Path
         database.insert("entry", ENTRY, [(study, *link) for link in theirs[len(ours) :]])
         for cohort in totals:
             database.change("DELETE FROM helped_report WHERE study = ? AND cohort = ?", study, cohort)
-        if kept := [each._replace(sealed=None) for each in reports if each.cohort in totals]:
+        if kept := [each._replace(locked=None) for each in reports if each.cohort in totals]:
             database.insert("helped_report", f"study, {COLUMNS}", [(study, *each) for each in kept])
+        if (state := state_after(entries)) == "stopped":  # whose shares were erased after the copy was made
+            database.change("UPDATE helped_report SET locked = NULL WHERE study = ?", study)
         keep = "UPDATE study SET reached = ?, state = ?, traces = traces + 1 WHERE study = ?"
-        database.change(keep, clock, state_after(entries), study)
+        database.change(keep, clock, state, study)
     witness.saw(study, head, seen.worst)
     Scrubber().scrub(database)
     return f"{study}: {head.entries - len(ours)} entries were brought back from {file}"
@@ -91,7 +93,7 @@ def end_help(database: Database, witness: Witness, study: str) -> str:
         says = {"kind": "help_ended", "missing": missing, "witness": seen.head.hash, "at": read_clock()}
         entry = next_link(study, head, says, key)
         database.insert("entry", ENTRY, [(study, *entry)])
-        database.change("UPDATE helped_report SET sealed = NULL WHERE study = ?", study)
+        database.change("UPDATE helped_report SET locked = NULL WHERE study = ?", study)
         database.change("UPDATE study SET state = 'stopped', traces = traces + 1 WHERE study = ?", study)
     witness.saw(study, Head(entry.number + 1, entry.hash), seen.worst)
     Scrubber().scrub(database)

@@ -7,15 +7,15 @@ restored, in which it is missing, cannot be opened there.
 
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import Disagreement, Malformed, NotRunning, ProtocolError
 from maskedbandit.secagg.prio3 import NONCE, SEED
-from maskedbandit.secagg.uploads import MOST_TURNS, SEAL, ReportTerms, Share, ShareReader
+from maskedbandit.secagg.uploads import MOST_TURNS, SEAL, ReportTerms
 from maskedbandit.store.databases.database import Database
+from maskedbandit.store.helping.locked_shares import ShareLock
 from maskedbandit.store.helping.session import HelperSession
-from maskedbandit.study.protocol import Protocol
 
 MOST_REPORTS = 256  # in one request
 LARGEST_COHORT = 2**32
@@ -47,8 +47,8 @@ class OfferedReport(NamedTuple):
     @property
     def item(self) -> str:
         """The hash of all that is offered."""
-        parts = (*(each.to_bytes(8) for each in (self.place, self.turn)), self.report, self.sealed, self.verifier)
-        return sha256(b"".join(parts)).hexdigest()
+        numbers = self.place.to_bytes(8) + self.turn.to_bytes(8)
+        return sha256(numbers + self.report + self.sealed + self.verifier).hexdigest()
 
 
 class ReportAnswer(NamedTuple):
@@ -58,7 +58,7 @@ class ReportAnswer(NamedTuple):
     verifier: bytes  # what the helper's share shows of the proof; empty if it could not be read
 
 
-LEFT_OUT = ReportAnswer(False, b"")  # its name is another place's, or its place has another report, and that one stands
+LEFT_OUT = ReportAnswer(False, b"")  # another report has its name, or its place, and that one stands
 
 
 class TakenReport(NamedTuple):
@@ -69,36 +69,38 @@ class TakenReport(NamedTuple):
     n: int
     place: int
     turn: int
-    sealed: str | None
     item: str
     accepted: int
     verifier: str
+    locked: str | None
 
     @property
     def answer(self) -> ReportAnswer:
         """What the leader is told."""
         return ReportAnswer(self.accepted == 1, bytes.fromhex(self.verifier))
 
+    @property
+    def row(self) -> bytes:
+        """All but the share, with which that is locked, and which the ledger has the hash of."""
+        return join_row(self[:-1])
+
+    def unlock(self, lock: ShareLock) -> int:
+        """The helper's share of the value, or raise `Forged` if anything of the report was changed."""
+        return lock.unlock(self.locked or "", self.row)
+
 
 COLUMNS = ", ".join(TakenReport._fields)
+
+
+def join_row(values: Sequence[Any]) -> bytes:
+    """Numbers and words of a row as bytes."""
+    return "\n".join(map(str, values)).encode()
 
 
 def read_taken(database: Database, study: str, cohort: int) -> list[TakenReport]:
     """The reports of a cohort that were offered, by place."""
     find = f"SELECT {COLUMNS} FROM helped_report WHERE study = ? AND cohort = ? ORDER BY place"
     return [TakenReport(*row) for row in database.rows(find, study, cohort)]
-
-
-def describe_terms(protocol: Protocol, offer: Offer, cohort: int, place: int) -> ReportTerms:
-    """What both seals of a report are bound to."""
-    return ReportTerms(bytes.fromhex(protocol.digest), cohort, offer.digest, offer.steps, place)
-
-
-def open_taken(reader: ShareReader, protocol: Protocol, offer: Offer, taken: TakenReport) -> Share:
-    """The helper's share of a report that is stored, or raise `Forged` or `Malformed`."""
-    assert taken.sealed is not None
-    terms = describe_terms(protocol, offer, taken.cohort, taken.place)
-    return reader.read(terms, bytes.fromhex(taken.report), taken.turn, bytes.fromhex(taken.sealed))
 
 
 def check_cohort(session: HelperSession, cohort: int, n: int) -> Offer:
@@ -119,15 +121,16 @@ def check_cohort(session: HelperSession, cohort: int, n: int) -> Offer:
 def take_reports(session: HelperSession, cohort: int, n: int, reports: Sequence[OfferedReport]) -> list[ReportAnswer]:
     """Check the proofs of reports that the leader offers for a cohort: what it is told of each.
 
-    Raise `Disagreement`, and take none, if one of them was offered before in another way. What does not hold stops
-    nothing: a report whose name is that of another place's, as devices choose the names and two of them may choose one;
-    and another report of a place than before, as a leader that was restored may have lost the newer one.
+    What does not hold stops nothing: a report whose name another one has, as devices choose the names, and may choose
+    one twice; and another report of a place than before, as a leader that was restored may have lost the newer one.
+    Raise `Disagreement`, and take none, if it offers a place twice at once, or more for a cohort that has its total.
     """
     offer = check_cohort(session, cohort, n)
     if not 1 <= len(reports) <= MOST_REPORTS:
         raise Malformed(f"a request has 1 to {MOST_REPORTS} reports")
     for each in reports:
         each.check(n)
+    check_places(session, cohort, reports)
     database, name, new, answers = session.database, session.name, list[TakenReport](), list[ReportAnswer]()
     names, places = [each.report.hex() for each in reports], [each.place for each in reports]
     find = f"SELECT {COLUMNS} FROM helped_report WHERE study = ? AND report IN keys"
@@ -135,15 +138,12 @@ def take_reports(session: HelperSession, cohort: int, n: int, reports: Sequence[
     find = "SELECT place, report FROM helped_report WHERE study = ? AND cohort = ? AND place BETWEEN ? AND ?"
     holders: dict[int, str] = dict(database.rows(find, name, cohort, min(places), max(places)))
     for each, which in zip(reports, names, strict=True):
-        where = f"place {each.place} of cohort {cohort} of {name}"
         if (taken := known.get(which)) is None:
             if cohort in session.totals:
                 raise Disagreement(
                     f"the total of cohort {cohort} of {name} was made, and the leader offers more for it"
                 )
-            if (holder := holders.get(each.place)) in names:
-                raise Disagreement(f"{where} is offered with two reports at once")
-            if holder is not None:
+            if each.place in holders:
                 answers.append(LEFT_OUT)
                 continue
             if session.state != "running":
@@ -151,27 +151,35 @@ def take_reports(session: HelperSession, cohort: int, n: int, reports: Sequence[
             taken = known[which] = examine_report(session, offer, cohort, n, each)
             holders[each.place] = which
             new.append(taken)
-        elif (taken.cohort, taken.place) != (cohort, each.place):
+        elif (taken.cohort, taken.place, taken.item) != (cohort, each.place, each.item):
             answers.append(LEFT_OUT)
             continue
-        elif taken.item != each.item:
-            raise Disagreement(f"a report of {where} is offered otherwise than before")
         answers.append(taken.answer)
     if new:
         database.insert("helped_report", f"study, {COLUMNS}", [(name, *taken) for taken in new])
     return answers
 
 
+def check_places(session: HelperSession, cohort: int, reports: Sequence[OfferedReport]) -> None:
+    """Raise `Disagreement` if two reports are offered for one place."""
+    names = dict[int, bytes]()
+    for each in reports:
+        if names.setdefault(each.place, each.report) != each.report:
+            raise Disagreement(
+                f"place {each.place} of cohort {cohort} of {session.name} is offered with two reports at once"
+            )
+
+
 def examine_report(session: HelperSession, offer: Offer, cohort: int, n: int, given: OfferedReport) -> TakenReport:
     """Open the helper's share of a report, and check the proof with what the leader's share shows of it."""
-    taken = TakenReport(given.report.hex(), cohort, n, given.place, given.turn, given.sealed.hex(), given.item, 0, "")
+    terms = ReportTerms(session.digest, cohort, offer.digest, offer.steps, given.place)
+    accepted, verifier, value = 0, b"", 0
     try:
-        share = open_taken(session.reader, session.protocol, offer, taken)
+        share = session.reader.read(terms, given.report, given.turn, given.sealed)
+        verifier = share.verifier
+        terms.range.check(given.verifier, verifier)
+        accepted, value = 1, share.value
     except ProtocolError:
-        return taken
-    taken = taken._replace(verifier=share.verifier.hex())
-    try:
-        describe_terms(session.protocol, offer, cohort, given.place).range.check(given.verifier, share.verifier)
-    except ProtocolError:
-        return taken
-    return taken._replace(accepted=1)
+        pass  # it is answered all the same, and in no total
+    row = given.report.hex(), cohort, n, given.place, given.turn, given.item, accepted, verifier.hex()
+    return TakenReport(*row, session.share_lock.lock(value, join_row(row)))

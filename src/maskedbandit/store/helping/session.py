@@ -15,16 +15,18 @@ from maskedbandit.store.book.entries import Helped
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.helping.book import find_leader_keys, find_operators, read_help_book
+from maskedbandit.store.helping.locked_shares import ShareLock
 from maskedbandit.store.holding import Holding
 from maskedbandit.store.lease import end_lease
-from maskedbandit.store.own_keys import derive_verify_key, read_seal_key
+from maskedbandit.store.own_keys import derive_share_key, derive_verify_key, read_seal_key
 from maskedbandit.study.protocol import Protocol
 
 
 class HelperSession(Holding):
     """The helper's part of the study of this name, which no other process holds.
 
-    What devices sealed for the helper stays sealed in the database, and is opened with a key that is at the witness.
+    What devices sealed for the helper is not in the database, and its shares of values are locked there: both with keys
+    that are at the witness.
     """
 
     totals: dict[int, Helped]  # by cohort
@@ -36,7 +38,9 @@ class HelperSession(Holding):
         with as_corrupted(name):
             self.protocol = Protocol.from_text(self._written_down[1])
             self.operators = find_operators(name, self.protocol)
+        self.digest = bytes.fromhex(self.protocol.digest)
         self.reader = make_reader(database, witness, self.protocol)
+        self.share_lock = ShareLock(derive_share_key(witness, self.protocol.digest))
         self.offer: Callable[[int], Offer] = cache(lambda n: self.protocol.offers(n)[0])
         self.apply([])
         if self.state == "draft":

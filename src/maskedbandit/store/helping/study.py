@@ -65,7 +65,7 @@ class HelperStudy(HeldStudy[HelperSession]):
         return found
 
     def close_help(self) -> None:
-        """Make no total of the study any more, which has ended, and erase what is still sealed."""
+        """Make no total of the study any more, which has ended, and erase the shares that are left."""
         self._do("close_help")
 
     def tick(self) -> None:

@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 from maskedbandit.errors import Corrupted, Forged, ProtocolError
 from maskedbandit.secagg.total_request import TotalRequest
-from maskedbandit.secagg.uploads import ShareReader
 from maskedbandit.store.book.checks import as_corrupted
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.helping.book import HelpBook, find_leader_keys, find_operators, read_help_book
-from maskedbandit.store.helping.reports import COLUMNS, TakenReport, open_taken
-from maskedbandit.store.helping.session import make_reader
+from maskedbandit.store.helping.locked_shares import ShareLock
+from maskedbandit.store.helping.reports import COLUMNS, TakenReport
 from maskedbandit.store.helping.totals import seal_answers
+from maskedbandit.store.own_keys import derive_share_key
 
 
 class VerifiedHelp(NamedTuple):
@@ -28,19 +28,19 @@ def verify_help(database: Database, witness: Witness, study: str) -> VerifiedHel
     """Raise `Corrupted` or `BehindWitness` unless everything fits; nothing is changed. The study may go on meanwhile.
 
     The ledger is whole, signed, and goes on from its witness; its totals have the noise of the protocol. What was
-    answered of the reports of a cohort with a total is what the total's entry says, and their shares are erased; other
-    shares can be opened, and show of the proof what was answered. The leader signed for each total.
+    answered of the reports of a cohort with a total is what the total's entry says, and their shares are erased; all
+    others were locked with what was answered. The leader signed for each total.
     """
     witness = witness.as_now()  # first: the ledger may only go on from what was seen
     with as_corrupted(study), database.still():
         book = read_help_book(database, witness, study)
         find = f"SELECT {COLUMNS} FROM helped_report WHERE study = ? ORDER BY cohort, place"
         taken = [TakenReport(*row) for row in database.rows(find, study)]
-        reader = make_reader(database, witness, book.protocol)
+        lock = ShareLock(derive_share_key(witness, book.protocol.digest))
         check_requests(database, book)
         cohorts = {cohort: list(rows) for cohort, rows in groupby(taken, key=lambda each: each.cohort)}
         for cohort in cohorts.keys() | book.totals.keys():
-            check_taken(book, reader, cohort, cohorts.get(cohort, []))
+            check_taken(book, lock, cohort, cohorts.get(cohort, []))
         return VerifiedHelp(*book.head, len(book.totals), len(taken))
 
 
@@ -64,7 +64,7 @@ def check_requests(database: Database, book: HelpBook) -> None:
             raise Corrupted(str(why)) from None
 
 
-def check_taken(book: HelpBook, reader: ShareReader, cohort: int, taken: list[TakenReport]) -> None:
+def check_taken(book: HelpBook, lock: ShareLock, cohort: int, taken: list[TakenReport]) -> None:
     """Raise `Corrupted` unless these are the reports of a cohort, as they were offered and answered."""
     where, made = f"cohort {cohort} of {book.study}", book.totals.get(cohort)
     if made is not None and (seal_answers(taken) != made.answers or {each.n for each in taken} - {made.n}):
@@ -73,15 +73,15 @@ def check_taken(book: HelpBook, reader: ShareReader, cohort: int, taken: list[Ta
         raise Corrupted(f"a report of {where} is not in one of its places")
     erased = made is not None or book.entries[-1].state == "stopped"
     for each in taken:
-        if (each.sealed is None) != erased:
+        if (each.locked is None) != erased:
             raise Corrupted(f"the share of a report of {where} was {'kept' if erased else 'removed'}")
-        if not erased and answer_again(book, reader, each) != each.verifier:
-            raise Corrupted(f"a report of {where} was changed: its share shows another proof than was answered")
+        if not erased:
+            check_lock(lock, each, where)
 
 
-def answer_again(book: HelpBook, reader: ShareReader, taken: TakenReport) -> str:
-    """What the share of a report shows of the proof; empty if it cannot be read."""
+def check_lock(lock: ShareLock, taken: TakenReport, where: str) -> None:
+    """Raise `Corrupted` unless the share of a report was locked with all that is stored of it."""
     try:
-        return open_taken(reader, book.protocol, book.protocol.offers(taken.n)[0], taken).verifier.hex()
+        taken.unlock(lock)
     except ProtocolError:
-        return ""
+        raise Corrupted(f"a report of {where} was changed") from None

@@ -24,12 +24,12 @@ CREATE TABLE helped_report (
   n BIGINT NOT NULL,              -- places of the cohort
   place BIGINT NOT NULL,
   turn BIGINT NOT NULL,
-  sealed TEXT,                    -- the helper's share, as it came; null from the total of the cohort on
   item TEXT NOT NULL,             -- the hash of all that the leader offered of it
   accepted BIGINT NOT NULL CHECK (accepted IN (0, 1)),
   verifier TEXT NOT NULL,         -- what the helper's share shows of the proof; empty if it could not be read
+  locked TEXT,                    -- the helper's share of the value, encrypted; null from the total of the cohort on
   PRIMARY KEY (study, report)
 );
 CREATE UNIQUE INDEX each_place_has_one_report ON helped_report (study, cohort, place);
--- in postgresql: ALTER TABLE helped_report ALTER COLUMN sealed SET STATISTICS 0;
+-- in postgresql: ALTER TABLE helped_report ALTER COLUMN locked SET STATISTICS 0;
 -- in postgresql: ALTER TABLE helped_report ALTER COLUMN verifier SET STATISTICS 0;
