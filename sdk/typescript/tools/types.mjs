@@ -18,7 +18,8 @@ const python = process.env.PYTHON ?? ".venv/bin/python";
 const options = { cwd: root, encoding: "utf8", maxBuffer: 2 ** 26 };
 const document = JSON.parse(execFileSync(python, ["-c", program], options));
 const head = "// Written by `npm run types` from the service's OpenAPI document: not to be changed by hand.\n\n";
-const text = head + astToString(await openapiTS(document));
+const found = await openapiTS(document, { defaultNonNullable: false }); // what has a default may be left out
+const text = head + astToString(found);
 
 if (!process.argv.includes("--check")) {
   writeFileSync(file, text);

@@ -2,7 +2,9 @@
 
 import type { components } from "./api.js";
 
-export type DevicePlace = components["schemas"]["DevicePlace"];
+/** The messages of the service, by their names in its OpenAPI document. */
+export type Messages = components["schemas"];
+export type DevicePlace = Messages["DevicePlace"];
 
 const TICKET_PATTERN = /^[0-9a-z]{1,64}$/;
 const NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
@@ -98,7 +100,8 @@ export interface Given {
 export function readAssignment(reply: Reply, study: string): Given | null {
   const body = reply.body;
   if (reply.status !== 200 || !isObject(body) || body["study"] !== study) return null;
-  const { arm, payload = null, ticket = null, propensity, again, offer = null, why = null, device = null } = body;
+  const said: Partial<Record<keyof Messages["Assigned"], unknown>> = body;
+  const { arm, payload = null, ticket = null, propensity, again, offer = null, why = null, device = null } = said;
   const right =
     typeof arm === "string" &&
     arm !== "" &&

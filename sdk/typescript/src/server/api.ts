@@ -785,7 +785,7 @@ export interface components {
         NewArm: {
             name: string;
             /** @default null */
-            payload: unknown;
+            payload?: unknown;
         };
         /**
          * Evaluate
@@ -793,7 +793,7 @@ export interface components {
          */
         Evaluate: {
             /** @default {} */
-            context: Record<string, never>;
+            context?: Record<string, never>;
         };
         /**
          * Evaluation
@@ -832,7 +832,7 @@ export interface components {
             /** @description the application's name of a person */
             unit: string;
             /** @default null */
-            token: string | null;
+            token?: string | null;
         };
         /**
          * Assign
@@ -844,9 +844,9 @@ export interface components {
             /** @description the application's name of a person */
             unit: string;
             /** @default null */
-            token: string | null;
+            token?: string | null;
             /** @default false */
-            evaluated: boolean;
+            evaluated?: boolean;
         };
         /**
          * AssignBatch
@@ -867,13 +867,13 @@ export interface components {
             propensity: string;
             again: boolean;
             /** @default null */
-            offer: string | null;
+            offer?: string | null;
             /** @default false */
-            exposed: boolean;
+            exposed?: boolean;
             /** @default null */
-            why: "budget_exceeded" | null;
+            why?: "budget_exceeded" | null;
             /** @default null */
-            device: components["schemas"]["DevicePlace"] | null;
+            device?: components["schemas"]["DevicePlace"] | null;
         };
         /**
          * DevicePlace
@@ -893,11 +893,11 @@ export interface components {
             most: number;
             default: number;
             /** @default 1 */
-            cap: number;
+            cap?: number;
             /** @default null */
-            guardrail: components["schemas"]["DeviceGuardrail"] | null;
+            guardrail?: components["schemas"]["DeviceGuardrail"] | null;
             /** @default null */
-            operators: components["schemas"]["DeviceOperator"][] | null;
+            operators?: components["schemas"]["DeviceOperator"][] | null;
         };
         /**
          * DeviceTerms
@@ -906,7 +906,7 @@ export interface components {
         DeviceTerms: {
             protocol: string;
             /** @default null */
-            cohort: number | null;
+            cohort?: number | null;
         };
         /**
          * DeviceGuardrail
@@ -973,7 +973,7 @@ export interface components {
          */
         Exposed: {
             /** @default exposed */
-            status: string;
+            status?: string;
         };
         /**
          * Health
@@ -982,7 +982,7 @@ export interface components {
         Health: {
             status: string;
             /** @default [] */
-            warnings: string[];
+            warnings?: string[];
         };
         /**
          * KeyListed
@@ -1026,9 +1026,9 @@ export interface components {
             /** @enum {unknown} */
             role: "client" | "device" | "officer" | "owner";
             /** @default null */
-            study: string | null;
+            study?: string | null;
             /** @default [] */
-            origins: string[];
+            origins?: string[];
         };
         /**
          * Problem
@@ -1050,14 +1050,14 @@ export interface components {
             ticket: string;
             value: number;
             /** @default  */
-            event: string;
+            event?: string;
             /** @default  */
-            metric: string;
+            metric?: string;
             /**
              * @description a secret of whoever reports: only with it is told what came before
              * @default
              */
-            proof: string;
+            proof?: string;
         };
         /**
          * ReportBatch
@@ -1114,7 +1114,7 @@ export interface components {
          */
         StudyLeft: {
             /** @default left */
-            status: string;
+            status?: string;
         };
         /**
          * UploadReport
@@ -1224,9 +1224,9 @@ export interface components {
             surely_best: number | null;
             surely_beaten: number | null;
             /** @default null */
-            compared: components["schemas"]["Compared"] | null;
+            compared?: components["schemas"]["Compared"] | null;
             /** @default null */
-            guardrail: components["schemas"]["GuardrailResult"] | null;
+            guardrail?: components["schemas"]["GuardrailResult"] | null;
         };
         /**
          * Compared
@@ -1470,7 +1470,7 @@ export interface components {
             /** @enum {unknown} */
             data_product_type: "Summary statistics";
             /** @default null */
-            publication_date: string | null;
+            publication_date?: string | null;
         };
         /**
          * DPVariant
@@ -1499,11 +1499,11 @@ export interface components {
          */
         Parameters: {
             /** @default null */
-            epsilon: number | null;
+            epsilon?: number | null;
             /** @default null */
-            delta: number | null;
+            delta?: number | null;
             /** @default null */
-            rho: number | null;
+            rho?: number | null;
         };
         /**
          * DeploymentModel
@@ -1561,9 +1561,9 @@ export interface components {
         Item_Assigned_: {
             status: number;
             /** @default null */
-            answer: components["schemas"]["Assigned"] | null;
+            answer?: components["schemas"]["Assigned"] | null;
             /** @default null */
-            problem: components["schemas"]["Problem"] | null;
+            problem?: components["schemas"]["Problem"] | null;
         };
         /**
          * Items[Exposed]
@@ -1579,9 +1579,9 @@ export interface components {
         Item_Exposed_: {
             status: number;
             /** @default null */
-            answer: components["schemas"]["Exposed"] | null;
+            answer?: components["schemas"]["Exposed"] | null;
             /** @default null */
-            problem: components["schemas"]["Problem"] | null;
+            problem?: components["schemas"]["Problem"] | null;
         };
         /**
          * Items[Reported]
@@ -1597,9 +1597,9 @@ export interface components {
         Item_Reported_: {
             status: number;
             /** @default null */
-            answer: components["schemas"]["Reported"] | null;
+            answer?: components["schemas"]["Reported"] | null;
             /** @default null */
-            problem: components["schemas"]["Problem"] | null;
+            problem?: components["schemas"]["Problem"] | null;
         };
     };
     responses: never;

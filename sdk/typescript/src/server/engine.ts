@@ -3,7 +3,8 @@
 import { join } from "node:path";
 
 import { MaskedBanditError, refusePersonalValue, refuseValue } from "../core/errors.js";
-import { Assigned, isName, isTicket, readAssignment, readProblemCode, type Refusal, type Reply } from "./answers.js";
+import { Assigned, isName, isTicket, readAssignment, readProblemCode } from "./answers.js";
+import type { Messages, Refusal, Reply } from "./answers.js";
 import { Calls, checkKey, checkUrl } from "./calls.js";
 import { say } from "./delivery.js";
 import { chooseFolder, nameFiles, prepareFolder, refuseStorage } from "./folder.js";
@@ -86,7 +87,7 @@ export class Engine {
       throw refusePersonalValue("unit", `a string of 1 to ${LONGEST_UNIT} printable characters`);
     }
     this.#checkOpen();
-    const body = token === undefined ? { unit } : { unit, token };
+    const body: Messages["Assign"] = token === undefined ? { unit } : { unit, token };
     const isRight = (reply: Reply) => readAssignment(reply, study) !== null;
     const reply = await this.#calls.ask(`/v1/studies/${study}/assign`, body, this.#deadline, isRight);
     const given = readAssignment(reply, study);

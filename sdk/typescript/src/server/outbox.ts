@@ -9,7 +9,7 @@ import { createHmac } from "node:crypto";
 import { open, rename, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 
-import { isName, isTicket, type Kind } from "./answers.js";
+import { isName, isTicket, type Kind, type Messages } from "./answers.js";
 import { refuseStorage, syncFolder } from "./folder.js";
 
 const COMPACT_ABOVE = 2 ** 20; // bytes of a file in which more than half was sent
@@ -82,8 +82,8 @@ export class Outbox {
   }
 
   /** What the service is sent: the same whenever it is sent. */
-  writeBody({ study, ticket, kind, event, value }: Message): object {
-    if (kind !== "report") return { ticket };
+  writeBody({ study, ticket, kind, event, value }: Message): Messages["Expose" | "LeaveStudy" | "Report"] {
+    if (kind !== "report" || value === null) return { ticket };
     const [first, second] = event.split("\n") as [string, string?];
     // whoever has the secret of the folder makes it too, and nobody else
     const proof = createHmac("sha256", this.#secret).update(`${study}\n${ticket}\n${event}`).digest("hex").slice(0, 32);
