@@ -44,12 +44,13 @@ sdk: setup $(SDK)/node_modules/ready
 $(SDK)/node_modules/ready: $(SDK)/package-lock.json | node
 	@cd $(SDK) && npm ci --no-audit --no-fund --loglevel=error && touch node_modules/ready
 
-# the page is tested in a browser, and the service behind a proxy, which installing it must not start; they are installed
-# only here, and only if they are missing
+# the page is tested in a browser, the service behind a proxy, which installing it must not start, and a device in Ruby;
+# they are installed only here, and only if they are missing
 slow: setup node $(if $(T),,sdk)
 	@command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium > /dev/null; }
 	@PATH="$$PATH:/usr/sbin" command -v nginx > /dev/null || { apt-get update -qq \
 	  && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends nginx-light > /dev/null; }
+	@command -v ruby > /dev/null || { apt-get update -qq && apt-get install -y -qq ruby > /dev/null; }
 	@$(PYTEST) -m slow $(T)
 
 check: setup

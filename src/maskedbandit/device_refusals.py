@@ -1,4 +1,4 @@
-"""Why the service refuses a person's device, or the token that an application's backend gave it; each has a code.
+"""Why a person's device is refused what it asks: by the service, or by itself; each has a code.
 
 Unauthorized
 ├── TokenMissing            the study asks for people whom the application has signed
@@ -9,9 +9,12 @@ Unauthorized
 └── TokenExpiresTooLate     it would hold for longer than any token may
 Forbidden
 └── WrongOrigin             the page is of a site that the device key does not name
+Refused
+├── WrongClock              the clock of the device cannot be right
+└── Unreachable             the service did not answer
 """
 
-from maskedbandit.errors import Forbidden, Unauthorized
+from maskedbandit.errors import Forbidden, MaskedBanditError, Refused, Unauthorized, restore_error
 
 
 class TokenMissing(Unauthorized):
@@ -40,3 +43,23 @@ class TokenExpiresTooLate(Unauthorized):
 
 class WrongOrigin(Forbidden):
     """A page asks that is of a site which the device key does not name."""
+
+
+class WrongClock(Refused):
+    """The clock of a device cannot be right: what it is handed is of another day. It takes no place."""
+
+
+class Unreachable(Refused):
+    """The service did not answer, or somebody else did in its place."""
+
+
+def find_refusal(code: str) -> type[MaskedBanditError]:
+    """The error of this code, as the service says it; `Refused` if there is none.
+
+    >>> find_refusal("token_expired").__name__, find_refusal("unknown_study").__name__, find_refusal("x").__name__
+    ('TokenExpired', 'UnknownStudy', 'Refused')
+    """
+    kinds: list[type[MaskedBanditError]] = [MaskedBanditError]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    return next((kind for kind in kinds if restore_error(kind).code == code), Refused)

@@ -26,14 +26,12 @@
     │   ├── NotRunning              the study is not in a state in which this can be done
     │   ├── NotExposed              a report of a person of whom nobody said that the arm was seen
     │   ├── NoConsent               a device whose person did not agree to take part in studies
-    │   ├── WrongClock              a device whose clock cannot be right
     │   ├── Conflict                the same request came before, with other content
     │   ├── Late                    its time has passed
     │   ├── Unauthorized            a key or a signature is missing, wrong or revoked
     │   ├── Forbidden               the role of a key does not allow it
     │   ├── TooLarge                a request has too many bytes
     │   └── TooMany                 requests come faster than is allowed
-    ├── Unreachable                 the service did not answer
     ├── StoreError                  a study's database cannot be used; nothing was acknowledged
     │   ├── StorageFailed           the disk or the server failed
     │   ├── FencedOff               another process has taken the study over
@@ -199,10 +197,6 @@ class NoConsent(Refused):
     """The person of a device did not agree to take part in studies: it stores and sends nothing."""
 
 
-class WrongClock(Refused):
-    """The clock of a device cannot be right: what it is handed is of another day. It takes no place."""
-
-
 class Conflict(Refused):
     """The same request came before, with other content. The first one stands."""
 
@@ -225,10 +219,6 @@ class TooLarge(Refused):
 
 class TooMany(Refused):
     """Requests come faster than is allowed; later it can be done."""
-
-
-class Unreachable(MaskedBanditError):
-    """The service did not answer, or somebody else did in its place."""
 
 
 class StoreError(MaskedBanditError):

@@ -10,6 +10,7 @@ from typing import Any
 from maskedbandit.client import Client, answers, calls, delivery, engine
 from maskedbandit.client.outbox import Message, Outbox
 from maskedbandit.errors import MaskedBanditError
+from maskedbandit.study import signatures
 
 
 async def ask_once(self: calls.Calls, path: str, body: Any, deadline: float, right: object) -> answers.Reply:
@@ -69,7 +70,17 @@ def leave_out_metric(self: Message) -> dict[str, object]:
     return {name: value for name, value in real_body(self).items() if name != "metric"}
 
 
-real_body, real_put = Message.body.fget, Outbox.put
+def leave_the_rest(self: Outbox, study: str, ticket: str) -> None:
+    """What waits of a person who leaves is sent first."""
+    real_put(self, study, ticket, "leave")
+
+
+def sign_for_somebody(private: str, study: str, unit: str, expires: int) -> str:
+    """The token is of another person."""
+    return real_sign(private, study, "somebody", expires)
+
+
+real_body, real_put, real_sign = Message.body.fget, Outbox.put, signatures.sign_person
 late: list[Any] = []
 TWINS: dict[str, tuple[object, str, object]] = {
     "asks once": (calls.Calls, "ask", ask_once),
@@ -81,7 +92,9 @@ TWINS: dict[str, tuple[object, str, object]] = {
     "forgets arms": (engine.KnownArms, "find", forget_arms),
     "takes anything": (delivery, "read_verdicts", take_anything),
     "leaves out the metric": (Message, "body", property(leave_out_metric)),
+    "signs for somebody": (signatures, "sign_person", sign_for_somebody),
     "checks nothing": (engine, "check_ticket", lambda ticket: None),
+    "leaves the rest": (Outbox, "put_leaving", leave_the_rest),
     "reports anyway": (engine.KnownArms, "offer", lambda self, study, ticket: None),
 }
 
@@ -101,6 +114,8 @@ def do_step(client: list[Client], do: str, **given: Any) -> Any:
         return {name: getattr(found, name) for name in ("arm", "payload", "ticket", "again", "source", "why")} | {
             "propensity": found.propensity and str(found.propensity)
         }
+    if do == "sign":
+        return signatures.sign_person(**given)
     if do == "refused":
         return dict(client[0].refused)
     return getattr(client[0], do)(**given)

@@ -3,13 +3,13 @@
 A scenario is a file of JSON in sdk/scenarios: a study, and steps. A client is a program that reads a step a line and
 answers with a line: `gives`, or the `error` by its name. Whoever runs it kills it and starts it again.
 
-| step | what it is |
-|---|---|
-| `do` | what the client does, with its arguments; `of` is whose ticket; `gives` or `error` is what must come of it |
-| `kill` | the client's process ends at once; the next `open` starts another in the same folder |
-| `network` | from now on `up`, `away` (nothing arrives), `busy` (503), `deaf` (answers are lost), `twice`, `hanging`; with `times` only so often, and then `up` |
-| `heard` | how many requests of each verb came since this was asked last; `alike`, of how many different bodies |
-| `service` | what the service has: `reports` by person and event, `places`, and who has seen an arm, `exposed` |
+* `do`: what the client does, with its arguments; `of` is whose ticket; `gives` or `error` is what must come of it. To
+  `sign` is to make a person's token, which is good for `lasts` seconds, and kept by its `name`; `signed` names one.
+* `kill`: the client's process ends at once; the next `open` starts another in the same folder.
+* `network`: from now on `up`, `away` (nothing arrives), `busy` (503), `deaf` (answers are lost), `twice` or `hanging`;
+  with `times` only for so many requests, and then `up`.
+* `heard`: how many requests of each verb came since this was asked last; `alike`, of how many different bodies.
+* `service`: what it has: `reports` by person and event, how many `places`, and who has seen an arm, `exposed`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import subprocess
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -126,7 +127,8 @@ class Driven:
         self._process.stdin.write(json.dumps(step) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
-        assert line, "the client ended"
+        if not line:  # which no twin may
+            raise RuntimeError("the client ended")
         return json.loads(line)
 
     def kill(self) -> None:
@@ -159,6 +161,7 @@ class Played:
         self.live, self.network, self.client, self.folder = live, network, client, folder
         self.tickets: dict[str, str] = {"a stranger": "f" * 32}
         self.arms: dict[str, str] = {}
+        self.tokens: dict[str, str] = {}
 
     def do(self, do: str, of: str = "", gives: Any = None, error: str = "", **given: Any) -> None:
         """Have the client do something."""
@@ -167,6 +170,12 @@ class Played:
             given = usual | {"folder": str(self.folder), "deadline": 60} | given
         if of:
             given["ticket"] = self.tickets[of]
+        if do == "sign":
+            name, given["expires"] = given.pop("name"), int(time.time()) + given.pop("lasts")
+            self.tokens[name] = self.client.ask({"do": do, **given})["gives"]
+            return
+        if "signed" in given:
+            given["token"] = self.tokens[given.pop("signed")]
         found = self.client.ask({"do": do, **given})
         if error:
             assert "error" in found, found

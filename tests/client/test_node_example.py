@@ -1,4 +1,4 @@
-"""The example of a server of Node, as it is run: its people get arms, see them and buy."""
+"""What is shown to programmers of Node, as it is run: the example of a server, and the programs of the documents."""
 
 import os
 import signal
@@ -11,12 +11,13 @@ from urllib.parse import urlencode
 
 import pytest
 
+from maskedbandit.client import Client
+from tests.client.built_package import SDK, build_package
 from tests.client.live_service import LiveService
-from tests.client.test_scenarios import SDK, javascript
-from tests.service.live import LATE
+from tests.service.live import LATE, ROOT
 from tests.store.small_study import small_protocol
+from tests.test_documents import FENCED
 
-__all__ = ["javascript"]  # a fixture
 EXAMPLE = SDK / "examples" / "node-server" / "server.mjs"
 SHOP = {
     "name": "shop",
@@ -24,6 +25,18 @@ SHOP = {
     "reward": {"window": "1 hour", "exposure": "1 hour"},
     "policy": {"name": "successive_elimination", "least": 20},
 }
+
+
+NEWSLETTER = SHOP | {
+    "name": "newsletter",
+    "arms": [{"name": name, "payload": {"subject": name}} for name in ("short", "question", "numbers")],
+}
+
+
+@pytest.fixture(scope="module")
+def built() -> None:
+    """The package is there."""
+    build_package()
 
 
 @contextmanager
@@ -66,7 +79,7 @@ def enrol(port: int, person: str) -> tuple[str, str]:
 
 
 @pytest.mark.slow
-def test_people_see_offers_and_buy_also_while_the_service_is_away_and_the_shop_is_killed(tmp_path, javascript) -> None:
+def test_people_see_offers_and_buy_also_while_the_service_is_away_and_the_shop_is_killed(tmp_path, built) -> None:
     live = LiveService(tmp_path, small_protocol(**SHOP))
     with shop(live, tmp_path / "shop", signal.SIGKILL) as port:
         with live.running():
@@ -84,3 +97,41 @@ def test_people_see_offers_and_buy_also_while_the_service_is_away_and_the_shop_i
     tickets = {person: cookie.partition("=")[2] for person, (cookie, _) in people.items()}
     assert live.reports() == {(tickets["ann"], ""): 1.0, (tickets["bob"], ""): 1.0}
     assert live.rows("SELECT COUNT(*) FROM place WHERE exposed IS NOT NULL") == [(4,)]
+
+
+def write_program(document: str, folder: Path) -> str:
+    """Write the JavaScript of a document as a program that has this package: what it says that it prints."""
+    (folder / "node_modules").mkdir(parents=True)
+    for name, place in (("maskedbandit", SDK), ("@openfeature", SDK / "node_modules" / "@openfeature")):
+        (folder / "node_modules" / name).symlink_to(place)
+    text = "".join(code for kind, code in FENCED.findall((ROOT / "docs" / document).read_text()) if kind == "js")
+    (folder / "program.mjs").write_text(text)
+    return "".join(line.removeprefix("// → ") + "\n" for line in text.splitlines() if line.startswith("// → "))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("document", ["client.md", "protocol.md"])
+def test_programs_of_the_documents_do_what_they_say(tmp_path, built, document) -> None:
+    promised = write_program(document, tmp_path / "program")
+    live = LiveService(tmp_path, small_protocol(**NEWSLETTER))
+    with (
+        live.running(),
+        Client(live.url, live.key, live.study, fallback="a", folder=tmp_path / "x", deadline=60) as one,
+    ):
+        for unit in ("ann", "bob"):
+            assert one.assign(unit).ticket
+        given = {"MASKEDBANDIT_URL": live.url, "MASKEDBANDIT_KEY": live.key, "SIGNING_KEY": "11" * 32}
+        given["XDG_STATE_HOME"] = str(tmp_path / "state")
+        for _ in range(5):  # a busy machine may miss the deadline of an arm
+            found = subprocess.run(
+                ["node", str(tmp_path / "program" / "program.mjs")],
+                env=os.environ | given,
+                capture_output=True,
+                text=True,
+                timeout=LATE,
+            )
+            assert found.returncode == 0, found.stderr
+            if found.stdout == promised:
+                break
+        assert found.stdout == promised
+    assert set(live.reports().values()) == ({1.0} if document == "client.md" else set())

@@ -1,18 +1,15 @@
 """One set of scenarios, which the clients of all languages play against a live service; a broken one is found."""
 
 import json
-import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from tests.client.built_package import SDK, build_package
 from tests.client.scenarios import SCENARIOS, play_scenario
-from tests.service.live import LATE, ROOT
 
-SDK = ROOT / "sdk" / "typescript"
 PYTHON = (sys.executable, "-m", "tests.client.driven_python")
 NODE = ("node", str(SDK / "test" / "scenarios" / "driven.mjs"))
 TWINS = [(path, twin) for path in SCENARIOS for twin in json.loads(path.read_text())["twins"]]
@@ -21,11 +18,7 @@ TWINS = [(path, twin) for path in SCENARIOS for twin in json.loads(path.read_tex
 @pytest.fixture(scope="session")
 def javascript() -> Sequence[str]:
     """The command of the client of JavaScript, of what is in sdk/typescript now."""
-    npm = shutil.which("npm")
-    assert npm, "npm is missing: `make slow` installs it as root on Debian, with apt-get install nodejs npm"
-    if not (SDK / "node_modules").exists():
-        subprocess.run([npm, "ci", "--no-audit", "--no-fund"], cwd=SDK, check=True, timeout=LATE)
-    subprocess.run([npm, "run", "--silent", "build"], cwd=SDK, check=True, timeout=LATE)
+    build_package()
     return NODE
 
 

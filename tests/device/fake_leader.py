@@ -202,8 +202,11 @@ def make_device(folder: Any, leader: Leader, kind: type[Device] = Device, **opti
 
 
 @contextmanager
-def listening(leader: Leader) -> Iterator[str]:
-    """The same leader on a socket of this machine: the address. Connections are counted as a header."""
+def listening(leader: Leader, origin: str = "") -> Iterator[str]:
+    """The same leader on a socket of this machine: the address. Connections are counted as a header.
+
+    Pages of another site may use it if they are of this origin; how browsers hold connections is not counted.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -211,17 +214,28 @@ def listening(leader: Leader) -> Iterator[str]:
         def do_POST(self) -> None:
             content = self.rfile.read(int(self.headers["Content-Length"]))
             headers = [(name, value) for name, value in self.headers.items() if name != "Host"]
-            first = not getattr(self, "used", False)
+            if not origin:
+                headers.append(("new connection", str(not getattr(self, "used", False))))
             self.used = True
-            answer = leader.take("POST", self.path, [*headers, ("new connection", str(first))], content)
+            answer = leader.take("POST", self.path, headers, content)
             if answer is None:
                 self.close_connection = True
                 return
             text = json.dumps(answer[1]).encode()
             self.send_response(answer[0])
             self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
+            self.allow_origin()
             self.wfile.write(text)
+
+        def do_OPTIONS(self) -> None:
+            self.send_response(204)
+            self.allow_origin()
+
+        def allow_origin(self) -> None:
+            if origin:
+                self.send_header("Access-Control-Allow-Origin", origin)
+                self.send_header("Access-Control-Allow-Headers", "authorization, content-type")
+            self.end_headers()
 
         def log_message(self, *said: object) -> None:
             pass

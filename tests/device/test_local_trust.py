@@ -208,6 +208,17 @@ class TestRetries:
         device.close()
         assert [body.decode() for body in leader.bodies] == stopped
 
+    def test_two_processes_send_the_same(self, leader, device, tmp_path) -> None:
+        leader.faults = {0: "unanswered"}
+        device.join(make_local_place())
+        other = make_device(tmp_path / "device", leader, agreed=Agreed(2000), key=KEY)
+        leader.time = EXPOSED + WINDOW
+        for each in (device, other, device):
+            each.contact()
+        other.close()
+        assert len(leader.bodies) == 2
+        assert len(set(leader.bodies)) == 1
+
     def test_of_two_reports_the_one_without_an_answer_is_sent_again(self, leader, device) -> None:
         leader.faults = {0: "unanswered"}
         device.join(make_local_place(offer=offer_both(LOCAL), guardrail={"name": HARM, "default": 0}))

@@ -5,6 +5,7 @@ fields, and which message repeats which. Random texts are those of two seals: th
 the value from them is tested in tests/secagg. Random numbers are those that have noise: test_local_law.py.
 """
 
+from contextlib import suppress
 from dataclasses import replace
 from itertools import product
 from random import Random
@@ -16,6 +17,7 @@ from maskedbandit.device import Agreed, Device
 from maskedbandit.device.device_book import DeviceBook, MadeReport
 from maskedbandit.device.own_place import read_place
 from maskedbandit.device.turns import KeptReport, choose_turn
+from maskedbandit.errors import Refused
 from maskedbandit.privacy.statistics import capped_sum
 from tests.device.fake_leader import (
     EXPOSED,
@@ -49,11 +51,13 @@ WORLDS = {
     "the same again": [(hour * HOUR, 1) for hour in range(7)],
     "then not": [(HOUR, 1), (2 * HOUR, 0)],
 }
-# of two operators, and of local trust, where a person may have several rewards and a second outcome
+# of two operators, and of local trust, where a person may have several rewards and a second outcome; without a place
+# the device asks for one
 WAYS = {
     "standing": (make_place(), {"reports": "standing"}),
     "deadline": (make_place(), {"reports": "deadline"}),
     "local": (make_local_place(), {"key": KEY}),
+    "local, asked for": (None, {"key": KEY}),
     "local, several": (
         make_local_place(
             cap=3,
@@ -78,12 +82,23 @@ FAULTS = {
 }
 
 
+def begin(device, leader, place):
+    """The person sees the arm of a place, or of one that is asked for."""
+    if place is not None:
+        device.join(place)
+        return
+    leader.exposed = None
+    with suppress(Refused):  # the network does what it likes
+        device.assign(STUDY, "ann", "token")
+    device.expose(STUDY)
+
+
 def watch(folder, world, contacts, faults, way, kind=Device):
     """All that is seen of a device in a world."""
     leader, (place, options) = Leader(), WAYS[way]
     leader.faults = FAULTS[faults]
     made = make_device(folder, leader, kind, **options)
-    made.join(place)
+    begin(made, leader, place)
     events = sorted(
         [(time, 1, None) for time in CONTACTS[contacts]]
         + [(time, 2 * (time == WINDOW), value) for time, value in world]
@@ -94,7 +109,7 @@ def watch(folder, world, contacts, faults, way, kind=Device):
             made.contact()
         else:
             made.record(STUDY, value)
-            if "guardrail" in place:
+            if place and "guardrail" in place:
                 made.record(STUDY, 1 - value, HARM)
     made.close()
     return leader
@@ -157,10 +172,10 @@ def test_worlds_look_alike_on_a_socket(way, tmp_path) -> None:
     seen, (place, options) = [], WAYS[way]
     for number, world in enumerate(WORLDS.values()):
         leader = Leader()
-        leader.faults = FAULTS["at times"]
+        leader.faults = {number + (place is None): fault for number, fault in FAULTS["at times"].items()}
         with listening(leader) as url:
             made = make_device(tmp_path / str(number), leader, url=url, transport=None, **options)
-            made.join(place)
+            begin(made, leader, place)
             outcomes = list(world)
             for time in CONTACTS["at the end"]:
                 while outcomes and outcomes[0][0] <= time:
@@ -186,6 +201,8 @@ def test_something_is_seen(tmp_path) -> None:
     local = watch(tmp_path / "l", [], "after the end", "unanswered", "local, several")
     assert [dict(message.body)["metric"] for message in local.seen] == ["", HARM] * 3
     assert len(set(local.bodies)) == 2
+    asked = watch(tmp_path / "a", [], "at the end", "none", "local, asked for")
+    assert [message.head[0][1].rpartition("/")[2] for message in asked.seen] == ["assign", "expose", "report"]
 
 
 class Eager(Device):

@@ -268,9 +268,9 @@ FILES: dict[str, Callable[[], Entry]] = {
     "seals": lambda: {"seals": list_seals()},
     "uploads": lambda: {"uploads": list_uploads()},
     "offers": lambda: {"offers": list_offers()},
-    "tokens": lambda: {"signed": list_signed_tokens(), "checked": list_checked_tokens()},
     "local_offers": lambda: {"offers": list_local_offers()},
     "local_reports": lambda: {"reports": list_local_reports()},
+    "tokens": lambda: {"signed": list_signed_tokens(), "checked": list_checked_tokens()},
     "samplers": lambda: {"pages": [page.hex() for page in PAGES], "draws": list_draws()},
 }
 

@@ -224,6 +224,15 @@ class TestPolynomials:
         between = [prio3.times(row, values) for row in halfway(count)]
         assert between == [value_at(roots(count), values, root) for root in roots(2 * count)[1::2]]
 
+    @pytest.mark.parametrize("count", [1, 2, 16, 64])
+    def test_so_they_are_at_the_edges(self, count):
+        for t in (0, 2, FIELD - 2, roots(2 * count)[1], roots(4 * count)[1]):
+            for values in ([0] * count, [FIELD - 1] * count, [1] + [0] * (count - 1), list(range(count))):
+                assert evaluate(values, t) == value_at(roots(count), values, t)
+        for t in {1, roots(count)[-1], roots(count)[count // 2]}:
+            with pytest.raises(Malformed, match="root of unity"):
+                evaluate([1] * count, t)
+
     def test_roots_are_roots(self):
         assert len(set(roots(64))) == 64
         assert {pow(root, 64, FIELD) for root in roots(64)} == {1}

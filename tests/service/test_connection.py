@@ -660,7 +660,7 @@ def test_the_limits_are_those_of_the_document(tmp_path: Path) -> None:
         "requests with device keys, uploads and leaves, from one address": (
             f"{host.devices.rate} a second, {host.devices.burst // 1000} 000 at once"
         ),
-        "the same with one ticket": (
+        "the same with one ticket, from one address": (
             f"{host.tickets.rate} a second, {host.tickets.burst} at once; of uploads and leaves the body "
             f"{LONGEST_UPLOAD // 1024} KiB"
         ),

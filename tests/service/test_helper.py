@@ -128,7 +128,7 @@ LIES: dict[str, tuple[Change, str]] = {  # what the leader asks after cohort 0 h
     "another report for a place": (lambda it, sent: it.offer(0, [it.send(0, 0, 1)[0]]), "disagreement"),
     "more after the total": (lambda it, sent: it.offer(0, [it.send(0, 2, 1)[0]]), "disagreement"),
     "another size": (lambda it, sent: it.offer(0, sent, n=N + 1), "disagreement"),
-    "another turn": (lambda it, sent: it.offer(0, [sent[0] | {"turn": 1}]), "disagreement"),
+    "two reports for a place": (lambda it, sent: it.offer(1, [it.send(1, 0, 1)[0] for _ in range(2)]), "disagreement"),
     "a place that there is not": (lambda it, sent: it.offer(1, [sent[0] | {"place": N}]), "malformed"),
     "a short share": (lambda it, sent: it.offer(1, [sent[0] | {"sealed": "AAAA"}]), "malformed"),
     "another alphabet": (lambda it, sent: it.offer(1, [sent[0] | {"sealed": "+/=="}]), "invalid_value"),
@@ -182,6 +182,14 @@ def test_a_report_for_two_cohorts_is_left_out_of_the_second(leader: PlayedLeader
     assert leader.offer(0, offered).status == 200
     assert leader.offer(1, offered).json["answers"] == [{"ok": False, "verifier": ""}] * len(offered)
     assert leader.total(1, []).reports == 0
+    assert leader.total(0, offered).reports == len(offered)
+
+
+def test_a_report_that_is_offered_otherwise_than_before_is_left_out(leader: PlayedLeader) -> None:
+    offered, _ = leader.send_all(0)
+    assert leader.offer(0, offered).status == 200
+    other = [each | {"turn": 1} for each in offered]
+    assert leader.offer(0, other).json["answers"] == [{"ok": False, "verifier": ""}] * len(offered)
     assert leader.total(0, offered).reports == len(offered)
 
 

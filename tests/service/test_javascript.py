@@ -56,11 +56,11 @@ def check_all_are_in_a_release(server: Live, folder: Path, turned: Path) -> None
     database.close()
 
 
-def wait_for_releases(server: Live, many: int) -> None:
+def wait_for_releases(server: Live, many: int, study: str = "newsletter") -> None:
     """Listen until there were so many."""
     connection = HTTPConnection("127.0.0.1", server.port, timeout=LATE)
     headers = {"Authorization": f"Bearer {server.keys['owner']}"}
-    connection.request("GET", "/v1/studies/newsletter/events", headers=headers)
+    connection.request("GET", f"/v1/studies/{study}/events", headers=headers)
     lines = iter(connection.getresponse().readline, b"")
     assert sum(1 for _ in islice((line for line in lines if line == b"event: released\n"), many)) == many
     connection.close()

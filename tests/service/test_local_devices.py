@@ -8,9 +8,9 @@ import pytest
 
 from maskedbandit.device import Agreed, Device
 from maskedbandit.device.own_place import read_place
-from maskedbandit.device_refusals import TokenExpired, TokenForged, TokenMissing
+from maskedbandit.errors import Forbidden, Unauthorized
 from tests.service.inside import Inside
-from tests.service.test_people import PUBLIC, sign
+from tests.service.test_people import PUBLIC, rows, sign
 from tests.service.two_operators_inside import ServiceWire
 
 WINDOW, GRACE = 20, 3600  # seconds
@@ -71,26 +71,43 @@ def test_a_study_to_its_release(service: Inside, tmp_path: Path) -> None:
         device.close()
 
 
-def test_a_published_key_and_a_token_are_enough_and_the_key_alone_is_not(service: Inside, tmp_path: Path) -> None:
+def test_with_a_device_key_and_the_token_of_a_person(service: Inside, tmp_path: Path) -> None:
+    """All that a device may be refused is refused by name, and then it has no place."""
     service.begin(channel={"name": "response", "epsilon": 1}, reward=REWARD, signed_by=PUBLIC[0])
-    service.keys["device"] = service.ask("POST", "/v1/keys", {"role": "device", "study": "small"}, "owner").json["key"]
+    service.begin(name="other", signed_by=PUBLIC[0])
+    for name, study, origins in (("device", "small", []), ("other", "other", ["a://b"])):
+        body = {"role": "device", "study": study, "origins": origins}
+        service.keys[name] = service.ask("POST", "/v1/keys", body, "owner").json["key"]
+    good = sign(service)
+    _, expires, signature = good.split(".")
+    refused = {
+        "token_missing": "",
+        "token_malformed": "token",
+        "token_unknown_key": f"{'0' * 16}.{expires}.{signature}",
+        "token_forged": sign(service, "bob"),
+        "token_expired": sign(service, seconds=0),
+        "token_expires_too_late": sign(service, seconds=40 * 86_400),
+    }
     device = make_device(service, tmp_path, "ann", key="device")
-    for wrong, kind in (
-        ("", TokenMissing),
-        (sign(service, "bob"), TokenForged),
-        (sign(service, seconds=0), TokenExpired),
-    ):
-        with pytest.raises(kind):
-            device.assign("small", "ann", wrong)
-    assert device.show() == []
-    assert device.assign("small", "ann", sign(service, "ann")).why == ""
+    for code, token in refused.items():
+        with pytest.raises(Unauthorized) as wrong:
+            device.assign("small", "ann", token)
+        assert wrong.value.code == code
+    other = make_device(service, tmp_path, "ann of another key", key="other")
+    with pytest.raises(Forbidden):
+        other.assign("small", "ann", good)
+    assert rows(service, "SELECT * FROM place") == []
+    for each in (device, other):
+        assert each.show() == []
+    assert device.assign("small", "ann", good).why == ""
     assert device.expose("small")
-    service.tick(WINDOW + 1)
+    service.tick(WINDOW)
     device.contact()
-    assert [each.answer for each in device.show()[0].sent] == ["accepted"]
+    assert device.show()[0].sent[0].answer == "accepted"
     device.leave("small")
     assert device._book.farewells() == []
-    device.close()
+    for each in (device, other):
+        each.close()
 
 
 def test_after_the_grace_a_report_is_late(service: Inside, tmp_path: Path) -> None:

@@ -11,13 +11,15 @@ import pytest
 from maskedbandit.service.api import list_routes
 from tests.service.inside import TABLE, Inside
 from tests.service.live import Live
+from tests.service.test_people import PUBLIC
 
-# what no schema says: all that a protocol must be, that names of people are printable, and who is meant by a context
+# what no schema says: all that a protocol must be, which study may have a device key, that names of people are
+# printable, and who is meant by a context
 CONFIG = """
 continue-on-failure = true
 
 [[operations]]
-include-path-regex = "/studies$|/validate$|/assign|/report|/erase$|^/ofrep"
+include-path-regex = "/studies$|/validate$|/assign|/report|/erase$|/person|/keys$|^/ofrep"
 checks.positive_data_acceptance.expected-statuses = ["2xx", "400", "401", "403", "404", "409", "410", "422", "429"]
 """
 
@@ -67,12 +69,15 @@ def schemathesis(server: Live, folder: Path, role: str, *more: str) -> None:
     ("role", "paths"),
     [
         ("client", "assign|expose|report|budget|ofrep|openapi|healthz|readyz"),
+        ("device", "/(assign|expose|report|budget|person|person/leave)$"),
         ("owner", "^/v1/(studies(/validate|/.study.|/.*(ledger|head|releases|verify|erase|pause|stop))?|keys)$"),
         ("owner", "start|resume|archive|rotate|revoke"),
     ],
 )
 def test_schemathesis(server: Live, tmp_path: Path, role: str, paths: str) -> None:
-    server.start_study(TABLE)
+    server.start_study(TABLE | {"signed_by": PUBLIC[0]})
+    page = {"role": "device", "study": "small"}
+    server.keys["device"] = server.ask("POST", "/v1/keys", page, "owner").json["key"]
     schemathesis(server, tmp_path, role, "--include-path-regex", paths, "--max-examples", "30")
     ended: Any = server.end()
     assert ended == 0

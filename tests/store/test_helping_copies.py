@@ -106,6 +106,18 @@ def test_a_restored_copy_is_brought_back(copied: Copied, tmp_path: Path) -> None
         copied.reconcile(bring_back_help, export)
 
 
+def test_what_was_erased_at_the_end_does_not_come_back(copied: Copied, tmp_path: Path) -> None:
+    """The copy has the shares of a cohort without a total, which were erased when the study ended."""
+    with copied.operators.open() as study:
+        study.close_help()
+    copied.reconcile(bring_back_help, copied.export(tmp_path / "export"))
+    copied.use(copied.copy)
+    assert copied.operators.verify() == (1, 6)
+    with copied.operators.open() as study:
+        assert study.state == "stopped"
+        assert study.database.rows("SELECT COUNT(*) FROM helped_report WHERE locked IS NOT NULL") == [(0,)]
+
+
 def test_without_an_export_no_more_totals_are_made(copied: Copied) -> None:
     copied.helped.make_second()
     assert "1 entries are missing here" in copied.reconcile(end_help)

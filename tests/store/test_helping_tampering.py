@@ -5,18 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from maskedbandit.errors import Corrupted, Disagreement
+from maskedbandit.errors import Corrupted, Disagreement, Forged
 from maskedbandit.secagg.prio3 import FIELD, HELPER
 from maskedbandit.secagg.uploads import REPORT_SUITE
 from maskedbandit.store.book.checks import read_book
 from maskedbandit.store.book.entries import KINDS
+from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import open_database
-from maskedbandit.store.helping import totals, verify
+from maskedbandit.store.helping import reports, totals, verify
 from maskedbandit.store.helping.book import collect_totals
 from maskedbandit.store.helping.locked_shares import ShareLock
 from maskedbandit.store.helping.reports import OfferedReport
 from maskedbandit.store.helping.session import make_reader
-from maskedbandit.store.own_keys import read_seal_key
+from maskedbandit.store.own_keys import derive_share_key, read_seal_key
 from maskedbandit.store.traces import Scrubber
 from tests.for_each import for_each
 from tests.store.helper_scene import HelpedCohorts, N, Operators, ask_total, digest_sent
@@ -82,6 +83,19 @@ def test_a_change_is_found(helped: HelpedCohorts, what: str) -> None:
         helped.operators.verify()
 
 
+def test_two_rows_in_one_are_found(helped: HelpedCohorts) -> None:
+    """A row with line breaks in it, which reads as two rows do."""
+    joined = "char(10) || cohort || char(10) || n || char(10) || place || char(10) || turn || char(10) || item"
+    joined = f"char(10) || report || {joined} || char(10) || accepted || char(10) || verifier"
+    second = f"SELECT {joined} FROM helped_report WHERE {FIRST}"
+    helped.change(
+        f"UPDATE helped_report SET verifier = verifier || ({second}) WHERE {SMALL} AND cohort = 0 AND place = 0"
+    )
+    helped.change(f"DELETE FROM helped_report WHERE {FIRST}")
+    with pytest.raises(Corrupted, match="a report of cohort 0 of small was changed after its total"):
+        helped.operators.verify()
+
+
 def test_every_column_is_looked_at(helped: HelpedCohorts) -> None:
     database = open_database(helped.operators.address)
     columns = {name for (name,) in database.rows("SELECT name FROM pragma_table_info('helped_report')")}
@@ -110,6 +124,24 @@ def test_a_check_that_is_left_out_is_noticed(helped: HelpedCohorts, monkeypatch:
     monkeypatch.setattr(verify, "check_taken", lambda *given: None)
     helped.change(CHANGED["verifier"][0])
     helped.operators.verify()
+
+
+def test_a_share_that_is_locked_without_its_row_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reports, "join_row", lambda values: b"")
+    helped = HelpedCohorts(Operators(tmp_path, f"sqlite:///{tmp_path}/study.db"))
+    helped.change(CHANGED["locked of one that waits to that of another"][0])
+    helped.operators.verify()
+
+
+def test_a_share_of_another_study_or_helper_is_not_unlocked(helped: HelpedCohorts, tmp_path: Path) -> None:
+    here, protocol = helped.operators.witness, helped.operators.protocol.digest
+    elsewhere = Witness(tmp_path / "elsewhere")
+    elsewhere.create()
+    locked = ShareLock(derive_share_key(here, protocol)).lock(FIELD - 1, b"a row")
+    assert ShareLock(derive_share_key(here, protocol)).unlock(locked, b"a row") == FIELD - 1
+    for key in (derive_share_key(here, "00" * 32), derive_share_key(elsewhere, protocol)):
+        with pytest.raises(Forged):
+            ShareLock(key).unlock(locked, b"a row")
 
 
 def test_the_two_kinds_of_ledgers_are_told_apart(helped: HelpedCohorts) -> None:

@@ -34,6 +34,7 @@ from maskedbandit.client.delivery import Delivery
 from maskedbandit.client.local_noise import add_report_noise, add_up_rewards
 from maskedbandit.client.outbox import Outbox
 from maskedbandit.client.places import KnownArms, KnownPlace, hash_unit
+from maskedbandit.device_refusals import find_refusal
 from maskedbandit.errors import (
     Forbidden,
     InvalidValue,
@@ -42,6 +43,7 @@ from maskedbandit.errors import (
     StorageFailed,
     Unauthorized,
     UnknownStudy,
+    restore_error,
 )
 from maskedbandit.private_files import name_service_files, prepare_file, usual_folder
 
@@ -172,7 +174,8 @@ class Engine:
         given, known, outbox = read_assignment(reply, study), self._running.known, self._running.outbox
         code = read_problem_code(reply.body) if 400 <= reply.status < 500 else ""
         if code and reply.status not in (409, 429):
-            raise MISTAKES.get(reply.status, Refused)(f"the service refuses the request: {code}")
+            kind, usual = find_refusal(code), MISTAKES.get(reply.status, Refused)
+            raise restore_error(kind if issubclass(kind, usual) else usual, f"the service refuses the request: {code}")
         draws = given is not None and given.offer is not None and study in self._channels
         if given is not None and draws:  # the noise is drawn here, and so by no other device
             given = replace(given, device=None)
@@ -255,7 +258,7 @@ class Engine:
         """Write down that a person leaves, and forget what is kept of the person here."""
         if ticket is not None:
             check_ticket(ticket)
-            self._running.outbox.leave(study, ticket)
+            self._running.outbox.put_leaving(study, ticket)
             self._running.known.forget(study, ticket)
             self._wake()
 

@@ -158,7 +158,7 @@ class Outbox:
             message = study, ticket, "report", f"{metric}\n" if metric else "", had[metric].value
             connection.execute(_PUT, message)
 
-    def leave(self, study: str, ticket: str) -> None:
+    def put_leaving(self, study: str, ticket: str) -> None:
         """A person leaves: nothing else of this ticket is sent any more, and what was drawn for it is forgotten.
 
         That it left stays written down, as a hash, also once the service knows: outcomes may come after that. Of local

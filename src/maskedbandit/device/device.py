@@ -19,17 +19,8 @@ from maskedbandit.device.sealing import seal_upload
 from maskedbandit.device.service_calls import DeviceRequest, ServiceCalls
 from maskedbandit.device.shown_arms import ShownArm, read_answered_arm
 from maskedbandit.device.turns import WAYS_TO_REPORT, KeptReport
-from maskedbandit.errors import (
-    AlreadySpent,
-    InvalidValue,
-    Late,
-    NoConsent,
-    NotRunning,
-    TooMany,
-    UnknownStudy,
-    Unreachable,
-    WrongClock,
-)
+from maskedbandit.device_refusals import WrongClock
+from maskedbandit.errors import AlreadySpent, InvalidValue, Late, NoConsent, UnknownStudy
 from maskedbandit.privacy.sampling import Bits
 
 if TYPE_CHECKING:
@@ -109,29 +100,25 @@ class Device:
     def assign(self, study: str, unit: str, token: str) -> ShownArm:
         """Ask the service for the person's arm, with the token of the application's backend, and take the place.
 
-        It sends nothing else. Where the service gave this place before, and not to this book, the arm is shown and
-        nothing is ever reported of it. While the service is away, whoever had an arm gets it from the book.
+        It sends nothing else, and nothing at all if the place is in the book. Where the service gave it before, and not
+        to this book, the arm is shown and nothing is ever reported of it.
         """
         book = self._consented()
         if not isinstance(study, str) or not STUDY_TEXT.fullmatch(study):
             raise InvalidValue("study", study, "the name of a study")
         self._check_key(study)
-        booked = book.find(study)
-        if booked is not None and booked.ended == PLACE_LEFT:
-            raise AlreadySpent("the person left this study: it gets no second place")
+        if (booked := book.find(study)) is not None:
+            if booked.ended == PLACE_LEFT:
+                raise AlreadySpent("the person left this study: it gets no second place")
+            return ShownArm(booked.place.arm, booked.place.payload, booked.ended)
         body = json.dumps({"unit": unit, "token": token}, separators=(",", ":"))
         (reply,) = self._calls.post([DeviceRequest(study, "assign", body)])
-        try:
-            shown, place = read_answered_arm(reply, study)
-        except (Unreachable, NotRunning, TooMany) as why:
-            if booked is None:
-                raise
-            return ShownArm(booked.place.arm, booked.place.payload, booked.ended or why.code)
+        shown, place = read_answered_arm(reply, study)
         if place is not None:
             try:
                 self._take(book, place, self._now())
             except AlreadySpent:
-                if place["again"] is not True or (found := book.find(study)) is None or found.ended != PLACE_ELSEWHERE:
+                if (found := book.find(study)) is None or found.ended != PLACE_ELSEWHERE:
                     raise
                 return shown._replace(why=PLACE_ELSEWHERE)
         return shown

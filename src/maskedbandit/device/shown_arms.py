@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from maskedbandit.device.service_calls import ServiceReply
-from maskedbandit.errors import InvalidValue, MaskedBanditError, Refused, Unreachable, restore_error
+from maskedbandit.device_refusals import Unreachable, find_refusal
+from maskedbandit.errors import InvalidValue, restore_error
 
 NO_PLACE = "no_place"  # the study takes nobody in any more, or not this person
 
@@ -14,9 +15,7 @@ class ShownArm(NamedTuple):
 
     arm: str
     payload: Any = None  # what the application is given with it
-    # why nothing is reported of it: elsewhere, no_place, budget_exceeded or late; or, if the service did not answer and
-    # the arm is that of the device's own book, unreachable or the code of its refusal. Else empty.
-    why: str = ""
+    why: str = ""  # why nothing is reported of it: elsewhere, no_place, budget_exceeded, late or unknown_ticket
 
 
 class AnsweredArm(NamedTuple):
@@ -42,11 +41,3 @@ def read_answered_arm(reply: ServiceReply, study: str) -> AnsweredArm:
     if not isinstance(place, dict) or any(place.get(name) != body[name] for name in ("study", "arm", "ticket")):
         raise Unreachable("the service answered with a place of somebody else")
     return AnsweredArm(ShownArm(arm, body.get("payload")), {**place, "payload": body.get("payload")})
-
-
-def find_refusal(code: str) -> type[MaskedBanditError]:
-    """The error of this code; `Refused` if there is none."""
-    kinds: list[type[MaskedBanditError]] = [MaskedBanditError]
-    for kind in kinds:
-        kinds += kind.__subclasses__()
-    return next((kind for kind in kinds if restore_error(kind).code == code), Refused)

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
+from maskedbandit.service.origins import LONGEST_ORIGIN, MOST_ORIGINS
 from maskedbandit.store.requests import PROOF
 
 ItemAnswer = TypeVar("ItemAnswer")
@@ -253,12 +254,15 @@ class Erased(Struct):
     places: int
 
 
+Origin = Annotated[str, Meta(max_length=LONGEST_ORIGIN, description="scheme://host or scheme://host:port")]
+
+
 class NewKey(Body):
     """A key to be made; one of a device is for a study, and for pages of these origins, as `https://shop.example`."""
 
     role: Literal["owner", "officer", "client", "device"]
     study: ShortName | None = None
-    origins: list[str] = []
+    origins: Annotated[list[Origin], Meta(max_length=MOST_ORIGINS)] = []
 
 
 class KeyMade(Struct):

@@ -1,6 +1,6 @@
 """The sealed reports of a cohort that is due, some at a time: read within a transaction, and opened after it.
 
-To open them takes most of the time of a release, and people who come meanwhile do not wait for it.
+To open them takes most of the time of a release, and no transaction of somebody who comes meanwhile waits for it.
 """
 
 from collections.abc import Mapping

@@ -10,7 +10,7 @@ const { MASKEDBANDIT_URL: url, MASKEDBANDIT_KEY: key, MASKEDBANDIT_FOLDER: folde
 const client = await Client.open({ url, key, study: "shop", fallback: "plain", ...(folder && { folder }) });
 
 const PAGE = (text) => `<!doctype html><title>Shop</title><h1>${text}</h1><form method=post action=/buy><button>Buy`;
-const OFFERS = { plain: "Tea, 5 €", gift: "Tea, 5 €, with a spoon" }; // here, as they are shown without the service too
+const OFFERS = { plain: "Tea, 5 €", gift: "Tea, 5 €, with a spoon" }; // here, for when the service is away
 
 const server = createServer(async (request, response) => {
   const { pathname, searchParams } = new URL(request.url, "http://shop.example");

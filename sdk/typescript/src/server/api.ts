@@ -456,6 +456,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/studies/{study}/person": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What a study has of the person who has this token; nobody is enrolled.
+         * @description For keys of role device.
+         */
+        post: operations["post_v1_studies_study_person"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/studies/{study}/person/leave": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Erase what is kept of the person who has this token. It may be asked again, and is answered the same.
+         * @description For keys of role device.
+         */
+        post: operations["post_v1_studies_study_person_leave"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/studies/{study}/results": {
         parameters: {
             query?: never;
@@ -785,6 +825,16 @@ export interface components {
             errorDetails: string;
         };
         /**
+         * AskPerson
+         * @description A person, with the token of the application's backend.
+         */
+        AskPerson: {
+            /** @description the application's name of a person */
+            unit: string;
+            /** @default null */
+            token: string | null;
+        };
+        /**
          * Assign
          * @description A person comes, with a token of the application's backend in studies that ask for one.
          *
@@ -827,7 +877,7 @@ export interface components {
         };
         /**
          * DevicePlace
-         * @description What a person's device is handed in a study of two operators, to join with; times are in milliseconds.
+         * @description What a person's device is handed, to join with, if it makes the reports private; times are in milliseconds.
          */
         DevicePlace: {
             study: string;
@@ -837,12 +887,17 @@ export interface components {
             exposed: number | null;
             offer: string;
             terms: components["schemas"]["DeviceTerms"];
-            operators: components["schemas"]["DeviceOperator"][];
             window: number;
             grace: number;
             least: number;
             most: number;
             default: number;
+            /** @default 1 */
+            cap: number;
+            /** @default null */
+            guardrail: components["schemas"]["DeviceGuardrail"] | null;
+            /** @default null */
+            operators: components["schemas"]["DeviceOperator"][] | null;
         };
         /**
          * DeviceTerms
@@ -850,7 +905,18 @@ export interface components {
          */
         DeviceTerms: {
             protocol: string;
-            cohort: number;
+            /** @default null */
+            cohort: number | null;
+        };
+        /**
+         * DeviceGuardrail
+         * @description The second outcome, if there is one.
+         */
+        DeviceGuardrail: {
+            name: string;
+            least: number;
+            most: number;
+            default: number;
         };
         /**
          * DeviceOperator
@@ -1193,6 +1259,41 @@ export interface components {
             releases: number;
             people: number;
             worst: string;
+        };
+        /**
+         * PersonShown
+         * @description What a study has of a person: no place, if there is none or the person left.
+         */
+        PersonShown: {
+            study: string;
+            about: string;
+            trust: string;
+            operators: components["schemas"]["PersonOperator"][];
+            spent: string;
+            budget: string;
+            period: number | null;
+            place: components["schemas"]["PersonPlace"] | null;
+        };
+        /**
+         * PersonOperator
+         * @description One of two operators, with the fingerprint of its keys.
+         */
+        PersonOperator: {
+            name: string;
+            key: string;
+        };
+        /**
+         * PersonPlace
+         * @description A place in a study; times are in milliseconds since 1970, null if the arm was not seen yet.
+         */
+        PersonPlace: {
+            arm: string;
+            cost: string;
+            assigned: number;
+            exposed: number | null;
+            ends: number | null;
+            taken_until: number | null;
+            reported: number | null;
         };
         /**
          * Statement
@@ -3394,6 +3495,184 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
+    post_v1_studies_study_person: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AskPerson"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PersonShown"];
+                };
+            };
+            /** @description A key or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is not allowed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_v1_studies_study_person_leave: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AskPerson"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StudyLeft"];
+                };
+            };
+            /** @description A key or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is not allowed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };

@@ -1,5 +1,7 @@
 /** Sending what the outbox holds until the service has answered, whatever happens in between. */
 
+import { randomInt } from "node:crypto";
+
 import { MaskedBanditError } from "../core/errors.js";
 import { readProblemCode, readVerdicts, type Kind, type Refusal, type Reply } from "./answers.js";
 import type { Calls } from "./calls.js";
@@ -79,7 +81,7 @@ export class Delivery {
         if (!this.#woken.isRung) this.#idle.ring();
       } else if (!this.#ended) {
         failures += 1;
-        await this.#hurried.wait(1000 * choosePause(failures, wait, Math.random()));
+        await this.#hurried.wait(1000 * choosePause(failures, wait, randomInt(1000) / 1000));
         this.#hurried.silence(); // new messages wait too
       }
     }
@@ -126,7 +128,10 @@ export class Delivery {
     const path = `/v1/studies/${study}/${kind}`;
     if (kind !== "leave") return this.#calls.post(`${path}/batch`, { requests }, REQUEST_PATIENCE);
     const reply = await this.#calls.post(path, requests[0], REQUEST_PATIENCE); // of which the service takes no batch
-    return reply.status === 200 ? { ...reply, body: { items: [{ status: 200, answer: reply.body }] } } : reply;
+    const isGone = reply.status === 404 && readProblemCode(reply.body) === "unknown_ticket"; // nobody has it any more
+    if (reply.status !== 200 && !isGone) return reply;
+    const answer = isGone ? { status: "left" } : reply.body;
+    return { ...reply, status: 200, body: { items: [{ status: 200, answer }] } };
   }
 
   /** Forget what was answered; whether all was. */

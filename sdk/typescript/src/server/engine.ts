@@ -1,18 +1,18 @@
 /** What the client and the OpenFeature provider have in common: the connection to a service, and the files. */
 
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 
 import { MaskedBanditError, refusePersonalValue, refuseValue } from "../core/errors.js";
 import { Assigned, isName, isTicket, readAssignment, readProblemCode, type Refusal, type Reply } from "./answers.js";
 import { Calls, checkKey, checkUrl } from "./calls.js";
-import { Delivery, say } from "./delivery.js";
-import { chooseFolder, nameFiles, prepareFolder, readSecret, refuseStorage } from "./folder.js";
-import { Outbox } from "./outbox.js";
-import { KnownArms } from "./places.js";
-import { takeTurn, type Turn } from "./turn.js";
+import { say } from "./delivery.js";
+import { chooseFolder, nameFiles, prepareFolder, refuseStorage } from "./folder.js";
+import type { Message } from "./outbox.js";
+import { KnownArms, type KnownPlace } from "./places.js";
+import { SharedFiles } from "./shared.js";
 
 const UNREACHABLE = "unreachable";
+const USUAL_DEADLINE = 200; // milliseconds
 const LONGEST_UNIT = 256;
 export const LONGEST_EVENT = 128;
 const MISTAKES: Readonly<Record<number, string>> = { 401: "unauthorized", 403: "forbidden", 404: "unknown_study" };
@@ -24,7 +24,7 @@ export interface EngineOptions {
   readonly key: string;
   /** Milliseconds that an assignment takes at most, with one retry: 200. */
   readonly deadlineMs?: number;
-  /** Where outcomes wait until the service has them: `~/.local/state/maskedbandit`. One process uses it at a time. */
+  /** Where outcomes wait until they are sent; processes of one application share it: `~/.local/state/maskedbandit`. */
   readonly folder?: string;
   /** Called with each exposure or report that the service will never take. */
   readonly onRefused?: (refusal: Refusal) => void;
@@ -33,20 +33,17 @@ export interface EngineOptions {
 /** Of one study, or of all that a key may use. */
 export class Engine {
   readonly #calls: Calls;
-  readonly #turn: Turn;
-  readonly #outbox: Outbox;
   readonly #known: KnownArms;
-  readonly #delivery: Delivery;
+  readonly #files: SharedFiles;
   readonly #deadline: number;
   readonly #refused = new Map<string, number>();
-  readonly #sending: Promise<void>;
   #closed: Promise<void> | null = null;
   #said = ""; // the last line on what people get
 
-  private constructor(options: EngineOptions, turn: Turn, outbox: Outbox, known: KnownArms) {
+  private constructor(options: EngineOptions, folder: string, name: string, known: KnownArms) {
     this.#calls = new Calls(checkUrl(options.url), options.key);
-    [this.#turn, this.#outbox, this.#known, this.#deadline] = [turn, outbox, known, options.deadlineMs ?? 200];
-    this.#delivery = new Delivery(this.#calls, outbox, (refusal) => {
+    [this.#known, this.#deadline] = [known, options.deadlineMs ?? USUAL_DEADLINE];
+    this.#files = new SharedFiles({ folder, path: join(folder, name) }, name, this.#calls, (refusal) => {
       this.#refused.set(refusal.code, (this.#refused.get(refusal.code) ?? 0) + 1);
       try {
         options.onRefused?.(refusal);
@@ -54,13 +51,11 @@ export class Engine {
         say("onRefused failed");
       }
     });
-    this.#sending = this.#delivery.run();
-    known.sweep().catch(() => undefined); // what is too old is read by nobody, and found at the next start
   }
 
   /** Check all that is given, and begin to send what an earlier process left. */
   static async open(options: EngineOptions, study: string | null): Promise<Engine> {
-    const { key, deadlineMs = 200 } = options;
+    const { key, deadlineMs = USUAL_DEADLINE } = options;
     if (typeof deadlineMs !== "number" || !(deadlineMs > 0 && deadlineMs < Infinity)) {
       throw refuseValue("deadlineMs", deadlineMs, "a positive number of milliseconds");
     }
@@ -71,16 +66,13 @@ export class Engine {
     const name = nameFiles(checkUrl(options.url), study);
     const folder = options.folder ?? chooseFolder();
     await prepareFolder(folder);
-    const turn = await takeTurn(folder, name);
+    const engine = new Engine(options, folder, name, await KnownArms.open(join(folder, `${name}.arms`)));
     try {
-      const path = join(folder, name);
-      const outbox = await Outbox.open(`${path}.messages`, await readSecret(folder, `${path}.secret`));
-      await mkdir(`${path}.arms`, { recursive: true, mode: 0o700 });
-      return new Engine(options, turn, outbox, await KnownArms.open(`${path}.arms`));
+      await engine.#files.ready();
     } catch (why) {
-      await turn.close();
       throw refuseStorage(folder, why);
     }
+    return engine;
   }
 
   /** How many exposures and reports the service refused for good, by the code. */
@@ -100,8 +92,9 @@ export class Engine {
     const given = readAssignment(reply, study);
     const code = reply.status >= 400 && reply.status < 500 ? readProblemCode(reply.body) : "";
     if (code && reply.status !== 409 && reply.status !== 429) {
-      const message = `the service refuses the request: ${code}`;
-      throw new MaskedBanditError(MISTAKES[reply.status] ?? "refused", message);
+      const isOfToken = reply.status === 401 && code.startsWith("token_");
+      const kind = isOfToken ? code : (MISTAKES[reply.status] ?? "refused");
+      throw new MaskedBanditError(kind, `the service refuses the request: ${code}`);
     }
     if (!given) {
       const why = reply.status ? code || `status ${reply.status}` : "no answer";
@@ -110,8 +103,8 @@ export class Engine {
     let before: Assigned | null = null;
     try {
       if (given) {
-        if (given.staysOnDevice) await this.#known.keepOnDevices(study);
-        await this.#known.remember(study, unit, given.assigned);
+        const { assigned, staysOnDevice } = given;
+        await this.#files.do({ verb: "remember", study, unit, given: assigned, staysOnDevice });
         this.#said = "";
       } else before = (await this.#known.find(study, unit)) ?? (await this.#known.served(study));
     } catch (why) {
@@ -125,7 +118,7 @@ export class Engine {
   /** Write down that the arm was seen. */
   async expose(study: string, ticket: string | null): Promise<void> {
     if (ticket === null) return;
-    await this.#put(study, checkTicket(ticket), "expose", "", null);
+    await this.#put("put", { study, ticket: checkTicket(ticket), kind: "expose", event: "", value: null });
   }
 
   /** Write an outcome down. */
@@ -139,25 +132,17 @@ export class Engine {
     if (metric !== "" && !isName(metric)) {
       throw refuseValue("metric", metric, "the name of the guardrail of the study");
     }
-    if (this.#known.staysOnDevice(study)) {
-      const message = `outcomes of ${study} stay on people's devices: record them there, with maskedbandit/web`;
-      throw new MaskedBanditError("outcome_stays_on_device", message);
-    }
-    await this.#put(study, ticket, "report", metric ? `${metric}\n${event}` : event, value);
+    await this.#put("put", { study, ticket, kind: "report", event: metric ? `${metric}\n${event}` : event, value });
   }
 
   /** Forget what is here of a person, and have what the service keeps of the person erased. */
   async leave(study: string, ticket: string | null): Promise<void> {
     if (ticket === null) return;
-    checkTicket(ticket);
-    this.#checkOpen();
-    await this.#outbox.drop(study, ticket);
-    await this.#put(study, ticket, "leave", "", null);
-    await this.#known.forget(study, ticket);
+    await this.#put("leave", { study, ticket: checkTicket(ticket), kind: "leave", event: "", value: null });
   }
 
   /** All places of a unit. */
-  async places(unit: string): Promise<{ study: string; ticket: string }[]> {
+  async places(unit: string): Promise<KnownPlace[]> {
     this.#checkOpen();
     return this.#known.places(unit);
   }
@@ -165,27 +150,18 @@ export class Engine {
   /** Try to send what waits; whether nothing waits any more. */
   async flush(timeout: number): Promise<boolean> {
     this.#checkOpen();
-    return this.#delivery.flush(timeout);
+    return (await this.#files.do({ verb: "flush", timeout })) === true;
   }
 
-  /** Try to send what waits, and stop. What still waits is sent at the next start. */
+  /** Try to send what waits, and stop. What still waits is sent by another process of the folder, or the next. */
   close(timeout: number): Promise<void> {
-    this.#closed ??= (async () => {
-      await this.#delivery.flush(timeout).catch(() => false);
-      this.#delivery.end();
-      this.#calls.close();
-      await this.#sending;
-      await this.#known.close();
-      await this.#outbox.close();
-      await this.#turn.close();
-    })();
+    this.#closed ??= this.#files.close(timeout).finally(() => this.#calls.close());
     return this.#closed;
   }
 
-  async #put(study: string, ticket: string, kind: "expose" | "report" | "leave", event: string, value: number | null) {
+  async #put(verb: "put" | "leave", message: Message): Promise<void> {
     this.#checkOpen();
-    await this.#outbox.put({ study, ticket, kind, event, value });
-    this.#delivery.wake();
+    await this.#files.do({ verb, message });
   }
 
   #checkOpen(): void {

@@ -15,6 +15,7 @@ import { MaskedBanditError } from "../core/errors.js";
 import { isName, type Assigned } from "./answers.js";
 import { say } from "./delivery.js";
 import { Engine, isPrintable, LONGEST_EVENT, type EngineOptions } from "./engine.js";
+import type { KnownPlace } from "./places.js";
 
 const EXPOSED = "exposed"; // the event that says that the arm was seen, and is no outcome
 const LAST_TRY = 2000; // milliseconds
@@ -45,6 +46,7 @@ export class MaskedBanditProvider implements Provider {
   readonly runsOn = "server";
   readonly #options: ProviderOptions;
   readonly #telling = new Set<Promise<void>>();
+  #before: Promise<unknown> = Promise.resolve(); // events are told in the order in which they happened
   #engine: Engine | null = null;
 
   constructor(options: ProviderOptions) {
@@ -78,9 +80,12 @@ export class MaskedBanditProvider implements Provider {
     const unit = context?.targetingKey;
     if (!unit) return say("an event without a targeting key is dropped");
     const { value = 1, event_id: id = randomUUID() } = details;
-    const telling: Promise<void> = this.#track(unit, name, value, nameEvent(name, String(id))).finally(() => {
-      this.#telling.delete(telling);
-    });
+    const places = this.#before.then(() => this.#open().places(unit));
+    this.#before = places.catch(() => undefined);
+    const tell = ({ study, ticket }: KnownPlace) => this.#tell(study, ticket, name, value, nameEvent(name, String(id)));
+    const telling: Promise<void> = this.#try(async () => {
+      await Promise.all((await places).map(tell));
+    }, "an event is dropped").finally(() => this.#telling.delete(telling));
     this.#telling.add(telling);
   }
 
@@ -144,18 +149,14 @@ export class MaskedBanditProvider implements Provider {
     };
   }
 
-  /** Say to each study what it is to know of an event; what one does not take others may. */
-  async #track(unit: string, name: string, value: number, event: string): Promise<void> {
+  /** Say to a study what it is to know of an event; what one does not take others may. */
+  async #tell(study: string, ticket: string, name: string, value: number, event: string): Promise<void> {
     const { outcomes = {}, guardrails = {} } = this.#options;
     await this.#try(async () => {
       const engine = this.#open();
-      for (const { study, ticket } of await engine.places(unit)) {
-        await this.#try(async () => {
-          if (name === EXPOSED) await engine.expose(study, ticket);
-          else if (guardrails[study] === name) await engine.report(study, ticket, value, event, name);
-          else if ((outcomes[study] ?? name) === name) await engine.report(study, ticket, value, event, "");
-        }, "an event is dropped");
-      }
+      if (name === EXPOSED) await engine.expose(study, ticket);
+      else if (guardrails[study] === name) await engine.report(study, ticket, value, event, name);
+      else if ((outcomes[study] ?? name) === name) await engine.report(study, ticket, value, event, "");
     }, "an event is dropped");
   }
 

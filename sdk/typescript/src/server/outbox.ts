@@ -26,9 +26,8 @@ export interface Message {
   readonly value: number | null;
 }
 
-interface Waiting {
-  message: Message;
-  at: number; // of its line in the file
+interface Line {
+  at: number; // in the file
   length: number; // without the line break
 }
 
@@ -37,7 +36,8 @@ export class Outbox {
   readonly #secret: Buffer;
   #file: FileHandle;
   #size = 0;
-  #waiting: Waiting[] = [];
+  #kept = 0; // bytes of what waits
+  readonly #waiting = new Map<Message, Line>(); // in the order of the file
   #unwritten: { message: Message; done: () => void; failed: (why: unknown) => void }[] = [];
   #work: Promise<unknown> = Promise.resolve();
 
@@ -58,11 +58,6 @@ export class Outbox {
     return outbox;
   }
 
-  /** How many messages wait. */
-  get length(): number {
-    return this.#waiting.length;
-  }
-
   /** Write a message down: it is on disk when this returns, with all that were put at the same time. */
   put(message: Message): Promise<void> {
     return new Promise((done, failed) => {
@@ -73,13 +68,13 @@ export class Outbox {
 
   /** Of which studies something waits. */
   studies(): string[] {
-    return [...new Set(this.#waiting.map(({ message }) => message.study))];
+    return [...new Set([...this.#waiting.keys()].map(({ study }) => study))];
   }
 
   /** The oldest messages of a study, one of each ticket: what was written first of a ticket is sent first. */
   next(study: string, most: number): Message[] {
     const found = new Map<string, Message>();
-    for (const { message } of this.#waiting) {
+    for (const message of this.#waiting.keys()) {
       if (found.size === most) break;
       if (message.study === study && !found.has(message.ticket)) found.set(message.ticket, message);
     }
@@ -98,13 +93,13 @@ export class Outbox {
 
   /** Forget messages, as the service has answered. */
   settle(messages: Iterable<Message>): Promise<void> {
-    const gone = new Set(messages);
-    return this.#enqueue(() => this.#forget((message) => gone.has(message)));
+    return this.#enqueue(() => this.#forget([...messages]));
   }
 
   /** Forget all that waits of a ticket. */
   drop(study: string, ticket: string): Promise<void> {
-    return this.#enqueue(() => this.#forget((message) => message.study === study && message.ticket === ticket));
+    const isGone = (message: Message) => message.study === study && message.ticket === ticket;
+    return this.#enqueue(() => this.#forget([...this.#waiting.keys()].filter(isGone)));
   }
 
   /** Give the file back. */
@@ -128,7 +123,7 @@ export class Outbox {
       const end = content.indexOf(BREAK, at);
       const line = content.subarray(at, end < 0 ? content.length : end);
       const message = end < 0 ? null : parseMessage(line);
-      if (message) this.#waiting.push({ message, at, length: line.length });
+      if (message) this.#keep(message, { at, length: line.length });
       else if (line.some((byte) => byte !== SPACE)) {
         torn = true;
         await this.#write(Buffer.alloc(line.length, SPACE), at);
@@ -153,23 +148,29 @@ export class Outbox {
     }
     written.forEach(({ message, done }, number) => {
       const length = (lines[number]?.length ?? 1) - 1;
-      this.#waiting.push({ message, at: this.#size, length });
+      this.#keep(message, { at: this.#size, length });
       this.#size += length + 1;
       done();
     });
   }
 
-  async #forget(isGone: (message: Message) => boolean): Promise<void> {
-    const gone = this.#waiting.filter(({ message }) => isGone(message));
-    for (const { at, length } of gone) await this.#write(Buffer.alloc(length, SPACE), at);
-    await this.#file.datasync();
-    const left = new Set(gone);
-    this.#waiting = this.#waiting.filter((each) => !left.has(each));
-    const kept = this.#waiting.reduce((sum, { length }) => sum + length + 1, 0);
-    if (kept === 0 && this.#size > 0) {
+  #keep(message: Message, line: Line): void {
+    this.#waiting.set(message, line);
+    this.#kept += line.length + 1;
+  }
+
+  async #forget(messages: Message[]): Promise<void> {
+    const gone = messages.map((message) => ({ message, line: this.#waiting.get(message) }));
+    for (const { line } of gone) if (line) await this.#write(Buffer.alloc(line.length, SPACE), line.at);
+    if (gone.length) await this.#file.datasync();
+    for (const { message, line } of gone) {
+      this.#waiting.delete(message);
+      this.#kept -= line ? line.length + 1 : 0;
+    }
+    if (this.#kept === 0 && this.#size > 0) {
       await this.#file.truncate(0);
       this.#size = 0;
-    } else if (this.#size > COMPACT_ABOVE && 2 * kept < this.#size) {
+    } else if (this.#size > COMPACT_ABOVE && 2 * this.#kept < this.#size) {
       await this.#compact();
     }
   }
@@ -177,16 +178,16 @@ export class Outbox {
   /** Go on with a file of what waits alone, and overwrite the one before. */
   async #compact(): Promise<void> {
     const fresh = await open(`${this.#path}-new`, "w+", 0o600);
-    const lines = this.#waiting.map(({ message }) => Buffer.from(`${JSON.stringify(message)}\n`));
+    const lines = [...this.#waiting.keys()].map((message) => Buffer.from(`${JSON.stringify(message)}\n`));
     await fresh.writeFile(Buffer.concat(lines));
     await fresh.datasync();
     await rename(`${this.#path}-new`, this.#path);
     await syncFolder(dirname(this.#path));
     const [before, size] = [this.#file, this.#size];
     [this.#file, this.#size] = [fresh, 0];
-    for (const [number, waiting] of this.#waiting.entries()) {
-      [waiting.at, waiting.length] = [this.#size, (lines[number]?.length ?? 1) - 1];
-      this.#size += waiting.length + 1;
+    for (const line of this.#waiting.values()) {
+      line.at = this.#size; // which are as long as before
+      this.#size += line.length + 1;
     }
     await before.write(Buffer.alloc(size, SPACE), 0, size, 0);
     await before.datasync();

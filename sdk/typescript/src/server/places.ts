@@ -18,6 +18,12 @@ const REWRITE_AFTER = DAY; // what is written down again only if it changed, or 
 const EVERYBODY = "everybody"; // whoever comes without being enrolled: no unit has this hash
 const ON_DEVICES = "devices"; // the file of the studies in which outcomes stay on people's devices
 
+/** Where a unit has a ticket. */
+export interface KnownPlace {
+  readonly study: string;
+  readonly ticket: string;
+}
+
 interface Place {
   study: string;
   unit: string; // its hash
@@ -71,7 +77,7 @@ export class KnownArms {
   }
 
   /** All places of a unit, in the order of the studies' names. */
-  async places(unit: string): Promise<{ study: string; ticket: string }[]> {
+  async places(unit: string): Promise<KnownPlace[]> {
     const who = hashUnit(unit);
     const found = (await this.#read(who)).flatMap((each) =>
       each.unit === who && each.ticket !== null ? [{ study: each.study, ticket: each.ticket }] : [],

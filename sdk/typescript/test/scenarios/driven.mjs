@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { createInterface } from "node:readline";
 
 import { Calls } from "../../dist/server/calls.js";
-import { Client, MaskedBanditError } from "../../dist/server/index.js";
+import { Client, MaskedBanditError, signPerson } from "../../dist/server/index.js";
 import { Outbox } from "../../dist/server/outbox.js";
 import { KnownArms } from "../../dist/server/places.js";
 
@@ -14,10 +14,11 @@ const change = (alter) =>
     return alter(writeBody.call(this, message));
   };
 const late = [];
+const signing = { signPerson };
 
 const TWINS = {
-  "asks once": [Calls, "ask", function (path, body, deadline) { return this.post(path, body, deadline); }],
-  "asks often": [Calls, "ask", async function (path, body, deadline) {
+  "asks once": [Calls.prototype, "ask", function (path, body, deadline) { return this.post(path, body, deadline); }],
+  "asks often": [Calls.prototype, "ask", async function (path, body, deadline) {
     let best = await this.post(path, body, deadline / 5);
     for (let i = 0; i < 4; i++) {
       const reply = await this.post(path, body, deadline / 5);
@@ -25,27 +26,29 @@ const TWINS = {
     }
     return best;
   }],
-  "forgets when sent": [Outbox, "next", function (study, most) {
+  "forgets when sent": [Outbox.prototype, "next", function (study, most) {
     const found = next.call(this, study, most);
     void this.settle(found);
     return found;
   }],
-  "names anew": [Outbox, "writeBody", change((body) => ("event" in body ? { ...body, event: anew() } : body))],
-  "proves anew": [Outbox, "writeBody", change((body) => ("proof" in body ? { ...body, proof: anew() } : body))],
-  "exposes last": [Outbox, "put", async function (message) {
+  "names anew": [Outbox.prototype, "writeBody", change((body) => anew(body, "event"))],
+  "proves anew": [Outbox.prototype, "writeBody", change((body) => anew(body, "proof"))],
+  "exposes last": [Outbox.prototype, "put", async function (message) {
     if (message.kind === "expose") return void late.push(message);
     await put.call(this, message);
     while (late.length) await put.call(this, late.pop());
   }],
-  "forgets arms": [KnownArms, "find", async () => null],
-  "takes anything": [Calls, "post", takeAnything(Calls.prototype.post)],
-  "leaves out the metric": [Outbox, "writeBody", change(({ metric, ...body }) => body)],
-  "reports anyway": [KnownArms, "staysOnDevice", () => false],
-  "checks nothing": [Client, "report", checkNothing(Client.prototype.report)],
+  "forgets arms": [KnownArms.prototype, "find", async () => null],
+  "takes anything": [Calls.prototype, "post", takeAnything(Calls.prototype.post)],
+  "leaves out the metric": [Outbox.prototype, "writeBody", change(({ metric, ...body }) => body)],
+  "leaves the rest": [Outbox.prototype, "drop", async () => undefined],
+  "reports anyway": [KnownArms.prototype, "staysOnDevice", () => false],
+  "signs for somebody": [signing, "signPerson", (key, study, _, until) => signPerson(key, study, "somebody", until)],
+  "checks nothing": [Client.prototype, "report", checkNothing(Client.prototype.report)],
 };
 
-function anew() {
-  return randomBytes(16).toString("hex");
+function anew(body, field) {
+  return field in body ? { ...body, [field]: randomBytes(16).toString("hex") } : body;
 }
 
 function takeAnything(post) {
@@ -69,6 +72,7 @@ let client;
 async function doStep({ do: verb, deadline, timeout, ticket, unit, token, value, event, metric, ...given }) {
   if (verb === "open") client = await Client.open({ ...given, deadlineMs: 1000 * deadline });
   else if (verb === "assign") return { ...(await client.assign(unit, token)) };
+  else if (verb === "sign") return signing.signPerson(given.private, given.study, unit, given.expires);
   else if (verb === "refused") return client.refused;
   else if (verb === "report") await client.report(ticket, value, { event, metric });
   else if (verb === "flush") return client.flush(1000 * timeout);
@@ -78,7 +82,7 @@ async function doStep({ do: verb, deadline, timeout, ticket, unit, token, value,
 }
 
 const twin = TWINS[process.argv[2]];
-if (twin) twin[0].prototype[twin[1]] = twin[2];
+if (twin) twin[0][twin[1]] = twin[2];
 else if (process.argv[2]) throw new Error(`there is no twin that ${process.argv[2]}`);
 
 for await (const line of createInterface({ input: process.stdin })) {

@@ -88,6 +88,8 @@ export class FakeService {
     if (study.startsWith("unknown")) return refuse(404, "unknown_study");
     if (rest[0] === "assign") return this.#assign(study, String(body["unit"]));
     if (rest[0] === "leave") {
+      if (!this.#isKnown(body["ticket"])) return refuse(404, "unknown_ticket");
+      for (const [key, place] of this.places) if (place["ticket"] === body["ticket"]) this.places.delete(key);
       this.left.push(String(body["ticket"]));
       return [200, { status: "left" }];
     }

@@ -140,6 +140,14 @@ test("a proof is made of a secret of the folder, as Python makes it", async () =
   await outbox.close();
 });
 
+test("a client closes, although the service never answers", async () => {
+  const client = await opened.open();
+  opened.service.fault = always("hang");
+  await client.report("abc", 1);
+  const late = new Promise((resolve) => setTimeout(resolve, 20_000, "late").unref()); // a request may take longer
+  expect(await Promise.race([client.close(10), late])).toBe(undefined);
+});
+
 const REFUSED: [string, number[]][] = [
   ["conflict", [1, 2]],
   ["late", [1]],
@@ -241,6 +249,9 @@ test("whoever leaves is erased at the service, and here", async () => {
   opened.service.fault = () => undefined;
   expect(await client.flush()).toBe(true);
   expect(opened.service.left).toEqual([ann.ticket]);
+  await client.leave(ann.ticket); // whom the service does not know any more
+  expect(await client.flush()).toBe(true);
+  expect([opened.service.left, client.refused]).toEqual([[ann.ticket], {}]);
   expect([...opened.service.reports.keys()]).toEqual([`${bob.ticket}\n`]);
 });
 

@@ -1,9 +1,9 @@
 /** Processes of one folder: one has it at a time, and what it was promised outlives it. */
 
-import { spawn, type ChildProcess } from "node:child_process";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
+import { Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 
 import { beforeAll, expect, test } from "vitest";
 
-import { takeTurn } from "../../src/server/turn.js";
+import { takeTurn, Turn } from "../../src/server/turn.js";
 import { eachOpens } from "./opened.js";
 
 const opened = eachOpens();
@@ -53,6 +53,11 @@ async function countLost(...twin: string[]): Promise<{ lost: number; more: numbe
     for (let i = 0; i < 10 + 7 * round; i++) promised.push(await read(application));
     promised.push(...(await kill(application)));
   }
+  return settle(promised);
+}
+
+/** Send what is left: what had been promised and did not arrive, and how much more did. */
+async function settle(promised: string[]): Promise<{ lost: number; more: number }> {
   opened.service.fault = () => undefined;
   for (let i = 0; i < 7; i++) opened.service.places.set(`t${i}`, { ticket: `t${i}` });
   for (let i = 0; i < 7; i++) opened.service.exposed.add(`t${i}`);
@@ -74,37 +79,94 @@ test("a promise that is made too early is found", async () => {
   expect((await countLost("too early")).lost).toBeGreaterThan(0);
 });
 
-test("a second process, and a second client, are refused by name", async () => {
-  const client = await opened.open();
-  const other = run();
-  const another = expect(opened.open()).rejects.toMatchObject({ code: "folder_in_use", message: /a folder for each/ });
-  expect(await read(other)).toBe("folder_in_use");
-  await another;
-  await opened.open({ study: "banner" }); // one of another study is not
-  await client.close();
-  await opened.open();
+test("whoever has the turn is killed, and nothing that any process was promised is lost", async () => {
+  opened.service.fault = () => "unavailable";
+  const promised: string[] = [];
+  const running: Application[] = [];
+  const begin = async (first: number) => {
+    const application = run(first);
+    running.push(application);
+    expect(await read(application)).toBe("open");
+  };
+  for (let i = 0; i < 3; i++) await begin(1000 * i);
+  for (let round = 0; round < 4; round++) {
+    for (const each of running) for (let i = 0; i < 15; i++) promised.push(await read(each));
+    const [holder] = running.splice(0, 1);
+    if (holder) promised.push(...(await kill(holder)));
+    await begin(1000 * (3 + round));
+  }
+  for (const each of running) promised.push(...(await kill(each)));
+  const { lost, more } = await settle(promised);
+  expect(lost).toBe(0);
+  expect(more).toBeLessThanOrEqual(7); // written, and killed before it was said
 });
 
-test("a process that is replaced is waited for", async () => {
-  const first = await opened.open();
-  const next = opened.open();
-  await first.close();
-  await next;
+test("what one process says of a person first arrives first, whoever says the rest", async () => {
+  const [one, two, three] = [await opened.open(), await opened.open(), await opened.open()];
+  const { ticket } = await two.assign("ann");
+  opened.service.fault = () => "unavailable";
+  await two.expose(ticket);
+  await three.report(ticket, 1, { event: "a" });
+  const unasked = [two.report(ticket, 2, { event: "b" }), three.report(ticket, 3, { event: "c" })];
+  expect(await three.flush(10)).toBe(false);
+  await one.close(0); // which had the turn
+  await Promise.all(unasked);
+  await two.report(ticket, 4, { event: "d" });
+  expect((await three.assign("ann")).arm).toBe("plain");
+  opened.service.fault = () => undefined;
+  expect([await two.flush(), await three.flush()]).toEqual([true, true]);
+  expect([...opened.service.reports.values()].sort()).toEqual([1, 2, 3, 4]);
+  expect([two.refused, three.refused]).toEqual([{}, {}]);
+  await two.close();
+  await three.report(ticket, 5, { event: "e" });
+  await three.close();
+  expect(opened.service.reports.size).toBe(5);
+});
+
+test("another process is told that outcomes stay on the device", async () => {
+  const [one, two] = [await opened.open(), await opened.open()];
+  opened.service.extra = { offer: "noise is born on the device" };
+  const { ticket } = await two.assign("ann");
+  for (const each of [one, two]) {
+    await expect(each.report(ticket, 1)).rejects.toMatchObject({ code: "outcome_stays_on_device" });
+  }
+});
+
+test("whoever is asked when the turn is given up is asked again", async () => {
+  const clients = [await opened.open(), await opened.open()];
+  const { ticket } = await clients[0]!.assign("ann");
+  await clients[0]!.expose(ticket);
+  for (let round = 0; round < 10; round++) {
+    const told = Array.from({ length: 20 }, (_, i) => clients[1]!.report(ticket, i, { event: `${round} ${i}` }));
+    await clients.shift()?.close();
+    await Promise.all(told);
+    clients.push(await opened.open());
+  }
+  expect(await clients[0]!.flush()).toBe(true);
+  expect(opened.service.reports.size).toBe(200);
 });
 
 // --- the turn
 
+async function takeOwn(folder: string): Promise<Turn> {
+  const found = await takeTurn(folder, "x");
+  if (!(found instanceof Turn)) throw new Error("another has the turn");
+  return found;
+}
+
 test("of many that pass a dead one by, one has the turn", async () => {
   const folder = mkdtempSync(join(tmpdir(), "m".repeat(150))); // longer than the path of a socket may be
   for (let round = 0; round < 20; round++) {
-    const dead = await takeTurn(folder, "x");
-    await dead.close();
-    const tries = await Promise.allSettled(Array.from({ length: 12 }, () => takeTurn(folder, "x", 0)));
-    const taken = tries.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+    await (await takeOwn(folder)).close();
+    const found = await Promise.all(Array.from({ length: 12 }, () => takeTurn(folder, "x")));
+    const taken = found.filter((each) => each instanceof Turn);
+    for (const each of found) if (each instanceof Socket) each.destroy();
     expect(taken.length).toBeLessThanOrEqual(1);
-    const [turn = await takeTurn(folder, "x")] = taken;
-    await expect(takeTurn(folder, "x", 0)).rejects.toMatchObject({ code: "folder_in_use" });
+    const [turn = await takeOwn(folder)] = taken;
+    const other = await takeTurn(folder, "x");
+    expect(other).toBeInstanceOf(Socket);
     await turn.close();
+    (other as Socket).destroy();
     expect(readdirSync(folder).length).toBe(1);
   }
   rmSync(folder, { recursive: true });
@@ -113,10 +175,10 @@ test("of many that pass a dead one by, one has the turn", async () => {
 test("a turn whose name was given away by hand is nobody's", async () => {
   const folder = mkdtempSync(join(tmpdir(), "maskedbandit-"));
   writeFileSync(join(folder, "x.turn-7"), ""); // a copy of a folder has no sockets
-  const turn = await takeTurn(folder, "x");
+  const turn = await takeOwn(folder);
   expect(readdirSync(folder)).toEqual(["x.turn-8"]);
   await turn.close();
   unlinkSync(join(folder, "x.turn-8"));
-  await (await takeTurn(folder, "x")).close();
+  await (await takeOwn(folder)).close();
   rmSync(folder, { recursive: true });
 });

@@ -139,7 +139,8 @@ class HelperLink:
 
     async def _settle(self, reader: ShareReader, due: DueCohort) -> None:
         """Release a cohort with the helper."""
-        listed = due.listed or await self._list_reports(reader, due)
+        accepted = await self._offer_reports(reader, due)  # also once they are listed: an older helper may be back
+        listed: ListedReports = due.listed or await self.writer.submit("list", due.cohort, accepted)
         protocol = self._study.protocol
         named = {"study": protocol.name, "protocol": protocol.digest, "cohort": due.cohort}
         asked = TotalRequest(**named, n=listed.n, digest=listed.digest).sign(self._witness.signing_key())
@@ -147,8 +148,8 @@ class HelperLink:
         said = HelperTotal.from_table(await self._ask("POST", f"/cohorts/{due.cohort}/total", body))
         await self.writer.submit("settle", due.cohort, said)
 
-    async def _list_reports(self, reader: ShareReader, due: DueCohort) -> ListedReports:
-        """The reports whose proofs hold for both operators, written down."""
+    async def _offer_reports(self, reader: ShareReader, due: DueCohort) -> list[OpenedReport]:
+        """Offer all reports of a cohort to the helper: those whose proofs hold for both operators."""
         start: int | None = 0
         accepted = list[OpenedReport]()
         while start is not None:
@@ -159,8 +160,7 @@ class HelperLink:
                 said = await self._ask("POST", f"/cohorts/{due.cohort}/reports", body)
                 accepted += compare_proofs(batch, read_answers(batch, said.get("answers")))
             start = batch.next
-        found: ListedReports = await self.writer.submit("list", due.cohort, accepted)
-        return found
+        return accepted
 
 
 class HelperLinks:

@@ -73,8 +73,10 @@ def bring_back_help(database: Database, witness: Witness, study: str, file: Path
             database.change("DELETE FROM helped_report WHERE study = ? AND cohort = ?", study, cohort)
         if kept := [each._replace(locked=None) for each in reports if each.cohort in totals]:
             database.insert("helped_report", f"study, {COLUMNS}", [(study, *each) for each in kept])
+        if (state := state_after(entries)) == "stopped":  # whose shares were erased after the copy was made
+            database.change("UPDATE helped_report SET locked = NULL WHERE study = ?", study)
         keep = "UPDATE study SET reached = ?, state = ?, traces = traces + 1 WHERE study = ?"
-        database.change(keep, clock, state_after(entries), study)
+        database.change(keep, clock, state, study)
     witness.saw(study, head, seen.worst)
     Scrubber().scrub(database)
     return f"{study}: {head.entries - len(ours)} entries were brought back from {file}"

@@ -58,7 +58,7 @@ class ReportAnswer(NamedTuple):
     verifier: bytes  # what the helper's share shows of the proof; empty if it could not be read
 
 
-LEFT_OUT = ReportAnswer(False, b"")  # its name is another place's, or its place has another report, and that one stands
+LEFT_OUT = ReportAnswer(False, b"")  # another report has its name, or its place, and that one stands
 
 
 class TakenReport(NamedTuple):
@@ -121,18 +121,18 @@ def check_cohort(session: HelperSession, cohort: int, n: int) -> Offer:
 def take_reports(session: HelperSession, cohort: int, n: int, reports: Sequence[OfferedReport]) -> list[ReportAnswer]:
     """Check the proofs of reports that the leader offers for a cohort: what it is told of each.
 
-    Raise `Disagreement`, and take none, if one of them was offered before in another way. What does not hold stops
-    nothing: a report whose name is that of another place's, as devices choose the names and two of them may choose one;
-    and another report of a place than before, as a leader that was restored may have lost the newer one.
+    What does not hold stops nothing: a report whose name another one has, as devices choose the names, and may choose
+    one twice; and another report of a place than before, as a leader that was restored may have lost the newer one.
+    Raise `Disagreement`, and take none, if it offers a place twice at once, or more for a cohort that has its total.
     """
     offer = check_cohort(session, cohort, n)
     if not 1 <= len(reports) <= MOST_REPORTS:
         raise Malformed(f"a request has 1 to {MOST_REPORTS} reports")
     for each in reports:
         each.check(n)
+    check_places(session, cohort, reports)
     database, name, new, answers = session.database, session.name, list[TakenReport](), list[ReportAnswer]()
     names, places = [each.report.hex() for each in reports], [each.place for each in reports]
-    together = set(names)
     find = f"SELECT {COLUMNS} FROM helped_report WHERE study = ? AND report IN keys"
     known = {row[0]: TakenReport(*row) for row in database.rows_in(find, name, keys=names)}
     find = "SELECT place, report FROM helped_report WHERE study = ? AND cohort = ? AND place BETWEEN ? AND ?"
@@ -143,11 +143,7 @@ def take_reports(session: HelperSession, cohort: int, n: int, reports: Sequence[
                 raise Disagreement(
                     f"the total of cohort {cohort} of {name} was made, and the leader offers more for it"
                 )
-            if (holder := holders.get(each.place)) in together:
-                raise Disagreement(
-                    f"place {each.place} of cohort {cohort} of {name} is offered with two reports at once"
-                )
-            if holder is not None:
+            if each.place in holders:
                 answers.append(LEFT_OUT)
                 continue
             if session.state != "running":
@@ -155,17 +151,23 @@ def take_reports(session: HelperSession, cohort: int, n: int, reports: Sequence[
             taken = known[which] = examine_report(session, offer, cohort, n, each)
             holders[each.place] = which
             new.append(taken)
-        elif (taken.cohort, taken.place) != (cohort, each.place):
+        elif (taken.cohort, taken.place, taken.item) != (cohort, each.place, each.item):
             answers.append(LEFT_OUT)
             continue
-        elif taken.item != each.item:
-            raise Disagreement(
-                f"a report of place {each.place} of cohort {cohort} of {name} is offered otherwise than before"
-            )
         answers.append(taken.answer)
     if new:
         database.insert("helped_report", f"study, {COLUMNS}", [(name, *taken) for taken in new])
     return answers
+
+
+def check_places(session: HelperSession, cohort: int, reports: Sequence[OfferedReport]) -> None:
+    """Raise `Disagreement` if two reports are offered for one place."""
+    names = dict[int, bytes]()
+    for each in reports:
+        if names.setdefault(each.place, each.report) != each.report:
+            raise Disagreement(
+                f"place {each.place} of cohort {cohort} of {session.name} is offered with two reports at once"
+            )
 
 
 def examine_report(session: HelperSession, offer: Offer, cohort: int, n: int, given: OfferedReport) -> TakenReport:

@@ -74,8 +74,11 @@ def add_up(session: HelperSession, offer: Offer, left_out: frozenset[int], asked
 
 
 def seal_answers(taken: Sequence[TakenReport]) -> str:
-    """What the ledger says of the reports of a cohort: the digest of all that was offered and answered."""
-    return sha256(b"\n".join(each.row for each in taken)).hexdigest()
+    """What the ledger says of the reports of a cohort: the digest of all that was offered and answered.
+
+    Each row is hashed first, so that two rows that are written into one, line below line, have another digest.
+    """
+    return sha256(b"".join(sha256(each.row).digest() for each in taken)).hexdigest()
 
 
 def close_help(session: HelperSession) -> None:

@@ -1,0 +1,64 @@
+import type { Bits } from "../core/bits.js";
+import { Fraction } from "../core/fractions.js";
+import { drawLocalValue, writeLocalReport } from "../core/local_reports.js";
+import type { OwnPlace } from "../core/place.js";
+import { roundOutcome } from "../core/rounding.js";
+import type { KeptReport } from "../core/turns.js";
+import { drawBytes } from "../core/words.js";
+import type { BookedPlace, MadeReport } from "./book.js";
+
+/** What counts of somebody without an outcome, in steps: rounded once, as all that is sealed. */
+export function roundDefault(place: OwnPlace, bits: Bits): number {
+  return isSealed(place) ? Number(roundOutcome(place.outcomes[0]!.scaleOutcome(null), place.offer.steps, bits)) : 0;
+}
+
+/** The place once an outcome is recorded; what holds as before stays what it was rounded to. */
+export function holdOutcome(
+  place: OwnPlace,
+  booked: BookedPlace,
+  metric: string,
+  value: number,
+  bits: Bits,
+): BookedPlace {
+  const outcome = place.findOutcome(metric);
+  const before = booked.outcomes[metric];
+  const held = outcome.addRecord(before ? Fraction.fromText(before.held) : null, value);
+  if (before?.held === `${held}`) return booked;
+  const steps = isSealed(place) ? Number(roundOutcome(outcome.scaleOutcome(held), outcome.offer.steps, bits)) : 0;
+  return { ...booked, outcomes: { ...booked.outcomes, [metric]: { held: `${held}`, steps } } };
+}
+
+/** What a device says of a place in one turn, from what holds now: made once, each of one size whatever it says. */
+export async function makeReports(
+  place: OwnPlace,
+  booked: BookedPlace,
+  turn: number,
+  now: number,
+  bits: Bits,
+): Promise<MadeReport[]> {
+  const { study, ticket } = place;
+  const make = (metric: string, says: number, body: string): MadeReport =>
+    ({ study, turn, metric, made: now, says, size: body.length, answer: "", body });
+  if (isSealed(place)) {
+    const { sealUpload } = await import("../core/two_servers.js"); // what seals is large: only such a place needs it
+    const says = booked.outcomes[""]?.steps ?? booked.usual;
+    return [make("", says, await sealUpload(place, BigInt(says), turn))];
+  }
+  return place.outcomes.map((outcome) => {
+    const held = booked.outcomes[outcome.metric]?.held;
+    const scaled = outcome.scaleOutcome(held === undefined ? null : Fraction.fromText(held));
+    const value = drawLocalValue(outcome.offer, scaled, bits);
+    return make(outcome.metric, Number(value), writeLocalReport(ticket, value, outcome.metric, drawBytes));
+  });
+}
+
+/** Whether reports are sealed for two operators; else their noise is added here. */
+export const isSealed = (place: OwnPlace): boolean => place.operators.length > 0;
+
+/** Of the last turn what decides about the next one: it is answered if all of its reports are. */
+export function findLast(reports: MadeReport[]): KeptReport | null {
+  const last = reports.at(-1);
+  if (!last) return null;
+  const open = reports.some((each) => each.turn === last.turn && !each.answer);
+  return { turn: last.turn, made: last.made, answer: open ? "" : last.answer };
+}
