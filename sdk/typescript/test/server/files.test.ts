@@ -1,6 +1,7 @@
 /** What is on the disk: whole after every end of a process, for one user alone, and nothing of what was sent. */
 
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { symlinkSync, unlinkSync } from "node:fs";
 import { open, writeFile, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -35,6 +36,7 @@ test.each([0o755, 0o701])("a folder into which others look is refused, and not c
   await expect(opened.open()).rejects.toMatchObject({ code: "storage_failed", message: /mode 700/ });
   symlinkSync(opened.folder, `${opened.folder}-link`);
   await expect(opened.open({ folder: `${opened.folder}-link` })).rejects.toMatchObject({ code: "storage_failed" });
+  unlinkSync(`${opened.folder}-link`);
   expect(statSync(opened.folder).mode & 0o777).toBe(mode);
   expect(readdirSync(opened.folder)).toEqual([]);
 });
