@@ -11,7 +11,8 @@ Forbidden
 └── WrongOrigin             the page is of a site that the device key does not name
 Refused
 ├── WrongClock              the clock of the device cannot be right
-└── Unreachable             the service did not answer
+├── Unreachable             the service did not answer
+└── OutcomeStaysOnDevice    an application reports what a person's device seals for two operators
 """
 
 from maskedbandit.errors import Forbidden, MaskedBanditError, Refused, Unauthorized, restore_error
@@ -51,6 +52,10 @@ class WrongClock(Refused):
 
 class Unreachable(Refused):
     """The service did not answer, or somebody else did in its place."""
+
+
+class OutcomeStaysOnDevice(Refused):
+    """An application's backend would report an outcome that only the person's device may, sealed for two operators."""
 
 
 def find_refusal(code: str) -> type[MaskedBanditError]:

@@ -6,6 +6,7 @@ import pytest
 
 from maskedbandit.channels.response import Response
 from maskedbandit.client.answers import Reply, read_assignment
+from maskedbandit.device_refusals import OutcomeStaysOnDevice
 from maskedbandit.errors import InvalidValue
 from tests.client.conftest import Made
 from tests.client.fake_service import STUDY, FakeService
@@ -73,3 +74,18 @@ def test_where_a_device_adds_the_noise_it_is_not_added_here_too(client: Made, se
     one.close()
     later = client(channel=Response(epsilon=1)).assign("ann")
     assert (later.arm, later.ticket, later.device, later.why) == (given.arm, None, None, "given_elsewhere")
+
+
+def test_of_two_operators_no_outcome_is_sent_even_to_be_refused(client: Made, service: FakeService) -> None:
+    """Neither by the process that asked for the arm, nor by another one of the folder."""
+    one = client()
+    ticket = one.assign("ann").ticket
+    one.expose(ticket)
+    with pytest.raises(OutcomeStaysOnDevice, match="devices"):
+        one.report(ticket, 1)
+    one.close()
+    other = client()
+    with pytest.raises(OutcomeStaysOnDevice):
+        other.report(ticket, 1)
+    assert other.flush()
+    assert not service.reports

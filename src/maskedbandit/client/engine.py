@@ -34,7 +34,7 @@ from maskedbandit.client.delivery import Delivery
 from maskedbandit.client.local_noise import add_report_noise, add_up_rewards
 from maskedbandit.client.outbox import Outbox
 from maskedbandit.client.places import KnownArms, KnownPlace, hash_unit
-from maskedbandit.device_refusals import find_refusal
+from maskedbandit.device_refusals import OutcomeStaysOnDevice, find_refusal
 from maskedbandit.errors import (
     Forbidden,
     InvalidValue,
@@ -189,6 +189,8 @@ class Engine:
                 self._say(f"outcomes of people of {study} whose places were given elsewhere are not reported")
                 return replace(given, ticket=None, offer=None, why=ELSEWHERE)
             if given is not None:
+                if given.device is not None and given.offer is None:
+                    known.keep_on_devices(study)
                 known.remember(study, unit, given)
                 self._said = ""
                 return given
@@ -239,6 +241,8 @@ class Engine:
         if channel is None and offer is None:
             if several:
                 raise PersonalValue("value", "one number: without local trust each outcome is a report with its event")
+            if running.known.stays_on_devices(study):
+                raise OutcomeStaysOnDevice(f"outcomes of {study} stay on people's devices: record them there")
             running.outbox.put(study, ticket, "report", event, values[0])
         elif channel is None:
             raise InvalidValue("channel", None, "the channel to which people agreed: the study has local trust")

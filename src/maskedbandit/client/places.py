@@ -27,6 +27,7 @@ CREATE TABLE IF NOT EXISTS arm (
 CREATE INDEX IF NOT EXISTS arm_of_unit ON arm (unit, until);
 CREATE INDEX IF NOT EXISTS arm_of_ticket ON arm (ticket);
 CREATE INDEX IF NOT EXISTS arm_until ON arm (until);
+CREATE TABLE IF NOT EXISTS on_devices (study TEXT PRIMARY KEY) WITHOUT ROWID;
 """
 # of the version before: whose a ticket of local trust was. The outbox, which is opened first, has taken the places
 _FORGET_HOLDERS = "DROP TABLE IF EXISTS holder;"
@@ -102,6 +103,16 @@ class KnownArms:
         """Of local trust: what the report of a ticket is made from, and whose it is."""
         find = "SELECT unit, offer FROM arm WHERE ticket = ? AND study = ? AND offer IS NOT NULL"
         return next((Offered(*row) for row in self._rows(find, ticket, study)), None)
+
+    def keep_on_devices(self, study: str) -> None:
+        """What becomes of the people of a study stays on their devices, which seal it for two operators."""
+        if not self.stays_on_devices(study):
+            with self._file.transaction() as connection:
+                connection.execute("INSERT OR IGNORE INTO on_devices (study) VALUES (?)", (study,))
+
+    def stays_on_devices(self, study: str) -> bool:
+        """Whether `keep_on_devices` was called for a study, by any process of the folder."""
+        return bool(self._rows("SELECT 1 FROM on_devices WHERE study = ?", study))
 
     def forget(self, study: str, ticket: str) -> None:
         """Whoever has this ticket has left."""
