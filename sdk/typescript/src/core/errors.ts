@@ -24,6 +24,11 @@ export function refusePersonalValue(name: string, allowed: string): MaskedBandit
 const LONGEST_VALUE = 400;
 
 function showValue(value: unknown): string {
-  const text = typeof value === "string" ? JSON.stringify(value) : String(value);
+  let text = "an object";
+  try {
+    text = typeof value === "string" ? JSON.stringify(value) : String(value);
+  } catch {
+    // JSON from elsewhere may have a toString of its own, or be a list in a list in a list, and so on
+  }
   return text.length <= LONGEST_VALUE ? text : `${text.slice(0, LONGEST_VALUE)}...`;
 }

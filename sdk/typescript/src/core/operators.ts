@@ -24,7 +24,8 @@ export const isFingerprint = (text: unknown): text is string => typeof text === 
 
 /** The leader and the helper of a place. */
 export function readOperators(given: unknown): [HandedOperator, HandedOperator] {
-  if (!Array.isArray(given) || given.length !== 2 || !given.every((each) => each && typeof each === "object")) {
+  const isTable = (each: unknown) => each && typeof each === "object" && !Array.isArray(each);
+  if (!Array.isArray(given) || given.length !== 2 || !given.every(isTable)) {
     throw refuseValue("operators of a place", "not shown", "a list of the leader and the helper");
   }
   return [readHandedOperator(ROLES[0], given[0]), readHandedOperator(ROLES[1], given[1])];

@@ -56,11 +56,11 @@ type Table = Readonly<Record<string, unknown>>;
 
 /** The place in an object of JSON, or a refusal with the name of what is wrong. */
 export function readPlace(given: unknown): OwnPlace {
-  if (!isTable(given)) throw refuseValue("place", given, "an object of JSON, as the service made it");
+  if (!isTable(given)) throw refuseValue("place", "not shown", "an object of JSON, as the service made it");
   const terms = isTable(given.terms) ? given.terms : {};
   const guarded = given.guardrail !== undefined && given.guardrail !== null;
   const sealed = given.operators !== undefined && given.operators !== null;
-  const { cap = 1, again, arm = "" } = given;
+  const { cap = 1, again, arm = "", offer = "" } = given;
   if (!isWhole(cap) || cap < 1 || cap > MOST_PLACE_REWARDS) {
     throw refuseValue("cap of a place", cap, `a whole number from 1 to ${MOST_PLACE_REWARDS}`);
   }
@@ -70,7 +70,7 @@ export function readPlace(given: unknown): OwnPlace {
   if (typeof arm !== "string") throw refuseValue("arm of a place", arm, "a text");
   const window = readWhole("window of a place", given.window);
   const grace = readWhole("grace of a place", given.grace);
-  const offers = guarded ? readOffers(given.offer) : [readOffer(given.offer)];
+  const offers = guarded ? readOffers(offer) : [readOffer(offer)];
   if (offers.length !== readers.length) {
     throw refuseValue("offers of a place", offers.length, `${readers.length}, one for each outcome`);
   }
@@ -104,7 +104,7 @@ function readBounds(where: string, metric: string, given: Table, cap: number): (
 }
 
 function readGuardrail(given: unknown): (offer: Offer) => OwnOutcome {
-  if (!isTable(given)) throw refuseValue("guardrail of a place", given, "an object of JSON");
+  if (!isTable(given)) throw refuseValue("guardrail of a place", "not shown", "an object of JSON");
   const name = readText("name of the guardrail", given.name, STUDY_TEXT, "the name of an outcome");
   return readBounds("the guardrail", name, given, 1);
 }

@@ -46,6 +46,7 @@ const WRONG: [path: string, value: unknown, refused: string][] = [
   ["operators", [], "operators of a place"],
   ["operators", {}, "operators of a place"],
   ["operators.0", null, "operators of a place"],
+  ["operators.1", [], "operators of a place"],
   ["operators.0.name", "", "name of the leader"],
   ["operators.1.name", "two\nlines", "name of the helper"],
   ["operators.1.name", "x".repeat(101), "name of the helper"],
@@ -80,6 +81,19 @@ test.for(WRONG)("a place whose %s is %s is refused: %s", ([path, value, refused]
 test("what is no object is no place, and rewards that add up begin at 0", () => {
   for (const given of [null, undefined, [], "{}", 7]) expect(() => readPlace(given)).toThrow(/^place is /);
   expect(() => readPlace({ ...GIVEN, cap: 2, least: -1 })).toThrow(/^least of a place is /);
+});
+
+test("a text of a place is not shown, as it has the ticket", () => {
+  expect(() => readPlace(JSON.stringify(GIVEN))).toThrow(/^place is "not shown": it must be an object of JSON/);
+});
+
+test("what gives no text of itself is refused by name", () => {
+  const deep = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
+  for (const value of [{ toString: 1, valueOf: 1 }, [{ toString: 1 }], deep]) {
+    for (const name of ["again", "cap", "arm", "exposed", "default", "guardrail", "offer"]) {
+      expect(() => readPlace({ ...LOCAL, [name]: value })).toThrow(MaskedBanditError);
+    }
+  }
 });
 
 test("what may be left out", () => {
