@@ -142,8 +142,9 @@ export class Device {
     await this.#sayFarewell();
     if (!(await this.#book.consent())) return;
     const places = [];
-    for (const booked of await this.#book.places()) {
-      if (booked.ended || booked.exposed === null) continue;
+    for (const { study } of await this.#book.places()) {
+      const booked = await this.#book.find(study); // she may have left while the service was asked about another
+      if (!booked || booked.ended || booked.exposed === null) continue;
       const place = this.#read(booked);
       if (!(await this.#maySend(place))) continue;
       if (!booked.untold || (await this.#tellExposure(place))) places.push(place);
@@ -217,7 +218,7 @@ export class Device {
     const reply = await this.#calls.post(place.study, "expose", JSON.stringify({ ticket: place.ticket }));
     const word = readWord(reply);
     const told = reply.status === 200 && word === "exposed";
-    const ended = ENDS.has(word) ? word : "";
+    const ended = reply.status !== 200 && ENDS.has(word) ? word : "";
     if (told || ended) await this.#book.change(place.study, (booked) => ({ ...booked, untold: false, ended }));
     return told;
   }
@@ -225,10 +226,10 @@ export class Device {
   /** Send what is due of a place. */
   async #report(place: OwnPlace): Promise<void> {
     for (const report of await this.#takeReports(place)) {
+      if ((await this.#book.find(place.study))?.ended !== "") return; // she left while the one before was sent
       const action = isSealed(place) ? "upload" : "report";
       const answer = readAnswer(await this.#calls.post(place.study, action, report.body));
       if (answer) await this.#book.settle(report, answer, ENDS.has(answer));
-      if (ENDS.has(answer)) return;
     }
   }
 
@@ -252,8 +253,8 @@ export class Device {
   async #sayFarewell(): Promise<void> {
     for (const { study, ticket } of await this.#book.farewells()) {
       const reply = await this.#calls.post(study, "leave", JSON.stringify({ ticket }));
-      const word = readWord(reply);
-      if (word && (reply.status === 200 || word === "unknown_ticket")) await this.#book.settleFarewell(study);
+      const erased = reply.status === 200 ? "left" : "unknown_ticket";
+      if (readWord(reply) === erased) await this.#book.settleFarewell(study);
     }
   }
 
