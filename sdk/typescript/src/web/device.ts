@@ -1,7 +1,6 @@
 import type { Agreed } from "../core/agreed.js";
-import { Bits } from "../core/bits.js";
 import { MaskedBanditError, refuseValue } from "../core/errors.js";
-import { type OwnPlace, readPlace } from "../core/place.js";
+import { LATEST_TIME, type OwnPlace, readPlace } from "../core/place.js";
 import { chooseTurn } from "../core/turns.js";
 import { type ShownArm, readAnsweredArm } from "./answered_arm.js";
 import {
@@ -47,7 +46,6 @@ export class Device {
   readonly #calls: Calls;
   readonly #standing: boolean;
   readonly #clock: () => number;
-  readonly #bits = new Bits();
 
   /** @param name of the book in this browser, one for each person: those of other names know nothing of it */
   constructor(name: string, url: string, agreed: Agreed, options: DeviceOptions = {}) {
@@ -59,7 +57,11 @@ export class Device {
     this.#book = new DeviceBook(name);
     this.#calls = new Calls(url, key);
     this.#standing = reports === "standing";
-    this.#clock = () => Math.trunc(clock());
+    this.#clock = () => {
+      const now = Math.trunc(clock());
+      if (now >= 0 && now <= LATEST_TIME) return now;
+      throw new MaskedBanditError("wrong_clock", "the clock of this device says no time since 1970");
+    };
   }
 
   /** The person takes part in studies, or no longer does: then all of them are left. */
@@ -134,7 +136,7 @@ export class Device {
     if (!booked || booked.ended || booked.exposed === null) return false;
     const place = this.#read(booked);
     if (now > place.end) return false;
-    return this.#book.change(study, (found) => holdOutcome(place, found, metric, value, this.#bits));
+    return this.#book.change(study, (found) => holdOutcome(place, found, metric, value));
   }
 
   /** Send what is due. To be called whenever the application runs, and never because of an outcome. */
@@ -192,7 +194,7 @@ export class Device {
       joined: now,
       exposed: place.exposed === null ? (seen ? now : null) : Math.min(place.exposed, now),
       untold: false,
-      usual: roundDefault(place, this.#bits),
+      usual: roundDefault(place),
       outcomes: {},
       ended: place.again ? PLACE_ELSEWHERE : "",
     };
@@ -244,7 +246,7 @@ export class Device {
       const turn = chooseTurn(place, last, now, this.#standing);
       if (turn === null) return [];
       if (turn === last?.turn) return before.filter((each) => each.turn === turn && each.body);
-      const made = await makeReports(place, booked, turn, now, this.#bits);
+      const made = await makeReports(place, booked, turn, now);
       if (await this.#book.keepReports(place.study, last?.turn ?? -1, made)) return made;
     }
   }
