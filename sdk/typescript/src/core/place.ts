@@ -8,7 +8,7 @@ const STUDY_TEXT = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 const TICKET_TEXT = /^[0-9a-z]{1,64}$/;
 const DIGEST_TEXT = /^[0-9a-f]{64}$/;
 const MOST_PLACE_REWARDS = 10 ** 4; // that may count: the largest cap of a study
-const LATEST_TIME = 2 ** 53; // milliseconds: numbers that JSON has exactly everywhere
+export const LATEST_TIME = 2 ** 53; // milliseconds: numbers that JSON has exactly everywhere
 
 /** A place that was read and is of the right form. Times are in milliseconds. */
 export class OwnPlace {

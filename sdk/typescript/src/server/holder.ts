@@ -1,5 +1,6 @@
 /** Whoever has the turn of a folder: it writes and sends what all processes that share the folder have to say. */
 
+import { createHash } from "node:crypto";
 import type { Socket } from "node:net";
 
 import { MaskedBanditError } from "../core/errors.js";
@@ -7,6 +8,7 @@ import type { Assigned, Refusal } from "./answers.js";
 import type { Calls } from "./calls.js";
 import { Delivery } from "./delivery.js";
 import { readSecret, refuseStorage } from "./folder.js";
+import { GrowingSet } from "./growing_set.js";
 import { Outbox, type Message } from "./outbox.js";
 import { KnownArms } from "./places.js";
 import type { Turn } from "./turn.js";
@@ -29,6 +31,7 @@ export class Holder {
   readonly #turn: Turn;
   readonly #outbox: Outbox;
   readonly #known: KnownArms;
+  readonly #left: GrowingSet; // hashes of the tickets of whoever left
   readonly #delivery: Delivery;
   readonly #sending: Promise<void>;
 
@@ -37,9 +40,10 @@ export class Holder {
     turn: Turn,
     outbox: Outbox,
     known: KnownArms,
+    left: GrowingSet,
     onRefused: (refusal: Refusal) => void,
   ) {
-    [this.#calls, this.#turn, this.#outbox, this.#known] = [calls, turn, outbox, known];
+    [this.#calls, this.#turn, this.#outbox, this.#known, this.#left] = [calls, turn, outbox, known, left];
     this.#delivery = new Delivery(calls, outbox, onRefused);
     this.#sending = this.#delivery.run();
     known.sweep().catch(() => undefined); // what is too old is read by nobody, and found at the next start
@@ -51,7 +55,8 @@ export class Holder {
     const { folder, path } = where;
     try {
       const outbox = await Outbox.open(`${path}.messages`, await readSecret(folder, `${path}.secret`));
-      return new Holder(calls, turn, outbox, await KnownArms.open(`${path}.arms`), onRefused);
+      const [known, left] = [await KnownArms.open(`${path}.arms`), await GrowingSet.open(`${path}.left`)];
+      return new Holder(calls, turn, outbox, known, left, onRefused);
     } catch (why) {
       await turn.close();
       throw refuseStorage(folder, why);
@@ -71,7 +76,10 @@ export class Holder {
       const message = `outcomes of ${study} stay on people's devices: record them there, with maskedbandit/web`;
       throw new MaskedBanditError("outcome_stays_on_device", message);
     }
-    if (request.verb === "leave") await this.#outbox.drop(study, ticket);
+    if (request.verb === "leave") {
+      await this.#left.add(hashTicket(study, ticket)); // from now on, also after a start, nothing is sent of it
+      await this.#outbox.drop(study, ticket);
+    } else if (this.#left.has(hashTicket(study, ticket))) return null;
     await this.#outbox.put(request.message);
     this.#delivery.wake();
     if (request.verb === "leave") await this.#known.forget(study, ticket);
@@ -89,6 +97,10 @@ export class Holder {
     await this.#outbox.close();
     await this.#turn.close();
   }
+}
+
+function hashTicket(study: string, ticket: string): string {
+  return createHash("sha256").update(`${study}\n${ticket}`).digest("hex");
 }
 
 /** A line is a request, with a number; the answer has the same. */

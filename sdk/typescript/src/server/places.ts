@@ -6,11 +6,12 @@
  */
 
 import { createHash } from "node:crypto";
-import { appendFile, mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { Assigned } from "./answers.js";
 import { refuseStorage } from "./folder.js";
+import { GrowingSet } from "./growing_set.js";
 
 const DAY = 24 * 3600 * 1000;
 const FORGET_AFTER = 90 * DAY; // an arm that was not given again is forgotten
@@ -38,17 +39,16 @@ export class KnownArms {
   readonly #folder: string;
   readonly #clock: () => number;
   readonly #work = new Map<string, Promise<unknown>>(); // of each file, one thing after another
-  readonly #onDevices: Set<string>;
+  readonly #onDevices: GrowingSet;
 
-  private constructor(folder: string, clock: () => number, onDevices: Set<string>) {
+  private constructor(folder: string, clock: () => number, onDevices: GrowingSet) {
     [this.#folder, this.#clock, this.#onDevices] = [folder, clock, onDevices];
   }
 
   static async open(folder: string, clock: () => number = Date.now): Promise<KnownArms> {
     try {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      const lines = await readFile(join(folder, ON_DEVICES), "utf8").catch(() => "");
-      return new KnownArms(folder, clock, new Set(lines.split("\n").slice(0, -1)));
+      return new KnownArms(folder, clock, await GrowingSet.open(join(folder, ON_DEVICES)));
     } catch (why) {
       throw refuseStorage(folder, why);
     }
@@ -102,15 +102,7 @@ export class KnownArms {
 
   /** From now on, and after a start, outcomes of a study are none of this process's business. */
   async keepOnDevices(study: string): Promise<void> {
-    if (this.#onDevices.has(study)) return;
-    this.#onDevices.add(study);
-    const handle = await open(join(this.#folder, ON_DEVICES), "a", 0o600);
-    try {
-      await handle.appendFile(`${study}\n`);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    await this.#onDevices.add(study);
   }
 
   /** Whether outcomes of a study stay on people's devices. */
@@ -143,13 +135,14 @@ export class KnownArms {
       throw refuseStorage(this.#folder, why);
     });
     const found = new Map<string, Place>();
-    const lines = text.split("\n").slice(0, -1);
+    const lines = text.split("\n");
+    const cut = lines.pop(); // of a line that was not written to its end, to which none may be added
     for (const line of lines) {
       const place = parsePlace(line);
       if (place) found.set(`${place.study}\n${place.unit}`, place);
     }
     const now = this.#clock();
-    return { places: [...found.values()].filter((each) => each.until > now), lines: lines.length };
+    return { places: [...found.values()].filter((each) => each.until > now), lines: lines.length + (cut ? 1 : 0) };
   }
 
   /** Change a file, if what it holds is to be another; a line is added where that is enough. */

@@ -59,7 +59,8 @@ export class Calls {
 
   /** The device key of a study; empty if there is none. */
   findKey(study: string): string {
-    return typeof this.#keys === "string" ? this.#keys : (this.#keys[study] ?? "");
+    if (typeof this.#keys === "string") return this.#keys;
+    return Object.hasOwn(this.#keys, study) ? this.#keys[study]! : "";
   }
 
   /** Refuse what needs the device key of a study, if there is none. */

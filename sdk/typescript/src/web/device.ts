@@ -1,7 +1,6 @@
 import type { Agreed } from "../core/agreed.js";
-import { Bits } from "../core/bits.js";
 import { MaskedBanditError, refuseValue } from "../core/errors.js";
-import { type OwnPlace, readPlace } from "../core/place.js";
+import { LATEST_TIME, type OwnPlace, readPlace } from "../core/place.js";
 import { chooseTurn } from "../core/turns.js";
 import { type ShownArm, readAnsweredArm } from "./answered_arm.js";
 import {
@@ -47,7 +46,6 @@ export class Device {
   readonly #calls: Calls;
   readonly #standing: boolean;
   readonly #clock: () => number;
-  readonly #bits = new Bits();
 
   /** @param name of the book in this browser, one for each person: those of other names know nothing of it */
   constructor(name: string, url: string, agreed: Agreed, options: DeviceOptions = {}) {
@@ -59,7 +57,11 @@ export class Device {
     this.#book = new DeviceBook(name);
     this.#calls = new Calls(url, key);
     this.#standing = reports === "standing";
-    this.#clock = () => Math.trunc(clock());
+    this.#clock = () => {
+      const now = Math.trunc(clock());
+      if (now >= 0 && now <= LATEST_TIME) return now;
+      throw new MaskedBanditError("wrong_clock", "the clock of this device says no time since 1970");
+    };
   }
 
   /** The person takes part in studies, or no longer does: then all of them are left. */
@@ -134,7 +136,7 @@ export class Device {
     if (!booked || booked.ended || booked.exposed === null) return false;
     const place = this.#read(booked);
     if (now > place.end) return false;
-    return this.#book.change(study, (found) => holdOutcome(place, found, metric, value, this.#bits));
+    return this.#book.change(study, (found) => holdOutcome(place, found, metric, value));
   }
 
   /** Send what is due. To be called whenever the application runs, and never because of an outcome. */
@@ -142,8 +144,9 @@ export class Device {
     await this.#sayFarewell();
     if (!(await this.#book.consent())) return;
     const places = [];
-    for (const booked of await this.#book.places()) {
-      if (booked.ended || booked.exposed === null) continue;
+    for (const { study } of await this.#book.places()) {
+      const booked = await this.#book.find(study); // she may have left while the service was asked about another
+      if (!booked || booked.ended || booked.exposed === null) continue;
       const place = this.#read(booked);
       if (!(await this.#maySend(place))) continue;
       if (!booked.untold || (await this.#tellExposure(place))) places.push(place);
@@ -191,7 +194,7 @@ export class Device {
       joined: now,
       exposed: place.exposed === null ? (seen ? now : null) : Math.min(place.exposed, now),
       untold: false,
-      usual: roundDefault(place, this.#bits),
+      usual: roundDefault(place),
       outcomes: {},
       ended: place.again ? PLACE_ELSEWHERE : "",
     };
@@ -217,7 +220,7 @@ export class Device {
     const reply = await this.#calls.post(place.study, "expose", JSON.stringify({ ticket: place.ticket }));
     const word = readWord(reply);
     const told = reply.status === 200 && word === "exposed";
-    const ended = ENDS.has(word) ? word : "";
+    const ended = reply.status !== 200 && ENDS.has(word) ? word : "";
     if (told || ended) await this.#book.change(place.study, (booked) => ({ ...booked, untold: false, ended }));
     return told;
   }
@@ -225,10 +228,10 @@ export class Device {
   /** Send what is due of a place. */
   async #report(place: OwnPlace): Promise<void> {
     for (const report of await this.#takeReports(place)) {
+      if ((await this.#book.find(place.study))?.ended !== "") return; // she left while the one before was sent
       const action = isSealed(place) ? "upload" : "report";
       const answer = readAnswer(await this.#calls.post(place.study, action, report.body));
       if (answer) await this.#book.settle(report, answer, ENDS.has(answer));
-      if (ENDS.has(answer)) return;
     }
   }
 
@@ -243,7 +246,7 @@ export class Device {
       const turn = chooseTurn(place, last, now, this.#standing);
       if (turn === null) return [];
       if (turn === last?.turn) return before.filter((each) => each.turn === turn && each.body);
-      const made = await makeReports(place, booked, turn, now, this.#bits);
+      const made = await makeReports(place, booked, turn, now);
       if (await this.#book.keepReports(place.study, last?.turn ?? -1, made)) return made;
     }
   }
@@ -252,8 +255,8 @@ export class Device {
   async #sayFarewell(): Promise<void> {
     for (const { study, ticket } of await this.#book.farewells()) {
       const reply = await this.#calls.post(study, "leave", JSON.stringify({ ticket }));
-      const word = readWord(reply);
-      if (word && (reply.status === 200 || word === "unknown_ticket")) await this.#book.settleFarewell(study);
+      const erased = reply.status === 200 ? "left" : "unknown_ticket";
+      if (readWord(reply) === erased) await this.#book.settleFarewell(study);
     }
   }
 

@@ -51,6 +51,7 @@ export class MaskedBanditProvider implements Provider {
 
   /** The arms that the person has are there at once, and the device is in contact; OpenFeature calls this. */
   async initialize(context: EvaluationContext = {}): Promise<void> {
+    this.#unit = context.targetingKey || undefined;
     for (const { study, ended } of await this.#device.show()) {
       if (ended !== "left") await this.#ask(study, context.targetingKey ?? "", "");
     }
@@ -82,8 +83,9 @@ export class MaskedBanditProvider implements Provider {
     return this.#resolve(flag, usual, context, (value) => typeof value === "object");
   }
 
-  /** Record the value of the event, or 1, in every study of which the person has an arm. It sends nothing. */
-  track(name: string, _context: EvaluationContext, details: TrackingEventDetails = {}): void {
+  /** Record the value of the event, or 1, in every study of which the device's person has an arm. It sends nothing. */
+  track(name: string, context: EvaluationContext, details: TrackingEventDetails = {}): void {
+    if (context.targetingKey !== this.#unit) return; // it was another person
     const { value = 1, flag } = details;
     for (const study of this.#arms.keys()) {
       if (name === EXPOSED) {

@@ -1,6 +1,7 @@
-import type { Bits } from "../core/bits.js";
+import { Bits } from "../core/bits.js";
 import { Fraction } from "../core/fractions.js";
 import { drawLocalValue, writeLocalReport } from "../core/local_reports.js";
+import type { OwnOutcome } from "../core/outcomes.js";
 import type { OwnPlace } from "../core/place.js";
 import { roundOutcome } from "../core/rounding.js";
 import type { KeptReport } from "../core/turns.js";
@@ -8,25 +9,22 @@ import { drawBytes } from "../core/words.js";
 import type { BookedPlace, MadeReport } from "./book.js";
 
 /** What counts of somebody without an outcome, in steps: rounded once, as all that is sealed. */
-export function roundDefault(place: OwnPlace, bits: Bits): number {
-  return isSealed(place) ? Number(roundOutcome(place.outcomes[0]!.scaleOutcome(null), place.offer.steps, bits)) : 0;
+export function roundDefault(place: OwnPlace): number {
+  return isSealed(place) ? roundSteps(place.outcomes[0]!, null) : 0;
 }
 
 /** The place once an outcome is recorded; what holds as before stays what it was rounded to. */
-export function holdOutcome(
-  place: OwnPlace,
-  booked: BookedPlace,
-  metric: string,
-  value: number,
-  bits: Bits,
-): BookedPlace {
+export function holdOutcome(place: OwnPlace, booked: BookedPlace, metric: string, value: number): BookedPlace {
   const outcome = place.findOutcome(metric);
-  const before = booked.outcomes[metric];
+  const before = Object.hasOwn(booked.outcomes, metric) ? booked.outcomes[metric] : undefined;
   const held = outcome.addRecord(before ? Fraction.fromText(before.held) : null, value);
   if (before?.held === `${held}`) return booked;
-  const steps = isSealed(place) ? Number(roundOutcome(outcome.scaleOutcome(held), outcome.offer.steps, bits)) : 0;
+  const steps = isSealed(place) ? roundSteps(outcome, held) : 0;
   return { ...booked, outcomes: { ...booked.outcomes, [metric]: { held: `${held}`, steps } } };
 }
+
+const roundSteps = (outcome: OwnOutcome, held: Fraction | null): number =>
+  Number(roundOutcome(outcome.scaleOutcome(held), outcome.offer.steps, new Bits()));
 
 /** What a device says of a place in one turn, from what holds now: made once, each of one size whatever it says. */
 export async function makeReports(
@@ -34,7 +32,6 @@ export async function makeReports(
   booked: BookedPlace,
   turn: number,
   now: number,
-  bits: Bits,
 ): Promise<MadeReport[]> {
   const { study, ticket } = place;
   const make = (metric: string, says: number, body: string): MadeReport =>
@@ -47,7 +44,7 @@ export async function makeReports(
   return place.outcomes.map((outcome) => {
     const held = booked.outcomes[outcome.metric]?.held;
     const scaled = outcome.scaleOutcome(held === undefined ? null : Fraction.fromText(held));
-    const value = drawLocalValue(outcome.offer, scaled, bits);
+    const value = drawLocalValue(outcome.offer, scaled, new Bits()); // fresh: none from before the computer slept
     return make(outcome.metric, Number(value), writeLocalReport(ticket, value, outcome.metric, drawBytes));
   });
 }

@@ -255,6 +255,20 @@ test("whoever leaves is erased at the service, and here", async () => {
   expect([...opened.service.reports.keys()]).toEqual([`${bob.ticket}\n`]);
 });
 
+test("of whoever left nothing is sent any more, also after a start", async () => {
+  const before = await opened.open();
+  const ann = await before.assign("ann");
+  await before.leave(ann.ticket);
+  await before.report(ann.ticket, 1);
+  await before.close();
+  const client = await opened.open();
+  await client.expose(ann.ticket);
+  await client.report(ann.ticket, 1);
+  expect(await client.flush()).toBe(true);
+  expect(opened.service.sent.map(({ path }) => path.replace(/.*\//, ""))).toEqual(["assign", "leave"]);
+  expect(client.refused).toEqual({});
+});
+
 test.each([{ offer: "maskedbandit-offer-1 ..." }, { device: { ticket: "ticket0" } }])(
   "outcomes that stay on the device are refused by name, and not sent: %o",
   async (extra) => {

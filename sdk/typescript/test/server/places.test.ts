@@ -60,6 +60,19 @@ test("the files list no names, and a line that was cut is passed by", async () =
   expect(readFileSync(path, "utf8").split("\n").length).toBe(2);
 });
 
+test.each(['{"study":"newsl', JSON.stringify({ study: "newsletter", unit: hashUnit("bob"), arm: "x", until: 1e15 })])(
+  "what is written after a line that was cut off is found: %s",
+  async (cut) => {
+    writeFileSync(join(folder, hashUnit("ann").slice(0, 3)), cut);
+    const known = await open();
+    await known.remember("newsletter", "ann", ANN);
+    expect(await known.places("ann")).toHaveLength(1);
+    writeFileSync(join(folder, "devices"), cut);
+    await (await open()).keepOnDevices("newsletter");
+    expect((await open()).staysOnDevice("newsletter")).toBe(true);
+  },
+);
+
 test("whoever left is not known any more", async () => {
   const known = await open();
   await known.remember("newsletter", "ann", ANN);

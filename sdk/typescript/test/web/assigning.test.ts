@@ -88,6 +88,34 @@ test("without a place the arm is shown, and central trust is refused by name", a
   expect(await device.show()).toEqual([]);
 });
 
+test("a clock that says no time since 1970 is refused, and nothing is drawn by it", async () => {
+  let time = EXPOSED;
+  const device = await makeDevice(service, { clock: () => time });
+  await device.join(localPlace());
+  await device.record(STUDY, 1);
+  for (time of [NaN, -1, Infinity, 2 ** 53 + 2]) {
+    for (const call of [
+      () => device.contact(), () => device.expose(STUDY),
+      () => device.record(STUDY, 1), () => device.join(localPlace()),
+    ]) {
+      expect(await refusalOf(call())).toMatch(/^wrong_clock: the clock of this device says no time since 1970/);
+    }
+  }
+  expect(service.seen).toEqual([]);
+  time = EXPOSED + WINDOW;
+  await device.contact();
+  await device.contact();
+  expect(service.verbs).toEqual(["report"]);
+});
+
+test("a study may have a name that every object has", async () => {
+  const device = await makeDevice(service, { key: { [STUDY]: KEY } });
+  expect(await refusalOf(device.assign("constructor", "ann", TOKEN))).toMatch(/^invalid_value: key is "missing"/);
+  const place = localPlace({ study: "constructor" });
+  expect(await refusalOf(device.join(place))).toMatch(/^invalid_value: key is "missing"/);
+  expect(service.seen).toEqual([]);
+});
+
 test("keys of backends are refused, and an address with a password", () => {
   for (const key of ["mb_client_1_2", "mb_owner_1_2", "", "mb_device_", { newsletter: "mb_client_1_2" }]) {
     expect(() => new Device("x", URL, new Agreed(1), { key })).toThrow(/key is "not shown"/);

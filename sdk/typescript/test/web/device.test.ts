@@ -277,17 +277,3 @@ test("nothing of the page goes with a request", async () => {
     referrerPolicy: "no-referrer", cache: "no-store", redirect: "error", keepalive: true,
   });
 });
-
-test("leaving erases here and there", async () => {
-  const device = await makeDevice(service);
-  await device.join(sealedPlace());
-  await device.record(STUDY, 1);
-  await device.leave(STUDY);
-  await device.leave(STUDY);
-  await device.contact();
-  expect(service.left).toEqual([TICKET]);
-  const nothing = { arm: "", steps: 0, operators: [], exposed: null, sent: [] };
-  expect(await device.show()).toEqual([
-    { study: STUDY, epsilon: "1", joined: EXPOSED, ended: "left", ...nothing },
-  ]);
-});

@@ -1,6 +1,6 @@
 /** Local trust: the noise is drawn in the browser, once for ever. */
 import "fake-indexeddb/auto";
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { Agreed, Device } from "../../src/web/index.js";
 import {
   EXPOSED, FakeService, HOUR, KEY, STUDY, TOKEN, URL, WINDOW, localPlace, makeDevice, nameBook, offerLaplace, refusalOf,
@@ -63,6 +63,28 @@ test("rewards of a study with a cap add up", async () => {
   service.time = EXPOSED + WINDOW;
   await device.contact();
   expect(Math.abs(JSON.parse(service.bodies[0]!).value - 75)).toBeLessThan(30); // fails once in 10^13
+});
+
+test("a guardrail may have a name that every object has", async () => {
+  const device = await makeDevice(service, { agreed: new Agreed(400) });
+  const offer = `${offerLaplace(200)}\n${offerLaplace(200)} metric=constructor`;
+  await device.join(localPlace({ offer, guardrail: { name: "constructor", least: 0, most: 1, default: 0 } }));
+  expect(await device.record(STUDY, 1, "constructor")).toBe(true);
+  service.time = EXPOSED + WINDOW;
+  await device.contact();
+  expect(Math.abs(JSON.parse(service.bodies[1]!).value - 200)).toBeLessThan(30); // fails once in 10^13
+});
+
+test("the noise of each report is from bytes that are drawn for it alone", async () => {
+  const device = await makeDevice(service);
+  await device.join(localPlace());
+  await device.join(localPlace({ study: "other", ticket: "other", terms: { protocol: "0".repeat(64) } }));
+  const draw = vi.spyOn(crypto, "getRandomValues");
+  service.time = EXPOSED + WINDOW;
+  await device.contact();
+  const pages = draw.mock.calls.filter(([bytes]) => bytes!.byteLength === 4096);
+  draw.mockRestore();
+  expect(pages).toHaveLength(2);
 });
 
 test("needs the device key of the study", async () => {

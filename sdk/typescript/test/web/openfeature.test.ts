@@ -114,6 +114,23 @@ test("errors have OpenFeature's codes", async () => {
   expect(flags.getObjectDetails(STUDY, {})).toMatchObject({ value: {}, errorCode: "INVALID_CONTEXT" });
 });
 
+test("what somebody else does is recorded nowhere", async () => {
+  const name = nameBook();
+  await (await makeDevice(service, { name })).assign(STUDY, "ann", TOKEN);
+  const device = await makeDevice(service, { name });
+  const flags = await begin(device);
+  const told = [vi.spyOn(device, "record"), vi.spyOn(device, "expose")];
+  for (const context of [{ targetingKey: "bob" }, {}]) {
+    await OpenFeature.setContext(context);
+    flags.track("exposed");
+    flags.track("bought");
+    expect(told.map((each) => each.mock.calls)).toEqual([[], []]);
+  }
+  await OpenFeature.setContext(ANN);
+  flags.track("bought");
+  expect(told[0]!.mock.calls).toEqual([[STUDY, 1]]);
+});
+
 test("before consent nothing is asked, and after it all is", async () => {
   const device = new Device(nameBook(), URL, new Agreed(1), { key: KEY, clock: () => service.time });
   const flags = await begin(device);
