@@ -25,7 +25,7 @@ export function checkKey(key: string): void {
 export class Calls {
   readonly #url: string;
   readonly #headers: Record<string, string>;
-  readonly #closing = new AbortController();
+  readonly #running = new Set<() => void>(); // what gives up each request that is under way
 
   constructor(url: string, key: string) {
     this.#url = url;
@@ -41,7 +41,7 @@ export class Calls {
   async post(path: string, body: unknown, timeout: number, given = new AbortController()): Promise<Reply> {
     const stop = () => given.abort();
     const timer = setTimeout(stop, timeout);
-    this.#closing.signal.addEventListener("abort", stop);
+    this.#running.add(stop);
     try {
       const response = await fetch(this.#url + path, {
         method: "POST",
@@ -58,7 +58,7 @@ export class Calls {
       return NO_REPLY;
     } finally {
       clearTimeout(timer);
-      this.#closing.signal.removeEventListener("abort", stop);
+      this.#running.delete(stop);
     }
   }
 
@@ -91,7 +91,7 @@ export class Calls {
 
   /** Give up what is under way. */
   close(): void {
-    this.#closing.abort();
+    for (const stop of this.#running) stop();
   }
 }
 
@@ -111,6 +111,9 @@ async function readAll(body: ReadableStream<Uint8Array> | null): Promise<Uint8Ar
     const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
     if (done) return Buffer.concat(chunks);
     chunks.push(value);
-    if ((length += value.length) > LONGEST_ANSWER) return null;
+    if ((length += value.length) > LONGEST_ANSWER) {
+      await reader?.cancel(); // else the connection stays, and what comes of it waits
+      return null;
+    }
   }
 }

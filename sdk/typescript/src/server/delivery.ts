@@ -165,11 +165,11 @@ export class Delivery {
 /** Something that happened, for whoever waits for it, until it is silenced. */
 class Bell {
   isRung = false;
-  #waiting: (() => void)[] = [];
+  readonly #waiting = new Set<() => void>();
 
   ring(): void {
     this.isRung = true;
-    for (const go of this.#waiting.splice(0)) go();
+    for (const go of this.#waiting) go();
   }
 
   silence(): void {
@@ -180,12 +180,15 @@ class Bell {
   async wait(timeout = Infinity, keep = false): Promise<boolean> {
     if (this.isRung) return true;
     return new Promise((resolve) => {
-      const timer = timeout < Infinity ? setTimeout(resolve, timeout, false) : null;
-      if (!keep) timer?.unref();
-      this.#waiting.push(() => {
+      const end = (rang: boolean) => {
         if (timer) clearTimeout(timer);
-        resolve(true);
-      });
+        this.#waiting.delete(go); // a service may be away for long, and it is waited for again and again
+        resolve(rang);
+      };
+      const go = () => end(true);
+      const timer = timeout < Infinity ? setTimeout(end, timeout, false) : null;
+      if (!keep) timer?.unref();
+      this.#waiting.add(go);
     });
   }
 }

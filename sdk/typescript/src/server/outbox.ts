@@ -179,19 +179,28 @@ export class Outbox {
   async #compact(): Promise<void> {
     const fresh = await open(`${this.#path}-new`, "w+", 0o600);
     const lines = [...this.#waiting.keys()].map((message) => Buffer.from(`${JSON.stringify(message)}\n`));
-    await fresh.writeFile(Buffer.concat(lines));
-    await fresh.datasync();
-    await rename(`${this.#path}-new`, this.#path);
-    await syncFolder(dirname(this.#path));
+    try {
+      await fresh.writeFile(Buffer.concat(lines));
+      await fresh.datasync();
+      await rename(`${this.#path}-new`, this.#path);
+    } catch (why) {
+      await fresh.close();
+      throw why;
+    }
+    // the file has its name: from here on it is the one that is written, whatever fails
     const [before, size] = [this.#file, this.#size];
     [this.#file, this.#size] = [fresh, 0];
     for (const line of this.#waiting.values()) {
       line.at = this.#size; // which are as long as before
       this.#size += line.length + 1;
     }
-    await before.write(Buffer.alloc(size, SPACE), 0, size, 0);
-    await before.datasync();
-    await before.close();
+    try {
+      await syncFolder(dirname(this.#path));
+      await before.write(Buffer.alloc(size, SPACE), 0, size, 0);
+      await before.datasync();
+    } finally {
+      await before.close();
+    }
   }
 
   async #write(content: Buffer, at: number): Promise<void> {

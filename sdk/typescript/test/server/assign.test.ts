@@ -1,5 +1,8 @@
 /** An arm by the deadline, whatever the service does, and never more than two requests for it. */
 
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
 import { inspect } from "node:util";
 
 import { describe, expect, it, test } from "vitest";
@@ -31,7 +34,7 @@ test("a token is sent along", async () => {
 /** Of how many requests, and of how many different ones, a network heard that always has this fault. */
 async function countRequests(made: Opened, fault: Fault | Buffer): Promise<number[]> {
   made.service.fault = always(fault);
-  const client = await made.open({ deadlineMs: fault === "hang" || fault === "drip" ? 50 : 30_000 });
+  const client = await made.open({ deadlineMs: fault === "hang" || fault === "drip" ? 1000 : 30_000 });
   const ann = await client.assign("ann");
   const why = fault === "too many" ? "too_many" : "unreachable";
   expect(ann).toMatchObject({ arm: "plain", payload: null, ticket: null, propensity: null, source: "fallback", why });
@@ -185,6 +188,25 @@ test("a redirect is not followed, as it would take a key and outcomes elsewhere"
   opened.service.fault = always({ Location: `${opened.service.url}/elsewhere` });
   expect((await client.assign("ann")).why).toBe("unreachable");
   expect(opened.service.sent.every(({ path }) => path.endsWith("/assign"))).toBe(true);
+});
+
+test("many people come at once", async () => {
+  const client = await opened.open();
+  const units = Array.from({ length: 40 }, (_, i) => `person ${i}`);
+  const given = await Promise.all(units.map((unit) => client.assign(unit)));
+  expect(new Set(given.map(({ ticket }) => ticket)).size).toBe(40);
+  await new Promise(setImmediate);
+  expect(opened.said).toEqual([]);
+});
+
+test("an answer that is too long is not waited for", async () => {
+  const endless = createServer((_, response) => void response.write(Buffer.alloc(2 ** 23 + 1, " ")));
+  await once(endless.listen(0, "127.0.0.1"), "listening");
+  const calls = new Calls(`http://127.0.0.1:${(endless.address() as AddressInfo).port}`, KEY);
+  const closed = once(endless, "connection").then(([socket]) => once(socket as Socket, "close"));
+  expect(await calls.post("/", {}, 30_000)).toEqual(NO_REPLY);
+  await closed;
+  endless.close();
 });
 
 test("nobody listens", async () => {

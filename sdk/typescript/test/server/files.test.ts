@@ -147,6 +147,24 @@ describe("a file", () => {
     await again.close();
   });
 
+  test.each(["sync", "writeFile"] as const)("that cannot be written anew goes on: %s", async (name) => {
+    const outbox = await start();
+    await Promise.all(Array.from({ length: 20_000 }, (_, i) => put(outbox, `t${i}`, i)));
+    const handle = await open(path(), "r+");
+    const prototype = Object.getPrototypeOf(handle) as FileHandle;
+    await handle.close();
+    const opens = readdirSync("/proc/self/fd").length;
+    const real = prototype[name];
+    prototype[name] = () => Promise.reject(Object.assign(new Error(), { code: "EMFILE" }));
+    const settled = await outbox.settle(outbox.next(STUDY, 15_000)).catch((why: { code: string }) => why.code);
+    prototype[name] = real as never;
+    expect(settled).toBe("storage_failed");
+    await put(outbox, "last", 1);
+    expect(readFileSync(path(), "utf8")).toContain(`"last"`); // and not in a file that has lost its name
+    expect(readdirSync("/proc/self/fd").length).toBe(opens);
+    await outbox.close();
+  });
+
   test("on a full disk is said before a message counts as written", async () => {
     const outbox = await start();
     await put(outbox, "a", 1);
