@@ -22,18 +22,16 @@ class Twin(NamedTuple):
 
 
 TWINS = {
-    "rounds noise": Twin(
+    "rounds": Twin(  # the uniform number of which it makes its noise, to quarters
         "core/local_reports.js",
         "DEVICE_NOISES[offer.noise.noise](offer.noise.scale, bits);",
-        "BigInt(Math.round(Math.log(1 - Math.random())"
-        " * Number(offer.noise.scale.over) / Number(offer.noise.scale.under)"
-        " * (Math.random() < 0.5 ? 1 : -1)));",
+        "BigInt(Math.round(Math.log(1 - Number(bits.below(4n)) / 4) * (Number(bits.below(2n)) * 2 - 1)));",
     ),
-    "draws twice": Twin(  # and keeps the noise that is smaller
+    "draws twice": Twin(  # or three times, and keeps the noise that is smallest
         "core/local_reports.js",
-        "    return roundOutcome(scaled, offer.steps, bits) + noise;",
-        "    const other = DEVICE_NOISES[offer.noise.noise](offer.noise.scale, bits);\n"
-        "    return roundOutcome(scaled, offer.steps, bits) + (noise * noise < other * other ? noise : other);",
+        "const noise = DEVICE_NOISES[offer.noise.noise](offer.noise.scale, bits);",
+        "const [noise] = [0, 1, 2].map(() => DEVICE_NOISES[offer.noise.noise](offer.noise.scale, bits))"
+        ".sort((one, other) => Number(one * one - other * other));",
     ),
     "rounds flips": Twin("core/local_reports.js", "bits.below(2n)", "!bits.below(8n)"),  # 0.27 to 1/20
 }

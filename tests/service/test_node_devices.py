@@ -27,7 +27,7 @@ from tests.service.web_pages import PUBLIC, make_device_key, sign_in
 from tests.statistics import same_distribution
 
 pytestmark = pytest.mark.slow
-STUDY, EPSILON, PEOPLE = "headline", 3, 1000
+STUDY, EPSILON, PEOPLE = "headline", 1, 330  # who ask 990 times; a service takes 1000 at once from one address
 TABLE: dict[str, Any] = {
     "name": STUDY,
     "people": PEOPLE,
@@ -90,7 +90,7 @@ def test_reports_have_the_law_of_the_lab_and_releases_are_their_sums(built: Path
     same_distribution(np.array(play(built, server, turned)), find_probabilities)
 
 
-@pytest.mark.parametrize("twin", ["rounds noise", "draws twice"])
+@pytest.mark.parametrize("twin", ["rounds", "draws twice"])
 def test_devices_that_draw_otherwise_are_found(built: Path, server: Live, turned: Path, twin: str) -> None:
     """Each in more than 99 of 100 tries."""
     values = play(built, server, turned, twin)
