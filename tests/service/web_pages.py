@@ -127,7 +127,12 @@ def somebody(browser: Browser, **look: Any) -> Iterator[BrowserContext]:
 def open_page(context: BrowserContext, url: str) -> Page:
     """A page, once its script has run. No script of it may fail."""
     page = context.new_page()
+    load_page(page, url)
+    return page
+
+
+def load_page(page: Page, url: str) -> None:
+    """Go to a page from whatever was there, until its script has run."""
     page.goto(url)
     page.wait_for_selector("body[data-ready], body[data-failed]", state="attached")
     assert page.get_attribute("body", "data-failed") is None, page.get_attribute("body", "data-failed")
-    return page

@@ -1,0 +1,134 @@
+"""What devices of the TypeScript package send has the law of the lab's channel, is what is released, and is audited.
+
+Twins that report when something happens, or send a second draw, are in sdk/typescript/test/web/two_worlds.test.ts and
+test_web_two_worlds.py; samplers that round are in sdk/typescript/test/core/laws.test.ts, too.
+"""
+
+import json
+import secrets
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import maskedbandit.reports.audit.services as audit_service
+from maskedbandit.channels.local import Local
+from maskedbandit.client.local_noise import NoisyReport
+from maskedbandit.reports.audit.audit import AuditPart
+from tests.service.live import Live, live
+from tests.service.node_devices import NodeDevices, build_devices, run_devices
+from tests.service.test_audit import RESPONSE, audit
+from tests.service.test_javascript import wait_for_releases
+from tests.service.web_pages import PUBLIC, make_device_key, sign_in
+from tests.statistics import same_distribution
+
+pytestmark = pytest.mark.slow
+STUDY, EPSILON, PEOPLE = "headline", 1, 330  # who ask 990 times; a service takes 1000 at once from one address
+TABLE: dict[str, Any] = {
+    "name": STUDY,
+    "people": PEOPLE,
+    "channel": {"name": "local", "epsilon": EPSILON},
+    "policy": {"name": "successive_elimination", "least": PEOPLE // 2},
+    "arms": [{"name": "plain"}, {"name": "bold"}],
+    "reward": {"window": "1 hour", "exposure": "1 hour", "grace": "1 hour", "rule": "first"},
+    "budget": {"epsilon": EPSILON},
+    "signed_by": PUBLIC,
+}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("built") / "package"
+    build_devices(folder)
+    return folder
+
+
+@pytest.fixture
+def turned(tmp_path: Path) -> Path:
+    return tmp_path / "turned"
+
+
+@pytest.fixture
+def server(tmp_path: Path, turned: Path) -> Iterator[Live]:
+    with live(tmp_path, command=("-m", "tests.service.turned_server", str(turned), "serve")) as made:
+        made.start_study(TABLE)
+        yield made
+
+
+def play(built: Path, server: Live, turned: Path, twin: str = "") -> list[int]:
+    """What everybody's device sent, once it is shown that the releases are the sums of it."""
+    units = [f"person {i}" for i in range(PEOPLE)]
+    people = [(unit, sign_in(STUDY, unit, time.time())) for unit in units]
+    given = {"url": server.url, "key": make_device_key(server, STUDY), "epsilon": EPSILON}
+    sums, values = defaultdict[str, int](int), list[int]()
+    with run_devices(built, twin) as devices:
+        arms = devices.ask("come", study=STUDY, people=people, value=1, **given)
+        turned.write_text("1")
+        for arm, sent in zip(arms, devices.ask("return", people=people, ahead=3600, **given), strict=True):
+            ((says, answer),) = sent
+            assert answer == "accepted"
+            sums[arm] += says
+            values.append(says)
+    turned.write_text("3")
+    wait_for_releases(server, 2, STUDY)
+    found = server.ask("GET", f"/v1/studies/{STUDY}/releases", key="owner").json["releases"]
+    assert {each["arm"]: each["total"] for each in found} == sums
+    return values
+
+
+def find_probabilities(values: Any) -> Any:
+    """Those of what the lab's channel makes of an outcome of 1: the noise that it states."""
+    return Local(EPSILON).release_noise(PEOPLE).pmf(values - 1)
+
+
+def test_reports_have_the_law_of_the_lab_and_releases_are_their_sums(built: Path, server: Live, turned: Path) -> None:
+    """With other bits it fails with a chance of at most 1e-9."""
+    same_distribution(np.array(play(built, server, turned)), find_probabilities)
+
+
+@pytest.mark.parametrize("twin", ["rounds", "draws twice"])
+def test_devices_that_draw_otherwise_are_found(built: Path, server: Live, turned: Path, twin: str) -> None:
+    """Each in more than 99 of 100 tries."""
+    values = play(built, server, turned, twin)
+    with pytest.raises(AssertionError, match="another distribution"):
+        same_distribution(np.array(values), find_probabilities)
+
+
+# --- the audit ------------------------------------------------------------------------------------------------------
+
+EXPOSED, HOUR = 1_764_000_000_000, 3_600_000  # milliseconds
+
+
+def make_reports(devices: NodeDevices) -> Callable[..., NoisyReport]:
+    """What the audit asks for the report of a person: each has a device, place and book of her own."""
+
+    def add_noise(channel: Any, offers: str, value: float, metric: str) -> NoisyReport:
+        place = {"study": "audited", "arm": "a", "ticket": secrets.token_hex(8), "again": False, "exposed": EXPOSED}
+        place |= {"offer": offers, "terms": {"protocol": secrets.token_hex(32)}, "window": HOUR, "grace": HOUR}
+        place |= {"least": 0, "most": 1, "default": 0}
+        given = {"url": "http://service.test", "key": "mb_device_1_2", "epsilon": str(channel.epsilon)}
+        (body,) = devices.ask("report", place=place, value=value, **given)
+        return NoisyReport(float(json.loads(body)["value"]), channel.epsilon)
+
+    return add_noise
+
+
+def audit_devices(built: Path, patch: pytest.MonkeyPatch, samples: int, twin: str = "") -> AuditPart:
+    """The audit of a service whose reports these devices make; it is wrong with a chance of at most 1e-9."""
+    with run_devices(built, twin) as devices:
+        patch.setattr(audit_service, "add_report_noise", make_reports(devices))
+        return audit(RESPONSE, samples)
+
+
+def test_an_audit_sees_that_the_package_keeps_its_promise(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It shows something, too."""
+    assert 0.1 < audit_devices(built, monkeypatch, 2000).lower_bound <= 1
+
+
+def test_a_package_that_rounds_how_often_it_flips_is_found(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In more than 99 of 100 tries."""
+    assert audit_devices(built, monkeypatch, 1200, "rounds flips").violation
