@@ -1,6 +1,7 @@
 /** What the client and the OpenFeature provider have in common: the connection to a service, and the files. */
 
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 
 import { MaskedBanditError, refusePersonalValue, refuseValue } from "../core/errors.js";
 import { Assigned, isName, isTicket, readAssignment, readProblemCode } from "./answers.js";
@@ -87,6 +88,7 @@ export class Engine {
       throw refusePersonalValue("unit", `a string of 1 to ${LONGEST_UNIT} printable characters`);
     }
     this.#checkOpen();
+    const end = performance.now() + this.#deadline;
     const body: Messages["Assign"] = token === undefined ? { unit } : { unit, token };
     const isRight = (reply: Reply) => readAssignment(reply, study) !== null;
     const reply = await this.#calls.ask(`/v1/studies/${study}/assign`, body, this.#deadline, isRight);
@@ -105,7 +107,9 @@ export class Engine {
     try {
       if (given) {
         const { assigned, staysOnDevice } = given;
-        await this.#files.do({ verb: "remember", study, unit, given: assigned, staysOnDevice });
+        const kept = this.#files.do({ verb: "remember", study, unit, given: assigned, staysOnDevice });
+        kept.catch(() => undefined); // also if it is not waited for: the process that keeps it may be busy
+        await Promise.race([kept, sleep(Math.max(end - performance.now(), 0), null, { ref: false })]);
         this.#said = "";
       } else before = (await this.#known.find(study, unit)) ?? (await this.#known.served(study));
     } catch (why) {

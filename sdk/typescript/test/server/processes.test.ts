@@ -75,6 +75,20 @@ test("what was written outlives kill -9, and the next process sends it", async (
   expect(more).toBeLessThanOrEqual(5); // written, and killed before it was said
 });
 
+test("a person gets an arm although the process that keeps it does not answer", async () => {
+  const busy = run();
+  expect(await read(busy)).toBe("open");
+  busy.process.kill("SIGSTOP");
+  const client = await opened.open({ deadlineMs: 1000 });
+  const ann = await client.assign("ann");
+  expect([ann.source, ann.ticket]).toEqual(["service", "ticket0"]);
+  const exposed = client.expose(ann.ticket);
+  await kill(busy);
+  await exposed;
+  expect(await client.flush()).toBe(true);
+  expect([...opened.service.exposed]).toEqual(["ticket0"]);
+});
+
 test("a promise that is made too early is found", async () => {
   expect((await countLost("too early")).lost).toBeGreaterThan(0);
 });
