@@ -87,8 +87,8 @@ class Around:
     site: Site
     folder: Path
     stack: ExitStack
-    operators: tuple[str, ...] = ()
-    key: str = ""
+    operators: tuple[str, ...]
+    key: str
     hours: int = 0
     tab: Page | None = None
     pages: int = 0

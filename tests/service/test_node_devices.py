@@ -126,9 +126,9 @@ def audit_devices(built: Path, patch: pytest.MonkeyPatch, samples: int, twin: st
 
 def test_an_audit_sees_that_the_package_keeps_its_promise(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It shows something, too."""
-    assert 0.1 < audit_devices(built, monkeypatch, 2000).lower_bound <= 1
+    assert 0.1 < audit_devices(built, monkeypatch, 1500).lower_bound <= 1
 
 
 def test_a_package_that_rounds_how_often_it_flips_is_found(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In more than 99 of 100 tries."""
-    assert audit_devices(built, monkeypatch, 1200, "rounds flips").violation
+    """In more than 99 of 100 tries: the bound is about 1.5."""
+    assert audit_devices(built, monkeypatch, 900, "rounds flips").violation
