@@ -242,6 +242,12 @@ class Validated(Struct):
     trust: str
 
 
+class Deleted(Struct):
+    """A draft that is no more."""
+
+    study: str
+
+
 class Erase(Body):
     """A person whose data is to be erased."""
 

@@ -21,15 +21,8 @@ from maskedbandit.service.api.ledger import read_ledger, read_released
 from maskedbandit.service.api.studies import MOVES
 from maskedbandit.service.keys import OWNER, STAFF
 from maskedbandit.service.page.device_keys import change_device_keys, show_device_keys
-from maskedbandit.service.page.staff import (
-    draft_study,
-    show_audit,
-    show_new_form,
-    show_plan,
-    show_verification,
-    submit_arms,
-    submit_state,
-)
+from maskedbandit.service.page.drafts import draft_study, show_copy_form, show_draft_form, show_new_form, submit_draft
+from maskedbandit.service.page.staff import show_audit, show_plan, show_verification, submit_arms, submit_state
 from maskedbandit.service.page.visit import PAGE_HEADERS, Handler, Visit, handle_page
 from maskedbandit.service.request.events import event_stream
 from maskedbandit.service.request.sessions import BEFORE, COOKIE_NAME, SESSION_LENGTH, end_session, new_session
@@ -225,6 +218,9 @@ def list_pages() -> list[BaseRoute]:
         ("GET", f"{one}/statement.json"): of_statement(statement_as_json),
         ("GET", f"{one}/releases.json"): download("releases", read_all_releases),
         ("GET", f"{one}/ledger.json"): download("ledger", whole_ledger),
+        ("GET", f"{one}/copy"): show_copy_form,
+        ("GET", f"{one}/draft"): show_draft_form,
+        ("POST", f"{one}/draft"): submit_draft,
         ("GET", f"{one}/keys"): show_device_keys,
         ("POST", f"{one}/keys"): change_device_keys,
         ("GET", f"{one}/plan"): show_plan,
