@@ -31,7 +31,7 @@ def move_study(session: Session, kind: str, **says: Any) -> None:
     if session.state not in BEFORE[kind]:
         allowed = " or ".join(BEFORE[kind])
         raise NotRunning(f"{session.name} is {session.state}: only one that is {allowed} can be {kind}")
-    if kind == "resumed" and session.arms.harmful.issuperset(session.arms.in_play):
+    if kind == "resumed" and session.arms.all_harmful:
         what = "resume one that is paused, or add another, before it is resumed"
         raise NotRunning(f"no arm in play of {session.name} is without harm: {what}")
     session.state = session.enter(kind=kind, **says).state

@@ -879,7 +879,7 @@ export interface components {
             /** @default false */
             exposed?: boolean;
             /** @default null */
-            why?: "budget_exceeded" | null;
+            why?: ("budget_exceeded" | "finished") | null;
             /** @default null */
             device?: components["schemas"]["DevicePlace"] | null;
         };
@@ -1122,6 +1122,17 @@ export interface components {
             period: number | null;
             window: number;
             protocol: string;
+            /** @default null */
+            finished?: components["schemas"]["Finished"] | null;
+        };
+        /**
+         * Finished
+         * @description A study gives nobody a place any more: why, and since when, in milliseconds.
+         */
+        Finished: {
+            /** @enum {unknown} */
+            why: "all_arms_harmful" | "answer_found" | "asks_for_nobody" | "people_used_up";
+            since: number;
         };
         /**
          * StudyLeft
