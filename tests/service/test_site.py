@@ -208,6 +208,10 @@ def test_an_owner_changes_copies_and_deletes_the_draft_that_the_form_has_shown(e
     renamed = send("change", field(owner.get(path).body.decode(), "looked_at"), text.replace("fresh", "other"))
     assert (renamed.status, "a draft keeps its name" in renamed.body.decode()) == (422, True)
     assert 'name = "small-copy"' in html.unescape(owner.get("/studies/small/copy").body.decode())
+    token, start = owner.token("/studies/fresh"), "/studies/fresh/start"
+    for wrong in ({}, {"looked_at": looked_at}):  # which is not what is there now
+        assert owner.post(start, csrf=token, **wrong).status == 409
+    assert ask("GET", "/v1/studies/fresh", key="owner").json["state"] == "draft"
     assert send("delete", field(owner.get(path).body.decode(), "looked_at")).headers["location"] == "/studies"
     assert owner.get("/studies/fresh").status == 404
 

@@ -258,3 +258,15 @@ def test_whoever_holds_a_deleted_draft_does_nothing_with_one_of_the_same_name(se
                     operation()
             fresh.start()
             assert fresh.assign("ann").ticket is not None
+
+
+def test_a_start_is_of_the_protocol_that_was_looked_at(service: Inside) -> None:
+    assert create(service, None).status == 201
+    changed = change(service, DIGEST, people=500).json["protocol"]
+    assert service.study("start", {"protocol": DIGEST}, key="owner").code == "conflict"
+    for wrong in ({"protocol": "x"}, {}, [], {"protocol": changed, "more": 1}, b"{"):
+        assert service.study("start", wrong, key="owner").code == "invalid_value", wrong
+    assert service.ask("GET", "/v1/studies/small", key="owner").json["state"] == "draft"
+    started = service.study("start", {"protocol": changed}, key="owner").json
+    assert (started["state"], started["protocol"]) == ("running", changed)
+    assert service.study("start", {"protocol": DIGEST}, key="owner").code == "not_running"

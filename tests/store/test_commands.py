@@ -138,6 +138,7 @@ def test_a_changed_release_is_found(file, where, address, capsys) -> None:
 @pytest.mark.sparing(1)
 def test_verbs_for_scripts(file, where, capsys) -> None:
     said(capsys, "study", "new", str(file), *where)
+    assert "look at it again" in refused(capsys, "study", "start", "0" * 64, *where)
     assert "is draft" in refused(capsys, "study", "assign", "ann", *where)
     assert json.loads(said(capsys, "study", "start", *where))["state"] == "running"
     ann = json.loads(said(capsys, "study", "assign", "ann", *where))

@@ -24,7 +24,7 @@ VERBS = {
     "change": ("FILE HASH", "put the protocol in FILE in place of a draft's that has this HASH"),
     "copy": ("NAME", "write a draft of this name down, with the protocol of the study"),
     "delete": ("HASH", "delete a draft whose protocol has this HASH; nothing of it is kept"),
-    "start": ("", "freeze the protocol and begin"),
+    "start": ("[HASH]", "freeze the protocol and begin; with a HASH only if it is the one of the protocol"),
     "assign": ("UNIT", "the arm for a person, whom the application calls UNIT"),
     "expose": ("TICKET", "the person saw the arm"),
     "report": ("TICKET VALUE", "the person's outcome; --event names one of several"),
@@ -107,7 +107,14 @@ def moved(options: argparse.Namespace) -> None:
         say(study=study.name, state=study.state)
 
 
-do_start = do_pause = do_resume = do_archive = moved
+def do_start(options: argparse.Namespace, looked_at: str | None = None) -> None:
+    """A running study."""
+    with opened(options) as study:
+        study.start(looked_at=looked_at)
+        say(study=study.name, state=study.state, protocol=study.protocol.digest)
+
+
+do_pause = do_resume = do_archive = moved
 
 
 def do_stop(options: argparse.Namespace) -> None:

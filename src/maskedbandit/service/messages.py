@@ -258,6 +258,12 @@ class Deleted(Struct):
     study: str
 
 
+class Start(Body):
+    """The protocol that was looked at, by its hash: no other is started."""
+
+    protocol: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+
+
 class Erase(Body):
     """A person whose data is to be erased."""
 

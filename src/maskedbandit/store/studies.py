@@ -14,6 +14,7 @@ from maskedbandit.store.book.witness import Witness, standard_folder
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database, do_again
 from maskedbandit.store.lease import read_clock
+from maskedbandit.store.states import check_looked_at
 from maskedbandit.store.study import Study
 from maskedbandit.store.study_rows import read_studies
 from maskedbandit.study.protocol import Protocol
@@ -115,15 +116,6 @@ def take_draft(database: Database, name: str, looked_at: str) -> int:
     check_looked_at(Protocol.from_text(text), looked_at)
     database.change("DELETE FROM study WHERE study = ?", name)
     return int(fence)
-
-
-def check_looked_at(protocol: Protocol, looked_at: str) -> None:
-    """Raise `Conflict` unless this is the protocol that was looked at, by its hash."""
-    if protocol.digest != looked_at:
-        raise Conflict(
-            f"the protocol of {protocol.name} has the hash {protocol.digest}, and not {looked_at}: "
-            "somebody has changed it since, so look at it again"
-        )
 
 
 def choose_study(database: Database, name: str | None) -> str:

@@ -1627,6 +1627,13 @@ export interface components {
             /** @default null */
             problem?: components["schemas"]["Problem"] | null;
         };
+        /**
+         * Start
+         * @description The protocol that was looked at, by its hash: no other is started.
+         */
+        Start: {
+            protocol: string;
+        };
     };
     responses: never;
     parameters: never;
@@ -4413,7 +4420,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Start"] | null;
+            };
+        };
         responses: {
             /** @description Done */
             200: {

@@ -10,7 +10,7 @@ from maskedbandit.errors import Conflict, Forbidden, InvalidValue
 from maskedbandit.service.api.ledger import whole_number
 from maskedbandit.service.host.host import Host
 from maskedbandit.service.keys import OWNER, STAFF
-from maskedbandit.service.messages import Deleted, Erase, Erased, Studies, StudyState, Validated
+from maskedbandit.service.messages import Deleted, Erase, Erased, Start, Studies, StudyState, Validated
 from maskedbandit.service.request.route import Call, Route
 from maskedbandit.service.views.describe import protocol_of, read_listed_state, read_state
 from maskedbandit.store.databases.database import Database
@@ -135,9 +135,13 @@ async def show_study(call: Call) -> StudyState:
     return await call.host.read(partial(read_state, witness=call.host.witness, name=call.study))
 
 
-async def begin_study(call: Call) -> StudyState:
-    """Freeze the protocol and begin; with `?simulated=1` the ledger says for ever that nobody takes part."""
-    await call.do("start", whole_number("simulated", call.query.get("simulated")) > 0)
+async def begin_study(call: Call, body: Start | None) -> StudyState:
+    """Freeze the protocol and begin; with `?simulated=1` the ledger says for ever that nobody takes part.
+
+    A body says the hash of the protocol that was looked at; without one it is whichever is there.
+    """
+    simulated = whole_number("simulated", call.query.get("simulated")) > 0
+    await call.do("start", simulated, body.protocol if body else None)
     return await show_study(call)
 
 
@@ -180,7 +184,7 @@ ROUTES = [
     Route("PUT", PATH, (OWNER,), change_draft, Any, StudyState, refusals=(404, 409)),
     Route("DELETE", PATH, (OWNER,), remove_draft, answer=Deleted, refusals=(404, 409, 422)),
     Route("GET", f"{PATH}/protocol", STAFF, show_protocol, answer=dict, refusals=(404,)),
-    Route("POST", f"{PATH}/start", (OWNER,), begin_study, answer=StudyState, refusals=(404, 409, 422)),
+    Route("POST", f"{PATH}/start", (OWNER,), begin_study, Start | None, StudyState, refusals=(404, 409, 422)),
     Route(
         *("POST", f"{PATH}/stop", STAFF, stop_study, None, StudyState),
         refusals=(404, 409, 422),

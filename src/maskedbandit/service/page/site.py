@@ -22,7 +22,14 @@ from maskedbandit.service.api.studies import MOVES
 from maskedbandit.service.keys import OWNER, STAFF
 from maskedbandit.service.page.device_keys import change_device_keys, show_device_keys
 from maskedbandit.service.page.drafts import draft_study, show_copy_form, show_draft_form, show_new_form, submit_draft
-from maskedbandit.service.page.staff import show_audit, show_plan, show_verification, submit_arms, submit_state
+from maskedbandit.service.page.staff import (
+    show_audit,
+    show_plan,
+    show_verification,
+    submit_arms,
+    submit_start,
+    submit_state,
+)
 from maskedbandit.service.page.visit import PAGE_HEADERS, Handler, Visit, handle_page
 from maskedbandit.service.request.events import event_stream
 from maskedbandit.service.request.sessions import BEFORE, COOKIE_NAME, SESSION_LENGTH, end_session, new_session
@@ -230,8 +237,8 @@ def list_pages() -> list[BaseRoute]:
         ("POST", f"{one}/arms"): submit_arms("add", (OWNER,)),
         ("POST", f"{one}/arms/{{arm}}/pause"): submit_arms("pause", STAFF),
         ("POST", f"{one}/arms/{{arm}}/resume"): submit_arms("resume", (OWNER,)),
-        ("POST", f"{one}/start"): submit_state("start", (OWNER,)),
         **{("POST", f"{one}/{verb}"): submit_state(verb, roles) for verb, (roles, _) in MOVES.items()},
+        ("POST", f"{one}/start"): submit_start,
     }
     return [
         *(Path_(path, handle_page(handler), methods=[method]) for (method, path), handler in pages.items()),

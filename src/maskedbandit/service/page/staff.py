@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from maskedbandit.errors import BehindWitness, Corrupted, MaskedBanditError
 from maskedbandit.service.api.ledger import recompute_study
 from maskedbandit.service.host.elsewhere import RELAYED
-from maskedbandit.service.keys import STAFF
+from maskedbandit.service.keys import OWNER, STAFF
 from maskedbandit.service.page.form import EXAMPLE_FORM, read_form_number, read_form_payload
 from maskedbandit.service.page.visit import Handler, Visit
 from maskedbandit.service.request.problems import describe_problem
@@ -76,6 +76,12 @@ async def show_verification(visit: Visit) -> Response:
 def submit_state(verb: str, roles: tuple[str, ...]) -> Handler:
     """A form that moves a study to another state."""
     return submit_change(verb, roles, lambda visit: ())
+
+
+async def submit_start(visit: Visit) -> Response:
+    """The form that starts the protocol which it has shown, by its hash."""
+    start = submit_change("start", (OWNER,), lambda visit: (False, visit.values.get("looked_at", "")))
+    return await start(visit)
 
 
 def submit_arms(what: str, roles: tuple[str, ...]) -> Handler:

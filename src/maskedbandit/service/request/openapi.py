@@ -103,7 +103,7 @@ def describe_route(route: Route, schema: dict[Any, Any]) -> dict[str, Any]:
         body = {"type": "object"} if route.body is Any else schema[route.body]
         kinds = ("application/json", "application/toml") if route.body is Any else ("application/json",)
         found["requestBody"] = {
-            "required": True,
+            "required": not route.may_be_empty,
             "content": {each: {"schema": body if each.endswith("json") else {"type": "string"}} for each in kinds},
         }
     return found
