@@ -26,7 +26,7 @@
     │   ├── NotRunning              the study is not in a state in which this can be done
     │   ├── NotExposed              a report of a person of whom nobody said that the arm was seen
     │   ├── NoConsent               a device whose person did not agree to take part in studies
-    │   ├── Conflict                the same request came before, with other content
+    │   ├── Conflict                something else is there than the request says, or takes for granted
     │   ├── Late                    its time has passed
     │   ├── Unauthorized            a key or a signature is missing, wrong or revoked
     │   ├── Forbidden               the role of a key does not allow it
@@ -198,7 +198,7 @@ class NoConsent(Refused):
 
 
 class Conflict(Refused):
-    """The same request came before, with other content. The first one stands."""
+    """Something else is there: the same request came before, with other content, or a name is taken. It stands."""
 
 
 class Late(Refused):

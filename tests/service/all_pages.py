@@ -129,6 +129,8 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
     found["new"] = render_page("new", OWNER, "token", values=EXAMPLE_FORM, problems=[], preview=meant)
     values = dict.fromkeys(EXAMPLE_FORM, HOSTILE) | {"protocol": HOSTILE}
     found["new, wrong"] = render_page("new", OWNER, "token", values=values, problems=[HOSTILE], preview=[])
+    values = {"protocol": HOSTILE, "looked_at": HOSTILE} | dict.fromkeys(("per_day", "baseline", "difference"), HOSTILE)
+    found["draft"] = render_page("draft", OWNER, "token", study="usual", values=values, preview=meant, problem=HOSTILE)
     found["person"] = render_page("person", READER, "")
     key = Key("3f2a9c01", "device", "usual", "", HOUR, None, ("https://shop.example", HOSTILE))
     shown = {"study": "usual", "listed": [key, key._replace(key="3f2a9c02", ends=2 * HOUR, origins=())]}

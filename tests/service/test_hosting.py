@@ -43,14 +43,15 @@ def held_by(service: Inside, url: str) -> str:
 def test_a_refused_draft_leaves_a_running_study_alone(service: Inside) -> None:
     service.begin()
     held = service.host.held["small"]
-    assert service.ask("POST", "/v1/studies", TABLE, "owner").code == "frozen_protocol"
+    assert service.ask("POST", "/v1/studies", TABLE, "owner").code == "conflict"
     assert service.host.held["small"] is held
 
 
 def test_a_draft_that_is_written_anew_is_opened_anew(service: Inside) -> None:
-    assert service.ask("POST", "/v1/studies", TABLE, "owner").status == 201
+    digest = service.ask("POST", "/v1/studies", TABLE, "owner").json["protocol"]
     assert service.study("assign", {"unit": "ann"}).code == "not_running"  # which opened it
-    assert service.ask("POST", "/v1/studies", TABLE | {"people": 500}, "owner").status == 201
+    changed = service.ask("PUT", "/v1/studies/small", TABLE | {"people": 500}, "owner", [("if-match", digest)])
+    assert changed.status == 200
     assert service.study("start", key="owner").status == 200
     held = service.host.held["small"]
     assert isinstance(held, Writer)

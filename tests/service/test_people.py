@@ -141,7 +141,7 @@ def test_states_of_a_study(service: Inside) -> None:
     assert service.study("assign", {"unit": "ann"}).code == "not_running"
     assert service.study("start", key="owner").json["state"] == "running"
     assert service.study("start", key="owner").code == "not_running"
-    assert service.ask("POST", "/v1/studies", TABLE, "owner").code == "frozen_protocol"
+    assert service.ask("POST", "/v1/studies", TABLE, "owner").code == "conflict"
     ticket = service.seen("ann")
     assert service.study("pause", key="officer").json["state"] == "paused"
     assert service.assign("bob")["ticket"] is None  # who is served an arm, and not enrolled

@@ -19,7 +19,7 @@ CONFIG = """
 continue-on-failure = true
 
 [[operations]]
-include-path-regex = "/studies$|/validate$|/assign|/report|/erase$|/person|/keys$|^/ofrep"
+include-path-regex = "/studies(/.study.)?$|/validate$|/assign|/report|/erase$|/person|/keys$|^/ofrep"
 checks.positive_data_acceptance.expected-statuses = ["2xx", "400", "401", "403", "404", "409", "410", "422", "429"]
 """
 

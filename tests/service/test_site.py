@@ -1,7 +1,9 @@
 """The page over HTTP: sessions, forms of other sites, and who sees what."""
 
+import html
 import json
 import re
+import tomllib
 from http.cookies import SimpleCookie
 from typing import Any
 from urllib.parse import urlencode
@@ -18,8 +20,9 @@ from maskedbandit.service.request import events
 from maskedbandit.service.request import sessions as session
 from maskedbandit.service.request.sessions import BEFORE, COOKIE_NAME, SESSION_LENGTH
 from maskedbandit.store.databases.connection import open_database
+from maskedbandit.study.protocol import Protocol
 from tests.for_each import for_each
-from tests.service.inside import Inside, Reply
+from tests.service.inside import TABLE, Inside, Reply
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 
@@ -179,6 +182,43 @@ def test_only_an_owner_makes_studies(eyes: Eyes) -> None:
     assert wrong.status == 422
     assert "people is -1" in wrong.body.decode()
     assert owner.post("/studies", csrf=owner.token("/new"), **form).headers["location"] == "/studies/fresh"
+
+
+def test_an_owner_changes_copies_and_deletes_the_draft_that_the_form_has_shown(eyes: Eyes) -> None:
+    owner, ask = eyes, eyes.service.ask
+    owner.sign_in("owner")
+    ask("POST", "/v1/studies", TABLE | {"name": "fresh"}, "owner")
+    path = "/studies/fresh/draft"
+
+    def send(do: str, found: str, protocol: str = "") -> Reply:
+        return owner.post(path, csrf=owner.token(path), looked_at=found, protocol=protocol, do=do)
+
+    shown = html.unescape(owner.get(path).body.decode())
+    text, looked_at = shown.partition('hint">')[2].partition("</textarea>")[0], field(shown, "looked_at")
+    assert looked_at == Protocol.from_table(tomllib.loads(text)).digest
+    text = text.replace("people = 1000", "people = 500")
+    said = send("check", looked_at, text)
+    assert (said.status, field(said.body.decode(), "looked_at")) == (200, looked_at)
+    assert ask("GET", "/v1/studies/fresh", key="owner").json["of"] == 1000  # nothing was written
+    assert send("change", looked_at, text).headers["location"] == "/studies/fresh"
+    assert ask("GET", "/v1/studies/fresh", key="owner").json["of"] == 500
+    for do in ("change", "delete"):  # which somebody has changed since the form was shown
+        refused = send(do, looked_at, text)
+        assert (refused.status, "look at it again" in refused.body.decode()) == (409, True)
+    renamed = send("change", field(owner.get(path).body.decode(), "looked_at"), text.replace("fresh", "other"))
+    assert (renamed.status, "a draft keeps its name" in renamed.body.decode()) == (422, True)
+    assert 'name = "small-copy"' in html.unescape(owner.get("/studies/small/copy").body.decode())
+    token, start = owner.token("/studies/fresh"), "/studies/fresh/start"
+    for wrong in ({}, {"looked_at": looked_at}):  # which is not what is there now
+        assert owner.post(start, csrf=token, **wrong).status == 409
+    assert ask("GET", "/v1/studies/fresh", key="owner").json["state"] == "draft"
+    assert send("delete", field(owner.get(path).body.decode(), "looked_at")).headers["location"] == "/studies"
+    assert owner.get("/studies/fresh").status == 404
+
+
+def field(page: str, name: str) -> str:
+    """What a hidden field of a page says."""
+    return page.partition(f'name="{name}" value="')[2].partition('"')[0]
 
 
 def test_a_key_of_one_study_sees_no_other(eyes: Eyes) -> None:

@@ -6,14 +6,16 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.errors import StorageFailed
+from maskedbandit.errors import FencedOff, StorageFailed
 from maskedbandit.privacy.loss import ZERO
 from maskedbandit.service.views.view import read_summaries
 from maskedbandit.store.book.chain import Head
 from maskedbandit.store.databases.connection import open_database
-from maskedbandit.store.studies import write_study
+from maskedbandit.store.studies import delete_draft, open_study, write_study
 from maskedbandit.study.protocol import Protocol
 from tests.service.inside import TABLE, Inside, Reply
+
+DIGEST = Protocol.from_table(TABLE).digest
 
 
 def create(service: Inside, once: str | None, key: str = "owner", **changes: Any) -> Reply:
@@ -30,14 +32,14 @@ def test_a_repeated_request_makes_a_study_once(service: Inside) -> None:
     assert (again.status, again.json["state"]) == (201, "running")  # what it made, as it stands
     other = create(service, "k1", people=999)
     assert (other.status, other.code) == (409, "conflict")
-    assert create(service, "k2").code == "frozen_protocol"
-    assert create(service, None).code == "frozen_protocol"
+    assert create(service, "k2").code == "conflict"
+    assert create(service, None).code == "conflict"
     service.keys["second"] = service.ask("POST", "/v1/keys", {"role": "owner"}, "owner").json["key"]
-    assert create(service, "k1", "second").code == "frozen_protocol"  # another's request
+    assert create(service, "k1", "second").code == "conflict"  # another's request
 
 
 def test_a_request_that_failed_may_come_again(service: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*given: Any) -> None:
+    def fails(*given: Any, **more: Any) -> None:
         raise StorageFailed("the disk is full")
 
     with monkeypatch.context() as broken:
@@ -51,7 +53,7 @@ def test_a_request_that_failed_may_come_again(service: Inside, monkeypatch: pyte
         assert (refused.status, refused.code) == (422, "invalid_value")
     assert service.study("start", key="owner").status == 200
     for _ in range(2):
-        assert create(service, "k4").code == "frozen_protocol"
+        assert create(service, "k4").code == "conflict"
 
 
 def test_validation_writes_nothing(service: Inside) -> None:
@@ -130,7 +132,7 @@ def test_a_draft_that_is_written_anew_while_it_is_held_is_the_new_one(service: I
     assert create(service, None).status == 201
     assert service.study("assign", {"unit": "ann"}).code == "not_running"  # so it is held now
     fresh = Protocol.from_table(TABLE | {"people": 2000})
-    write_study(fresh, service.address, service.folder)
+    write_study(fresh, service.address, service.folder, DIGEST)
     for _ in range(3):
         if service.study("start", key="owner").status == 200:
             break
@@ -191,3 +193,80 @@ def test_one_study_whose_ledger_was_changed_leaves_the_others(service: Inside) -
     shown = {each.name: each.state for each in read_summaries(database, service.host.witness)}
     database.close()
     assert shown == {"small": "corrupted", "other": "running"}
+
+
+def change(service: Inside, looked_at: str | None, method: str = "PUT", **changes: Any) -> Reply:
+    """Ask for another protocol of a draft, or for its end."""
+    headers = [] if looked_at is None else [("if-match", looked_at)]
+    body = TABLE | changes if method == "PUT" else None
+    return service.ask(method, "/v1/studies/small", body, "owner", headers)
+
+
+def test_a_name_that_is_taken_is_a_conflict(service: Inside) -> None:
+    """Of a draft too: the one that somebody looked at stays."""
+    assert create(service, None).status == 201
+    for people in (1000, 99):
+        refused = create(service, None, people=people)
+        assert (refused.status, refused.code) == (409, "conflict")
+    assert create(service, None, budget={"epsilon": 2}).code == "conflict"  # and not that the budget is another
+    assert service.ask("GET", "/v1/studies/small", key="owner").json["of"] == 1000
+
+
+def test_requests_for_one_name_at_the_same_time_make_one_study(service: Inside) -> None:
+    new = ("POST", "/v1/studies", TABLE, "owner")
+    assert sorted(each.status for each in service.together(new, new)) == [201, 409]
+    again = (*new[:2], TABLE | {"name": "again"}, "owner", [("idempotency-key", "k")])
+    assert [each.status for each in service.together(again, again)] == [201, 201]
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_a_draft_is_changed_and_deleted_as_it_was_looked_at(service: Inside, method: str) -> None:
+    assert change(service, DIGEST, method, people=500).code == "unknown_study"
+    assert create(service, None).status == 201
+    for wrong in (None, "", "*", "0" * 63, f"W/{DIGEST}"):
+        assert change(service, wrong, method, people=500).code == "invalid_value", wrong
+    assert change(service, "0" * 64, method, people=500).code == "conflict"
+    assert service.ask("GET", "/v1/studies/small", key="owner").json["protocol"] == DIGEST
+    done = change(service, f'"{DIGEST}"', method, people=500)
+    assert done.status == 200, done
+    if method == "PUT":
+        assert (done.json["of"], done.json["state"]) == (500, "draft")
+        assert change(service, DIGEST, method, people=600).code == "conflict"  # it is another one now
+        assert change(service, done.json["protocol"], method, name="other").code == "invalid_value"
+    else:
+        assert done.json == {"study": "small"}
+        assert service.ask("GET", "/v1/studies/small", key="owner").code == "unknown_study"
+        assert create(service, None, budget={"epsilon": 3}).status == 201  # nothing of it is kept
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+def test_a_study_that_was_started_is_neither_changed_nor_deleted(service: Inside, method: str) -> None:
+    service.begin()
+    for looked_at in (DIGEST, "0" * 64):
+        assert change(service, looked_at, method, people=500).code == "frozen_protocol"
+    assert service.assign("ann")["ticket"] is not None
+
+
+def test_whoever_holds_a_deleted_draft_does_nothing_with_one_of_the_same_name(service: Inside) -> None:
+    assert create(service, None).status == 201
+    with open_study(service.address, "small", service.folder) as held:
+        delete_draft("small", DIGEST, service.address)
+        write_study(Protocol.from_table(TABLE), service.address, service.folder)
+        with open_study(service.address, "small", service.folder) as fresh:
+            for operation in (held.start, held.tick):
+                with pytest.raises(FencedOff):
+                    operation()
+            fresh.start()
+            assert fresh.assign("ann").ticket is not None
+
+
+def test_a_start_is_of_the_protocol_that_was_looked_at(service: Inside) -> None:
+    assert create(service, None).status == 201
+    changed = change(service, DIGEST, people=500).json["protocol"]
+    assert service.study("start", {"protocol": DIGEST}, key="owner").code == "conflict"
+    for wrong in ({"protocol": "x"}, {}, [], {"protocol": changed, "more": 1}, b"{"):
+        assert service.study("start", wrong, key="owner").code == "invalid_value", wrong
+    assert service.ask("GET", "/v1/studies/small", key="owner").json["state"] == "draft"
+    started = service.study("start", {"protocol": changed}, key="owner").json
+    assert (started["state"], started["protocol"]) == ("running", changed)
+    assert service.study("start", {"protocol": DIGEST}, key="owner").code == "not_running"

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -84,8 +85,29 @@ def test_a_rehearsal_that_cannot_be_leaves_a_draft(file, where, capsys, wrong: s
     refused(capsys, "study", "simulate", "--quiet", *where)
     assert "small: draft" in said(capsys, "study", "status", *where)
     file.write_text(SMALL)
-    said(capsys, "study", "new", str(file), *where)
+    said(capsys, "study", "change", str(file), shown_hash(capsys, where), *where)
     said(capsys, "study", "simulate", "--quiet", *where)
+
+
+def shown_hash(capsys, where) -> str:
+    """The hash of the protocol, as it is shown."""
+    return said(capsys, "study", "show", *where).splitlines()[0].rpartition(" ")[2]
+
+
+def test_drafts_are_shown_changed_copied_and_deleted(file, where, capsys) -> None:
+    said(capsys, "study", "new", str(file), *where)
+    assert "there is a study 'small' already" in refused(capsys, "study", "new", str(file), *where)
+    looked_at, text = shown_hash(capsys, where), said(capsys, "study", "show", *where)
+    assert Protocol.from_table(tomllib.loads(text)).digest == looked_at
+    file.write_text(text.replace("people = 400", "people = 300"))
+    assert "look at it again" in refused(capsys, "study", "change", str(file), "0" * 64, *where)
+    changed = json.loads(said(capsys, "study", "change", str(file), looked_at, *where))
+    assert changed["protocol"] == shown_hash(capsys, where) != looked_at
+    assert json.loads(said(capsys, "study", "copy", "other", *where))["study"] == "other"
+    one = [*where, "--study", "small"]
+    assert "look at it again" in refused(capsys, "study", "delete", looked_at, *one)
+    assert json.loads(said(capsys, "study", "delete", changed["protocol"], *one)) == {"deleted": "small"}
+    assert "other: draft" in said(capsys, "study", "status", *where)
 
 
 def test_the_status_of_another_ledger_is_refused(file, where, tmp_path, capsys) -> None:
@@ -116,6 +138,7 @@ def test_a_changed_release_is_found(file, where, address, capsys) -> None:
 @pytest.mark.sparing(1)
 def test_verbs_for_scripts(file, where, capsys) -> None:
     said(capsys, "study", "new", str(file), *where)
+    assert "look at it again" in refused(capsys, "study", "start", "0" * 64, *where)
     assert "is draft" in refused(capsys, "study", "assign", "ann", *where)
     assert json.loads(said(capsys, "study", "start", *where))["state"] == "running"
     ann = json.loads(said(capsys, "study", "assign", "ann", *where))
@@ -131,7 +154,8 @@ def test_verbs_for_scripts(file, where, capsys) -> None:
     assert json.loads(said(capsys, "study", "erase", "ann", *where)) == {"places": 1}
     assert said(capsys, "study", "tick", *where) == ""
     assert "small: running, 1 of 400 people" in said(capsys, "study", "status", *where)
-    assert "is running: its protocol cannot be changed" in refused(capsys, "study", "new", str(file), *where)
+    change = ["study", "change", str(file), shown_hash(capsys, where), *where]
+    assert "is running: its protocol cannot be changed" in refused(capsys, *change)
     assert "VALUE must be a number" in refused(capsys, "study", "report", "x", "much", *where)
     assert "words after `study assign` is 0" in refused(capsys, "study", "assign", *where)
     assert json.loads(said(capsys, "study", "stop", *where))["state"] == "stopped"
@@ -257,7 +281,7 @@ def test_errors_show_nothing_of_a_person(file, where, capsys) -> None:
 def test_the_budget_of_a_draft_can_be_changed(file, where, capsys) -> None:
     said(capsys, "study", "new", str(file), *where)
     file.write_text(SMALL.replace("budget = { epsilon = 2 }", "budget = { epsilon = 3 }"))
-    said(capsys, "study", "new", str(file), *where)
+    said(capsys, "study", "change", str(file), shown_hash(capsys, where), *where)
     said(capsys, "study", "start", *where)
     assert "at a budget of ε = 3" in said(capsys, "study", "status", *where)
     file.write_text(SMALL.replace('name = "small"', 'name = "other"\nproject = "small"', 1))

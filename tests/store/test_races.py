@@ -319,7 +319,7 @@ def test_one_process_holds_a_study_and_its_lease_ends_with_it(
 def test_whoever_holds_a_draft_that_is_written_anew_is_fenced_off(address: str, tmp_path: Path) -> None:
     write_study(small_protocol(), address, tmp_path)
     with opened(address, tmp_path, "first") as old:
-        write_study(small_protocol(people=500), address, tmp_path)
+        write_study(small_protocol(people=500), address, tmp_path, small_protocol().digest)
         with opened(address, tmp_path, "second") as fresh:
             fresh.start()
             for operation in (old.tick, old.start, lambda: old.assign("bob")):

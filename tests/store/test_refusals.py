@@ -112,7 +112,7 @@ def test_a_frozen_protocol(setting: Setting, state: str) -> None:
         getattr(setting.study, move)()
     for protocol in (small_protocol(), small_protocol(people=2000)):
         says = f"small is {state}: its protocol cannot be changed"
-        do = partial(write_study, protocol, setting.address, setting.witness)
+        do = partial(write_study, protocol, setting.address, setting.witness, small_protocol().digest)
         refused(setting, FrozenProtocol, "frozen_protocol", do, says)
 
 

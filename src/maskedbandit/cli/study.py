@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from maskedbandit.channels.offers import to_lines
-from maskedbandit.cli.parts.verbs import add_verbs, check_words
+from maskedbandit.cli.parts.drafts import do_change, do_copy, do_delete, do_new, do_show  # noqa: F401 - found by name
+from maskedbandit.cli.parts.verbs import add_verbs, check_words, say
 from maskedbandit.errors import InvalidValue, PersonalValue
 
 EXAMPLE = (
@@ -19,7 +20,11 @@ INTERRUPTED = "; all that was acknowledged is kept: the same command goes on fro
 DATABASE = "sqlite:///studies.db"
 VERBS = {
     "new": ("FILE", "write a study down as a draft, from its protocol in a TOML file, or one that `list` shows"),
-    "start": ("", "freeze the protocol and begin"),
+    "show": ("", "the protocol of a study as TOML, and its hash"),
+    "change": ("FILE HASH", "put the protocol in FILE in place of a draft's that has this HASH"),
+    "copy": ("NAME", "write a draft of this name down, with the protocol of the study"),
+    "delete": ("HASH", "delete a draft whose protocol has this HASH; nothing of it is kept"),
+    "start": ("[HASH]", "freeze the protocol and begin; with a HASH only if it is the one of the protocol"),
     "assign": ("UNIT", "the arm for a person, whom the application calls UNIT"),
     "expose": ("TICKET", "the person saw the arm"),
     "report": ("TICKET VALUE", "the person's outcome; --event names one of several"),
@@ -95,22 +100,6 @@ def opened(options: argparse.Namespace, **more: Any) -> Any:
     return open_study(options.database, options.study, options.witness, **more)
 
 
-def say(**what: Any) -> None:
-    """One line of JSON."""
-    print(json.dumps(what))
-
-
-def do_new(options: argparse.Namespace, file: str) -> None:
-    """A draft."""
-    from maskedbandit.lab.experiments.examples import STUDIES, find_experiment
-    from maskedbandit.store.studies import write_study
-    from maskedbandit.study.protocol import Protocol
-
-    protocol = Protocol.from_file(find_experiment(file, "study", STUDIES))
-    write_study(protocol, options.database, options.witness)
-    say(study=protocol.name, state="draft", protocol=protocol.digest)
-
-
 def moved(options: argparse.Namespace) -> None:
     """Another state."""
     with opened(options) as study:
@@ -118,7 +107,14 @@ def moved(options: argparse.Namespace) -> None:
         say(study=study.name, state=study.state)
 
 
-do_start = do_pause = do_resume = do_archive = moved
+def do_start(options: argparse.Namespace, looked_at: str | None = None) -> None:
+    """A running study."""
+    with opened(options) as study:
+        study.start(looked_at=looked_at)
+        say(study=study.name, state=study.state, protocol=study.protocol.digest)
+
+
+do_pause = do_resume = do_archive = moved
 
 
 def do_stop(options: argparse.Namespace) -> None:

@@ -15,7 +15,7 @@ class ShownArm(NamedTuple):
 
     arm: str
     payload: Any = None  # what the application is given with it
-    why: str = ""  # why nothing is reported of it: elsewhere, no_place, budget_exceeded, late or unknown_ticket
+    why: str = ""  # why nothing is reported of it: elsewhere, no_place, finished, budget_exceeded, late, unknown_ticket
 
 
 class AnsweredArm(NamedTuple):

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from msgspec import Meta, Struct
 
 from maskedbandit.service.origins import LONGEST_ORIGIN, MOST_ORIGINS
+from maskedbandit.store.book.finish import Reason
 from maskedbandit.store.requests import PROOF
 
 ItemAnswer = TypeVar("ItemAnswer")
@@ -91,7 +92,8 @@ class Assigned(Struct):
     again: bool  # the place that the person had before
     offer: str | None = None  # of local trust: what the device makes its report from; a line for each outcome
     exposed: bool = False  # the arm counts as seen
-    why: Literal["budget_exceeded"] | None = None  # there is no ticket: the person's budget allows no other place
+    # there is no ticket: the person's budget allows no other place, or the study gives none to anybody any more
+    why: Literal["budget_exceeded", "finished"] | None = None
     device: DevicePlace | None = None  # of two operators and of local trust: what the person's device is handed
 
 
@@ -206,12 +208,19 @@ class Items(Struct, Generic[ItemAnswer]):
     items: list[Item[ItemAnswer]]
 
 
+class Finished(Struct):
+    """A study gives nobody a place any more: why, and since when, in milliseconds."""
+
+    why: Reason
+    since: int
+
+
 class StudyState(Struct):
     """A study, and how it stands."""
 
     study: str
     about: str
-    state: str
+    state: str  # draft, running, paused, finished, stopped or archived
     simulated: bool  # all its people are
     people: int  # with a place
     of: int | None  # how many get one in all; null if a search ends with its answer
@@ -224,6 +233,7 @@ class StudyState(Struct):
     period: int | None  # of the budget, in milliseconds; null: for ever
     window: int  # in which an outcome counts, in milliseconds
     protocol: str  # the hash of its protocol
+    finished: Finished | None = None
 
 
 class Studies(Struct):
@@ -240,6 +250,18 @@ class Validated(Struct):
     price: str  # what a place of a large cohort costs a person
     budget: str
     trust: str
+
+
+class Deleted(Struct):
+    """A draft that is no more."""
+
+    study: str
+
+
+class Start(Body):
+    """The protocol that was looked at, by its hash: no other is started."""
+
+    protocol: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 
 
 class Erase(Body):

@@ -62,5 +62,5 @@ def put_out_of_play(session: Session, found: Sequence[HarmFound]) -> None:
         assert session.watch is not None
         session.watch.declare(arm)
         enter_change(session, "arm_harmful", arm, session.protocol.arms[arm][0], evidence=evidence.hex())
-    if found and session.state == "running" and session.arms.harmful.issuperset(session.arms.in_play):
+    if found and session.state == "running" and session.arms.all_harmful:
         move_study(session, "paused")

@@ -9,6 +9,7 @@ from os import urandom
 from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import BudgetExceeded, Conflict, Late, MaskedBanditError, NotExposed, NotRunning, UnknownTicket
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.store.book.finish import MAY_FINISH
 from maskedbandit.store.requests import Assigned, Reported, check_report, check_unit, name_report
 from maskedbandit.store.rows import Place
 from maskedbandit.store.session import Session
@@ -32,7 +33,7 @@ def assign(session: Session, unit: str, evaluated: bool = False) -> Assigned:
     enrols = session.state == "running" and not all_there and not session.rows.was_erased(person)
     given = (session.driver.assign if enrols else session.driver.serve)(session.bits)
     if given.cohort is None or given.place is None:
-        return Assigned(given.arm, None, given.propensity)
+        return Assigned(given.arm, None, given.propensity, finished=has_finished(session, all_there))
     period = session.accounts.period(session.now)
     milliseconds = session.now % 2**32  # first, so that rows that come together stand together on disk
     ticket = f"{milliseconds:08x}{urandom(12).hex()}"
@@ -52,6 +53,16 @@ def assign(session: Session, unit: str, evaluated: bool = False) -> Assigned:
     if exposes or not protocol.reward.exposure:
         dealt = note_exposed(session, dealt)
     return describe_place(session, dealt, again=False)
+
+
+def has_finished(session: Session, all_there: bool) -> bool:
+    """Whether the study gives nobody a place any more: for the reasons of book/finish.py."""
+    if session.state not in MAY_FINISH:
+        return False
+    if session.arms.all_harmful or session.driver.answer is not None:
+        return True
+    dealt = session.driver.deck.unreleased_dealt.items() if all_there else ()
+    return all_there and all(session.exposed.get(cohort, (0, 0))[0] == many for cohort, many in dealt)
 
 
 def describe_place(session: Session, place: Place, again: bool) -> Assigned:

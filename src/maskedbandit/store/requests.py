@@ -35,6 +35,7 @@ class Assigned(NamedTuple):
     again: bool = False  # the place that the person had before
     seen: int | None = None  # when the arm was seen, or counts as seen
     over_budget: bool = False  # the person has no ticket, as the budget does not allow another place
+    finished: bool = False  # nobody gets a ticket, as the study has finished: book/finish.py
     offers: tuple[Offer, ...] = ()  # if the device makes the report private: what it is offered, one for each outcome
     cohort: int | None = None  # if its report is sealed: to this it is bound, besides the offer
 

@@ -7,7 +7,7 @@ Each move is an entry of the ledger, so the last of them says which state it is.
 
 from typing import Any
 
-from maskedbandit.errors import InvalidValue, NotRunning
+from maskedbandit.errors import Conflict, InvalidValue, NotRunning
 from maskedbandit.store.book.checks import seed_digest
 from maskedbandit.store.book.entries import Keys
 from maskedbandit.store.book.harm import rule_of_harm
@@ -16,6 +16,7 @@ from maskedbandit.store.own_keys import read_own_keys
 from maskedbandit.store.pairing import find_pairing
 from maskedbandit.store.session import Session
 from maskedbandit.study.operators import Operators
+from maskedbandit.study.protocol import Protocol
 
 BEFORE = {
     "started": ("draft",),
@@ -31,14 +32,28 @@ def move_study(session: Session, kind: str, **says: Any) -> None:
     if session.state not in BEFORE[kind]:
         allowed = " or ".join(BEFORE[kind])
         raise NotRunning(f"{session.name} is {session.state}: only one that is {allowed} can be {kind}")
-    if kind == "resumed" and session.arms.harmful.issuperset(session.arms.in_play):
+    if kind == "resumed" and session.arms.all_harmful:
         what = "resume one that is paused, or add another, before it is resumed"
         raise NotRunning(f"no arm in play of {session.name} is without harm: {what}")
     session.state = session.enter(kind=kind, **says).state
 
 
-def start(session: Session, simulated: bool = False) -> None:
-    """Freeze the protocol and begin; the ledger says for ever if all people of the study are `simulated`."""
+def check_looked_at(protocol: Protocol, looked_at: str) -> None:
+    """Raise `Conflict` unless this is the protocol that was looked at, by its hash."""
+    if protocol.digest != looked_at:
+        raise Conflict(
+            f"the protocol of {protocol.name} has the hash {protocol.digest}, and not {looked_at}: "
+            "somebody has changed it since, so look at it again"
+        )
+
+
+def start(session: Session, simulated: bool = False, looked_at: str | None = None) -> None:
+    """Freeze the protocol and begin; the ledger says for ever if all people of the study are `simulated`.
+
+    If somebody has looked at a protocol with the hash `looked_at`, it must be this one.
+    """
+    if looked_at is not None and session.state == "draft":
+        check_looked_at(session.protocol, looked_at)
     says = {"protocol": session.protocol.digest, "seed": seed_digest(session.seed), "simulated": simulated}
     if session.protocol.operators is not None:
         session.operators = find_operators(session, session.protocol.operators)

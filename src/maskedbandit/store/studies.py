@@ -4,15 +4,17 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from maskedbandit.errors import BehindWitness, FrozenProtocol, UnknownStudy
+from maskedbandit.errors import BehindWitness, Conflict, FrozenProtocol, UnknownStudy
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.book.witness import Witness, standard_folder
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database, do_again
 from maskedbandit.store.lease import read_clock
+from maskedbandit.store.states import check_looked_at
 from maskedbandit.store.study import Study
 from maskedbandit.store.study_rows import read_studies
 from maskedbandit.study.protocol import Protocol
@@ -41,29 +43,79 @@ def prepare_witness(database: Database, folder: Path | None) -> Witness:
     return witness
 
 
-def write_study(protocol: Protocol, address: str, folder: Path | None = None) -> None:
-    """Write a study down as a draft, in place of a draft of the same name."""
+def write_study(
+    protocol: Protocol,
+    address: str,
+    folder: Path | None = None,
+    looked_at: str | None = None,
+    along: Callable[[Database], object] | None = None,
+) -> None:
+    """Write a study down as a draft: a new one, or in place of the draft whose protocol has the hash `looked_at`.
+
+    What goes `along` is written in the same transaction.
+    """
     with closing(open_database(address)) as database:
         witness = prepare_witness(database, folder)
         witness.add_project(protocol.project)
-        do_again(partial(write_draft, database, witness, protocol))
+        do_again(partial(write_draft, database, witness, protocol, looked_at, along))
 
 
-def write_draft(database: Database, witness: Witness, protocol: Protocol) -> None:
-    """Write a study down, in place of a draft."""
+def write_draft(
+    database: Database,
+    witness: Witness,
+    protocol: Protocol,
+    looked_at: str | None,
+    along: Callable[[Database], object] | None,
+) -> None:
+    """Write a study down, if its name is free, or has the draft that was looked at."""
     with database.transaction():
-        found = database.one("SELECT state, fence FROM study WHERE study = ?", protocol.name)
-        if found and found[0] != "draft":
-            raise FrozenProtocol(f"{protocol.name} is {found[0]}: its protocol cannot be changed")
+        seed = secrets.token_hex(16)
+        # other than that of whoever holds a draft of this name that was deleted
+        fence = int(sha256(seed.encode()).hexdigest()[:12], 16)
+        if looked_at is not None:
+            fence = take_draft(database, protocol.name, looked_at)
+        elif database.one("SELECT study FROM study WHERE study = ?", protocol.name) is not None:
+            raise make_taken_error(protocol.name)
         witness.expect(protocol.name)
-        database.change("DELETE FROM study WHERE study = ?", protocol.name)
         Accounts.create(database, Losses(database), protocol.project, protocol.budget, protocol.period)
-        database.change(
+        new = (
             "INSERT INTO study (study, project, state, protocol, seed, people, reached, fence, holder, lease) "
-            "VALUES (?, ?, 'draft', ?, ?, 0, 0, ?, '', 0)",
-            *(protocol.name, protocol.project, protocol.text, secrets.token_hex(16)),
-            found[1] + 1 if found else 0,  # whoever holds the draft that was there is fenced off
+            "VALUES (?, ?, 'draft', ?, ?, 0, 0, ?, '', 0) ON CONFLICT DO NOTHING"
         )
+        if not database.change(new, protocol.name, protocol.project, protocol.text, seed, fence):
+            raise make_taken_error(protocol.name)  # by somebody who wrote at the same time
+        if along is not None:
+            along(database)
+
+
+def make_taken_error(name: str) -> Conflict:
+    """A new study has the name of another one."""
+    return Conflict(f"there is a study {name!r} already: change or delete its draft, or choose another name")
+
+
+def delete_draft(name: str, looked_at: str, address: str) -> None:
+    """Delete a draft whose protocol has the hash `looked_at`; nothing of it is kept."""
+    with closing(open_database(address)) as database:
+
+        def delete() -> None:
+            with database.transaction():
+                take_draft(database, name, looked_at)
+
+        do_again(delete)
+
+
+def take_draft(database: Database, name: str, looked_at: str) -> int:
+    """Remove a draft, if it is the one that was looked at; whoever holds it has a smaller fence than is returned."""
+    database.change("UPDATE study SET fence = fence + 1 WHERE study = ?", name)  # first: nobody starts it meanwhile
+    found = database.one("SELECT state, protocol, fence FROM study WHERE study = ?", name)
+    if found is None:
+        raise UnknownStudy(f"there is no study {name!r}")
+    state, text, fence = found
+    if state != "draft":
+        raise FrozenProtocol(f"{name} is {state}: its protocol cannot be changed, nor the study be deleted")
+    check_looked_at(Protocol.from_text(text), looked_at)
+    database.change("DELETE FROM study WHERE study = ?", name)
+    return int(fence)
 
 
 def choose_study(database: Database, name: str | None) -> str:

@@ -156,9 +156,12 @@ class Study(HeldStudy[Session]):
         found: list[Release] = self._do("tick")
         return found
 
-    def start(self, simulated: bool = False) -> None:
-        """Freeze the protocol and begin; the ledger says for ever if all people of the study are `simulated`."""
-        self._do("start", simulated)
+    def start(self, simulated: bool = False, looked_at: str | None = None) -> None:
+        """Freeze the protocol and begin, if it is the one that was looked at, by its hash; without a hash, whichever.
+
+        The ledger says for ever if all people of the study are `simulated`.
+        """
+        self._do("start", simulated, looked_at)
 
     def pause(self) -> None:
         """Give no more places, until `resume`; reports and releases go on."""

@@ -127,6 +127,11 @@ class CohortDeck:
         """The cohorts that were not released yet and may be, by number."""
         return [places for places in self._unreleased.values() if not places.given_up]
 
+    @property
+    def unreleased_dealt(self) -> dict[int, int]:
+        """How many places of each cohort are dealt that was not released, be it that it never will be."""
+        return {number: places.size - places.left for number, places in self._unreleased.items()}
+
     def cohort(self, number: int) -> Places:
         """The places of a cohort, or raise `OutOfTurn`."""
         if type(number) is not int or not 0 <= number < len(self.cohorts):

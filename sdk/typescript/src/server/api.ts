@@ -550,7 +550,7 @@ export interface paths {
         get: operations["get_v1_studies"];
         put?: never;
         /**
-         * Write a study down as a draft, in place of a draft of the same name.
+         * Write a new study down as a draft; its name must be free.
          * @description For keys of role owner.
          */
         post: operations["post_v1_studies"];
@@ -592,9 +592,17 @@ export interface paths {
          * @description For keys of role owner or officer.
          */
         get: operations["get_v1_studies_study"];
-        put?: never;
+        /**
+         * Put another protocol in place of a draft's, whose hash `If-Match` says.
+         * @description For keys of role owner.
+         */
+        put: operations["put_v1_studies_study"];
         post?: never;
-        delete?: never;
+        /**
+         * Delete a draft, the hash of whose protocol `If-Match` says; nothing of it is kept.
+         * @description For keys of role owner.
+         */
+        delete: operations["delete_v1_studies_study"];
         options?: never;
         head?: never;
         patch?: never;
@@ -871,7 +879,7 @@ export interface components {
             /** @default false */
             exposed?: boolean;
             /** @default null */
-            why?: "budget_exceeded" | null;
+            why?: ("budget_exceeded" | "finished") | null;
             /** @default null */
             device?: components["schemas"]["DevicePlace"] | null;
         };
@@ -936,6 +944,13 @@ export interface components {
             spent: string;
             budget: string;
             period: number | null;
+        };
+        /**
+         * Deleted
+         * @description A draft that is no more.
+         */
+        Deleted: {
+            study: string;
         };
         /**
          * Erase
@@ -1107,6 +1122,17 @@ export interface components {
             period: number | null;
             window: number;
             protocol: string;
+            /** @default null */
+            finished?: components["schemas"]["Finished"] | null;
+        };
+        /**
+         * Finished
+         * @description A study gives nobody a place any more: why, and since when, in milliseconds.
+         */
+        Finished: {
+            /** @enum {unknown} */
+            why: "all_arms_harmful" | "answer_found" | "asks_for_nobody" | "people_used_up";
+            since: number;
         };
         /**
          * StudyLeft
@@ -1600,6 +1626,13 @@ export interface components {
             answer?: components["schemas"]["Reported"] | null;
             /** @default null */
             problem?: components["schemas"]["Problem"] | null;
+        };
+        /**
+         * Start
+         * @description The protocol that was looked at, by its hash: no other is started.
+         */
+        Start: {
+            protocol: string;
         };
     };
     responses: never;
@@ -4110,6 +4143,205 @@ export interface operations {
             };
         };
     };
+    put_v1_studies_study: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description the hash of the protocol that was looked at, as the study has it */
+                "If-Match": string;
+            };
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": Record<string, never>;
+                "application/toml": string;
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StudyState"];
+                };
+            };
+            /** @description A key or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is not allowed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_v1_studies_study: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description the hash of the protocol that was looked at, as the study has it */
+                "If-Match": string;
+            };
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            /** @description A key or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is not allowed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_v1_studies_study_protocol: {
         parameters: {
             query?: never;
@@ -4188,7 +4420,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Start"] | null;
+            };
+        };
         responses: {
             /** @description Done */
             200: {

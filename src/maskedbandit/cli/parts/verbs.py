@@ -1,6 +1,7 @@
 """Commands with verbs, such as `maskedbandit key new`: what the help says of them, and how many words each takes."""
 
 import argparse
+import json
 from collections.abc import Mapping
 
 from maskedbandit.errors import InvalidValue
@@ -24,3 +25,8 @@ def check_words(command: str, verbs: Verbs, options: argparse.Namespace) -> None
     if not least <= given <= len(wanted.split()):
         name = f"the number of words after `{command} {options.verb}`"
         raise InvalidValue(name, given, f"that of {wanted}" if wanted else "0")
+
+
+def say(**what: object) -> None:
+    """Print one line of JSON: what came of a verb."""
+    print(json.dumps(what))

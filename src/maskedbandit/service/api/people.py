@@ -56,7 +56,7 @@ async def answer_person(call: Call, body: Assign | Expose | Report) -> Any:
     if given.offers:
         found.device = describe_device_place(study, name, given)
         found.offer = None if protocol.operators else found.device.offer
-    found.why = "budget_exceeded" if given.over_budget else None
+    found.why = "budget_exceeded" if given.over_budget else "finished" if given.finished else None
     return found
 
 

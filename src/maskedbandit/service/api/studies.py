@@ -1,6 +1,7 @@
 """Studies: new ones, how they stand, and their states."""
 
 import asyncio
+import re
 from functools import partial
 from hashlib import sha256
 from typing import Any
@@ -8,12 +9,12 @@ from typing import Any
 from maskedbandit.errors import Conflict, Forbidden, InvalidValue
 from maskedbandit.service.api.ledger import whole_number
 from maskedbandit.service.host.host import Host
-from maskedbandit.service.keys import OWNER, STAFF, write_change
-from maskedbandit.service.messages import Erase, Erased, Studies, StudyState, Validated
+from maskedbandit.service.keys import OWNER, STAFF
+from maskedbandit.service.messages import Deleted, Erase, Erased, Start, Studies, StudyState, Validated
 from maskedbandit.service.request.route import Call, Route
 from maskedbandit.service.views.describe import protocol_of, read_listed_state, read_state
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.studies import write_study
+from maskedbandit.store.studies import delete_draft, write_study
 from maskedbandit.store.study_rows import read_studies
 from maskedbandit.study.protocol import Protocol
 
@@ -45,24 +46,63 @@ async def validate_protocol(call: Call, body: Any) -> Validated:
 
 
 async def create_study(call: Call, body: Any) -> StudyState:
-    """Write a study down as a draft, in place of a draft of the same name."""
+    """Write a new study down as a draft; its name must be free."""
     protocol = check_table(body)
     if call.key and call.key.study not in (None, protocol.name):
         raise Forbidden("this key is for another study")
-    once = call.header("idempotency-key")
-    request = sha256(f"{call.key.key if call.key else ''} {once}".encode()).hexdigest()
-    sent = sha256(call.raw).hexdigest()
-    if once is None or not await call.host.read(partial(came_before, request, sent)):
+    if (once := call.header("idempotency-key")) is None:
         await write_draft_of(call.host, protocol)
-        if once is not None:  # only now: a request that failed, or was cut off before this, may come again
-            await call.host.read(partial(note_request, request, sent, call.host.clock()))
+    else:
+        request = sha256(f"{call.key.key if call.key else ''} {once}".encode()).hexdigest()
+        sent = sha256(call.raw).hexdigest()
+        came = partial(came_before, request, sent)
+        if not await call.host.read(came):
+            try:
+                await write_draft_of(call.host, protocol, along=partial(note_request, request, sent, call.host.clock()))
+            except Conflict:
+                if not await call.host.read(came):  # at the same time
+                    raise
     return await call.host.read(partial(read_state, witness=call.host.witness, name=protocol.name))
 
 
-async def write_draft_of(host: Host, protocol: Protocol) -> None:
+async def write_draft_of(host: Host, protocol: Protocol, **how: Any) -> None:
     """Write a study down as a draft; only then, as it may be refused, whoever holds an older draft of it lets it go."""
-    await asyncio.to_thread(write_study, protocol, host.address, host.folder)
+    await asyncio.to_thread(write_study, protocol, host.address, host.folder, **how)
     await host.drop(protocol.name)
+
+
+def read_looked_at(call: Call) -> str:
+    """The hash of the protocol that was looked at, from the header `If-Match`."""
+    found = re.fullmatch('"?([0-9a-f]{64})"?', call.header("if-match") or "")
+    if found is None:
+        raise InvalidValue("If-Match", call.header("if-match"), "the hash of the protocol that was looked at")
+    return found[1]
+
+
+def check_same_name(name: str, protocol: Protocol) -> None:
+    """Raise `InvalidValue` unless a changed draft has the name of the study."""
+    if protocol.name != name:
+        raise InvalidValue("name", protocol.name, f"{name}: a draft keeps its name, and a copy may have another")
+
+
+async def change_draft(call: Call, body: Any) -> StudyState:
+    """Put another protocol in place of a draft's, whose hash `If-Match` says."""
+    looked_at, protocol = read_looked_at(call), check_table(body)
+    check_same_name(call.study, protocol)
+    await write_draft_of(call.host, protocol, looked_at=looked_at)
+    return await show_study(call)
+
+
+async def remove_draft(call: Call) -> Deleted:
+    """Delete a draft, the hash of whose protocol `If-Match` says; nothing of it is kept."""
+    await delete_draft_of(call.host, call.study, read_looked_at(call))
+    return Deleted(call.study)
+
+
+async def delete_draft_of(host: Host, name: str, looked_at: str) -> None:
+    """Delete a draft, and let it go."""
+    await asyncio.to_thread(delete_draft, name, looked_at, host.address)
+    await host.drop(name)
 
 
 def came_before(request: str, sent: str, database: Database) -> bool:
@@ -74,9 +114,8 @@ def came_before(request: str, sent: str, database: Database) -> bool:
 
 
 def note_request(request: str, sent: str, now: int, database: Database) -> None:
-    """This request was done."""
-    new = "INSERT INTO made_once (request, body, made) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-    write_change(database, new, request, sent, now)
+    """This request was done, in the transaction that does it."""
+    database.change("INSERT INTO made_once (request, body, made) VALUES (?, ?, ?)", request, sent, now)
 
 
 async def list_studies(call: Call) -> Studies:
@@ -96,9 +135,13 @@ async def show_study(call: Call) -> StudyState:
     return await call.host.read(partial(read_state, witness=call.host.witness, name=call.study))
 
 
-async def begin_study(call: Call) -> StudyState:
-    """Freeze the protocol and begin; with `?simulated=1` the ledger says for ever that nobody takes part."""
-    await call.do("start", whole_number("simulated", call.query.get("simulated")) > 0)
+async def begin_study(call: Call, body: Start | None) -> StudyState:
+    """Freeze the protocol and begin; with `?simulated=1` the ledger says for ever that nobody takes part.
+
+    A body says the hash of the protocol that was looked at; without one it is whichever is there.
+    """
+    simulated = whole_number("simulated", call.query.get("simulated")) > 0
+    await call.do("start", simulated, body.protocol if body else None)
     return await show_study(call)
 
 
@@ -138,8 +181,10 @@ ROUTES = [
     Route("POST", "/v1/studies", (OWNER,), create_study, Any, StudyState, 201, refusals=(409,)),
     Route("POST", "/v1/studies/validate", (OWNER,), validate_protocol, Any, Validated),
     Route("GET", PATH, STAFF, show_study, answer=StudyState, refusals=(404,)),
+    Route("PUT", PATH, (OWNER,), change_draft, Any, StudyState, refusals=(404, 409)),
+    Route("DELETE", PATH, (OWNER,), remove_draft, answer=Deleted, refusals=(404, 409, 422)),
     Route("GET", f"{PATH}/protocol", STAFF, show_protocol, answer=dict, refusals=(404,)),
-    Route("POST", f"{PATH}/start", (OWNER,), begin_study, answer=StudyState, refusals=(404, 409, 422)),
+    Route("POST", f"{PATH}/start", (OWNER,), begin_study, Start | None, StudyState, refusals=(404, 409, 422)),
     Route(
         *("POST", f"{PATH}/stop", STAFF, stop_study, None, StudyState),
         refusals=(404, 409, 422),

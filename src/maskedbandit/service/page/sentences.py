@@ -9,7 +9,7 @@ from maskedbandit.privacy.odds import best_guess, in_hundred
 from maskedbandit.service.views.counts import CohortStanding
 from maskedbandit.service.views.estimates import ALPHA, estimate_arms
 from maskedbandit.service.views.health import MANY_WASTED, NEWEST_PLACES, RARE_CHANCE, exposure_chance
-from maskedbandit.service.views.view import StudyView
+from maskedbandit.service.views.view import SAID_FINISH, StudyView
 from maskedbandit.store.book.entries import Release
 from maskedbandit.store.book.standing import wrong_at_most
 from maskedbandit.study.protocol import Protocol
@@ -35,6 +35,9 @@ def _stands(view: StudyView) -> str:
         return "A draft: nobody is given an arm until it is started."
     if view.state == "archived":
         return "Archived: everybody's data was erased, and what was released stays."
+    if view.finish is not None:
+        many = "" if placed is None else f" {say_things(placed, 'person has', 'people have')} a place."
+        return f"Finished since {say_time(view.finish.since)}, as {SAID_FINISH[view.finish.why]}.{many}"
     if placed is None:
         return f"{view.state.capitalize()}."
     if people is None:

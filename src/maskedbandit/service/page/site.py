@@ -21,13 +21,13 @@ from maskedbandit.service.api.ledger import read_ledger, read_released
 from maskedbandit.service.api.studies import MOVES
 from maskedbandit.service.keys import OWNER, STAFF
 from maskedbandit.service.page.device_keys import change_device_keys, show_device_keys
+from maskedbandit.service.page.drafts import draft_study, show_copy_form, show_draft_form, show_new_form, submit_draft
 from maskedbandit.service.page.staff import (
-    draft_study,
     show_audit,
-    show_new_form,
     show_plan,
     show_verification,
     submit_arms,
+    submit_start,
     submit_state,
 )
 from maskedbandit.service.page.visit import PAGE_HEADERS, Handler, Visit, handle_page
@@ -225,6 +225,9 @@ def list_pages() -> list[BaseRoute]:
         ("GET", f"{one}/statement.json"): of_statement(statement_as_json),
         ("GET", f"{one}/releases.json"): download("releases", read_all_releases),
         ("GET", f"{one}/ledger.json"): download("ledger", whole_ledger),
+        ("GET", f"{one}/copy"): show_copy_form,
+        ("GET", f"{one}/draft"): show_draft_form,
+        ("POST", f"{one}/draft"): submit_draft,
         ("GET", f"{one}/keys"): show_device_keys,
         ("POST", f"{one}/keys"): change_device_keys,
         ("GET", f"{one}/plan"): show_plan,
@@ -234,8 +237,8 @@ def list_pages() -> list[BaseRoute]:
         ("POST", f"{one}/arms"): submit_arms("add", (OWNER,)),
         ("POST", f"{one}/arms/{{arm}}/pause"): submit_arms("pause", STAFF),
         ("POST", f"{one}/arms/{{arm}}/resume"): submit_arms("resume", (OWNER,)),
-        ("POST", f"{one}/start"): submit_state("start", (OWNER,)),
         **{("POST", f"{one}/{verb}"): submit_state(verb, roles) for verb, (roles, _) in MOVES.items()},
+        ("POST", f"{one}/start"): submit_start,
     }
     return [
         *(Path_(path, handle_page(handler), methods=[method]) for (method, path), handler in pages.items()),

@@ -1,10 +1,9 @@
-"""What owners and officers do on the page: new studies, their plans and audits, and changes of those that there are.
+"""What owners and officers do on the page: plans and audits of studies, and changes of those that there are.
 
-What is computed when somebody asks, a forecast, a plan and an audit, depends on no outcome. It is computed in another
-process (cli/parts/own_process.py), one at a time, and other pages are answered meanwhile.
+What is computed when somebody asks, a plan and an audit, and a forecast in drafts.py, depends on no outcome. It is
+computed in another process (cli/parts/own_process.py), one at a time, and other pages are answered meanwhile.
 """
 
-import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,11 +11,9 @@ from starlette.responses import RedirectResponse, Response
 
 from maskedbandit.errors import BehindWitness, Corrupted, MaskedBanditError
 from maskedbandit.service.api.ledger import recompute_study
-from maskedbandit.service.api.studies import check_table, write_draft_of
 from maskedbandit.service.host.elsewhere import RELAYED
 from maskedbandit.service.keys import OWNER, STAFF
-from maskedbandit.service.page.form import EXAMPLE_FORM, read_form_number, read_form_payload, read_protocol_form
-from maskedbandit.service.page.sentences import say_preview
+from maskedbandit.service.page.form import EXAMPLE_FORM, read_form_number, read_form_payload
 from maskedbandit.service.page.visit import Handler, Visit
 from maskedbandit.service.request.problems import describe_problem
 from maskedbandit.service.request.route import find_writer
@@ -28,32 +25,6 @@ PLANNED_NUMBERS = ("baseline", "difference", "per_day")  # what a forecast and a
 def read_planned_numbers(values: Mapping[str, str]) -> list[float]:
     """The numbers that a forecast and a plan need, as they were typed."""
     return [read_form_number(name, values.get(name, "")) for name in PLANNED_NUMBERS]
-
-
-async def show_new_form(visit: Visit) -> Response:
-    """The form of a new study."""
-    visit.allow((OWNER,))
-    return await visit.show("new", values=EXAMPLE_FORM, problems=[], preview=[])
-
-
-async def draft_study(visit: Visit) -> Response:
-    """Say what a study would mean, or write it down as a draft."""
-    visit.allow((OWNER,))
-    would: list[tuple[str, str]] = []
-    try:
-        protocol = check_table(await asyncio.to_thread(read_protocol_form, visit.values))
-        check_visible(visit.key, protocol.name)
-        if visit.values.get("do") == "create":
-            await write_draft_of(visit.host, protocol)
-            return RedirectResponse(f"/studies/{protocol.name}", 303)
-        would = say_preview(protocol)
-        if visit.host.forecast is not None:
-            async with visit.host.forecasting:
-                would += await visit.host.forecast(protocol, *read_planned_numbers(visit.values))
-    except MaskedBanditError as why:
-        status = describe_problem(why).status
-        return await visit.show("new", status, values=visit.values, problems=[str(why)], preview=would)
-    return await visit.show("new", values=visit.values, problems=[], preview=would)
 
 
 async def show_plan(visit: Visit) -> Response:
@@ -105,6 +76,12 @@ async def show_verification(visit: Visit) -> Response:
 def submit_state(verb: str, roles: tuple[str, ...]) -> Handler:
     """A form that moves a study to another state."""
     return submit_change(verb, roles, lambda visit: ())
+
+
+async def submit_start(visit: Visit) -> Response:
+    """The form that starts the protocol which it has shown, by its hash."""
+    start = submit_change("start", (OWNER,), lambda visit: (False, visit.values.get("looked_at", "")))
+    return await start(visit)
 
 
 def submit_arms(what: str, roles: tuple[str, ...]) -> Handler:

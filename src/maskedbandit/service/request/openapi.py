@@ -20,6 +20,14 @@ PARAMETERS = {
 QUERIES = {"ledger": ["after"], "events": ["after"], "start": ["simulated"]}
 WHOLE = {"type": "integer", "minimum": 0, "maximum": 10**15 - 1}
 
+LOOKED_AT = {
+    "name": "If-Match",
+    "in": "header",
+    "required": True,
+    "schema": {"type": "string", "pattern": '^"?[0-9a-f]{64}"?$'},
+    "description": "the hash of the protocol that was looked at, as the study has it",
+}
+
 
 def write_openapi(routes: Sequence[Route]) -> dict[str, Any]:
     """The document of these routes.
@@ -52,7 +60,7 @@ def describe_route(route: Route, schema: dict[Any, Any]) -> dict[str, Any]:
     statuses = set(route.refusals)
     if route.roles:
         statuses |= {401, 403, 429}
-    if route.method == "POST":
+    if route.method != "GET":
         statuses |= {413}
     if route.body is not None or "{key}" in route.path:
         statuses |= {422}
@@ -73,6 +81,7 @@ def describe_route(route: Route, schema: dict[Any, Any]) -> dict[str, Any]:
                 {"name": name, "in": "query", "schema": WHOLE}
                 for name in QUERIES.get(route.path.rpartition("/")[2], [])
             ),
+            *([LOOKED_AT] if route.path == "/v1/studies/{study}" and route.method in ("PUT", "DELETE") else ()),
         ],
         "responses": {
             str(route.status): {"description": "Done", "content": {kind: {"schema": right}}},
@@ -94,7 +103,7 @@ def describe_route(route: Route, schema: dict[Any, Any]) -> dict[str, Any]:
         body = {"type": "object"} if route.body is Any else schema[route.body]
         kinds = ("application/json", "application/toml") if route.body is Any else ("application/json",)
         found["requestBody"] = {
-            "required": True,
+            "required": not route.may_be_empty,
             "content": {each: {"schema": body if each.endswith("json") else {"type": "string"}} for each in kinds},
         }
     return found

@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Awaitable, Callable, Mapping
 from functools import lru_cache
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 from urllib.parse import parse_qs
 
 import msgspec
@@ -158,7 +158,9 @@ class Route:
         self.from_pages = from_pages  # of other sites, which a device key names
         self.about = about or (handler.__doc__ or "").strip()  # what it is for
         self.decode = None if body in (None, Any) else msgspec.json.Decoder(body).decode
-        self._names = [f'"{name}"'.encode() for name in getattr(body, "__struct_fields__", ())]
+        kinds = get_args(body) or (body,)
+        self.may_be_empty = type(None) in kinds  # then the body is None
+        self._names = [f'"{name}"'.encode() for each in kinds for name in getattr(each, "__struct_fields__", ())]
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request."""
@@ -214,6 +216,8 @@ class Route:
 
     def decoded(self, call: Call) -> Any:
         """The body, as the type that the route has."""
+        if self.may_be_empty and not call.raw:
+            return None
         try:
             if self.decode is not None:
                 found = self.decode(call.raw)

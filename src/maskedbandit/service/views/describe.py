@@ -2,10 +2,11 @@
 
 from maskedbandit.errors import BehindWitness, Corrupted, Forbidden, UnknownStudy
 from maskedbandit.service.keys import Key
-from maskedbandit.service.messages import StudyState
+from maskedbandit.service.messages import Finished, StudyState
 from maskedbandit.store.book.book import Book, read_published
 from maskedbandit.store.book.chain import Link
 from maskedbandit.store.book.entries import Started, parse_entry
+from maskedbandit.store.book.finish import find_finish
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.study.protocol import Protocol
@@ -35,7 +36,10 @@ def read_state(database: Database, witness: Witness, name: str) -> StudyState:
         if people is None:
             kept = "SELECT COUNT(*) FROM place WHERE study = ? AND assigned < ? AND returned IS NULL"
             ((people,),) = database.rows(kept, name, book.horizon.time)
-    return describe_study(book, int(people), book.state)
+        finish = find_finish(book)
+    found = describe_study(book, int(people), "finished" if finish else book.state)
+    found.finished = None if finish is None else Finished(finish.why, finish.since)
+    return found
 
 
 def read_listed_state(database: Database, witness: Witness, name: str) -> StudyState:

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from maskedbandit.service.views.view import StudyView, read_view
+from maskedbandit.service.views.view import SAID_FINISH, StudyView, read_view
 from maskedbandit.store.book.book import read_published
 from maskedbandit.store.book.entries import ArmChange, Burned, Entry, HelperLost, Release, Started
 from maskedbandit.store.book.standing import wrong_at_most
@@ -29,8 +29,9 @@ def table(found: StudyView) -> list[str]:
     protocol, counts, guardrail = found.protocol, found.counts, found.protocol.guardrail
     many = sum(counts.dealt) if counts.placed is None else counts.placed
     of = f" of {protocol.people}" if protocol.people else ""
+    state = f"finished ({SAID_FINISH[found.finish.why]})" if found.finish else found.state
     lines = [
-        f"{found.name}: {found.state}, {many}{of} people, {len(found.releases)} releases, "
+        f"{found.name}: {state}, {many}{of} people, {len(found.releases)} releases, "
         f"{type(protocol.channel).__name__} at a budget of {protocol.budget} a person",
         f"{'arm':16} {'places':>9} {'released':>9} {'cohorts':>8} {'mean, with noise':>17} {'95 % at any time':>19}"
         + (f" {guardrail.name}" if guardrail else ""),

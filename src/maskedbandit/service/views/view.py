@@ -30,11 +30,19 @@ from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.study import study_statement
 from maskedbandit.store.book.book import Book, parse_protocol, read_published
 from maskedbandit.store.book.entries import Entry, Release
+from maskedbandit.store.book.finish import Finish, find_finish
 from maskedbandit.store.book.standing import Standing
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.best import Confidence
+
+SAID_FINISH = {
+    "answer_found": "its answer was found",
+    "people_used_up": "as many people as planned have seen their arms",
+    "asks_for_nobody": "its policy asks for nobody any more",
+    "all_arms_harmful": "all its arms in play were found harmful",
+}
 
 
 class ArmView(Struct, frozen=True):
@@ -65,6 +73,7 @@ class StudyView(Struct, frozen=True):
     named: tuple[int, ...] | None  # the arms of the final answer: that arm alone, or all arms of a kind
     kept_in: str  # the database and its version
     key: str  # that signs the ledger, its public part
+    finish: Finish | None = None  # why it gives nobody a place any more, and since when
     link: LinkState | None = None  # to the helper of two operators, in the process that holds the study
 
     @property
@@ -148,7 +157,7 @@ def read_summaries(database: Database, witness: Witness) -> list[StudySummary]:
             book = Book(name, parse_protocol(text), people=placed)
             try:
                 book = read_published(database, witness, name)
-                state = book.state
+                state = "finished" if find_finish(book) else book.state
             except (BehindWitness, Corrupted) as why:  # of this study alone: the others are shown as they are
                 state = "behind its witness" if isinstance(why, BehindWitness) else why.code
             about, people, releases = book.protocol.about, book.protocol.people, len(book.releases)
@@ -166,6 +175,7 @@ def read_view(database: Database, witness: Witness, name: str, now: int, tally: 
     with database.still():
         book, tally = read_published(database, witness, name), tally or Tally()
         counted, kept_in = count_places(database, book, now, tally), database.named()
+        finish = find_finish(book)
         named = tally.once((book.head, book.horizon.step, counted.answer), lambda: book.named)
     return StudyView(
         book.protocol,
@@ -181,6 +191,7 @@ def read_view(database: Database, witness: Witness, name: str, now: int, tally: 
         named,
         kept_in,
         witness.signing_key().public_key().public_bytes_raw().hex(),
+        finish,
     )
 
 

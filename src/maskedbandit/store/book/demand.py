@@ -17,6 +17,7 @@ class Demand(NamedTuple):
     deck: CohortDeck
     served: int | None  # the arm with which the policy asks for nobody, if that is its last word
     answer: int | None  # that arm, if it is the final answer: of a selection, the arm that is served from then on
+    last_word: int | None  # the step of the log from which on nobody is asked for any more, as that is the answer
 
 
 def follow_decisions(
@@ -44,7 +45,8 @@ def follow_decisions(
     lasts = alone or not protocol.policy.purpose.serves
     served = last[1] if last and (last[0] > told or lasts) else None
     waits = not lasts and any(each.complete and each.cohort not in released for each in now)
-    return Demand(deck, served, None if alone or waits else served)
+    ended = last is not None and served is not None and not waits
+    return Demand(deck, served, None if alone or waits else served, last[0] if last is not None and ended else None)
 
 
 def arms_of_answer(driver: Driver) -> tuple[int, ...] | None:

@@ -60,6 +60,11 @@ class Standing:
         """Whether one arm is in play of several: nothing is compared, and everybody is served it."""
         return self.k > 1 and len(self.in_play) == 1
 
+    @property
+    def all_harmful(self) -> bool:
+        """Whether no arm in play is without harm: nobody is given one."""
+        return self.harmful.issuperset(self.in_play)
+
     def can(self, kind: str, arm: int) -> bool:
         """Whether an arm that stands so can be changed so. The last arm in play is not paused, but may be harmful."""
         if kind == "arm_added":

@@ -1,0 +1,67 @@
+"""What `maskedbandit study` does with drafts: new ones, and showing, changing, copying and deleting them."""
+
+import argparse
+from contextlib import closing
+from typing import Any
+
+from maskedbandit.cli.parts.verbs import say
+
+
+def do_new(options: argparse.Namespace, file: str) -> None:
+    """A draft."""
+    write_new(options, read_file(file))
+
+
+def read_file(file: str) -> Any:
+    """The protocol in a file, or one that `list` shows."""
+    from maskedbandit.lab.experiments.examples import STUDIES, find_experiment
+    from maskedbandit.study.protocol import Protocol
+
+    return Protocol.from_file(find_experiment(file, "study", STUDIES))
+
+
+def write_new(options: argparse.Namespace, protocol: Any, **how: Any) -> None:
+    """A draft, and what it is called."""
+    from maskedbandit.store.studies import write_study
+
+    write_study(protocol, options.database, options.witness, **how)
+    say(study=protocol.name, state="draft", protocol=protocol.digest)
+
+
+def find_protocol(options: argparse.Namespace) -> Any:
+    """The protocol of the study that is meant, without arms that were added."""
+    from maskedbandit.service.views.describe import protocol_of
+    from maskedbandit.store.databases.connection import open_database
+    from maskedbandit.store.studies import choose_study
+
+    with closing(open_database(options.database, create=False)) as database:
+        return protocol_of(database, choose_study(database, options.study))
+
+
+def do_show(options: argparse.Namespace) -> None:
+    """A protocol."""
+    from maskedbandit.study.toml_text import write_toml
+
+    protocol = find_protocol(options)
+    print(f"# {protocol.name}: the hash of this protocol is {protocol.digest}\n{write_toml(protocol.table)}")
+
+
+def do_change(options: argparse.Namespace, file: str, looked_at: str) -> None:
+    """Another protocol."""
+    write_new(options, read_file(file), looked_at=looked_at)
+
+
+def do_copy(options: argparse.Namespace, name: str) -> None:
+    """The same protocol, of another name."""
+    from maskedbandit.study.protocol import Protocol
+
+    write_new(options, Protocol.from_table(find_protocol(options).table | {"name": name}))
+
+
+def do_delete(options: argparse.Namespace, looked_at: str) -> None:
+    """No draft any more."""
+    from maskedbandit.store.studies import delete_draft
+
+    name = find_protocol(options).name
+    delete_draft(name, looked_at, options.database)
+    say(deleted=name)

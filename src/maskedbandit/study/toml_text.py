@@ -1,0 +1,49 @@
+"""A protocol as TOML, as people write it."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from maskedbandit.errors import InvalidValue
+
+
+def write_toml(table: Mapping[str, Any]) -> str:
+    """The table as TOML, which is read as the same table; raise `InvalidValue` if it has a null, which TOML has not.
+
+    >>> print(write_toml({"name": "x", "arms": [{"name": "a"}, {"name": "b"}], "budget": {"epsilon": 1.0}}))
+    name = "x"
+    arms = [
+        { name = "a" },
+        { name = "b" },
+    ]
+    budget = { epsilon = 1.0 }
+    """
+    ordered = sorted(table, key=lambda name: (isinstance(table[name], dict | list), name != "name"))
+    return "\n".join(f"{write_name(name)} = {write_part(table[name])}" for name in ordered)
+
+
+def write_part(value: Any) -> str:
+    """A value, on one line; each table of a list has one of its own."""
+    match value:
+        case dict():
+            inner = ", ".join(f"{write_name(name)} = {write_part(each)}" for name, each in value.items())
+            return f"{{ {inner} }}" if inner else "{}"
+        case [dict(), *_]:
+            return "[\n" + "".join(f"    {write_part(each)},\n" for each in value) + "]"
+        case list():
+            return f"[{', '.join(map(write_part, value))}]"
+        case str():
+            return write_text(value)
+        case bool() | int() | float():
+            return json.dumps(value)
+    raise InvalidValue("protocol", value, "without null, to be written as TOML: it can be had as JSON")
+
+
+def write_text(text: str) -> str:
+    """A text in quotes."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def write_name(name: str) -> str:
+    """A name, in quotes if it needs them."""
+    return name if name.isascii() and name.replace("_", "").replace("-", "").isalnum() else write_text(name)
