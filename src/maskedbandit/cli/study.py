@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +109,16 @@ def do_new(options: argparse.Namespace, file: str) -> None:
 
     protocol = Protocol.from_file(find_experiment(file, "study", STUDIES))
     write_study(protocol, options.database, options.witness)
-    say(study=protocol.name, state="draft", protocol=protocol.digest)
+    say(study=protocol.name, state="draft", protocol=protocol.digest, witness=find_keys(options))
+
+
+def find_keys(options: argparse.Namespace) -> str:
+    """The folder with the keys of the database, which is new with it, and may be mistyped."""
+    from maskedbandit.store.databases.connection import open_database
+    from maskedbandit.store.studies import find_witness
+
+    with closing(open_database(options.database)) as database:
+        return str(find_witness(database, options.witness).folder)
 
 
 def moved(options: argparse.Namespace) -> None:
