@@ -1601,6 +1601,335 @@ export interface components {
             /** @default null */
             problem?: components["schemas"]["Problem"] | null;
         };
+        /** @description All that is decided before the first person comes. */
+        Protocol: {
+            /** @description the study's name, one in a database */
+            name: string;
+            /** @description what it is to find out, for people */
+            about?: string;
+            /** @description whose studies share each person's budget; left out: the study's own */
+            project?: string;
+            policy?: components["schemas"]["ProtocolPolicy"];
+            /** @description how many get a place; needed unless the policy is a search */
+            people?: number;
+            /** @description the probability of a wrong answer, if the policy is a search: 0.05 */
+            delta?: number;
+            channel: components["schemas"]["ProtocolChannel"];
+            /** @description public keys of the application, if it signs who comes */
+            signed_by?: string | string[] | null;
+            /** @description what people may get, each with a name of its own */
+            arms: components["schemas"]["ProtocolArm"][];
+            reward?: components["schemas"]["ProtocolReward"];
+            operators?: components["schemas"]["ProtocolOperators"];
+            guardrail?: components["schemas"]["ProtocolGuardrail"];
+            budget: components["schemas"]["ProtocolBudget"];
+            simulation?: components["schemas"]["ProtocolSimulation"];
+        };
+        /** @description What people may get. */
+        ProtocolArm: {
+            name: string;
+            /** @description what the application is given with the arm: any JSON */
+            payload?: unknown;
+        };
+        /** @description How what is reported of a person becomes one reward. */
+        ProtocolReward: {
+            /** @description the least that one report may say: 0 */
+            least?: number;
+            /** @description the most that one report may say: 1 */
+            most?: number;
+            /** @description the outcome of a person who never reports: least */
+            default?: number;
+            /**
+             * @description which of several reports counts: "last", and "sum" with a cap
+             * @enum {string}
+             */
+            rule?: "first" | "last" | "sum";
+            /** @description so many times `most` a sum is cut at: 1 */
+            cap?: number;
+            /** @description reports count so long after the arm was seen: "1 day" */
+            window?: string;
+            /** @description a place that nobody saw by then goes to another: "10 minutes" */
+            exposure?: string;
+            /**
+             * @description what a flag of OFREP does besides: "exposes"
+             * @enum {string}
+             */
+            evaluating?: "enrols" | "exposes";
+            /** @description devices may report so long after the window: "0 days" */
+            grace?: string;
+        };
+        /** @description The two servers, with the channel `two_servers` alone. */
+        ProtocolOperators: {
+            /** @description Who runs the study. */
+            leader: {
+                name: string;
+                /** @description the fingerprint of its public keys */
+                key: string;
+            };
+            /** @description Who adds its share of every sum. */
+            helper: {
+                name: string;
+                /** @description the fingerprint of its public keys */
+                key: string;
+                address: string;
+            };
+        };
+        /** @description A second outcome, by which an arm is found harmful and put out of play. */
+        ProtocolGuardrail: {
+            /** @description the `metric` of its reports */
+            name: string;
+            harm: {
+                /** @description of an arm's mean, or of a difference */
+                above: number;
+                /** @description the arm from which it differs */
+                against?: string | null;
+            } | {
+                /** @description of an arm's mean, or of a difference */
+                below: number;
+                /** @description the arm from which it differs */
+                against?: string | null;
+            };
+            /** @description the least that one report may say: 0 */
+            least?: number;
+            /** @description the most that one report may say: 1 */
+            most?: number;
+            /** @description the outcome of a person who never reports: least */
+            default?: number;
+            /**
+             * @description which of several reports counts: "last", and "sum" with a cap
+             * @enum {string}
+             */
+            rule?: "first" | "last" | "sum";
+            /** @description of the epsilon of the channel; the reward has the rest: "1/2" */
+            share?: number | string;
+            /** @description the probability that any arm is ever found harmful which is not: 0.05 */
+            alpha?: number;
+        };
+        /** @description What each person may lose in all studies of the project together: epsilon and perhaps delta, or rho. */
+        ProtocolBudget: {
+            /** @description of (ε, δ)-privacy */
+            epsilon?: number | string;
+            /** @description 0 */
+            delta?: number | string;
+            /** @description of zero-concentrated privacy, in place of both */
+            rho?: number | string;
+            /** @description a person has a new budget after that; left out: never */
+            period?: string | null;
+        };
+        /** @description Who comes in `maskedbandit study simulate`. Real studies do not read it. */
+        ProtocolSimulation: {
+            /** @description rewards: { "name": "bernoulli", "means": [0.4, 0.5] } */
+            instance?: unknown;
+            /** @description the same for the second outcome */
+            guardrail?: unknown;
+            /** @description how far apart people come: "1 second" */
+            every?: unknown;
+            /** @description the share of people who never report: 0 */
+            lost?: unknown;
+            /** @description of arms: [{ "at": 500, "pause": "b" }] */
+            changes?: unknown;
+            /** @description the rewards follow from it: 1 */
+            seed?: unknown;
+        };
+        /** @description Who decides which arm the next people get: contemporaneous_klucb if it is left out. */
+        ProtocolPolicy: ("ada_cucb" | "ada_p_klucb" | "ada_p_tt" | "ada_p_tt_star" | "ada_p_ucb" | "anytime_lazy_ucb" | "arms_above" | "best_arm_dpse" | "best_arm_elimination" | "contemporaneous_elimination" | "contemporaneous_klucb" | "dp_imed" | "dp_klucb" | "dp_thompson" | "dp_tt" | "dpse" | "dpucb" | "eb_tci" | "equal_split" | "gaussian_thompson" | "kl_lucb" | "klucb" | "lazy_dp_thompson" | "ldp_ucb" | "noise_aware_klucb" | "pooled_elimination" | "released_likelihood" | "restarting_klucb" | "sequential_halving" | "successive_elimination" | "sw_ucb" | "thompson_sampling" | "top_arms" | "track_and_stop" | "ttucb" | "ucb1" | "uniform" | "uniform_arms_above" | "uniform_glr" | "uniform_top_arms") | {
+            /** @enum {string} */
+            name: "ada_cucb" | "ada_p_klucb" | "ada_p_ucb" | "anytime_lazy_ucb" | "contemporaneous_klucb" | "dp_imed" | "dp_klucb" | "dp_thompson" | "dpse" | "dpucb" | "gaussian_thompson" | "klucb" | "lazy_dp_thompson" | "ldp_ucb" | "noise_aware_klucb" | "restarting_klucb" | "successive_elimination" | "sw_ucb" | "thompson_sampling" | "ucb1" | "uniform";
+            /** @description of noise_aware_klucb */
+            anytime?: boolean;
+            /** @description of successive_elimination */
+            base?: number;
+            /** @description of sw_ucb */
+            batch?: number;
+            /** @description of ada_cucb, ada_p_klucb, ada_p_ucb, anytime_lazy_ucb, dp_klucb, lazy_dp_thompson */
+            beta?: number;
+            /** @description of gaussian_thompson */
+            epsilon?: number | string | null;
+            /** @description of dpse, dpucb, successive_elimination */
+            failure?: number | null;
+            /** @description of gaussian_thompson */
+            inflation?: number | string;
+            /** @description of gaussian_thompson */
+            initial?: number;
+            /**
+             * @description of dpucb
+             * @enum {string}
+             */
+            interval?: "chapelle-li" | "corrected" | "paper";
+            /** @description of contemporaneous_klucb, noise_aware_klucb, restarting_klucb, successive_elimination */
+            least?: number;
+            /** @description of dp_thompson */
+            pilot?: ("corrected" | "paper") | number;
+            /**
+             * @description of successive_elimination
+             * @enum {string}
+             */
+            radius?: "corrected" | "paper";
+            /** @description of contemporaneous_klucb, dp_imed, dp_klucb, noise_aware_klucb */
+            ratio?: number;
+            /**
+             * @description of dpse, successive_elimination
+             * @enum {string}
+             */
+            unfinished?: "skip" | "start";
+            /** @description of restarting_klucb, sw_ucb */
+            window?: number | null;
+            /** @description of sw_ucb */
+            xi?: number;
+        } | {
+            /** @enum {string} */
+            name: "ada_p_tt" | "ada_p_tt_star" | "best_arm_dpse" | "best_arm_elimination" | "contemporaneous_elimination" | "dp_tt" | "eb_tci" | "released_likelihood" | "track_and_stop" | "ttucb" | "uniform_glr";
+            /** @description of ada_p_tt, ada_p_tt_star, dp_tt, eb_tci, ttucb */
+            beta?: number;
+            /**
+             * @description of best_arm_dpse
+             * @enum {string}
+             */
+            counts?: "epoch" | "published";
+            /** @description of dp_tt */
+            eta?: number;
+            /** @description of ada_p_tt, ada_p_tt_star, dp_tt, released_likelihood */
+            forced?: number;
+            /** @description of released_likelihood */
+            growth?: number;
+            /** @description of contemporaneous_elimination, released_likelihood */
+            least?: number;
+            /** @description of contemporaneous_elimination */
+            ratio?: number;
+            /** @description of ada_p_tt, best_arm_elimination, dp_tt, eb_tci, track_and_stop, ttucb, uniform_glr */
+            threshold?: ("heuristic" | "proved") | ("proved" | "published") | ("closed" | "heuristic" | "proved") | ("heuristic" | "proved" | "published");
+            /**
+             * @description of track_and_stop
+             * @enum {string}
+             */
+            tracking?: "cumulative" | "direct";
+        } | {
+            /** @enum {string} */
+            name: "equal_split" | "pooled_elimination" | "sequential_halving";
+            /** @description of pooled_elimination */
+            late?: number;
+        } | {
+            /** @enum {string} */
+            name: "arms_above" | "kl_lucb" | "top_arms" | "uniform_arms_above" | "uniform_top_arms";
+            /** @description of top_arms */
+            forced?: number;
+            /** @description of arms_above, top_arms */
+            growth?: number;
+            /** @description of arms_above, top_arms, uniform_arms_above, uniform_top_arms */
+            least?: number;
+            /** @description of kl_lucb, top_arms, uniform_top_arms */
+            m?: number;
+            /** @description of uniform_arms_above, uniform_top_arms */
+            ratio?: number;
+            /** @description of arms_above, uniform_arms_above */
+            theta?: number;
+            /** @description of arms_above, uniform_arms_above */
+            tolerance?: number;
+        };
+        /** @description Who adds the noise, and how much. */
+        ProtocolChannel: ("central" | "local" | "response" | "tree") | {
+            /** @constant */
+            name: "central";
+            /**
+             * @description of each person
+             * @default 1
+             */
+            epsilon?: number | string;
+            /**
+             * @description left out: discrete_laplace
+             * @enum {string}
+             */
+            noise?: "discrete_gaussian" | "discrete_laplace" | "skellam";
+            /** @description steps in one unit of reward: 1 */
+            grid?: number | "paper" | {
+                fixed?: number;
+                /** @description more of them in large cohorts: 0 */
+                fineness?: number | string;
+            };
+        } | {
+            /** @constant */
+            name: "local";
+            /**
+             * @description of each person
+             * @default 1
+             */
+            epsilon?: number | string;
+            /**
+             * @description left out: discrete_laplace
+             * @enum {string}
+             */
+            noise?: "discrete_gaussian" | "discrete_laplace" | "skellam";
+            /** @description steps in one unit of reward: 1 */
+            grid?: number | "paper" | {
+                fixed?: number;
+                /** @description more of them in large cohorts: 0 */
+                fineness?: number | string;
+            };
+        } | {
+            /** @constant */
+            name: "response";
+            /**
+             * @description of each person
+             * @default 1
+             */
+            epsilon?: number | string;
+        } | {
+            /** @constant */
+            name: "tree";
+            /**
+             * @description of each person
+             * @default 1
+             */
+            epsilon?: number | string;
+            /**
+             * @description left out: discrete_laplace
+             * @enum {string}
+             */
+            noise?: "discrete_gaussian" | "discrete_laplace" | "skellam";
+            /** @description steps in one unit of reward: 1 */
+            grid?: number | "paper" | {
+                fixed?: number;
+                /** @description more of them in large cohorts: 0 */
+                fineness?: number | string;
+            };
+            /**
+             * @default kary
+             * @enum {string}
+             */
+            counter?: "binary" | "honaker" | "hybrid" | "kary";
+            /** @default 1048576 */
+            length?: number;
+            /** @default null */
+            arity?: number | null;
+            /** @default 1 */
+            divide?: number;
+        } | {
+            /** @constant */
+            name: "two_servers";
+            /**
+             * @description of each person
+             * @default 1
+             */
+            epsilon?: number | string;
+            /**
+             * @description left out: discrete_laplace
+             * @enum {string}
+             */
+            noise?: "discrete_gaussian" | "discrete_laplace" | "skellam";
+            /** @description steps in one unit of reward: 1 */
+            grid?: number | "paper" | {
+                fixed?: number;
+                /** @description more of them in large cohorts: 0 */
+                fineness?: number | string;
+            };
+            /** @default 1e-12 */
+            failure?: number;
+            /**
+             * @description what devices prove, and how
+             * @constant
+             */
+            backend: "prio3";
+        };
     };
     responses: never;
     parameters: never;
@@ -1690,6 +2019,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1788,6 +2126,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1902,6 +2249,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -1984,6 +2340,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2080,6 +2445,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -2169,6 +2543,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -2251,6 +2634,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2356,6 +2748,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -2444,6 +2845,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2546,6 +2956,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -2595,6 +3014,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2689,6 +3117,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -2767,6 +3204,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2859,6 +3305,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -2919,6 +3374,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3004,6 +3468,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -3064,6 +3537,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3156,6 +3638,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -3227,6 +3718,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3332,6 +3832,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -3419,6 +3928,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -3448,6 +3966,15 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     get_readyz: {
@@ -3466,6 +3993,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Health"];
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description The server cannot do it now */
@@ -3495,6 +4031,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3570,6 +4115,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3666,6 +4220,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -3726,6 +4289,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3809,6 +4381,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -3865,6 +4446,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -3885,7 +4475,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": components["schemas"]["Protocol"];
                 "application/toml": string;
             };
         };
@@ -3953,6 +4543,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -3973,7 +4572,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": components["schemas"]["Protocol"];
                 "application/toml": string;
             };
         };
@@ -4025,6 +4624,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4099,6 +4707,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -4159,6 +4776,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4262,6 +4888,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -4275,7 +4910,9 @@ export interface operations {
     };
     post_v1_studies_study_stop: {
         parameters: {
-            query?: never;
+            query?: {
+                without_helper?: number;
+            };
             header?: never;
             path: {
                 study: string;
@@ -4349,6 +4986,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4445,6 +5091,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -4523,6 +5178,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4615,6 +5279,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -4693,6 +5366,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4789,6 +5471,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -4853,6 +5544,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
