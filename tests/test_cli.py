@@ -5,13 +5,16 @@ import logging
 import os
 import platform
 import re
+import shlex
 import subprocess
 import sys
 import threading
 import tomllib
+from importlib import import_module
 from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
+from pkgutil import iter_modules
 
 import polars as pl
 import pytest
@@ -20,8 +23,10 @@ import maskedbandit
 from maskedbandit.cli import main
 from maskedbandit.cli.parts import progress, versions
 from maskedbandit.cli.parts.progress import Progress
+from maskedbandit.cli.parts.verbs import check_words
 from maskedbandit.extras import explain_missing
 from maskedbandit.lab.experiments.parts import read_part
+from tests.for_each import for_each
 
 ROOT = Path(__file__).parent.parent
 INSTALL = "pip install 'maskedbandit[lab]'"
@@ -357,6 +362,32 @@ def test_help_has_an_example(command, capsys) -> None:
     assert "example:\n  maskedbandit" in capsys.readouterr().out
 
 
+def list_verbs() -> list[tuple[str, str]]:
+    """Each command with verbs, and each of these."""
+    modules = [import_module(f"maskedbandit.cli.{each.name}") for each in iter_modules(maskedbandit.cli.__path__)]
+    return [(each.__name__.rpartition(".")[2], verb) for each in modules for verb in getattr(each, "VERBS", ())]
+
+
+@for_each(("command", "verb"), list_verbs())
+def test_each_verb_has_a_help_with_an_example_that_its_parser_takes(command, verb, capsys) -> None:
+    with pytest.raises(SystemExit) as left:
+        main([command, verb, "--help"])
+    said = capsys.readouterr().out
+    assert left.value.code == 0
+    assert said.startswith(f"usage: maskedbandit {command} {verb} ")
+    *_, example = said.splitlines()
+    assert example.startswith(f"  maskedbandit {command} {verb}")
+    options = maskedbandit.cli.parser().parse_args(shlex.split(example)[1:])
+    check_words(command, import_module(f"maskedbandit.cli.{command}").VERBS, options)
+
+
+def test_the_help_of_a_verb_has_its_options_alone(capsys) -> None:
+    for command, verb, has in (("study", "report", True), ("study", "stop", False), ("study", None, True)):
+        with pytest.raises(SystemExit):
+            main([command, *([verb] if verb else []), "-h"])
+        assert ("--metric NAME" in capsys.readouterr().out) == has
+
+
 def test_version(capsys) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"maskedbandit {maskedbandit.__version__}\n"
@@ -408,6 +439,7 @@ def test_every_package_that_an_extra_brings_is_known() -> None:
         (["run", "{file}", "--jobs", "0"], "--jobs is 0: it must be a whole number of at least 1"),
         (["run", "nowhere.toml"], "experiment is 'nowhere.toml'"),
         (["plot", "nowhere"], "DIR is 'nowhere': it must be a folder with a table.parquet"),
+        (["plan"], "what is planned is 'nothing': it must be a --difference (or --means) and an --epsilon (or "),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2_and_writes_nothing(

@@ -17,7 +17,8 @@ def build_package() -> None:
     dist.mkdir(exist_ok=True)
     with (dist / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (SDK / "node_modules" / "typescript").exists():
+        wanted, there = SDK / "package-lock.json", SDK / "node_modules" / ".package-lock.json"  # the second by npm
+        if not there.exists() or there.stat().st_mtime < wanted.stat().st_mtime:
             subprocess.run([npm, "ci", "--no-audit", "--no-fund"], cwd=SDK, check=True, timeout=LATE)
         newest = max(path.stat().st_mtime for path in [*SDK.glob("*.json"), *(SDK / "src").rglob("*.ts")])
         built = dist / "built"

@@ -343,6 +343,14 @@ def test_a_running_service_is_audited_where_only_the_service_is_installed() -> N
     assert "the service cannot be asked" in done.stderr
 
 
+def test_what_a_figure_needs_is_said_before_the_audit(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main(["audit", "newsletter", "--quiet", "--out", str(tmp_path / "out")]) == 2
+    streams = capsys.readouterr()
+    assert streams.out == ""
+    assert streams.err.endswith("pip install 'maskedbandit[lab]'\n")
+
+
 @pytest.mark.slow
 def test_the_study_of_the_newsletter_is_audited(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["audit", "newsletter", "--samples", "2000", "--quiet", "--json"]) == 0

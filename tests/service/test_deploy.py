@@ -74,6 +74,14 @@ def test_what_is_copied_is_there_and_not_ignored() -> None:
             assert any(fnmatch.fnmatch(each, pattern) for pattern in kept), f"{each} is left out of the build"
 
 
+@for_each("text", [DOCKERFILE, (ROOT / "docs" / "service.md").read_text()])
+def test_a_container_that_is_run_as_we_say_has_names_for_all_its_volumes(text: str) -> None:
+    (run,) = re.findall(r"docker run .*", text)
+    named = dict(each.split(":") for each in re.findall(r"--volume (\S+)", run))
+    assert list(named.values()) == json.loads(instruction("VOLUME")[0])
+    assert all(re.fullmatch("[a-z]+", name) for name in named)
+
+
 def test_the_compose_file_names_what_there_is() -> None:
     services = COMPOSE["services"]
     for service in services.values():

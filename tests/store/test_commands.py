@@ -179,6 +179,31 @@ def test_a_database_without_studies_is_not_made_by_looking_at_it(address, capsys
     assert not file.exists()
 
 
+def test_a_mistyped_witness_is_named_and_not_made(file, where, tmp_path, capsys) -> None:
+    made = json.loads(said(capsys, "study", "new", str(file), *where))
+    assert Path(made["witness"]).parent == tmp_path / "witness"
+    assert (Path(made["witness"]) / "keys").exists()
+    elsewhere = [*where[:2], "--witness", str(tmp_path / "witnes")]
+    (other := tmp_path / "other.toml").write_text(SMALL.replace('"small"', '"other"'))
+    for command in (
+        *(["study", verb] for verb in ("start", "status", "simulate", "reconcile")),
+        *(["study", "new", str(other)], ["ledger", "verify"], ["serve", "--port", "0"], ["helper", "show"]),
+    ):
+        line = refused(capsys, *command, *elsewhere)
+        assert str(tmp_path / "witnes") in line, (command, line)
+    assert not (tmp_path / "witnes").exists()
+    assert '"running"' in said(capsys, "study", "start", *where)
+
+
+def test_keys_with_which_operators_are_paired_are_not_made_anew(where, tmp_path, capsys) -> None:
+    """An invitation is signed by nobody yet, but the operator's fingerprint was handed over with it."""
+    said(capsys, "helper", "invite", *where)
+    elsewhere = [*where[:2], "--witness", str(tmp_path / "witnes")]
+    assert "are not in" in refused(capsys, "helper", "show", *elsewhere)
+    assert "are not in" in refused(capsys, "helper", "invite", *elsewhere)
+    assert not (tmp_path / "witnes").exists()
+
+
 def test_an_address_that_is_none_is_named_without_its_password(capsys) -> None:
     line = refused(capsys, "study", "status", "--database", "mysql://ann:secret@host/study")
     assert "database is 'mysql://...@host/study': it must be an address such as sqlite:///study.db" in line

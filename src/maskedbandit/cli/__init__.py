@@ -1,7 +1,7 @@
 """The command line: a file for each command, found by listing this folder. `parts` holds what commands share.
 
 A command's file says what it does in the first line of its docstring, and has an EXAMPLE, `add` for its options, and
-`do`. It imports what it needs when it runs, so that `--help` costs nothing.
+`do`; one with VERBS has a help of each. It imports what it needs when it runs, so that `--help` costs nothing.
 """
 
 import argparse
@@ -72,13 +72,14 @@ def parser() -> argparse.ArgumentParser:
         if not each.ispkg:
             module = import_module(f"{__name__}.{each.name}")
             about = (module.__doc__ or "").partition("\n")[0].rstrip(".")
-            one = documented(commands.add_parser, each.name.replace("_", "-"), about, module.EXAMPLE, help=about)
+            name, own_help = each.name.replace("_", "-"), hasattr(module, "VERBS")  # verbs have a help each
+            one = documented(commands.add_parser, name, about, module.EXAMPLE, help=about, add_help=not own_help)
             module.add(one)
             one.set_defaults(do=module.do, interrupted=getattr(module, "INTERRUPTED", ""))
     return top
 
 
-def documented(make: Any, name: str, about: str, example: str, **more: str) -> argparse.ArgumentParser:
+def documented(make: Any, name: str, about: str, example: str, **more: Any) -> argparse.ArgumentParser:
     """A parser whose help ends with an example."""
     plain = argparse.RawDescriptionHelpFormatter
     made: argparse.ArgumentParser = make(

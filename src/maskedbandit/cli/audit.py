@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from maskedbandit.errors import InvalidValue
+from maskedbandit.extras import import_extra
 
 if TYPE_CHECKING:
     from maskedbandit.reports.audit.audit import Audit, How
@@ -58,6 +59,8 @@ def do(options: argparse.Namespace) -> int:
     to_whole("--people", options.people, 1, 1000)
     if options.samples is not None:
         to_whole("--samples", options.samples, 400, 10**7)
+    if options.out:  # said now, and not after an hour
+        import_extra("matplotlib")
     with Progress(0, "sample", quiet=options.quiet) as progress:
         progress.begin("audit")
         how = How(options.people, options.samples, options.error, options.seed, progress.advance)

@@ -54,7 +54,8 @@ def do(options: argparse.Namespace) -> None:
 
     nothing = options.epsilon is None and options.budget is None
     if options.difference is None and options.means is None and nothing:
-        raise InvalidValue("--difference and --epsilon", "left out", "given, or one of them and --people")
+        allowed = "a --difference (or --means) and an --epsilon (or --budget), or one of the two and --people"
+        raise InvalidValue("what is planned", "nothing", allowed)
     policy = None if options.policy is None else STUDY_PARTS.made("policy", read_inline_table(options.policy))
     question = Question(
         arms=options.arms,

@@ -1,5 +1,6 @@
 """The studies of a database: a new one, a list of them, and opening one."""
 
+import logging
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -19,6 +20,9 @@ from maskedbandit.store.study import Study
 from maskedbandit.store.study_rows import read_studies
 from maskedbandit.study.protocol import Protocol
 
+log = logging.getLogger("maskedbandit")
+NEEDING_KEYS = "study", "project", "pairing", "invitation"  # tables whose rows are worth nothing with other keys
+
 
 def read_identity(database: Database) -> str:
     """The name of a database, which a copy of it has as well."""
@@ -32,14 +36,15 @@ def find_witness(database: Database, folder: Path | None) -> Witness:
 
 
 def prepare_witness(database: Database, folder: Path | None) -> Witness:
-    """The witness of a database, with keys; they are made if the database has no studies yet."""
+    """The witness of a database, with keys; they are made if nothing in the database needs others."""
     witness = find_witness(database, folder)
     if not witness.exists():
-        if read_studies(database):
+        if any(database.rows(f"SELECT 1 FROM {table} LIMIT 1") for table in NEEDING_KEYS):
             raise BehindWitness(
                 f"the keys of this database are not in {witness.folder}: name the folder that has them, with --witness"
             )
         witness.create()
+        log.info(f"the keys of this database are new, and in {witness.folder}: keep a copy of them")
     return witness
 
 

@@ -276,6 +276,8 @@ class Protocol:
             *("reward", "guardrail", "budget", "period", "signed_by"),
         ):
             getattr(self, each)
+        if not isinstance(simulation := self.table.get("simulation", {}), dict):
+            raise InvalidValue("simulation", simulation, "a [simulation] table")
         refuse_number_texts({"share": self.table.get("guardrail", {}).get("share")})
         for part in ("channel", "policy"):
             refuse_number_texts(self.table.get(part))

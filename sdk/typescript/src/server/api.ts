@@ -1634,6 +1634,335 @@ export interface components {
         Start: {
             protocol: string;
         };
+        /** @description All that is decided before the first person comes. */
+        Protocol: {
+            /** @description the study's name, one in a database */
+            name: string;
+            /** @description what it is to find out, for people */
+            about?: string;
+            /** @description whose studies share each person's budget; left out: the study's own */
+            project?: string;
+            policy?: components["schemas"]["ProtocolPolicy"];
+            /** @description how many get a place; needed unless the policy is a search */
+            people?: number;
+            /** @description the probability of a wrong answer, if the policy is a search: 0.05 */
+            delta?: number;
+            channel: components["schemas"]["ProtocolChannel"];
+            /** @description public keys of the application, if it signs who comes */
+            signed_by?: string | string[] | null;
+            /** @description what people may get, each with a name of its own */
+            arms: components["schemas"]["ProtocolArm"][];
+            reward?: components["schemas"]["ProtocolReward"];
+            operators?: components["schemas"]["ProtocolOperators"];
+            guardrail?: components["schemas"]["ProtocolGuardrail"];
+            budget: components["schemas"]["ProtocolBudget"];
+            simulation?: components["schemas"]["ProtocolSimulation"];
+        };
+        /** @description What people may get. */
+        ProtocolArm: {
+            name: string;
+            /** @description what the application is given with the arm: any JSON */
+            payload?: unknown;
+        };
+        /** @description How what is reported of a person becomes one reward. */
+        ProtocolReward: {
+            /** @description the least that one report may say: 0 */
+            least?: number;
+            /** @description the most that one report may say: 1 */
+            most?: number;
+            /** @description the outcome of a person who never reports: least */
+            default?: number;
+            /**
+             * @description which of several reports counts: "last", and "sum" with a cap
+             * @enum {string}
+             */
+            rule?: "first" | "last" | "sum";
+            /** @description so many times `most` a sum is cut at: 1 */
+            cap?: number;
+            /** @description reports count so long after the arm was seen: "1 day" */
+            window?: string;
+            /** @description a place that nobody saw by then goes to another: "10 minutes" */
+            exposure?: string;
+            /**
+             * @description what a flag of OFREP does besides: "exposes"
+             * @enum {string}
+             */
+            evaluating?: "enrols" | "exposes";
+            /** @description devices may report so long after the window: "0 days" */
+            grace?: string;
+        };
+        /** @description The two servers, with the channel `two_servers` alone. */
+        ProtocolOperators: {
+            /** @description Who runs the study. */
+            leader: {
+                name: string;
+                /** @description the fingerprint of its public keys */
+                key: string;
+            };
+            /** @description Who adds its share of every sum. */
+            helper: {
+                name: string;
+                /** @description the fingerprint of its public keys */
+                key: string;
+                address: string;
+            };
+        };
+        /** @description A second outcome, by which an arm is found harmful and put out of play. */
+        ProtocolGuardrail: {
+            /** @description the `metric` of its reports */
+            name: string;
+            harm: {
+                /** @description of an arm's mean, or of a difference */
+                above: number;
+                /** @description the arm from which it differs */
+                against?: string | null;
+            } | {
+                /** @description of an arm's mean, or of a difference */
+                below: number;
+                /** @description the arm from which it differs */
+                against?: string | null;
+            };
+            /** @description the least that one report may say: 0 */
+            least?: number;
+            /** @description the most that one report may say: 1 */
+            most?: number;
+            /** @description the outcome of a person who never reports: least */
+            default?: number;
+            /**
+             * @description which of several reports counts: "last", and "sum" with a cap
+             * @enum {string}
+             */
+            rule?: "first" | "last" | "sum";
+            /** @description of the epsilon of the channel; the reward has the rest: "1/2" */
+            share?: number | string;
+            /** @description the probability that any arm is ever found harmful which is not: 0.05 */
+            alpha?: number;
+        };
+        /** @description What each person may lose in all studies of the project together: epsilon and perhaps delta, or rho. */
+        ProtocolBudget: {
+            /** @description of (ε, δ)-privacy */
+            epsilon?: number | string;
+            /** @description 0 */
+            delta?: number | string;
+            /** @description of zero-concentrated privacy, in place of both */
+            rho?: number | string;
+            /** @description a person has a new budget after that; left out: never */
+            period?: string | null;
+        };
+        /** @description Who comes in `maskedbandit study simulate`. Real studies do not read it. */
+        ProtocolSimulation: {
+            /** @description rewards: { "name": "bernoulli", "means": [0.4, 0.5] } */
+            instance?: unknown;
+            /** @description the same for the second outcome */
+            guardrail?: unknown;
+            /** @description how far apart people come: "1 second" */
+            every?: unknown;
+            /** @description the share of people who never report: 0 */
+            lost?: unknown;
+            /** @description of arms: [{ "at": 500, "pause": "b" }] */
+            changes?: unknown;
+            /** @description the rewards follow from it: 1 */
+            seed?: unknown;
+        };
+        /** @description Who decides which arm the next people get: contemporaneous_klucb if it is left out. */
+        ProtocolPolicy: ("ada_cucb" | "ada_p_klucb" | "ada_p_tt" | "ada_p_tt_star" | "ada_p_ucb" | "anytime_lazy_ucb" | "arms_above" | "best_arm_dpse" | "best_arm_elimination" | "contemporaneous_elimination" | "contemporaneous_klucb" | "dp_imed" | "dp_klucb" | "dp_thompson" | "dp_tt" | "dpse" | "dpucb" | "eb_tci" | "equal_split" | "gaussian_thompson" | "kl_lucb" | "klucb" | "lazy_dp_thompson" | "ldp_ucb" | "noise_aware_klucb" | "pooled_elimination" | "released_likelihood" | "restarting_klucb" | "sequential_halving" | "successive_elimination" | "sw_ucb" | "thompson_sampling" | "top_arms" | "track_and_stop" | "ttucb" | "ucb1" | "uniform" | "uniform_arms_above" | "uniform_glr" | "uniform_top_arms") | {
+            /** @enum {string} */
+            name: "ada_cucb" | "ada_p_klucb" | "ada_p_ucb" | "anytime_lazy_ucb" | "contemporaneous_klucb" | "dp_imed" | "dp_klucb" | "dp_thompson" | "dpse" | "dpucb" | "gaussian_thompson" | "klucb" | "lazy_dp_thompson" | "ldp_ucb" | "noise_aware_klucb" | "restarting_klucb" | "successive_elimination" | "sw_ucb" | "thompson_sampling" | "ucb1" | "uniform";
+            /** @description of noise_aware_klucb */
+            anytime?: boolean;
+            /** @description of successive_elimination */
+            base?: number;
+            /** @description of sw_ucb */
+            batch?: number;
+            /** @description of ada_cucb, ada_p_klucb, ada_p_ucb, anytime_lazy_ucb, dp_klucb, lazy_dp_thompson */
+            beta?: number;
+            /** @description of gaussian_thompson */
+            epsilon?: number | string | null;
+            /** @description of dpse, dpucb, successive_elimination */
+            failure?: number | null;
+            /** @description of gaussian_thompson */
+            inflation?: number | string;
+            /** @description of gaussian_thompson */
+            initial?: number;
+            /**
+             * @description of dpucb
+             * @enum {string}
+             */
+            interval?: "chapelle-li" | "corrected" | "paper";
+            /** @description of contemporaneous_klucb, noise_aware_klucb, restarting_klucb, successive_elimination */
+            least?: number;
+            /** @description of dp_thompson */
+            pilot?: ("corrected" | "paper") | number;
+            /**
+             * @description of successive_elimination
+             * @enum {string}
+             */
+            radius?: "corrected" | "paper";
+            /** @description of contemporaneous_klucb, dp_imed, dp_klucb, noise_aware_klucb */
+            ratio?: number;
+            /**
+             * @description of dpse, successive_elimination
+             * @enum {string}
+             */
+            unfinished?: "skip" | "start";
+            /** @description of restarting_klucb, sw_ucb */
+            window?: number | null;
+            /** @description of sw_ucb */
+            xi?: number;
+        } | {
+            /** @enum {string} */
+            name: "ada_p_tt" | "ada_p_tt_star" | "best_arm_dpse" | "best_arm_elimination" | "contemporaneous_elimination" | "dp_tt" | "eb_tci" | "released_likelihood" | "track_and_stop" | "ttucb" | "uniform_glr";
+            /** @description of ada_p_tt, ada_p_tt_star, dp_tt, eb_tci, ttucb */
+            beta?: number;
+            /**
+             * @description of best_arm_dpse
+             * @enum {string}
+             */
+            counts?: "epoch" | "published";
+            /** @description of dp_tt */
+            eta?: number;
+            /** @description of ada_p_tt, ada_p_tt_star, dp_tt, released_likelihood */
+            forced?: number;
+            /** @description of released_likelihood */
+            growth?: number;
+            /** @description of contemporaneous_elimination, released_likelihood */
+            least?: number;
+            /** @description of contemporaneous_elimination */
+            ratio?: number;
+            /** @description of ada_p_tt, best_arm_elimination, dp_tt, eb_tci, track_and_stop, ttucb, uniform_glr */
+            threshold?: ("heuristic" | "proved") | ("proved" | "published") | ("closed" | "heuristic" | "proved") | ("heuristic" | "proved" | "published");
+            /**
+             * @description of track_and_stop
+             * @enum {string}
+             */
+            tracking?: "cumulative" | "direct";
+        } | {
+            /** @enum {string} */
+            name: "equal_split" | "pooled_elimination" | "sequential_halving";
+            /** @description of pooled_elimination */
+            late?: number;
+        } | {
+            /** @enum {string} */
+            name: "arms_above" | "kl_lucb" | "top_arms" | "uniform_arms_above" | "uniform_top_arms";
+            /** @description of top_arms */
+            forced?: number;
+            /** @description of arms_above, top_arms */
+            growth?: number;
+            /** @description of arms_above, top_arms, uniform_arms_above, uniform_top_arms */
+            least?: number;
+            /** @description of kl_lucb, top_arms, uniform_top_arms */
+            m?: number;
+            /** @description of uniform_arms_above, uniform_top_arms */
+            ratio?: number;
+            /** @description of arms_above, uniform_arms_above */
+            theta?: number;
+            /** @description of arms_above, uniform_arms_above */
+            tolerance?: number;
+        };
+        /** @description Who adds the noise, and how much. */
+        ProtocolChannel: ("central" | "local" | "response" | "tree") | {
+            /** @constant */
+            name: "central";
+            /**
+             * @description of each person
+             * @default 1
+             */
+            epsilon?: number | string;
+            /**
+             * @description left out: discrete_laplace
+             * @enum {string}
+             */
+            noise?: "discrete_gaussian" | "discrete_laplace" | "skellam";
+            /** @description steps in one unit of reward: 1 */
+            grid?: number | "paper" | {
+                fixed?: number;
+                /** @description more of them in large cohorts: 0 */
+                fineness?: number | string;
+            };
+        } | {
+            /** @constant */
+            name: "local";
+            /**
+             * @description of each person
+             * @default 1
+             */
+            epsilon?: number | string;
+            /**
+             * @description left out: discrete_laplace
+             * @enum {string}
+             */
+            noise?: "discrete_gaussian" | "discrete_laplace" | "skellam";
+            /** @description steps in one unit of reward: 1 */
+            grid?: number | "paper" | {
+                fixed?: number;
+                /** @description more of them in large cohorts: 0 */
+                fineness?: number | string;
+            };
+        } | {
+            /** @constant */
+            name: "response";
+            /**
+             * @description of each person
+             * @default 1
+             */
+            epsilon?: number | string;
+        } | {
+            /** @constant */
+            name: "tree";
+            /**
+             * @description of each person
+             * @default 1
+             */
+            epsilon?: number | string;
+            /**
+             * @description left out: discrete_laplace
+             * @enum {string}
+             */
+            noise?: "discrete_gaussian" | "discrete_laplace" | "skellam";
+            /** @description steps in one unit of reward: 1 */
+            grid?: number | "paper" | {
+                fixed?: number;
+                /** @description more of them in large cohorts: 0 */
+                fineness?: number | string;
+            };
+            /**
+             * @default kary
+             * @enum {string}
+             */
+            counter?: "binary" | "honaker" | "hybrid" | "kary";
+            /** @default 1048576 */
+            length?: number;
+            /** @default null */
+            arity?: number | null;
+            /** @default 1 */
+            divide?: number;
+        } | {
+            /** @constant */
+            name: "two_servers";
+            /**
+             * @description of each person
+             * @default 1
+             */
+            epsilon?: number | string;
+            /**
+             * @description left out: discrete_laplace
+             * @enum {string}
+             */
+            noise?: "discrete_gaussian" | "discrete_laplace" | "skellam";
+            /** @description steps in one unit of reward: 1 */
+            grid?: number | "paper" | {
+                fixed?: number;
+                /** @description more of them in large cohorts: 0 */
+                fineness?: number | string;
+            };
+            /** @default 1e-12 */
+            failure?: number;
+            /**
+             * @description what devices prove, and how
+             * @constant
+             */
+            backend: "prio3";
+        };
     };
     responses: never;
     parameters: never;
@@ -1723,6 +2052,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1821,6 +2159,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1935,6 +2282,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -2017,6 +2373,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2113,6 +2478,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -2202,6 +2576,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -2284,6 +2667,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2389,6 +2781,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -2477,6 +2878,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2579,6 +2989,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -2628,6 +3047,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2722,6 +3150,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -2800,6 +3237,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2892,6 +3338,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -2952,6 +3407,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3037,6 +3501,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -3097,6 +3570,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3189,6 +3671,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -3260,6 +3751,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3365,6 +3865,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -3452,6 +3961,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -3481,6 +3999,15 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     get_readyz: {
@@ -3499,6 +4026,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Health"];
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description The server cannot do it now */
@@ -3528,6 +4064,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3603,6 +4148,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3699,6 +4253,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -3759,6 +4322,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3842,6 +4414,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -3898,6 +4479,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -3918,7 +4508,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": components["schemas"]["Protocol"];
                 "application/toml": string;
             };
         };
@@ -3986,6 +4576,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -4006,7 +4605,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": components["schemas"]["Protocol"];
                 "application/toml": string;
             };
         };
@@ -4058,6 +4657,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4132,6 +4740,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -4157,7 +4774,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": components["schemas"]["Protocol"];
                 "application/toml": string;
             };
         };
@@ -4227,6 +4844,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4331,6 +4957,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -4391,6 +5026,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4498,6 +5142,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -4511,7 +5164,9 @@ export interface operations {
     };
     post_v1_studies_study_stop: {
         parameters: {
-            query?: never;
+            query?: {
+                without_helper?: number;
+            };
             header?: never;
             path: {
                 study: string;
@@ -4585,6 +5240,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4681,6 +5345,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -4759,6 +5432,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4851,6 +5533,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -4929,6 +5620,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5025,6 +5725,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description The server cannot do it now */
             503: {
                 headers: {
@@ -5089,6 +5798,15 @@ export interface operations {
             };
             /** @description Too many requests */
             429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
                 headers: {
                     [name: string]: unknown;
                 };

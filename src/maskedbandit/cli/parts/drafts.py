@@ -25,7 +25,16 @@ def write_new(options: argparse.Namespace, protocol: Any, **how: Any) -> None:
     from maskedbandit.store.studies import write_study
 
     write_study(protocol, options.database, options.witness, **how)
-    say(study=protocol.name, state="draft", protocol=protocol.digest)
+    say(study=protocol.name, state="draft", protocol=protocol.digest, witness=find_keys(options))
+
+
+def find_keys(options: argparse.Namespace) -> str:
+    """The folder with the keys of the database, which is new with it, and may be mistyped."""
+    from maskedbandit.store.databases.connection import open_database
+    from maskedbandit.store.studies import find_witness
+
+    with closing(open_database(options.database)) as database:
+        return str(find_witness(database, options.witness).folder)
 
 
 def find_protocol(options: argparse.Namespace) -> Any:

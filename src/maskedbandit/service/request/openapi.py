@@ -9,6 +9,7 @@ import msgspec
 from maskedbandit import __version__
 from maskedbandit.service.messages import Problem
 from maskedbandit.service.request.problems import TITLES
+from maskedbandit.service.request.protocol_schema import write_protocol_schemas
 from maskedbandit.service.request.route import Route
 
 PARAMETERS = {
@@ -17,7 +18,7 @@ PARAMETERS = {
     "cohort": {"type": "integer", "minimum": 0},
     "key": {"type": "string", "pattern": "^[0-9a-f]{8}$"},
 }
-QUERIES = {"ledger": ["after"], "events": ["after"], "start": ["simulated"]}
+QUERIES = {"ledger": ["after"], "events": ["after"], "start": ["simulated"], "stop": ["without_helper"]}
 WHOLE = {"type": "integer", "minimum": 0, "maximum": 10**15 - 1}
 
 LOOKED_AT = {
@@ -48,16 +49,24 @@ def write_openapi(routes: Sequence[Route]) -> dict[str, Any]:
         paths.setdefault(route.path, {})[route.method.lower()] = describe_route(route, schema)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Masked Bandit", "version": __version__, "description": "Adaptive studies with privacy."},
+        "info": {
+            "title": "Masked Bandit",
+            "version": __version__,
+            "description": "Adaptive studies with privacy.",
+            "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
+        },
         "servers": [{"url": "/", "description": "The service that has this document."}],
         "paths": paths,
-        "components": {"schemas": components, "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}}},
+        "components": {
+            "schemas": components | write_protocol_schemas(),
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+        },
     }
 
 
 def describe_route(route: Route, schema: dict[Any, Any]) -> dict[str, Any]:
     """A method of a path."""
-    statuses = set(route.refusals)
+    statuses = {431, *route.refusals}  # 431: whose head is too large is heard by no route
     if route.roles:
         statuses |= {401, 403, 429}
     if route.method != "GET":
@@ -100,7 +109,7 @@ def describe_route(route: Route, schema: dict[Any, Any]) -> dict[str, Any]:
     if route.roles:
         found["description"] = f"For keys of role {' or '.join(route.roles)}."
     if route.body is not None:
-        body = {"type": "object"} if route.body is Any else schema[route.body]
+        body = {"$ref": "#/components/schemas/Protocol"} if route.body is Any else schema[route.body]
         kinds = ("application/json", "application/toml") if route.body is Any else ("application/json",)
         found["requestBody"] = {
             "required": not route.may_be_empty,

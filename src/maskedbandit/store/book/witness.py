@@ -59,15 +59,15 @@ class Witness:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._heads: dict[str, Any] | None = None  # as they were when they were read
-        with _named_errors(folder):
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
     def exists(self) -> bool:
         """Whether there are keys."""
         return (self.folder / "keys").exists()
 
     def create(self) -> None:
-        """Make the key that signs, if there is none."""
+        """Make the folder, and the key that signs, if there is none. Nothing else makes it: it may be mistyped."""
+        with _named_errors(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self._locked():
             if not self.exists():
                 self._write("keys", {"signs": Ed25519PrivateKey.generate().private_bytes_raw().hex(), "people": {}})
@@ -206,6 +206,8 @@ class Witness:
         """One process at a time."""
         import fcntl
 
+        if not self.folder.is_dir():
+            raise self._lost()
         with _named_errors(self.folder):
             file = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
