@@ -19,19 +19,19 @@ def write_toml(table: Mapping[str, Any]) -> str:
     budget = { epsilon = 1.0 }
     """
     ordered = sorted(table, key=lambda name: (isinstance(table[name], dict | list), name != "name"))
-    return "\n".join(f"{write_name(name)} = {write_part(table[name])}" for name in ordered)
+    return "\n".join(f"{write_name(name)} = {write_item(table[name])}" for name in ordered)
 
 
-def write_part(value: Any) -> str:
+def write_item(value: Any) -> str:
     """A value, on one line; each table of a list has one of its own."""
     match value:
         case dict():
-            inner = ", ".join(f"{write_name(name)} = {write_part(each)}" for name, each in value.items())
+            inner = ", ".join(f"{write_name(name)} = {write_item(each)}" for name, each in value.items())
             return f"{{ {inner} }}" if inner else "{}"
         case [dict(), *_]:
-            return "[\n" + "".join(f"    {write_part(each)},\n" for each in value) + "]"
+            return "[\n" + "".join(f"    {write_item(each)},\n" for each in value) + "]"
         case list():
-            return f"[{', '.join(map(write_part, value))}]"
+            return f"[{', '.join(map(write_item, value))}]"
         case str():
             return write_text(value)
         case bool() | int() | float():

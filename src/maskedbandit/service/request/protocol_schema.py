@@ -38,20 +38,20 @@ TIME: Schema = {
     "pattern": f"^[0-9]{{1,9}}(\\.[0-9]{{1,9}})? *({'|'.join(MILLISECONDS)})s?$",
     "description": 'such as "6 hours" or "1.5 days"',
 }
-NAME: Schema = {"type": "string", "pattern": f"^{NAME_PATTERN}$"}
-KEY: Schema = {"type": "string", "pattern": "^[0-9a-fA-F]{64}$", "description": "64 hexadecimal digits"}
+NAMED: Schema = {"type": "string", "pattern": f"^{NAME_PATTERN}$"}
+HEX_KEY: Schema = {"type": "string", "pattern": "^[0-9a-fA-F]{64}$", "description": "64 hexadecimal digits"}
 NULL: Schema = {"type": "null"}
 
 
 def write_protocol_schemas() -> dict[str, Schema]:
     """The schema of a protocol and of its tables, by name."""
-    refer = {name: {"$ref": f"#/components/schemas/Protocol{name}"} for name in TABLES}
+    refer = {name: {"$ref": f"#/components/schemas/Protocol{name}"} for name in PROTOCOL_TABLES}
     protocol = describe_table(
         "All that is decided before the first person comes.",
         {
-            "name": NAME | {"description": "the study's name, one in a database"},
+            "name": NAMED | {"description": "the study's name, one in a database"},
             "about": {"type": "string", "maxLength": MOST_ABOUT, "description": "what it is to find out, for people"},
-            "project": NAME | {"description": "whose studies share each person's budget; left out: the study's own"},
+            "project": NAMED | {"description": "whose studies share each person's budget; left out: the study's own"},
             "policy": {"$ref": "#/components/schemas/ProtocolPolicy"},
             "people": {
                 "type": "integer",
@@ -62,7 +62,7 @@ def write_protocol_schemas() -> dict[str, Schema]:
             "delta": describe_open(0, 1, "the probability of a wrong answer, if the policy is a search: 0.05"),
             "channel": {"$ref": "#/components/schemas/ProtocolChannel"},
             "signed_by": {
-                "anyOf": [KEY, {"type": "array", "items": KEY, "minItems": 1, "maxItems": MOST_SIGNERS}, NULL],
+                "anyOf": [HEX_KEY, {"type": "array", "items": HEX_KEY, "minItems": 1, "maxItems": MOST_SIGNERS}, NULL],
                 "description": "public keys of the application, if it signs who comes",
             },
             "arms": {
@@ -76,7 +76,7 @@ def write_protocol_schemas() -> dict[str, Schema]:
         },
         ("name", "channel", "arms", "budget"),
     )
-    found = {f"Protocol{name}": schema for name, schema in TABLES.items()}
+    found = {f"Protocol{name}": schema for name, schema in PROTOCOL_TABLES.items()}
     return {
         "Protocol": protocol,
         **found,
@@ -106,7 +106,7 @@ def describe_exact(most: float, about: str) -> Schema:
     return {"anyOf": [{"type": "number", "exclusiveMinimum": 0, "maximum": most}, FRACTION], "description": about}
 
 
-OUTCOME: dict[str, Schema] = {
+OUTCOME_KEYS: dict[str, Schema] = {
     key: {"type": "number", "minimum": -MOST_OUTCOME, "maximum": MOST_OUTCOME, "description": about}
     for key, about in {
         "least": "the least that one report may say: 0",
@@ -119,16 +119,16 @@ OPERATOR: dict[str, Schema] = {
     "key": {"type": "string", "pattern": f"^{FINGERPRINT}$", "description": "the fingerprint of its public keys"},
 }
 LIMIT: dict[str, Schema] = {"against": {"type": ["string", "null"], "description": "the arm from which it differs"}}
-TABLES: dict[str, Schema] = {
+PROTOCOL_TABLES: dict[str, Schema] = {
     "Arm": describe_table(
         "What people may get.",
-        {"name": NAME, "payload": {"description": "what the application is given with the arm: any JSON"}},
+        {"name": NAMED, "payload": {"description": "what the application is given with the arm: any JSON"}},
         ("name",),
     ),
     "Reward": describe_table(
         "How what is reported of a person becomes one reward.",
         {
-            **OUTCOME,
+            **OUTCOME_KEYS,
             "cap": {"type": "integer", "minimum": 1, "description": "so many times `most` a sum is cut at: 1"},
             "window": TIME | {"description": 'reports count so long after the arm was seen: "1 day"'},
             "exposure": TIME | {"description": 'a place that nobody saw by then goes to another: "10 minutes"'},
@@ -151,7 +151,7 @@ TABLES: dict[str, Schema] = {
     "Guardrail": describe_table(
         "A second outcome, by which an arm is found harmful and put out of play.",
         {
-            "name": NAME | {"description": "the `metric` of its reports"},
+            "name": NAMED | {"description": "the `metric` of its reports"},
             "harm": {
                 "oneOf": [
                     describe_table(
@@ -162,7 +162,7 @@ TABLES: dict[str, Schema] = {
                     for where in ("above", "below")
                 ]
             },
-            **OUTCOME,
+            **OUTCOME_KEYS,
             "share": describe_exact(1, 'of the epsilon of the channel; the reward has the rest: "1/2"'),
             "alpha": describe_open(0, 1, "the probability that any arm is ever found harmful which is not: 0.05"),
         },
@@ -236,12 +236,12 @@ def describe_channels() -> Schema:
         "description": "Who adds the noise, and how much.",
         "anyOf": [
             describe_choice(LIVE_CHANNELS.keys() - {"two_servers"}, "with an epsilon of 1"),
-            *(describe_channel(name, about, special) for name, about in LIVE_CHANNELS.items()),
+            *(describe_live_channel(name, about, special) for name, about in LIVE_CHANNELS.items()),
         ],
     }
 
 
-def describe_channel(name: str, about: str, special: dict[str, Schema]) -> Schema:
+def describe_live_channel(name: str, about: str, special: dict[str, Schema]) -> Schema:
     """The table of a channel, with the parameters that are named in `special`, or have a plain type."""
     kind: Any = STUDY_PARTS.kind("channel", name)
     types, keys = get_type_hints(kind), {"name": {"type": "string", "const": name}}
