@@ -263,7 +263,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "theirs: no policy knows anything" in capsys.readouterr().out
     assert main(["plan", "--means", "a,b", "--epsilon", "1"]) == 2
     assert main(["plan"]) == 2
-    assert "--difference and --epsilon" in capsys.readouterr().err
+    assert "a --difference (or --means) and an --epsilon" in capsys.readouterr().err
 
 
 @pytest.mark.slow
