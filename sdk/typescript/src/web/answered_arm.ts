@@ -5,7 +5,8 @@ import { type Reply, refuseReply } from "./calls.js";
 export interface ShownArm {
   arm: string;
   payload: unknown; // what the application is given with it
-  why: string; // why nothing is reported of it: elsewhere, no_place, finished, budget_exceeded, what ended it; else empty
+  /** Why nothing is reported of it: elsewhere, no_place, finished, budget_exceeded, what ended it; else empty. */
+  why: string;
 }
 
 /** What the service answered a device that asks for an arm; or what it refuses, or that this is no answer of it. */
