@@ -29,14 +29,14 @@ def lose_reports(both: Both) -> None:
             raise httpx.ConnectError("away")
         return answer(method, path, body)
 
-    both.helper.answer = end_before_total  # type: ignore[method-assign]
+    both.helper.answer = end_before_total
     both.go(WINDOW + GRACE + 1)
     assert both.helper.asked[-1].endswith("/total")
     both.helper.restart()
     for path in both.folder.glob("helper.db*"):
         path.unlink()
     shutil.copy(both.folder / "kept.db", file)
-    both.helper.answer = answer  # type: ignore[method-assign]
+    both.helper.answer = answer
 
 
 def test_a_helper_is_offered_again_what_it_lost(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:

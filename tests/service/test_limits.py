@@ -163,7 +163,7 @@ def test_a_study_that_cannot_write_as_fast_as_it_is_asked_refuses_more(
     service: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service.begin()
-    monkeypatch.setattr("maskedbandit.service.request.route.WAITING", -1)
+    monkeypatch.setattr("maskedbandit.service.request.holders.WAITING", -1)
     assert service.study("assign", {"unit": "ann"}).code == "too_many"
     assert service.study("pause", key="owner").code == "too_many"
     service.tick()  # the clock goes on

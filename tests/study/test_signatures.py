@@ -126,5 +126,5 @@ def test_what_cannot_be_signed() -> None:
         (PRIVATE[0], "small", 10**12),
     ):
         with pytest.raises(InvalidValue) as why:
-            sign_person(private, study, "ann", expires)  # type: ignore[arg-type]
+            sign_person(private, study, "ann", expires)
         assert PRIVATE[0] not in str(why.value)

@@ -4,7 +4,6 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
-from maskedbandit.service.origins import LONGEST_ORIGIN, MOST_ORIGINS
 from maskedbandit.store.book.finish import Reason
 from maskedbandit.store.requests import PROOF
 
@@ -274,40 +273,6 @@ class Erased(Struct):
     """Of how many places the data was erased; what was released stays."""
 
     places: int
-
-
-Origin = Annotated[str, Meta(max_length=LONGEST_ORIGIN, description="scheme://host or scheme://host:port")]
-
-
-class NewKey(Body):
-    """A key to be made; one of a device is for a study, and for pages of these origins, as `https://shop.example`."""
-
-    role: Literal["owner", "officer", "client", "device"]
-    study: ShortName | None = None
-    origins: Annotated[list[Origin], Meta(max_length=MOST_ORIGINS)] = []
-
-
-class KeyMade(Struct):
-    """A new key. It is shown this once."""
-
-    key: str
-
-
-class KeyListed(Struct):
-    """A key without its secret."""
-
-    key: str
-    role: str
-    study: str | None
-    made: int
-    ends: int | None
-    origins: list[str]  # of a device key
-
-
-class KeysListed(Struct):
-    """All keys."""
-
-    keys: list[KeyListed]
 
 
 class Health(Struct):

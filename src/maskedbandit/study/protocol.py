@@ -58,7 +58,7 @@ from maskedbandit.study import tables
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.guardrail import Guardrail, MeasuredOutcome, list_outcomes
 from maskedbandit.study.live_channel import check_live_outcomes, make_live_channel
-from maskedbandit.study.naming import STUDY_PARTS, check_study_name, refuse_number_texts, refuse_unknown
+from maskedbandit.study.naming import STUDY_PARTS, check_study_name, refuse_unknown
 from maskedbandit.study.operators import Operators
 from maskedbandit.study.reward import Reward
 from maskedbandit.study.signatures import read_signers
@@ -276,11 +276,8 @@ class Protocol:
             *("reward", "guardrail", "budget", "period", "signed_by"),
         ):
             getattr(self, each)
-        if not isinstance(simulation := self.table.get("simulation", {}), dict):
-            raise InvalidValue("simulation", simulation, "a [simulation] table")
-        refuse_number_texts({"share": self.table.get("guardrail", {}).get("share")})
-        for part in ("channel", "policy"):
-            refuse_number_texts(self.table.get(part))
+        tables.check_simulation_table(self.table)
+        tables.refuse_texts_of_numbers(self.table)
         tables.check_new_budget(self.table["budget"])
         if isinstance(self.policy, Selection) and self.k < (least := self.policy.question.least_arms):
             allowed = f"at least {least}, as {type(self.policy).__name__} names some of them"

@@ -112,3 +112,16 @@ def check_budget_table(given: Any) -> dict[str, Any]:
         raise InvalidValue("budget", given, "a [budget] table")
     refuse_unknown("key of [budget]", given, ("epsilon", "delta", "rho", "period"))
     return given
+
+
+def check_simulation_table(table: Mapping[str, Any]) -> None:
+    """Raise `InvalidValue` unless the [simulation] of a protocol is a table; it is read when it is played."""
+    if not isinstance(simulation := table.get("simulation", {}), dict):
+        raise InvalidValue("simulation", simulation, "a [simulation] table")
+
+
+def refuse_texts_of_numbers(table: Mapping[str, Any]) -> None:
+    """Raise `InvalidValue` where a protocol has a number as a text."""
+    refuse_number_texts({"share": table.get("guardrail", {}).get("share")})
+    for part in ("channel", "policy"):
+        refuse_number_texts(table.get(part))

@@ -6,8 +6,8 @@ from typing import TypeVar
 from maskedbandit.errors import Forbidden
 from maskedbandit.service import keys
 from maskedbandit.service.host.host import Host
+from maskedbandit.service.key_messages import KeyListed, KeyMade, KeysListed, NewKey
 from maskedbandit.service.keys import OWNER, Key
-from maskedbandit.service.messages import KeyListed, KeyMade, KeysListed, NewKey
 from maskedbandit.service.request.route import Call, Route
 from maskedbandit.store.databases.database import Database
 

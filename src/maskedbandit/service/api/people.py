@@ -21,9 +21,10 @@ from maskedbandit.service.messages import (
     ReportBatch,
     Reported,
 )
+from maskedbandit.service.request.holders import HeldElsewhere, find_holder, find_writer
 from maskedbandit.service.request.limits import BATCH
 from maskedbandit.service.request.problems import describe_problem
-from maskedbandit.service.request.route import Call, HeldElsewhere, Route, find_holder, find_writer
+from maskedbandit.service.request.route import Call, Route
 from maskedbandit.study.signatures import check_token
 
 

@@ -15,8 +15,8 @@ from maskedbandit.service.host.elsewhere import RELAYED
 from maskedbandit.service.keys import OWNER, STAFF
 from maskedbandit.service.page.form import EXAMPLE_FORM, read_form_number, read_form_payload
 from maskedbandit.service.page.visit import Handler, Visit
+from maskedbandit.service.request.holders import find_writer
 from maskedbandit.service.request.problems import describe_problem
-from maskedbandit.service.request.route import find_writer
 from maskedbandit.service.views.describe import check_visible
 
 PLANNED_NUMBERS = ("baseline", "difference", "per_day")  # what a forecast and a plan are told of the application

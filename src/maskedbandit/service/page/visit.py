@@ -15,8 +15,9 @@ from maskedbandit import words
 from maskedbandit.errors import Forbidden, TooLarge, Unauthorized
 from maskedbandit.service.page import charts, operators, sentences, tables
 from maskedbandit.service.page.form import CHOICES
+from maskedbandit.service.request.holders import HeldElsewhere
 from maskedbandit.service.request.limits import BODY
-from maskedbandit.service.request.route import HeldElsewhere, log_problem, study_name
+from maskedbandit.service.request.route import log_problem, study_name
 from maskedbandit.service.request.sessions import find_key, form_token, is_form_token, name_browser
 from maskedbandit.service.views.describe import check_visible, read_simulated
 from maskedbandit.service.views.view import StudyView

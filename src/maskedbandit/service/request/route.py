@@ -18,7 +18,7 @@ from urllib.parse import parse_qs
 import msgspec
 from starlette.responses import StreamingResponse
 
-from maskedbandit.errors import FencedOff, Forbidden, TooMany, Unauthorized, UnknownStudy
+from maskedbandit.errors import FencedOff, Forbidden, Unauthorized, UnknownStudy
 from maskedbandit.service.host.elsewhere import PROCESS, RELAYED, Elsewhere
 from maskedbandit.service.host.host import Host
 from maskedbandit.service.keys import DEVICE, Key
@@ -26,16 +26,15 @@ from maskedbandit.service.logs import is_of_reports
 from maskedbandit.service.messages import NAME_PATTERN, Problem
 from maskedbandit.service.request.bodies import BadBody, check_names, may_name_twice, read_body
 from maskedbandit.service.request.cross_origin import allow_origin, check_origin
+from maskedbandit.service.request.holders import HeldElsewhere, find_writer
 from maskedbandit.service.request.joining import Start, send_whole
 from maskedbandit.service.request.limits import BODY
 from maskedbandit.service.request.problems import describe_problem
-from maskedbandit.store.writer import Writer
 
 log = logging.getLogger("maskedbandit")
 encode_answer = msgspec.json.Encoder().encode
 JSON, PROBLEM = b"application/json", b"application/problem+json"
 NAMES, SENT_HERE, FROM_PROCESS = re.compile(NAME_PATTERN), RELAYED.encode(), PROCESS.encode()
-WAITING = 20_000  # operations of a study; more are refused
 Headers = tuple[tuple[bytes, bytes], ...]
 
 
@@ -230,32 +229,6 @@ class Route:
             return msgspec.json.decode(call.raw)
         except (ValueError, RecursionError) as why:  # of JSON, of TOML, or of a number of thousands of digits
             raise BadBody(why) from None
-
-
-async def find_holder(host: Host, name: str, relayed: bool) -> Writer | Elsewhere:
-    """Whoever answers for a study; what was sent here is sent no further, as it could go round for ever."""
-    found = host.held.get(name) or await host.hold(name)
-    if isinstance(found, Writer):
-        if found.waiting > WAITING:
-            raise TooMany("the study has more requests waiting than it can write: try again later")
-    elif relayed:
-        raise found.away()
-    return found
-
-
-async def find_writer(host: Host, name: str, relayed: bool) -> Writer:
-    """The writer of a study, if this process holds it, or raise `HeldElsewhere`."""
-    found = await find_holder(host, name, relayed)
-    if isinstance(found, Elsewhere):
-        raise HeldElsewhere(found)
-    return found
-
-
-class HeldElsewhere(Exception):
-    """Another process holds the study."""
-
-    def __init__(self, holder: Elsewhere) -> None:
-        self.holder = holder
 
 
 async def relay_call(call: Call, holder: Elsewhere) -> Answer:
