@@ -843,6 +843,44 @@ export interface components {
             token?: string | null;
         };
         /**
+         * KeyListed
+         * @description A key without its secret.
+         */
+        KeyListed: {
+            key: string;
+            role: string;
+            study: string | null;
+            made: number;
+            ends: number | null;
+            origins: string[];
+        };
+        /**
+         * KeyMade
+         * @description A new key. It is shown this once.
+         */
+        KeyMade: {
+            key: string;
+        };
+        /**
+         * KeysListed
+         * @description All keys.
+         */
+        KeysListed: {
+            keys: components["schemas"]["KeyListed"][];
+        };
+        /**
+         * NewKey
+         * @description A key to be made; one of a device is for a study, and for pages of these origins, as `https://shop.example`.
+         */
+        NewKey: {
+            /** @enum {unknown} */
+            role: "client" | "device" | "officer" | "owner";
+            /** @default null */
+            study?: string | null;
+            /** @default [] */
+            origins?: string[];
+        };
+        /**
          * Assign
          * @description A person comes, with a token of the application's backend in studies that ask for one.
          *
@@ -1000,50 +1038,12 @@ export interface components {
             warnings?: string[];
         };
         /**
-         * KeyListed
-         * @description A key without its secret.
-         */
-        KeyListed: {
-            key: string;
-            role: string;
-            study: string | null;
-            made: number;
-            ends: number | null;
-            origins: string[];
-        };
-        /**
-         * KeyMade
-         * @description A new key. It is shown this once.
-         */
-        KeyMade: {
-            key: string;
-        };
-        /**
-         * KeysListed
-         * @description All keys.
-         */
-        KeysListed: {
-            keys: components["schemas"]["KeyListed"][];
-        };
-        /**
          * LeaveStudy
          * @description A person's device leaves.
          */
         LeaveStudy: {
             /** @description secret of one person */
             ticket: string;
-        };
-        /**
-         * NewKey
-         * @description A key to be made; one of a device is for a study, and for pages of these origins, as `https://shop.example`.
-         */
-        NewKey: {
-            /** @enum {unknown} */
-            role: "client" | "device" | "officer" | "owner";
-            /** @default null */
-            study?: string | null;
-            /** @default [] */
-            origins?: string[];
         };
         /**
          * Problem
