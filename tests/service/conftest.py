@@ -4,10 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
+from tests.service.browser import chromium
 from tests.service.inside import Inside, inside
 from tests.service.live import Live, live
 from tests.service.two_operators_inside import Both
+from tests.service.web_pages import Site, build_package, serve_site
 from tests.store.databases import fresh_postgresql
 
 
@@ -37,3 +40,38 @@ def both(service: Inside, tmp_path: Path) -> Iterator[Both]:
     made = Both(service, tmp_path)
     yield made
     made.helper.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium."""
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The TypeScript package, as browsers load it."""
+    folder = tmp_path_factory.mktemp("built") / "site"
+    build_package(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(built: Path) -> Iterator[Site]:
+    """Another site than the service, whose pages load the package."""
+    with serve_site(built) as found:
+        yield found
+
+
+@pytest.fixture
+def turned(tmp_path: Path) -> Path:
+    """The file that says how many hours a server's clock is ahead."""
+    return tmp_path / "turned"
+
+
+@pytest.fixture
+def turned_server(tmp_path: Path, turned: Path) -> Iterator[Live]:
+    """A server process whose clock this file turns."""
+    with live(tmp_path, command=("-m", "tests.service.turned_server", str(turned), "serve")) as made:
+        yield made

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page
 
 from maskedbandit.cli import main
 from maskedbandit.client.openfeature import MaskedBanditProvider
-from tests.service.browser import ALL_ELSE, COLOURS, LOOKS, chromium, contrast, faults
+from tests.service.browser import ALL_ELSE, COLOURS, LOOKS, contrast, faults
 from tests.service.live import LATE, Live, live
 
 pytestmark = pytest.mark.slow
@@ -39,12 +39,6 @@ BOXES = """names => [...document.querySelectorAll(names)]
   .map(([each, letters]) => [each.textContent.trim().slice(0, 60), letters.getBoundingClientRect()])
   .filter(([text, box]) => box.width > 2 && box.height > 2)
   .map(([text, box]) => [text, box.x + scrollX, box.y + scrollY, box.width, box.height])"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from maskedbandit.service.page import visit
 from maskedbandit.service.page.visit import SECURITY_POLICY
 from maskedbandit.statement.page import STATEMENT_STYLE, TEMPLATE_FOLDER
 from tests.service.all_pages import all_pages, all_views
-from tests.service.browser import ALL_ELSE, COLOURS, LOOKS, chromium, faults
+from tests.service.browser import ALL_ELSE, COLOURS, LOOKS, faults
 
 pytestmark = pytest.mark.slow
 HOST = "http://studies.invalid"
@@ -44,12 +44,6 @@ CUT = """() => [...document.querySelectorAll("svg text")].filter((each) => each.
   const box = each.getBoundingClientRect();
   return box.left < -1 || box.right > innerWidth + 1;
 }).map((each) => each.textContent)"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from maskedbandit.store.databases.connection import open_database
-from tests.service.live import LATE, PATIENT, ROOT, Live, live
+from tests.service.live import LATE, PATIENT, ROOT, Live
 from tests.test_documents import FENCED
 
 PACKAGES = Path(__file__).with_name("javascript")
@@ -28,10 +28,10 @@ for (let i = 0; i < 30; i++) {
 
 
 @pytest.mark.slow
-def test_people_whose_application_knows_the_stock_provider_alone_are_all_in_a_release(tmp_path: Path) -> None:
-    turned = tmp_path / "turned"
-    with live(tmp_path, command=("-m", "tests.service.turned_server", str(turned), "serve")) as server:
-        check_all_are_in_a_release(server, tmp_path, turned)
+def test_people_whose_application_knows_the_stock_provider_alone_are_all_in_a_release(
+    turned_server: Live, tmp_path: Path, turned: Path
+) -> None:
+    check_all_are_in_a_release(turned_server, tmp_path, turned)
 
 
 def check_all_are_in_a_release(server: Live, folder: Path, turned: Path) -> None:

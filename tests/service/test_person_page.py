@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 import maskedbandit as mb
-from tests.service.browser import LOOKS, chromium, faults
+from tests.service.browser import LOOKS, faults
 from tests.service.inside import TABLE
 from tests.service.live import LATE, PATIENT, Live, live
 from tests.service.test_people import PUBLIC, SIGNERS
@@ -26,12 +26,6 @@ ASK = """async ([url, key, body]) => {
     return [answer.status, await answer.json()];
   } catch (why) { return [0, String(why)]; }
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 class Shop(BaseHTTPRequestHandler):

@@ -2,7 +2,6 @@
 
 import re
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -11,19 +10,9 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from maskedbandit.device import Agreed, Device
-from tests.service.browser import chromium
-from tests.service.live import ROOT, Live, live
+from tests.service.live import ROOT, Live
 from tests.service.test_javascript import wait_for_releases
-from tests.service.web_pages import (
-    PUBLIC,
-    Site,
-    build_package,
-    make_device_key,
-    open_page,
-    serve_site,
-    sign_in,
-    somebody,
-)
+from tests.service.web_pages import PUBLIC, Site, make_device_key, open_page, sign_in, somebody
 from tests.test_documents import FENCED
 
 pytestmark = pytest.mark.slow
@@ -43,35 +32,10 @@ MAKE = """([url, key, ahead, epsilon]) => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("built") / "site"
-    build_package(folder)
-    return folder
-
-
 @pytest.fixture
-def site(built: Path) -> Iterator[Site]:
-    with serve_site(built) as found:
-        yield found
-
-
-@pytest.fixture
-def turned(tmp_path: Path) -> Path:
-    return tmp_path / "turned"
-
-
-@pytest.fixture
-def server(tmp_path: Path, turned: Path) -> Iterator[Live]:
-    with live(tmp_path, command=("-m", "tests.service.turned_server", str(turned), "serve")) as made:
-        made.start_study(TABLE)
-        yield made
+def server(turned_server: Live) -> Live:
+    turned_server.start_study(TABLE)
+    return turned_server
 
 
 def make_web_device(context: BrowserContext, site: Site, server: Live, key: str, ahead: int = 0) -> Page:

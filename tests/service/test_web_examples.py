@@ -2,7 +2,6 @@
 
 import re
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -16,18 +15,9 @@ from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.own_keys import read_own_keys, read_seal_key
 from maskedbandit.store.pairing import write_pairing
 from maskedbandit.store.studies import find_witness
-from tests.service.browser import LOOKS, chromium, faults
-from tests.service.live import Live, live
-from tests.service.web_pages import (
-    PUBLIC,
-    Site,
-    build_package,
-    make_device_key,
-    open_page,
-    serve_site,
-    sign_in,
-    somebody,
-)
+from tests.service.browser import LOOKS, faults
+from tests.service.live import Live
+from tests.service.web_pages import PUBLIC, Site, make_device_key, open_page, sign_in, somebody
 from tests.store.two_operators import Helper, name_operators
 
 pytestmark = pytest.mark.slow
@@ -54,31 +44,6 @@ REMINDER = STUDY | {
 }
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    folder = tmp_path_factory.mktemp("built") / "site"
-    build_package(folder)
-    with serve_site(folder) as found:
-        yield found
-
-
-@pytest.fixture
-def turned(tmp_path: Path) -> Path:
-    return tmp_path / "turned"
-
-
-@pytest.fixture
-def server(tmp_path: Path, turned: Path) -> Iterator[Live]:
-    with live(tmp_path, command=("-m", "tests.service.turned_server", str(turned), "serve")) as made:
-        yield made
-
-
 def say_who(site: Site, server: Live, study: str, unit: str, **more: object) -> None:
     """What the application's backend answers its own page."""
     key = make_device_key(server, study, site.url)
@@ -86,9 +51,9 @@ def say_who(site: Site, server: Live, study: str, unit: str, **more: object) -> 
 
 
 @pytest.mark.parametrize("look", ["light", "dark", "phone"])
-def test_a_plain_page(browser: Browser, site: Site, server: Live, turned: Path, look: str) -> None:
-    server.start_study(HEADLINE)
-    say_who(site, server, "headline", "ann")
+def test_a_plain_page(browser: Browser, site: Site, turned_server: Live, turned: Path, look: str) -> None:
+    turned_server.start_study(HEADLINE)
+    say_who(site, turned_server, "headline", "ann")
     with somebody(browser, **LOOKS[look]) as context:
         page, asked = open_page(context, f"{site.url}/examples/web-page/index.html"), list[str]()
         assert page.evaluate("indexedDB.databases()") == []
@@ -112,7 +77,7 @@ def test_a_plain_page(browser: Browser, site: Site, server: Live, turned: Path, 
         page.click("text=Stop taking part")
         expect(page.locator("#facts")).to_contain_text("you have left")
         assert page.locator("#leave").is_hidden()
-    database = open_database(server.address)
+    database = open_database(turned_server.address)
     assert database.rows("SELECT COUNT(*) FROM place WHERE person IS NOT NULL") == [(0,)], (
         "whoever left is erased there, too"
     )

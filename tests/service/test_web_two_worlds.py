@@ -4,8 +4,6 @@ What Python's devices are compared by is compared here: times, order, number, pa
 and which message repeats which.
 """
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Browser
 
@@ -20,8 +18,7 @@ from tests.device.fake_leader import (
     make_local_place,
     make_place,
 )
-from tests.service.browser import chromium
-from tests.service.web_pages import Site, build_package, open_page, serve_site, somebody
+from tests.service.web_pages import Site, open_page, somebody
 
 pytestmark = pytest.mark.slow
 WORLDS: dict[str, list[tuple[int, float]]] = {
@@ -65,20 +62,6 @@ TWINS = {
       contact = async () => { if (happened) await forget(); await device.contact(); };
     }""",
 }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    folder = tmp_path_factory.mktemp("built") / "site"
-    build_package(folder)
-    with serve_site(folder) as found:
-        yield found
 
 
 WAYS = {
