@@ -4,7 +4,6 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
-from maskedbandit.store.book.finish import Reason
 from maskedbandit.store.requests import PROOF
 
 ItemAnswer = TypeVar("ItemAnswer")
@@ -205,62 +204,6 @@ class Items(Struct, Generic[ItemAnswer]):
     """What came of a batch, in the order of its requests."""
 
     items: list[Item[ItemAnswer]]
-
-
-class Finished(Struct):
-    """A study gives nobody a place any more: why, and since when, in milliseconds."""
-
-    why: Reason
-    since: int
-
-
-class StudyState(Struct):
-    """A study, and how it stands."""
-
-    study: str
-    about: str
-    state: str  # draft, running, paused, finished, stopped or archived
-    simulated: bool  # all its people are
-    people: int  # with a place
-    of: int | None  # how many get one in all; null if a search ends with its answer
-    arms: list[str]
-    in_play: list[str]  # those that people may get
-    policy: str
-    channel: str
-    trust: str
-    budget: str  # of each person
-    period: int | None  # of the budget, in milliseconds; null: for ever
-    window: int  # in which an outcome counts, in milliseconds
-    protocol: str  # the hash of its protocol
-    finished: Finished | None = None
-
-
-class Studies(Struct):
-    """All studies that the key may see."""
-
-    studies: list[StudyState]
-
-
-class Validated(Struct):
-    """A protocol that is allowed, and what it promises."""
-
-    study: str
-    protocol: str
-    price: str  # what a place of a large cohort costs a person
-    budget: str
-    trust: str
-
-
-class Deleted(Struct):
-    """A draft that is no more."""
-
-    study: str
-
-
-class Start(Body):
-    """The protocol that was looked at, by its hash: no other is started."""
-
-    protocol: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 
 
 class Erase(Body):

@@ -50,7 +50,6 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import BudgetExceeded, InvalidValue
 from maskedbandit.policies.contextual_policy import ContextualPolicy
-from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.budget import Budget
 from maskedbandit.privacy.loss import Loss
@@ -60,6 +59,7 @@ from maskedbandit.study.guardrail import Guardrail, MeasuredOutcome, list_outcom
 from maskedbandit.study.live_channel import check_live_outcomes, make_live_channel
 from maskedbandit.study.naming import STUDY_PARTS, check_study_name, refuse_unknown
 from maskedbandit.study.operators import Operators
+from maskedbandit.study.policy_checks import check_policy_of_guardrail, check_policy_of_study, check_tree
 from maskedbandit.study.reward import Reward
 from maskedbandit.study.signatures import read_signers
 
@@ -279,20 +279,11 @@ class Protocol:
         tables.check_simulation_table(self.table)
         tables.refuse_texts_of_numbers(self.table)
         tables.check_new_budget(self.table["budget"])
-        if isinstance(self.policy, Selection) and self.k < (least := self.policy.question.least_arms):
-            allowed = f"at least {least}, as {type(self.policy).__name__} names some of them"
-            raise InvalidValue("the number of arms", self.k, allowed)
-        if self.policy.purpose.phased and (self.people or 0) < self.k:
-            raise InvalidValue("people", self.people, f"at least {self.k}, one for each arm")
-        if self.guardrail and not self.stages:
-            allowed = "one for regret or a search, if there is a guardrail: with this one no arm can be put out of play"
-            raise InvalidValue("policy", self.policy, allowed)
+        check_policy_of_study(self.policy, self.k, self.people)
         if self.guardrail:
+            check_policy_of_guardrail(self.policy, self.stages)
             self.guardrail.check_policy(self.policy, self.channel.law(), self.k, self.aim)
-        length = getattr(self.channel, "length", 0)
-        if self.channel.law().counter > 0 and (self.people is None or length < self.people):
-            allowed = f"at least the number of people, {self.people}: an arm may have a release for each of them"
-            raise InvalidValue("length of the tree", length, allowed)
+        check_tree(self.channel, self.people)
         try:
             Budget(self.budget).after(None, self.price(max(self.people or 1000, 1000)))
         except BudgetExceeded as why:

@@ -5,8 +5,9 @@ from typing import Any
 
 from maskedbandit.service.api.studies import show_study
 from maskedbandit.service.keys import OWNER, STAFF
-from maskedbandit.service.messages import Body, ShortName, StudyState
+from maskedbandit.service.messages import Body, ShortName
 from maskedbandit.service.request.route import Call, Route
+from maskedbandit.service.study_messages import StudyState
 
 
 class NewArm(Body):

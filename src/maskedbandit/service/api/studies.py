@@ -10,8 +10,9 @@ from maskedbandit.errors import Conflict, Forbidden, InvalidValue
 from maskedbandit.service.api.ledger import whole_number
 from maskedbandit.service.host.host import Host
 from maskedbandit.service.keys import OWNER, STAFF
-from maskedbandit.service.messages import Deleted, Erase, Erased, Start, Studies, StudyState, Validated
+from maskedbandit.service.messages import Erase, Erased
 from maskedbandit.service.request.route import Call, Route
+from maskedbandit.service.study_messages import Deleted, Start, Studies, StudyState, Validated
 from maskedbandit.service.views.describe import protocol_of, read_listed_state, read_state
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.studies import delete_draft, write_study

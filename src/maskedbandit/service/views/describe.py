@@ -2,7 +2,7 @@
 
 from maskedbandit.errors import BehindWitness, Corrupted, Forbidden, UnknownStudy
 from maskedbandit.service.keys import Key
-from maskedbandit.service.messages import Finished, StudyState
+from maskedbandit.service.study_messages import Finished, StudyState
 from maskedbandit.store.book.book import Book, read_published
 from maskedbandit.store.book.chain import Link
 from maskedbandit.store.book.entries import Started, parse_entry

@@ -1,0 +1,30 @@
+"""Which policies and channels a protocol may put together."""
+
+from maskedbandit.channels.channel import Channel
+from maskedbandit.errors import InvalidValue
+from maskedbandit.policies.parts.selection import Selection
+from maskedbandit.policies.policy import Policy
+
+
+def check_policy_of_study(policy: Policy, k: int, people: int | None) -> None:
+    """Raise `InvalidValue` unless a study of k arms and so many people can have this policy."""
+    if isinstance(policy, Selection) and k < (least := policy.question.least_arms):
+        allowed = f"at least {least}, as {type(policy).__name__} names some of them"
+        raise InvalidValue("the number of arms", k, allowed)
+    if policy.purpose.phased and (people or 0) < k:
+        raise InvalidValue("people", people, f"at least {k}, one for each arm")
+
+
+def check_policy_of_guardrail(policy: Policy, stages: bool) -> None:
+    """Raise `InvalidValue` unless arms can be put out of play while this policy runs."""
+    if not stages:
+        allowed = "one for regret or a search, if there is a guardrail: with this one no arm can be put out of play"
+        raise InvalidValue("policy", policy, allowed)
+
+
+def check_tree(channel: Channel, people: int | None) -> None:
+    """Raise `InvalidValue` unless a channel that keeps running sums has room for the releases of so many people."""
+    length = getattr(channel, "length", 0)
+    if channel.law().counter > 0 and (people is None or length < people):
+        allowed = f"at least the number of people, {people}: an arm may have a release for each of them"
+        raise InvalidValue("length of the tree", length, allowed)
