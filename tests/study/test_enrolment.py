@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from maskedbandit.errors import InvalidValue, MaskedBanditError, PersonalValue
-from maskedbandit.study.eligibility import MOST_ATTRIBUTES, check_attributes, may_matter, read_eligibility
+from maskedbandit.person_attributes import MOST_ATTRIBUTES, check_attributes, may_matter
+from maskedbandit.study.eligibility import read_eligibility
 from maskedbandit.study.enrolment import Enrolment, PeopleGroup, PersonLots, Ramp
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.toml_text import write_toml

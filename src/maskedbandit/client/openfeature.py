@@ -28,6 +28,7 @@ from maskedbandit.client.calls import Transport
 from maskedbandit.client.clients import ASSIGN_DEADLINE, LAST_TRY
 from maskedbandit.client.engine import LONGEST_EVENT, Engine
 from maskedbandit.errors import Forbidden, MaskedBanditError, PersonalValue, Refused, UnknownStudy
+from maskedbandit.person_attributes import pick_attributes
 
 if TYPE_CHECKING:
     from maskedbandit.channels.channel import Channel
@@ -47,7 +48,8 @@ class MaskedBanditProvider(AbstractProvider):
     * `expose_on_evaluation`: evaluating says too that the arm was seen. Otherwise `track("exposed", context)` does.
     * `outcomes`: for each study the name of the event whose value is its outcome; other studies take all events.
     * `guardrails`: for each study that has one the name of its guardrail; events of that name are its outcomes.
-    * A `token` among the attributes of the context is the application's signature of the person.
+    * A `token` among the attributes of the context is the application's signature of the person; texts, numbers and
+      booleans besides are what the rules of a study on who is enrolled are about.
     * `channels`: for each study of local trust the channel to which people agreed.
 
     The others are those of `Client`.
@@ -139,7 +141,8 @@ class MaskedBanditProvider(AbstractProvider):
             raise FlagNotFoundError("a flag has the name of a study, of letters, digits, '_', '.' and '-'")
         token = context.attributes.get("token") if context else None
         try:
-            return unit, self._engine.ask(study, unit, token if isinstance(token, str) else None)
+            said = pick_attributes(context.attributes, "token") if context else None
+            return unit, self._engine.ask(study, unit, token if isinstance(token, str) else None, said)
         except PersonalValue as why:
             raise InvalidContextError(str(why)) from None
 

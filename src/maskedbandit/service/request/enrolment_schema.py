@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from maskedbandit.study.eligibility import ATTRIBUTE_NAME, LONGEST_TEXT, MOST_ATTRIBUTES, MOST_TEXTS
+from maskedbandit.person_attributes import ATTRIBUTE_NAME, LONGEST_TEXT, MOST_ATTRIBUTES
+from maskedbandit.study.eligibility import MOST_TEXTS
 from maskedbandit.study.enrolment import MOST_RAMP_STEPS
 from maskedbandit.study.reward import MOST_OUTCOME
 
