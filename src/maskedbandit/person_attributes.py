@@ -14,6 +14,7 @@ AttributeValue = str | float | bool
 PersonAttributes = Mapping[str, AttributeValue]
 MOST_ATTRIBUTES = 32
 LONGEST_TEXT = 256  # characters of an attribute
+SURROGATE = re.compile("[\ud800-\udfff]")  # half of a character, which no JSON may have
 ATTRIBUTE_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
@@ -26,7 +27,7 @@ def may_matter(name: Any, value: Any) -> bool:
     if not isinstance(name, str) or not ATTRIBUTE_NAME.fullmatch(name):
         return False
     if isinstance(value, str):
-        return len(value) <= LONGEST_TEXT
+        return len(value) <= LONGEST_TEXT and not SURROGATE.search(value)
     return isinstance(value, bool) or (isinstance(value, int | float) and abs(value) <= sys.float_info.max)
 
 
