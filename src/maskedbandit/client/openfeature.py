@@ -42,8 +42,8 @@ class MaskedBanditProvider(AbstractProvider):
     """Evaluates flags as studies of a service.
 
     The value of a flag is the payload of the person's arm, or the arm's name if it has none. The arm is the variant;
-    `flag_metadata` has the ticket, the propensity and whether the person came before. Evaluating a flag enrols the
-    person; use it where the arm is shown.
+    `flag_metadata` has the ticket, or `why` there is none, the propensity and whether the person came before.
+    Evaluating a flag enrols the person; use it where the arm is shown.
 
     * `expose_on_evaluation`: evaluating says too that the arm was seen. Otherwise `track("exposed", context)` does.
     * `outcomes`: for each study the name of the event whose value is its outcome; other studies take all events.
@@ -163,6 +163,8 @@ class MaskedBanditProvider(AbstractProvider):
             metadata["ticket"] = given.ticket
         if given.propensity is not None:
             metadata["propensity"] = str(given.propensity)
+        if given.why:
+            metadata["why"] = given.why
         reason = Reason.STALE if given.source == "fallback" else Reason.SPLIT if given.ticket else Reason.STATIC
         return FlagResolutionDetails(value=value, variant=given.arm, reason=reason, flag_metadata=metadata)
 
