@@ -40,8 +40,8 @@ export interface ProviderOptions extends EngineOptions {
  *
  * The value of a flag is the payload of the person's arm, or the arm's name if it has none. The arm is the variant;
  * `flagMetadata` has the ticket, or `why` there is none, the propensity and whether the person came before. Evaluating
- * a flag enrols the person; use it where the arm is shown. A `token` in the context is the application's signature of the person;
- * texts, numbers and booleans in it are what rules of the study on who is enrolled are about.
+ * a flag enrols the person; use it where the arm is shown. A `token` in the context is the application's signature of
+ * the person; texts, numbers and booleans in it are what rules of the study on who is enrolled are about.
  */
 export class MaskedBanditProvider implements Provider {
   readonly metadata = { name: "Masked Bandit" } as const;
