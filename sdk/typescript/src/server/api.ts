@@ -797,7 +797,7 @@ export interface components {
         };
         /**
          * Evaluate
-         * @description The context of an evaluation: `targetingKey` is the unit; what else it says is not read.
+         * @description The context of an evaluation: `targetingKey` is the unit; texts, numbers and booleans are its attributes.
          */
         Evaluate: {
             /** @default {} */
@@ -893,6 +893,10 @@ export interface components {
             token?: string | null;
             /** @default false */
             evaluated?: boolean;
+            /** @default null */
+            attributes?: {
+                [key: string]: string | number | boolean;
+            } | null;
         };
         /**
          * AssignBatch
@@ -917,7 +921,7 @@ export interface components {
             /** @default false */
             exposed?: boolean;
             /** @default null */
-            why?: ("budget_exceeded" | "finished") | null;
+            why?: ("budget_exceeded" | "finished" | "not_eligible" | "not_yet" | "other_study") | null;
             /** @default null */
             device?: components["schemas"]["DevicePlace"] | null;
         };
@@ -982,13 +986,6 @@ export interface components {
             spent: string;
             budget: string;
             period: number | null;
-        };
-        /**
-         * Deleted
-         * @description A draft that is no more.
-         */
-        Deleted: {
-            study: string;
         };
         /**
          * Erase
@@ -1096,6 +1093,36 @@ export interface components {
             status: string;
         };
         /**
+         * StudyLeft
+         * @description Nothing of whoever had this ticket is kept any more, but what was released.
+         */
+        StudyLeft: {
+            /** @default left */
+            status?: string;
+        };
+        /**
+         * UploadReport
+         * @description A report that a person's device has sealed for two operators.
+         */
+        UploadReport: {
+            /** @description secret of one person */
+            ticket: string;
+            /** @description the report's name */
+            report: string;
+            turn: number;
+            /** @description base64url */
+            leader: string;
+            /** @description base64url */
+            helper: string;
+        };
+        /**
+         * Deleted
+         * @description A draft that is no more.
+         */
+        Deleted: {
+            study: string;
+        };
+        /**
          * Studies
          * @description All studies that the key may see.
          */
@@ -1133,29 +1160,6 @@ export interface components {
             /** @enum {unknown} */
             why: "all_arms_harmful" | "answer_found" | "asks_for_nobody" | "people_used_up";
             since: number;
-        };
-        /**
-         * StudyLeft
-         * @description Nothing of whoever had this ticket is kept any more, but what was released.
-         */
-        StudyLeft: {
-            /** @default left */
-            status?: string;
-        };
-        /**
-         * UploadReport
-         * @description A report that a person's device has sealed for two operators.
-         */
-        UploadReport: {
-            /** @description secret of one person */
-            ticket: string;
-            /** @description the report's name */
-            report: string;
-            turn: number;
-            /** @description base64url */
-            leader: string;
-            /** @description base64url */
-            helper: string;
         };
         /**
          * Validated
@@ -1655,6 +1659,7 @@ export interface components {
             reward?: components["schemas"]["ProtocolReward"];
             operators?: components["schemas"]["ProtocolOperators"];
             guardrail?: components["schemas"]["ProtocolGuardrail"];
+            enrolment?: components["schemas"]["ProtocolEnrolment"];
             budget: components["schemas"]["ProtocolBudget"];
             simulation?: components["schemas"]["ProtocolSimulation"];
         };
@@ -1738,6 +1743,33 @@ export interface components {
             /** @description the probability that any arm is ever found harmful which is not: 0.05 */
             alpha?: number;
         };
+        /** @description Who may be enrolled, if not everybody; all others get the default arm, free of charge. */
+        ProtocolEnrolment: {
+            /** @description the arm of whoever is not enrolled: the first */
+            default?: string;
+            /** @description The shares of people who may be enrolled, from step to step, and everybody after the last. */
+            ramp?: {
+                /** @description each larger than the one before */
+                shares: (number | string)[];
+                /** @description how long a step takes, at least a minute */
+                every: string;
+            };
+            /** @description The part of a group of studies that this one has; those that run together have no part in common. */
+            group?: {
+                name: string;
+                /** @description where its part begins: 0 */
+                least?: number | string;
+                /** @description where its part ends: 1 */
+                below?: number | string;
+            };
+            /** @description A rule for each attribute; all must hold of what an assignment says of the person. */
+            eligible?: {
+                [key: string]: string | string[] | boolean | {
+                    least?: number;
+                    most?: number;
+                };
+            };
+        } | unknown | unknown | unknown;
         /** @description What each person may lose in all studies of the project together: epsilon and perhaps delta, or rho. */
         ProtocolBudget: {
             /** @description of (ε, δ)-privacy */
