@@ -122,7 +122,11 @@ LIMIT: dict[str, Schema] = {"against": {"type": ["string", "null"], "description
 PROTOCOL_TABLES: dict[str, Schema] = {
     "Arm": describe_table(
         "What people may get.",
-        {"name": NAMED, "payload": {"description": "what the application is given with the arm: any JSON"}},
+        {
+            "name": NAMED,
+            "payload": {"description": "what the application is given with the arm: any JSON"},
+            "share": describe_exact(1, "of all places, whatever the policy does, of one arm at most: the control"),
+        },
         ("name",),
     ),
     "Reward": describe_table(
