@@ -83,6 +83,11 @@ def count_left(control: Control | None, people: int) -> int:
     return people if control is None else math.floor(people * (1 - control.share))
 
 
+def share_left(control: Control | None) -> float:
+    """Which part of the people who come are left to the policy."""
+    return 1.0 if control is None else float(1 - control.share)
+
+
 def count_enough(law: Law, smallest: int) -> int:
     """How many places make a cohort that can be dealt together with others of which the smallest has so many.
 

@@ -984,13 +984,6 @@ export interface components {
             period: number | null;
         };
         /**
-         * Deleted
-         * @description A draft that is no more.
-         */
-        Deleted: {
-            study: string;
-        };
-        /**
          * Erase
          * @description A person whose data is to be erased.
          */
@@ -1096,6 +1089,36 @@ export interface components {
             status: string;
         };
         /**
+         * StudyLeft
+         * @description Nothing of whoever had this ticket is kept any more, but what was released.
+         */
+        StudyLeft: {
+            /** @default left */
+            status?: string;
+        };
+        /**
+         * UploadReport
+         * @description A report that a person's device has sealed for two operators.
+         */
+        UploadReport: {
+            /** @description secret of one person */
+            ticket: string;
+            /** @description the report's name */
+            report: string;
+            turn: number;
+            /** @description base64url */
+            leader: string;
+            /** @description base64url */
+            helper: string;
+        };
+        /**
+         * Deleted
+         * @description A draft that is no more.
+         */
+        Deleted: {
+            study: string;
+        };
+        /**
          * Studies
          * @description All studies that the key may see.
          */
@@ -1124,6 +1147,8 @@ export interface components {
             protocol: string;
             /** @default null */
             finished?: components["schemas"]["Finished"] | null;
+            /** @default null */
+            control?: string | null;
         };
         /**
          * Finished
@@ -1133,29 +1158,6 @@ export interface components {
             /** @enum {unknown} */
             why: "all_arms_harmful" | "answer_found" | "asks_for_nobody" | "people_used_up";
             since: number;
-        };
-        /**
-         * StudyLeft
-         * @description Nothing of whoever had this ticket is kept any more, but what was released.
-         */
-        StudyLeft: {
-            /** @default left */
-            status?: string;
-        };
-        /**
-         * UploadReport
-         * @description A report that a person's device has sealed for two operators.
-         */
-        UploadReport: {
-            /** @description secret of one person */
-            ticket: string;
-            /** @description the report's name */
-            report: string;
-            turn: number;
-            /** @description base64url */
-            leader: string;
-            /** @description base64url */
-            helper: string;
         };
         /**
          * Validated
@@ -1233,6 +1235,8 @@ export interface components {
             selected: string[] | null;
             loss: string;
             arms: components["schemas"]["ArmResult"][];
+            /** @default null */
+            gain?: components["schemas"]["Compared"] | null;
         };
         /**
          * ArmResult
@@ -1256,7 +1260,9 @@ export interface components {
         };
         /**
          * Compared
-         * @description What an arm has more than the first one over the same people, and an interval that holds it at any time.
+         * @description What an arm has more than another one over the same people, and an interval that holds it at any time.
+         *
+         *         The other one is the control, if the study has one, or else the first.
          */
         Compared: {
             minus: string;
@@ -1663,6 +1669,8 @@ export interface components {
             name: string;
             /** @description what the application is given with the arm: any JSON */
             payload?: unknown;
+            /** @description of all places, whatever the policy does, of one arm at most: the control */
+            share?: number | string;
         };
         /** @description How what is reported of a person becomes one reward. */
         ProtocolReward: {

@@ -125,7 +125,10 @@ PROTOCOL_TABLES: dict[str, Schema] = {
         {
             "name": NAMED,
             "payload": {"description": "what the application is given with the arm: any JSON"},
-            "share": describe_exact(1, "of all places, whatever the policy does, of one arm at most: the control"),
+            "share": {
+                "anyOf": [{"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}, FRACTION],
+                "description": "of all places, whatever the policy does; of one arm at most, which is the control",
+            },
         },
         ("name",),
     ),
