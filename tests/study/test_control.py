@@ -161,7 +161,7 @@ def test_a_driver_that_tells_of_the_control_is_found() -> None:
             self.arms = known
             return found
 
-    with pytest.raises(AssertionError, match="decisions follow|knows of the control"):
+    with pytest.raises(AssertionError, match=r"decisions follow|knows of the control"):
         check_blind(Telling, "sw_ucb", pytest.MonkeyPatch())
     with pytest.raises(AssertionError, match="served otherwise"):
         check_blind(Serving, "best_arm_elimination", pytest.MonkeyPatch())
