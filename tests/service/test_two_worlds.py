@@ -49,11 +49,11 @@ PAGES = (
 
 
 @contextmanager
-def worlds(folder: Path, all_exposed: bool) -> Iterator[Worlds]:
-    """Two worlds, in which one person may not have seen the arm."""
+def worlds(folder: Path, all_exposed: bool, held: bool) -> Iterator[Worlds]:
+    """Two worlds, in which one person may not have seen the arm, and whose study may have a control."""
     folder.mkdir()
     with pytest.MonkeyPatch.context() as patch:
-        made = Worlds(folder, patch, all_exposed)
+        made = Worlds(folder, patch, all_exposed, held)
         try:
             yield made
         finally:
@@ -180,7 +180,7 @@ GETS = [
 def check_sequence(folder: Path, seed: int) -> bool:
     """Requests in some order, with time between them, until the windows are over: whether cohorts were released."""
     rng, quiet = Random(f"two worlds {seed}"), seed % 2 > 0
-    with worlds(folder / str(seed), seed % 4 > 0) as both:
+    with worlds(folder / str(seed), seed % 4 > 0, seed % 3 == 2) as both:
         ticket = both.tickets[VICTIM]
         differs = rng.randrange(LONG // 2)
         for i in range(LONG):

@@ -88,7 +88,7 @@ class Study(HeldStudy[Session]):
 
     @property
     def in_play(self) -> tuple[int, ...]:
-        """The arms that people may get."""
+        """The arms among which the policy chooses."""
         return self._session.shown.in_play
 
     @property

@@ -1151,6 +1151,8 @@ export interface components {
             protocol: string;
             /** @default null */
             finished?: components["schemas"]["Finished"] | null;
+            /** @default null */
+            control?: string | null;
         };
         /**
          * Finished
@@ -1237,6 +1239,8 @@ export interface components {
             selected: string[] | null;
             loss: string;
             arms: components["schemas"]["ArmResult"][];
+            /** @default null */
+            gain?: components["schemas"]["Compared"] | null;
         };
         /**
          * ArmResult
@@ -1260,7 +1264,9 @@ export interface components {
         };
         /**
          * Compared
-         * @description What an arm has more than the first one over the same people, and an interval that holds it at any time.
+         * @description What an arm has more than another one over the same people, and an interval that holds it at any time.
+         *
+         *         The other one is the control, if the study has one, or else the first.
          */
         Compared: {
             minus: string;
@@ -1668,6 +1674,8 @@ export interface components {
             name: string;
             /** @description what the application is given with the arm: any JSON */
             payload?: unknown;
+            /** @description of all places, whatever the policy does, of one arm at most: the control */
+            share?: number | string;
         };
         /** @description How what is reported of a person becomes one reward. */
         ProtocolReward: {

@@ -26,7 +26,7 @@ def tabulate_estimates(view: StudyView) -> PageTable:
 
 
 def tabulate_differences(view: StudyView) -> PageTable:
-    """What arms have more than the first one."""
+    """What arms have more than the control, or the first one."""
     units = view.protocol.reward.width
     return [
         [arm.name, *(say_decimal(units * each) for each in (arm.more.mean, *arm.more.interval))]

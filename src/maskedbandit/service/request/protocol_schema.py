@@ -118,7 +118,14 @@ LIMIT: dict[str, Schema] = {"against": {"type": ["string", "null"], "description
 PROTOCOL_TABLES: dict[str, Schema] = {
     "Arm": describe_table(
         "What people may get.",
-        {"name": NAMED, "payload": {"description": "what the application is given with the arm: any JSON"}},
+        {
+            "name": NAMED,
+            "payload": {"description": "what the application is given with the arm: any JSON"},
+            "share": {
+                "anyOf": [{"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}, FRACTION],
+                "description": "of all places, whatever the policy does; of one arm at most, which is the control",
+            },
+        },
         ("name",),
     ),
     "Reward": describe_table(
