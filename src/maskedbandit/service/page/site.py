@@ -33,6 +33,7 @@ from maskedbandit.service.page.staff import (
 from maskedbandit.service.page.visit import PAGE_HEADERS, Handler, Visit, handle_page
 from maskedbandit.service.request.events import event_stream
 from maskedbandit.service.request.sessions import BEFORE, COOKIE_NAME, SESSION_LENGTH, end_session, new_session
+from maskedbandit.service.views.releases_csv import write_csv
 from maskedbandit.service.views.view import read_summaries
 from maskedbandit.statement.content import Statement, encode_statement
 from maskedbandit.statement.facts import read_facts
@@ -143,6 +144,13 @@ async def read_all_releases(visit: Visit) -> Any:
     return await visit.host.read(partial(read_released, witness=visit.host.witness, name=visit.name))
 
 
+async def releases_as_csv(visit: Visit) -> Response:
+    """All that was released, for spreadsheets and data frames."""
+    await visit.may_see()
+    text = write_csv(await read_all_releases(visit))
+    return Response(text, headers=attached(f"{visit.name}-releases.csv"), media_type="text/csv")
+
+
 async def whole_ledger(visit: Visit) -> Any:
     """The ledger, of which the API gives so many entries at once."""
     ask = partial(read_ledger, witness=visit.host.witness, name=visit.name)
@@ -224,6 +232,7 @@ def list_pages() -> list[BaseRoute]:
         ("GET", f"{one}/statement.html"): of_statement(statement_to_print),
         ("GET", f"{one}/statement.json"): of_statement(statement_as_json),
         ("GET", f"{one}/releases.json"): download("releases", read_all_releases),
+        ("GET", f"{one}/releases.csv"): releases_as_csv,
         ("GET", f"{one}/ledger.json"): download("ledger", whole_ledger),
         ("GET", f"{one}/copy"): show_copy_form,
         ("GET", f"{one}/draft"): show_draft_form,
