@@ -1,5 +1,6 @@
 """All pages, of studies of all kinds and at all stages."""
 
+import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -8,11 +9,14 @@ from msgspec.structs import replace
 
 from maskedbandit.service.keys import Key
 from maskedbandit.service.page.form import EXAMPLE_FORM, read_protocol_form
+from maskedbandit.service.page.glossary import OWN_WORDS, WORDS_OF_OTHERS
 from maskedbandit.service.page.sentences import say_preview
+from maskedbandit.service.page.study_list import choose_studies
 from maskedbandit.service.page.visit import render_page
 from maskedbandit.service.views.counts import CohortStanding
 from maskedbandit.service.views.estimates import Estimate
-from maskedbandit.service.views.view import StudySummary, StudyView, read_view
+from maskedbandit.service.views.summaries import StudySummary
+from maskedbandit.service.views.view import StudyView, read_view
 from maskedbandit.statement.page import fill_statement
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.sequences import Interval
@@ -38,6 +42,50 @@ def answered(played: Played) -> StudyView:
     return seen(played)
 
 
+def with_harm(view: StudyView) -> StudyView:
+    """The same study when the first arm was paused, and the second one, of the highest mean, was found harmful."""
+    paused, harmful, *others = view.arms
+    assert paused.estimate is not None
+    high = replace(paused.estimate, mean=0.9)
+    standing = dataclasses.replace(
+        view.standing, in_play=(2,), paused=frozenset({0}), harmful=frozenset({1}), stage=view.standing.stage + 1
+    )
+    arms = (
+        replace(paused, stands="paused", confidence=None),
+        replace(harmful, stands="harmful", confidence=None, estimate=high),
+        *(replace(each, confidence=None) for each in others),
+    )
+    return replace(view, arms=arms, standing=standing)
+
+
+def with_many_arms(view: StudyView, k: int) -> StudyView:
+    """The same study with so many arms, whose names are as long as they may be."""
+    names = [f"{'W' * 12 if i % 2 else 'a-name-with-joints'}-{i:03}-".ljust(64, "m-"[i % 3 == 0]) for i in range(k)]
+    some = [view.arms[i % len(view.arms)] for i in range(k)]
+    out = {1: "harmful", k - 1: "paused"}
+    arms = tuple(
+        replace(each, name=name, payload='{"text": "' + 100 * "x" + '"}', stands=out.get(i, "in play"))
+        for i, (each, name) in enumerate(zip(some, names, strict=True))
+    )
+    in_play = tuple(i for i in range(k) if i not in out)
+    standing = dataclasses.replace(
+        view.standing, k=k, in_play=in_play, paused=frozenset({k - 1}), harmful=frozenset({1})
+    )
+    table = view.protocol.table | {"arms": [{"name": name} for name in names]}
+
+    def spread(numbers: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(numbers[i % len(numbers)] for i in range(k))
+
+    counts = replace(
+        view.counts,
+        dealt=spread(view.counts.dealt),
+        seen=spread(view.counts.seen),
+        returned=spread(view.counts.returned),
+        columns=tuple(replace(each, arms=spread(each.arms)) for each in view.counts.columns),
+    )
+    return replace(view, protocol=Protocol.from_table(table), arms=arms, standing=standing, counts=counts)
+
+
 @contextmanager
 def all_views() -> Iterator[dict[str, StudyView]]:
     """By the name of the stage."""
@@ -59,6 +107,8 @@ def all_views() -> Iterator[dict[str, StudyView]]:
         below = Estimate(100, 2, -0.1, 0.1, Interval(0.0, 0.05), Interval(0.0, 0.1))
         first, *others = found["running"].arms
         found["negative"] = replace(found["running"], arms=(replace(first, estimate=below), *others))
+        found["harmful"] = with_harm(found["running"])
+        found["forty"] = with_many_arms(found["running"], 40)
         usual.study.pause()
         found["paused"] = seen(usual)
         usual.study.resume()
@@ -120,11 +170,15 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
             "statement", OFFICER, "token", **fill_statement(views[name].statement)
         )
     listed = [
-        StudySummary(each.name, each.protocol.table["about"], each.state, each.simulated, 3, None, 1)
+        StudySummary(each.name, each.protocol.table["about"], each.state, each.simulated, 3, None, 1, each.started)
         for each in views.values()
     ]
-    found["list"] = render_page("list", OWNER, "token", studies=listed)
-    found["list, empty"] = render_page("list", READER, "", studies=[])
+    listed += [replace(listed[1], name=f"{i:064}", answer="short", latest=HOUR, finished=2 * HOUR) for i in range(3)]
+    found["list"] = render_page("list", OWNER, "token", **choose_studies(listed))
+    found["list, searched"] = render_page("list", OWNER, "token", **choose_studies(listed, HOSTILE, "running"))
+    found["list, empty"] = render_page("list", READER, "", **choose_studies([]))
+    words = {"own_words": OWN_WORDS, "words_of_others": WORDS_OF_OTHERS}
+    found["glossary"] = render_page("glossary", READER, "", **words)
     meant = say_preview(Protocol.from_table(read_protocol_form(EXAMPLE_FORM)))
     found["new"] = render_page("new", OWNER, "token", values=EXAMPLE_FORM, problems=[], preview=meant)
     values = dict.fromkeys(EXAMPLE_FORM, HOSTILE) | {"protocol": HOSTILE}

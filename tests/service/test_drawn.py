@@ -12,28 +12,9 @@ from maskedbandit.service.page.visit import SECURITY_POLICY
 from maskedbandit.statement.page import STATEMENT_STYLE, TEMPLATE_FOLDER
 from tests.service.all_pages import all_pages, all_views
 from tests.service.browser import ALL_ELSE, COLOURS, LOOKS, faults
+from tests.service.pictures import HOST, LOOKS_OF_PICTURES, SHOWN, serve, write_pictures
 
 pytestmark = pytest.mark.slow
-HOST = "http://studies.invalid"
-STAGES = ("usual draft", "early", "running", "negative", "stopped, waiting", "answer", "many", "gauss", "places wasted")
-OTHERS = (
-    "ledger, many",
-    "ledger, notice",
-    "statement, answer",
-    "plan",
-    "plan, wrong",
-    "list",
-    "list, empty",
-    "new",
-    "new, wrong",
-    "keys",
-    "keys, wrong",
-    "person",
-    "sign in, wrong",
-    "problem",
-)
-SHOWN = (*(f"study, {stage}" for stage in STAGES), *OTHERS)
-SMALL = {"viewport": {"width": 360, "height": 720}, "color_scheme": "dark"}
 # the sizes of the letters in the pictures that are shown, on the screen
 SIZES = """() => [...document.querySelectorAll("svg text")].filter((each) => each.checkVisibility()).map((each) => {
   const shown = each.ownerSVGElement.getBoundingClientRect().width / each.ownerSVGElement.viewBox.baseVal.width;
@@ -50,23 +31,6 @@ CUT = """() => [...document.querySelectorAll("svg text")].filter((each) => each.
 def pages() -> Iterator[dict[str, str]]:
     with all_views() as views:
         yield all_pages(views)
-
-
-def serve(page: Page, text: list[str], said: list[str]) -> None:
-    """Answer as the server does, with the newest of these texts, and with these events."""
-
-    def answer(route: Route) -> None:
-        path = route.request.url.removeprefix(HOST)
-        if path.endswith("/events"):
-            route.fulfill(body="".join(said), content_type="text/event-stream")
-        elif path == f"/static/{STATEMENT_STYLE}":
-            route.fulfill(path=TEMPLATE_FOLDER / STATEMENT_STYLE)
-        elif path.startswith("/static/"):
-            route.fulfill(path=Path(visit.__file__).parent / path[1:])
-        else:
-            route.fulfill(body=text[-1], content_type="text/html", headers={"Content-Security-Policy": SECURITY_POLICY})
-
-    page.route(f"{HOST}/**", answer)
 
 
 @pytest.mark.parametrize("look", ["light", "dark", "small"])

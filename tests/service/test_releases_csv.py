@@ -48,7 +48,9 @@ def test_a_row_says_what_the_interface_says(service: Inside, guardrail: Any) -> 
 
 
 def test_nothing_begins_a_formula() -> None:
-    releases = [Released(i, "a-.=1", 40, total, total / 40, "ε = 1 at δ = 1e-06", 0, 3) for i, total in ((0, -2.5), (1, 9))]
+    releases = [
+        Released(i, "a-.=1", 40, total, total / 40, "ε = 1 at δ = 1e-06", 0, 3) for i, total in ((0, -2.5), (1, 9))
+    ]
     text = write_csv(Releases("example", False, releases))
     for row in csv.reader(StringIO(text)):
         for cell in row:

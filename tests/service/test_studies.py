@@ -8,7 +8,7 @@ import pytest
 
 from maskedbandit.errors import FencedOff, StorageFailed
 from maskedbandit.privacy.loss import ZERO
-from maskedbandit.service.views.view import read_summaries
+from maskedbandit.service.views.summaries import read_summaries
 from maskedbandit.store.book.chain import Head
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.studies import delete_draft, open_study, write_study

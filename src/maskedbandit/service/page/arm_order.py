@@ -5,10 +5,20 @@ Arms that are out of play come last in every order, the harmful ones after those
 
 from typing import Any
 
-from maskedbandit.service.views.view import StudyView
+from maskedbandit.service.views.view import ArmView, StudyView
 
 SORTS = {"": "as planned", "name": "name", "people": "people", "mean": "mean"}  # as the address has them, and as said
 OUT_OF_PLAY = ("paused", "harmful")
+
+
+def say_arm(arm: ArmView) -> str:
+    """The name of an arm, and that it is out of play."""
+    return f"{arm.name} ({arm.stands})" if arm.stands in OUT_OF_PLAY else arm.name
+
+
+def list_out_of_play(view: StudyView) -> list[str]:
+    """The names of the arms that nobody is given."""
+    return [arm.name for arm in view.arms if arm.stands in OUT_OF_PLAY]
 
 
 def choose_sort(text: str) -> str:

@@ -113,7 +113,7 @@ def find_confidences(
     return _confidences(law, tuple(map(tuple, arms)), tuple(in_play), began)
 
 
-_confidences = lru_cache(maxsize=64)(confidence_of_best)
+_confidences = lru_cache(maxsize=256)(confidence_of_best)  # of all studies in a list
 
 
 def estimate_guardrail(protocol: Protocol, releases: Iterable[Release]) -> tuple[GuardrailResult | None, ...]:

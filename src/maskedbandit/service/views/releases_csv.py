@@ -27,7 +27,5 @@ def write_csv(found: Releases) -> str:
     for each in found.releases:
         at = datetime.fromtimestamp(each.at / 1000, UTC).isoformat()
         loss = each.loss.translate(GREEK)
-        rows.writerow(
-            (each.cohort, each.arm, each.n, each.total, each.mean, each.guardrail, loss, at, each.entry)
-        )
+        rows.writerow((each.cohort, each.arm, each.n, each.total, each.mean, each.guardrail, loss, at, each.entry))
     return text.getvalue()

@@ -10,7 +10,6 @@ import json
 from msgspec import Struct
 
 from maskedbandit import core
-from maskedbandit.errors import BehindWitness, Corrupted
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.service.views.answers import GuardrailResult
 from maskedbandit.service.views.counts import StudyCounts, count_places
@@ -28,7 +27,7 @@ from maskedbandit.service.views.tally import Tally
 from maskedbandit.statement.content import Statement
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.study import study_statement
-from maskedbandit.store.book.book import Book, parse_protocol, read_published
+from maskedbandit.store.book.book import Book, read_published
 from maskedbandit.store.book.entries import Entry, Release
 from maskedbandit.store.book.finish import Finish, find_finish
 from maskedbandit.store.book.standing import Standing
@@ -134,35 +133,6 @@ class StudyView(Struct, frozen=True):
             if arm.estimate and each in self.standing.in_play
         }
         return max(means, key=means.__getitem__, default=None)
-
-
-class StudySummary(Struct, frozen=True):
-    """A study in a list."""
-
-    name: str
-    about: str
-    state: str
-    simulated: bool
-    placed: int | None
-    people: int | None
-    releases: int
-
-
-def read_summaries(database: Database, witness: Witness) -> list[StudySummary]:
-    """All studies, by name."""
-    witness = witness.as_now()
-    found = []
-    with database.still():
-        for name, placed, text in database.rows("SELECT study, people, protocol FROM study ORDER BY study"):
-            book = Book(name, parse_protocol(text), people=placed)
-            try:
-                book = read_published(database, witness, name)
-                state = "finished" if find_finish(book) else book.state
-            except (BehindWitness, Corrupted) as why:  # of this study alone: the others are shown as they are
-                state = "behind its witness" if isinstance(why, BehindWitness) else why.code
-            about, people, releases = book.protocol.about, book.protocol.people, len(book.releases)
-            found.append(StudySummary(name, about, state, book.is_simulated, book.people, people, releases))
-    return found
 
 
 def read_view(database: Database, witness: Witness, name: str, now: int, tally: Tally | None = None) -> StudyView:
