@@ -209,7 +209,7 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
         "violation": False,
         "controls": [{"twin": HOSTILE, "lower_bound": None, "caught": True}],
     }
-    parts = [part, part, {"left_out": HOSTILE}]
+    parts = [part, part | {"part": "the release of a cohort of 40"}, {"left_out": HOSTILE}]
     found["audit"] = render_page("audit", OFFICER, "token", view=views["running"], parts=parts)
     found["audit, wrong"] = render_page("audit", OFFICER, "token", view=views["many"], parts=[], problem=HOSTILE)
     found["problem"] = render_page("problem", OWNER, "token", title=HOSTILE, detail=HOSTILE)

@@ -64,7 +64,7 @@ LOOKS_OF_PICTURES: dict[str, dict[str, Any]] = {
     "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
     "small": {"viewport": {"width": 360, "height": 720}, "color_scheme": "dark"},
 }
-COLOURS_OF_PICTURES = 64
+COLOURS_OF_PICTURES = 128
 
 
 def serve(page: Page, text: list[str], said: list[str]) -> None:
@@ -95,18 +95,17 @@ def draw_pages(browser: Browser, pages: dict[str, str], names: Sequence[str], lo
     page.close()
 
 
-def write_pictures(folder: Path, words: Sequence[str]) -> None:
-    """The pictures of the pages whose names have one of these words, or of all, in few colours, which makes them small."""
+def write_pictures(browser: Browser, pages: dict[str, str], folder: Path, words: Sequence[str]) -> None:
+    """The pictures of the pages whose names have one of these words, or of all; few colours make them small."""
     folder.mkdir(parents=True, exist_ok=True)
-    with all_views() as views, chromium() as browser:
-        pages = all_pages(views)
-        names = [name for name in SHOWN if not words or any(word in name for word in words)]
-        for look in ("light", "dark", "phone"):
-            for name, picture in draw_pages(browser, pages, names, look):
-                with Image.open(BytesIO(picture)) as drawn:
-                    small = drawn.convert("RGB").quantize(COLOURS_OF_PICTURES)
-                small.save(folder / f"{re.sub(r'[^a-z]+', '-', name)}-{look}.png", optimize=True)
+    names = [name for name in SHOWN if not words or any(word in name for word in words)]
+    for look in ("light", "dark", "phone"):
+        for name, picture in draw_pages(browser, pages, names, look):
+            with Image.open(BytesIO(picture)) as drawn:
+                small = drawn.convert("RGB").quantize(COLOURS_OF_PICTURES, dither=Image.Dither.NONE)
+            small.save(folder / f"{re.sub(r'[^a-z]+', '-', name)}-{look}.png", optimize=True)
 
 
 if __name__ == "__main__":
-    write_pictures(Path(sys.argv[1]), sys.argv[2:])
+    with all_views() as views, chromium() as found:
+        write_pictures(found, all_pages(views), Path(sys.argv[1]), sys.argv[2:])
