@@ -28,6 +28,7 @@ from maskedbandit.store.settle import cohorts_due, fix_list, give_up_helper, rea
 from maskedbandit.store.states import archive, move_study, start
 from maskedbandit.store.traces import Scrubber
 from maskedbandit.store.uploads import upload
+from maskedbandit.study.eligibility import PersonAttributes
 
 
 class Study(HeldStudy[Session]):
@@ -122,12 +123,13 @@ class Study(HeldStudy[Session]):
                 tickets.append(given[0])
         return self._session.apply(self._bind(operations), tickets, people, reports)
 
-    def assign(self, unit: str) -> Assigned:
+    def assign(self, unit: str, attributes: PersonAttributes | None = None) -> Assigned:
         """The arm for a person, who is charged; the same one if the person has a place already.
 
-        Whoever is over budget is served the best arm of what was released: without a ticket, and charged nothing.
+        The attributes are what rules of the protocol are about: whoever these do not enrol gets the default arm, and
+        whoever is over budget the best arm of what was released. Both have no ticket, and are charged nothing.
         """
-        found: Assigned = self._do("assign", unit)
+        found: Assigned = self._do("assign", unit, False, attributes)
         return found
 
     def expose(self, ticket: str) -> None:

@@ -28,6 +28,8 @@
     name = "unsubscribed"
     harm = { above = 0.02 }
 
+    [enrolment]                      # who may be enrolled, if not everybody (enrolment.py)
+
     [budget]                         # of each person, in all studies of the project together
     epsilon = 1
     period = "90 days"               # left out: for ever
@@ -55,6 +57,7 @@ from maskedbandit.privacy.budget import Budget
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.study import tables
 from maskedbandit.study.driver import Driver
+from maskedbandit.study.enrolment import Enrolment
 from maskedbandit.study.guardrail import Guardrail, MeasuredOutcome, list_outcomes
 from maskedbandit.study.live_channel import check_live_outcomes, make_live_channel
 from maskedbandit.study.naming import STUDY_PARTS, check_study_name, refuse_unknown
@@ -65,7 +68,7 @@ from maskedbandit.study.signatures import read_signers
 
 PROTOCOL_KEYS = (
     *("name", "about", "project", "people", "delta", "policy", "channel", "arms", "reward", "budget", "signed_by"),
-    *("guardrail", "operators", "simulation"),
+    *("guardrail", "operators", "enrolment", "simulation"),
 )
 MOST_ABOUT = 1000
 
@@ -246,6 +249,13 @@ class Protocol:
         return Guardrail.from_table(self.table["guardrail"], self.reward, names)
 
     @cached_property
+    def enrolment(self) -> Enrolment:
+        """Who may be enrolled: everybody, if the protocol does not say."""
+        if "enrolment" not in self.table:
+            return Enrolment()
+        return Enrolment.from_table(self.table["enrolment"], [name for name, _ in tables.read_arms(self.table["arms"])])
+
+    @cached_property
     def budget(self) -> Loss:
         """What each person may lose in a period, by all studies of the project."""
         return tables.read_budget(self.table.get("budget", {}))
@@ -273,7 +283,7 @@ class Protocol:
         refuse_unknown("key", self.table, PROTOCOL_KEYS)
         for each in (
             *("name", "about", "project", "arms", "policy", "operators", "channel", "aim"),
-            *("reward", "guardrail", "budget", "period", "signed_by"),
+            *("reward", "guardrail", "enrolment", "budget", "period", "signed_by"),
         ):
             getattr(self, each)
         tables.check_simulation_table(self.table)

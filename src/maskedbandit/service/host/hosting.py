@@ -136,6 +136,18 @@ class Hosting(ABC):
                     raise
         return self.held[name]
 
+    async def replace_holder(self, away: Elsewhere) -> Writer | Elsewhere:
+        """Whoever holds a study now whose holder does not answer; raise `FencedOff` if its process may be alive.
+
+        Without waiting for the clock: of those who ask at the same time the first one has the study opened.
+        """
+        if may_be_alive(away.holder):
+            raise away.away()
+        async with self._opening:
+            if self.held.get(away.name) is away:
+                del self.held[away.name]
+        return await self.hold(away.name)
+
     async def drop(self, name: str) -> None:
         """Give a study back, as it will be another one; whoever asks for it meanwhile waits until it was given back."""
         async with self._opening:
