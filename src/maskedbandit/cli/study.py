@@ -214,16 +214,17 @@ def do_status(options: argparse.Namespace) -> None:
 def do_simulate(options: argparse.Namespace) -> None:
     """To the end of the study."""
     from maskedbandit.cli.parts.progress import Progress
-    from maskedbandit.cli.parts.simulation import Clock, Simulated, people_to_come, play_study
+    from maskedbandit.cli.parts.simulation import Clock, choose_start, people_to_come, play_study
     from maskedbandit.errors import NotRunning
     from maskedbandit.service.views.describe import read_simulated
     from maskedbandit.service.views.status import write_status
+    from maskedbandit.store.lease import read_clock
     from maskedbandit.store.studies import find_witness
 
     clock = Clock()
     with opened(options, clock=clock) as study:
         if study.state == "draft":
-            Simulated.of(study.protocol)  # before it is started, as that is for ever
+            clock.now = choose_start(study.protocol, read_clock())
             study.start(simulated=True)
         if study.state != "running":
             raise NotRunning(f"{study.name} is {study.state}: only a draft, or one that is running, can be simulated")
