@@ -285,6 +285,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/studies/{study}/releases.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All that was released, one row a release, as CSV.
+         * @description For keys of role owner or officer.
+         */
+        get: operations["get_v1_studies_study_releases_csv"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/studies/{study}/ledger": {
         parameters: {
             query?: never;
@@ -797,7 +817,7 @@ export interface components {
         };
         /**
          * Evaluate
-         * @description The context of an evaluation: `targetingKey` is the unit; what else it says is not read.
+         * @description The context of an evaluation: `targetingKey` is the unit; texts, numbers and booleans are its attributes.
          */
         Evaluate: {
             /** @default {} */
@@ -893,6 +913,10 @@ export interface components {
             token?: string | null;
             /** @default false */
             evaluated?: boolean;
+            /** @default null */
+            attributes?: {
+                [key: string]: string | number | boolean;
+            } | null;
         };
         /**
          * AssignBatch
@@ -917,7 +941,7 @@ export interface components {
             /** @default false */
             exposed?: boolean;
             /** @default null */
-            why?: ("budget_exceeded" | "finished") | null;
+            why?: ("budget_exceeded" | "finished" | "not_eligible" | "not_yet" | "other_study") | null;
             /** @default null */
             device?: components["schemas"]["DevicePlace"] | null;
         };
@@ -982,13 +1006,6 @@ export interface components {
             spent: string;
             budget: string;
             period: number | null;
-        };
-        /**
-         * Deleted
-         * @description A draft that is no more.
-         */
-        Deleted: {
-            study: string;
         };
         /**
          * Erase
@@ -1096,6 +1113,36 @@ export interface components {
             status: string;
         };
         /**
+         * StudyLeft
+         * @description Nothing of whoever had this ticket is kept any more, but what was released.
+         */
+        StudyLeft: {
+            /** @default left */
+            status?: string;
+        };
+        /**
+         * UploadReport
+         * @description A report that a person's device has sealed for two operators.
+         */
+        UploadReport: {
+            /** @description secret of one person */
+            ticket: string;
+            /** @description the report's name */
+            report: string;
+            turn: number;
+            /** @description base64url */
+            leader: string;
+            /** @description base64url */
+            helper: string;
+        };
+        /**
+         * Deleted
+         * @description A draft that is no more.
+         */
+        Deleted: {
+            study: string;
+        };
+        /**
          * Studies
          * @description All studies that the key may see.
          */
@@ -1133,29 +1180,6 @@ export interface components {
             /** @enum {unknown} */
             why: "all_arms_harmful" | "answer_found" | "asks_for_nobody" | "people_used_up";
             since: number;
-        };
-        /**
-         * StudyLeft
-         * @description Nothing of whoever had this ticket is kept any more, but what was released.
-         */
-        StudyLeft: {
-            /** @default left */
-            status?: string;
-        };
-        /**
-         * UploadReport
-         * @description A report that a person's device has sealed for two operators.
-         */
-        UploadReport: {
-            /** @description secret of one person */
-            ticket: string;
-            /** @description the report's name */
-            report: string;
-            turn: number;
-            /** @description base64url */
-            leader: string;
-            /** @description base64url */
-            helper: string;
         };
         /**
          * Validated
@@ -1214,9 +1238,12 @@ export interface components {
             arm: string;
             n: number;
             total: number;
+            mean: number;
             loss: string;
             at: number;
             entry: number;
+            /** @default null */
+            guardrail?: number | null;
         };
         /**
          * Results
@@ -3376,6 +3403,82 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Releases"];
+                };
+            };
+            /** @description A key or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_v1_studies_study_releases_csv: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
                 };
             };
             /** @description A key or a token is needed */
