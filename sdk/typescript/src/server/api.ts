@@ -1171,6 +1171,8 @@ export interface components {
             protocol: string;
             /** @default null */
             finished?: components["schemas"]["Finished"] | null;
+            /** @default [] */
+            attention?: components["schemas"]["AttentionItem"][];
         };
         /**
          * Finished
@@ -1180,6 +1182,20 @@ export interface components {
             /** @enum {unknown} */
             why: "all_arms_harmful" | "answer_found" | "asks_for_nobody" | "people_used_up";
             since: number;
+        };
+        /**
+         * AttentionItem
+         * @description Something of a study that somebody should look at: what is so, and what to do.
+         */
+        AttentionItem: {
+            /** @enum {unknown} */
+            kind: "budget_nearly_spent" | "clock_ahead" | "harmful_arm" | "nobody_comes" | "nobody_reports" | "one_window" | "places_unseen" | "sample_ratio" | "witness_behind" | "wrong_places";
+            says: string;
+            advice: string;
+            /** @default null */
+            arm?: string | null;
+            /** @default null */
+            since?: number | null;
         };
         /**
          * Validated

@@ -12,8 +12,9 @@ from maskedbandit.service.views.summaries import STATES, StudySummary, read_summ
 
 async def list_seen_studies(visit: Visit) -> list[StudySummary]:
     """The studies that these eyes may see."""
-    found = await visit.host.read(partial(read_summaries, witness=visit.host.witness))
-    key = visit.key
+    host, key = visit.host, visit.key
+    ask = partial(read_summaries, witness=host.witness, now=host.clock(), tally_of=host.tally_of)
+    found = await host.read(ask)
     return [each for each in found if (each.simulated if key is None else key.study in (None, each.name))]
 
 

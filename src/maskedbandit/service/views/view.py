@@ -11,7 +11,9 @@ from msgspec import Struct
 
 from maskedbandit import core
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.service.study_messages import AttentionItem
 from maskedbandit.service.views.answers import GuardrailResult
+from maskedbandit.service.views.attention import find_attention
 from maskedbandit.service.views.counts import StudyCounts, count_places
 from maskedbandit.service.views.estimates import (
     ALPHA,
@@ -73,6 +75,7 @@ class StudyView(Struct, frozen=True):
     kept_in: str  # the database and its version
     key: str  # that signs the ledger, its public part
     finish: Finish | None = None  # why it gives nobody a place any more, and since when
+    attention: tuple[AttentionItem, ...] = ()  # what needs it
     link: LinkState | None = None  # to the helper of two operators, in the process that holds the study
 
     @property
@@ -162,6 +165,7 @@ def read_view(database: Database, witness: Witness, name: str, now: int, tally: 
         kept_in,
         witness.signing_key().public_key().public_bytes_raw().hex(),
         finish,
+        find_attention(book, counted, finish, now),
     )
 
 
