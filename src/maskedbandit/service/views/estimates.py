@@ -28,7 +28,7 @@ from maskedbandit.theory.differences import difference_interval
 from maskedbandit.theory.sequences import Interval, mean_interval, mean_intervals, sum_releases
 
 ALPHA = 0.05
-COMPARED = 30  # arms: with more of them the page would be slow
+COMPARED = 40  # arms: with more of them the page would be slow
 
 
 class Estimate(Struct, frozen=True):
