@@ -1,25 +1,34 @@
 """All pages, of studies of all kinds and at all stages."""
 
+import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, get_args
 
 from msgspec.structs import replace
 
 from maskedbandit.service.keys import Key
 from maskedbandit.service.page.form import EXAMPLE_FORM, read_protocol_form
+from maskedbandit.service.page.glossary import OWN_WORDS, WORDS_OF_OTHERS
 from maskedbandit.service.page.sentences import say_preview
+from maskedbandit.service.page.study_list import choose_studies
 from maskedbandit.service.page.visit import render_page
+from maskedbandit.service.study_messages import AttentionItem, AttentionKind
 from maskedbandit.service.views.counts import CohortStanding
 from maskedbandit.service.views.estimates import Estimate
-from maskedbandit.service.views.view import StudySummary, StudyView, read_view
+from maskedbandit.service.views.summaries import StudySummary
+from maskedbandit.service.views.view import StudyView, read_view
 from maskedbandit.statement.page import fill_statement
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.sequences import Interval
 from tests.service.played import HOUR, MINUTE, Played, quick_folder
 
-OWNER, OFFICER, READER = "owner", "officer", None
 HOSTILE = "<script>alert(1)</script>\"' onload=x <img src=x onerror=y> {{ 7*7 }} &lt;"
+ALL_ITEMS = tuple(
+    AttentionItem(kind, f"{HOSTILE} {kind}.", "Do something.", HOSTILE if i % 2 else None, HOUR if i % 3 else None)
+    for i, kind in enumerate(get_args(AttentionKind))
+)
+OWNER, OFFICER, READER = "owner", "officer", None
 
 
 def seen(played: Played) -> StudyView:
@@ -36,6 +45,50 @@ def answered(played: Played) -> StudyView:
         if played.study.named is not None:
             break
     return seen(played)
+
+
+def with_harm(view: StudyView) -> StudyView:
+    """The same study when the first arm was paused, and the second one, of the highest mean, was found harmful."""
+    paused, harmful, *others = view.arms
+    assert paused.estimate is not None
+    high = replace(paused.estimate, mean=0.9)
+    standing = dataclasses.replace(
+        view.standing, in_play=(2,), paused=frozenset({0}), harmful=frozenset({1}), stage=view.standing.stage + 1
+    )
+    arms = (
+        replace(paused, stands="paused", confidence=None),
+        replace(harmful, stands="harmful", confidence=None, estimate=high),
+        *(replace(each, confidence=None) for each in others),
+    )
+    return replace(view, arms=arms, standing=standing)
+
+
+def with_many_arms(view: StudyView, k: int) -> StudyView:
+    """The same study with so many arms, whose names are as long as they may be."""
+    names = [f"{'W' * 12 if i % 2 else 'a-name-with-joints'}-{i:03}-".ljust(64, "m-"[i % 3 == 0]) for i in range(k)]
+    some = [view.arms[i % len(view.arms)] for i in range(k)]
+    out = {1: "harmful", k - 1: "paused"}
+    arms = tuple(
+        replace(each, name=name, payload='{"text": "' + 100 * "x" + '"}', stands=out.get(i, "in play"))
+        for i, (each, name) in enumerate(zip(some, names, strict=True))
+    )
+    in_play = tuple(i for i in range(k) if i not in out)
+    standing = dataclasses.replace(
+        view.standing, k=k, in_play=in_play, paused=frozenset({k - 1}), harmful=frozenset({1})
+    )
+    table = view.protocol.table | {"arms": [{"name": name} for name in names]}
+
+    def spread(numbers: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(numbers[i % len(numbers)] for i in range(k))
+
+    counts = replace(
+        view.counts,
+        dealt=spread(view.counts.dealt),
+        seen=spread(view.counts.seen),
+        returned=spread(view.counts.returned),
+        columns=tuple(replace(each, arms=spread(each.arms)) for each in view.counts.columns),
+    )
+    return replace(view, protocol=Protocol.from_table(table), arms=arms, standing=standing, counts=counts)
 
 
 @contextmanager
@@ -59,6 +112,8 @@ def all_views() -> Iterator[dict[str, StudyView]]:
         below = Estimate(100, 2, -0.1, 0.1, Interval(0.0, 0.05), Interval(0.0, 0.1))
         first, *others = found["running"].arms
         found["negative"] = replace(found["running"], arms=(replace(first, estimate=below), *others))
+        found["harmful"] = with_harm(found["running"])
+        found["forty"] = with_many_arms(found["running"], 40)
         usual.study.pause()
         found["paused"] = seen(usual)
         usual.study.resume()
@@ -119,19 +174,23 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
     found = {f"study, {name}": render_page("study", OWNER, "token", view=each) for name, each in views.items()}
     found["study, nobody"] = render_page("study", READER, "", view=views["running"])
     found["ledger, notice"] = render_page("ledger", OFFICER, "token", view=views["running"], notice=HOSTILE)
-    wasted = replace(views["running"], counts=replace(views["running"].counts, wasted=37))
-    found["study, places wasted"] = render_page("study", OFFICER, "token", view=wasted)
+    attention = replace(views["running"], attention=ALL_ITEMS)
+    found["study, attention"] = render_page("study", OFFICER, "token", view=attention)
     for name in ("usual draft", "stopped", "many", "gauss", "answer", "selected", "fixed"):
         found[f"ledger, {name}"] = render_page("ledger", OFFICER, "token", view=views[name], notice="It holds.")
         found[f"statement, {name}"] = render_page(
             "statement", OFFICER, "token", **fill_statement(views[name].statement)
         )
     listed = [
-        StudySummary(each.name, each.protocol.table["about"], each.state, each.simulated, 3, None, 1)
+        StudySummary(each.name, each.protocol.table["about"], each.state, each.simulated, 3, None, 1, each.started)
         for each in views.values()
     ]
-    found["list"] = render_page("list", OWNER, "token", studies=listed)
-    found["list, empty"] = render_page("list", READER, "", studies=[])
+    listed += [replace(listed[1], name=f"{i:064}", answer="short", latest=HOUR, finished=2 * HOUR) for i in range(3)]
+    found["list"] = render_page("list", OWNER, "token", **choose_studies(listed))
+    found["list, searched"] = render_page("list", OWNER, "token", **choose_studies(listed, HOSTILE, "running"))
+    found["list, empty"] = render_page("list", READER, "", **choose_studies([]))
+    words = {"own_words": OWN_WORDS, "words_of_others": WORDS_OF_OTHERS}
+    found["glossary"] = render_page("glossary", READER, "", **words)
     meant = say_preview(Protocol.from_table(read_protocol_form(EXAMPLE_FORM)))
     found["new"] = render_page("new", OWNER, "token", values=EXAMPLE_FORM, problems=[], preview=meant)
     values = dict.fromkeys(EXAMPLE_FORM, HOSTILE) | {"protocol": HOSTILE}
@@ -162,7 +221,7 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
         "violation": False,
         "controls": [{"twin": HOSTILE, "lower_bound": None, "caught": True}],
     }
-    parts = [part, part, {"left_out": HOSTILE}]
+    parts = [part, part | {"part": "the release of a cohort of 40"}, {"left_out": HOSTILE}]
     found["audit"] = render_page("audit", OFFICER, "token", view=views["running"], parts=parts)
     found["audit, wrong"] = render_page("audit", OFFICER, "token", view=views["many"], parts=[], problem=HOSTILE)
     found["problem"] = render_page("problem", OWNER, "token", title=HOSTILE, detail=HOSTILE)

@@ -41,6 +41,7 @@ PAGES = (
     "/statement",
     "/statement.json",
     "/releases.json",
+    "/releases.csv",
     "/ledger.json",
     "/plan",
     "/audit",

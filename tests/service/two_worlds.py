@@ -302,7 +302,7 @@ def exported(world: World) -> list[str]:
     database = open_database(service.address)
     try:
         found = [*reconcile.export_ledger(database, service.host.witness, "small")]
-        return [*found, status.write_status(database, service.host.witness, "small")]
+        return [*found, status.write_status(database, service.host.witness, "small", service.clock())]
     except MaskedBanditError as why:
         return [str(why)]
     finally:

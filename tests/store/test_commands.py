@@ -1,8 +1,10 @@
 """The commands for stored studies and their ledgers, on both databases."""
 
 import json
+import re
 import sys
 import tomllib
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +74,10 @@ def test_a_study_is_played_to_its_end_and_verified(file, where, capsys) -> None:
     assert "each has spent at most ε = 2" in verified
     shown = said(capsys, "ledger", "show", *where).splitlines()
     assert "started" in shown[1]
+    times = re.findall(r"\d{4}-\d\d-\d\d", "\n".join(shown[1:]))
+    assert len(times) >= len(shown) - 1
+    year = datetime.now(UTC).year
+    assert {int(each[:4]) for each in times} <= {year - 1, year}
     assert all("released" in line for line in shown[2:-1])
     assert "stopped" in shown[-1]
     assert "is stopped" in refused(capsys, "study", "simulate", "--quiet", *where)

@@ -203,6 +203,7 @@ def do_status(options: argparse.Namespace) -> None:
     from maskedbandit.store.book.entries import state_after
     from maskedbandit.store.databases.connection import open_database
     from maskedbandit.store.helping.book import find_operators, is_helper, read_help_book
+    from maskedbandit.store.lease import read_clock
     from maskedbandit.store.studies import choose_study, find_witness
 
     database = open_database(options.database, create=False)
@@ -214,7 +215,7 @@ def do_status(options: argparse.Namespace) -> None:
             leader, state = find_operators(name, book.protocol).leader.name, state_after(book.entries)
             print(f"{name}: helped for {leader}, {state}, {len(book.totals)} cohorts have a total")
         else:
-            print(write_status(database, witness, name))
+            print(write_status(database, witness, name, read_clock()))
     finally:
         database.close()
 
@@ -222,16 +223,17 @@ def do_status(options: argparse.Namespace) -> None:
 def do_simulate(options: argparse.Namespace) -> None:
     """To the end of the study."""
     from maskedbandit.cli.parts.progress import Progress
-    from maskedbandit.cli.parts.simulation import Clock, Simulated, people_to_come, play_study
+    from maskedbandit.cli.parts.simulation import Clock, choose_start, people_to_come, play_study
     from maskedbandit.errors import NotRunning
     from maskedbandit.service.views.describe import read_simulated
     from maskedbandit.service.views.status import write_status
+    from maskedbandit.store.lease import read_clock
     from maskedbandit.store.studies import find_witness
 
     clock = Clock()
     with opened(options, clock=clock) as study:
         if study.state == "draft":
-            Simulated.of(study.protocol)  # before it is started, as that is for ever
+            clock.now = choose_start(study.protocol, read_clock())
             study.start(simulated=True)
         if study.state != "running":
             raise NotRunning(f"{study.name} is {study.state}: only a draft, or one that is running, can be simulated")
@@ -242,7 +244,7 @@ def do_simulate(options: argparse.Namespace) -> None:
             played = play_study(study, clock, progress.advance)
         study.stop()
         witness = find_witness(study.database, options.witness)
-        print(write_status(study.database, witness, study.name))
+        print(write_status(study.database, witness, study.name, clock()))
         print(
             f"simulated {played.people} people, {study.people} with a place: regret {played.regret:.1f}, "
             f"{played.over} over their budgets"

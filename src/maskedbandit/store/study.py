@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 from maskedbandit import core
 from maskedbandit.channels.offers import Offer
+from maskedbandit.errors import NotRunning
 from maskedbandit.person_attributes import PersonAttributes
 from maskedbandit.store import people
 from maskedbandit.store.arms import change_arms
@@ -85,6 +86,13 @@ class Study(HeldStudy[Session]):
     def helper_lost(self) -> bool:
         """Whether the study ended without its helper."""
         return self._session.helper_lost
+
+    @property
+    def began(self) -> int:
+        """When it was started, in milliseconds."""
+        if self._session.began is None:
+            raise NotRunning(f"{self.name} was not started")
+        return self._session.began
 
     @property
     def in_play(self) -> tuple[int, ...]:

@@ -285,6 +285,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/studies/{study}/releases.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All that was released, one row a release, as CSV.
+         * @description For keys of role owner or officer.
+         */
+        get: operations["get_v1_studies_study_releases_csv"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/studies/{study}/ledger": {
         parameters: {
             query?: never;
@@ -1153,6 +1173,8 @@ export interface components {
             finished?: components["schemas"]["Finished"] | null;
             /** @default null */
             control?: string | null;
+            /** @default [] */
+            attention?: components["schemas"]["AttentionItem"][];
         };
         /**
          * Finished
@@ -1162,6 +1184,20 @@ export interface components {
             /** @enum {unknown} */
             why: "all_arms_harmful" | "answer_found" | "asks_for_nobody" | "people_used_up";
             since: number;
+        };
+        /**
+         * AttentionItem
+         * @description Something of a study that somebody should look at: what is so, and what to do.
+         */
+        AttentionItem: {
+            /** @enum {unknown} */
+            kind: "budget_nearly_spent" | "clock_ahead" | "harmful_arm" | "nobody_comes" | "nobody_reports" | "one_window" | "places_unseen" | "sample_ratio" | "witness_behind" | "wrong_places";
+            says: string;
+            advice: string;
+            /** @default null */
+            arm?: string | null;
+            /** @default null */
+            since?: number | null;
         };
         /**
          * Validated
@@ -1220,9 +1256,12 @@ export interface components {
             arm: string;
             n: number;
             total: number;
+            mean: number;
             loss: string;
             at: number;
             entry: number;
+            /** @default null */
+            guardrail?: number | null;
         };
         /**
          * Results
@@ -3416,6 +3455,82 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Releases"];
+                };
+            };
+            /** @description A key or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_v1_studies_study_releases_csv: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
                 };
             };
             /** @description A key or a token is needed */

@@ -18,13 +18,14 @@ from typing import Any, ClassVar
 import httpx
 
 from maskedbandit.errors import BehindWitness, Corrupted, FencedOff, MaskedBanditError, StorageFailed, StoreError
-from maskedbandit.service.host.attention import AHEAD, CLOCK, Attention
+from maskedbandit.service.host.attention import CLOCK, Attention
 from maskedbandit.service.host.elsewhere import PROCESS, Elsewhere
 from maskedbandit.service.host.metrics import Metrics
 from maskedbandit.service.host.questions import QUESTION_PATIENCE, Questions
 from maskedbandit.service.host.scrubbing import Scrubbing
 from maskedbandit.service.keys import Key, Keys
 from maskedbandit.service.request.limits import Buckets
+from maskedbandit.service.views.health import AHEAD
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.held_study import HeldStudy

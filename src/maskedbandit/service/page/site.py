@@ -20,8 +20,10 @@ from maskedbandit.errors import BehindWitness, Corrupted, Unauthorized
 from maskedbandit.service.api.ledger import read_ledger, read_released
 from maskedbandit.service.api.studies import MOVES
 from maskedbandit.service.keys import OWNER, STAFF
+from maskedbandit.service.page.arm_order import choose_sort
 from maskedbandit.service.page.device_keys import change_device_keys, show_device_keys
 from maskedbandit.service.page.drafts import draft_study, show_copy_form, show_draft_form, show_new_form, submit_draft
+from maskedbandit.service.page.glossary import OWN_WORDS, WORDS_OF_OTHERS
 from maskedbandit.service.page.staff import (
     show_audit,
     show_plan,
@@ -30,10 +32,11 @@ from maskedbandit.service.page.staff import (
     submit_start,
     submit_state,
 )
+from maskedbandit.service.page.study_list import list_seen_studies, show_studies
 from maskedbandit.service.page.visit import PAGE_HEADERS, Handler, Visit, handle_page
 from maskedbandit.service.request.events import event_stream
 from maskedbandit.service.request.sessions import BEFORE, COOKIE_NAME, SESSION_LENGTH, end_session, new_session
-from maskedbandit.service.views.view import read_summaries
+from maskedbandit.service.views.releases_csv import write_csv
 from maskedbandit.statement.content import Statement, encode_statement
 from maskedbandit.statement.facts import read_facts
 from maskedbandit.statement.page import STATEMENT_STYLE, TEMPLATE_FOLDER, fill_statement, print_statement
@@ -49,21 +52,15 @@ async def home(visit: Visit) -> Response:
     return await show_studies(visit)
 
 
-async def list_seen_studies(visit: Visit) -> list[Any]:
-    """The studies that these eyes may see."""
-    found = await visit.host.read(partial(read_summaries, witness=visit.host.witness))
-    key = visit.key
-    return [each for each in found if (each.simulated if key is None else key.study in (None, each.name))]
-
-
-async def show_studies(visit: Visit) -> Response:
-    """All studies that these eyes may see."""
-    return await visit.show("list", studies=await list_seen_studies(visit))
+async def show_glossary(visit: Visit) -> Response:
+    """What the words of all pages mean, and what others call the same."""
+    return await visit.show("glossary", words_of_others=WORDS_OF_OTHERS, own_words=OWN_WORDS)
 
 
 async def study(visit: Visit) -> Response:
     """A study."""
-    return await visit.show("study", view=await visit.view())
+    sort = choose_sort(visit.request.query_params.get("sort", ""))
+    return await visit.show("study", view=await visit.view(), sort=sort)
 
 
 async def ledger_page(visit: Visit) -> Response:
@@ -143,6 +140,13 @@ async def read_all_releases(visit: Visit) -> Any:
     return await visit.host.read(partial(read_released, witness=visit.host.witness, name=visit.name))
 
 
+async def releases_as_csv(visit: Visit) -> Response:
+    """All that was released, for spreadsheets and data frames."""
+    await visit.may_see()
+    text = write_csv(await read_all_releases(visit))
+    return Response(text, headers=attached(f"{visit.name}-releases.csv"), media_type="text/csv")
+
+
 async def whole_ledger(visit: Visit) -> Any:
     """The ledger, of which the API gives so many entries at once."""
     ask = partial(read_ledger, witness=visit.host.witness, name=visit.name)
@@ -212,6 +216,7 @@ def list_pages() -> list[BaseRoute]:
         ("GET", "/"): home,
         ("GET", "/studies"): show_studies,
         ("POST", "/studies"): draft_study,
+        ("GET", "/glossary"): show_glossary,
         ("GET", "/new"): show_new_form,
         ("GET", "/person"): person_page,
         ("GET", "/sign-in"): sign_in_page,
@@ -224,6 +229,7 @@ def list_pages() -> list[BaseRoute]:
         ("GET", f"{one}/statement.html"): of_statement(statement_to_print),
         ("GET", f"{one}/statement.json"): of_statement(statement_as_json),
         ("GET", f"{one}/releases.json"): download("releases", read_all_releases),
+        ("GET", f"{one}/releases.csv"): releases_as_csv,
         ("GET", f"{one}/ledger.json"): download("ledger", whole_ledger),
         ("GET", f"{one}/copy"): show_copy_form,
         ("GET", f"{one}/draft"): show_draft_form,

@@ -11,9 +11,10 @@ from collections import Counter
 from msgspec import Struct
 
 from maskedbandit import core
-from maskedbandit.errors import BehindWitness, Corrupted
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.service.study_messages import AttentionItem
 from maskedbandit.service.views.answers import GuardrailResult
+from maskedbandit.service.views.attention import find_attention
 from maskedbandit.service.views.counts import StudyCounts, count_places
 from maskedbandit.service.views.estimates import (
     ALPHA,
@@ -30,7 +31,7 @@ from maskedbandit.service.views.tally import Tally
 from maskedbandit.statement.content import Statement
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.study import study_statement
-from maskedbandit.store.book.book import Book, parse_protocol, read_published
+from maskedbandit.store.book.book import Book, read_published
 from maskedbandit.store.book.entries import Entry, Release
 from maskedbandit.store.book.finish import Finish, find_finish
 from maskedbandit.store.book.standing import Standing
@@ -77,6 +78,7 @@ class StudyView(Struct, frozen=True):
     key: str  # that signs the ledger, its public part
     finish: Finish | None = None  # why it gives nobody a place any more, and since when
     gain: ArmDifference | None = None  # what all whom the policy placed had more than the control
+    attention: tuple[AttentionItem, ...] = ()  # what needs it
     link: LinkState | None = None  # to the helper of two operators, in the process that holds the study
 
     @property
@@ -144,35 +146,6 @@ class StudyView(Struct, frozen=True):
         return max(means, key=means.__getitem__, default=None)
 
 
-class StudySummary(Struct, frozen=True):
-    """A study in a list."""
-
-    name: str
-    about: str
-    state: str
-    simulated: bool
-    placed: int | None
-    people: int | None
-    releases: int
-
-
-def read_summaries(database: Database, witness: Witness) -> list[StudySummary]:
-    """All studies, by name."""
-    witness = witness.as_now()
-    found = []
-    with database.still():
-        for name, placed, text in database.rows("SELECT study, people, protocol FROM study ORDER BY study"):
-            book = Book(name, parse_protocol(text), people=placed)
-            try:
-                book = read_published(database, witness, name)
-                state = "finished" if find_finish(book) else book.state
-            except (BehindWitness, Corrupted) as why:  # of this study alone: the others are shown as they are
-                state = "behind its witness" if isinstance(why, BehindWitness) else why.code
-            about, people, releases = book.protocol.about, book.protocol.people, len(book.releases)
-            found.append(StudySummary(name, about, state, book.is_simulated, book.people, people, releases))
-    return found
-
-
 def read_view(database: Database, witness: Witness, name: str, now: int, tally: Tally | None = None) -> StudyView:
     """The study at a time in milliseconds; raise `BehindWitness` if the database is not the one that was published.
 
@@ -202,6 +175,7 @@ def read_view(database: Database, witness: Witness, name: str, now: int, tally: 
         witness.signing_key().public_key().public_bytes_raw().hex(),
         finish,
         gain,
+        find_attention(book, counted, finish, now),
     )
 
 
