@@ -1,8 +1,8 @@
 """Whether a study is a bandit, or an A/B test: whether most of its people come before the first outcome is there.
 
 Who comes within one window has an arm before anything is known, whatever the policy. If most people do, the policy
-only splits them, and spreading them over several windows lets it learn from the earlier ones for the later ones. Over how
-many is found by simulating it with outcomes that are so much less late.
+only splits them, and spreading them over several windows lets it learn from the earlier ones for the later ones. Over
+how many is found by simulating it with outcomes that are so much less late.
 """
 
 from collections.abc import Callable, Sequence
