@@ -256,9 +256,9 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> None:
     """A state that says how many reports came."""
     real = describe.read_state
 
-    def leaking(database: Any, witness: Any, name: str) -> Any:
+    def leaking(database: Any, witness: Any, name: str, now: int) -> Any:
         (count,) = database.rows("SELECT COUNT(*) FROM reward")[0]
-        return structs.replace(real(database, witness, name), about=f"{count} reports")
+        return structs.replace(real(database, witness, name, now), about=f"{count} reports")
 
     monkeypatch.setattr("maskedbandit.service.api.studies.read_state", leaking)
 

@@ -22,7 +22,7 @@ def simulated(service: Inside, name: str) -> None:
 
     async def started() -> None:
         held: Any = await service.host.hold(name)
-        await held.submit("start", True)
+        await held.submit("start", "", True)
 
     service.run(started())
     service.tick()
@@ -106,7 +106,7 @@ def test_a_stream_says_that_a_study_is_simulated_though_it_began_before(service:
         found = await events.event_stream(service.host, "small", -1, None)
         said: list[str] = [str(await anext(found.body_iterator)), str(await anext(found.body_iterator))]
         held: Any = await service.host.hold("small")
-        await held.submit("start", True)
+        await held.submit("start", "", True)
         said += [str(await anext(found.body_iterator)) for _ in range(2)]
         return said
 

@@ -261,7 +261,7 @@ def check_others_show_no_more(played: Played) -> None:
     lines = write_status(played.database, played.witness(), "newsletter").splitlines()
     assert tuple(int(line.split()[1]) for line in lines[2:5]) == dealt
     assert lines[0].startswith(f"newsletter: running, {sum(dealt)} of")
-    assert read_state(played.database, played.witness(), "newsletter").people == sum(dealt)
+    assert read_state(played.database, played.witness(), "newsletter", played.now).people == sum(dealt)
 
 
 def test_status_and_the_api_show_no_more_than_a_view(quick: Played) -> None:

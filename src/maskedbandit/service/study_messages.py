@@ -34,6 +34,8 @@ class StudyState(Struct):
     window: int  # in which an outcome counts, in milliseconds
     protocol: str  # the hash of its protocol
     finished: Finished | None = None
+    approved_by: list[str] = []  # keys of officers, by their public parts: of a draft those that hold
+    needs_approval: bool = False  # of an officer, without whom this draft cannot be started
 
 
 class Studies(Struct):
@@ -58,7 +60,16 @@ class Deleted(Struct):
     study: str
 
 
+ProtocolHash = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+
+
 class Start(Body):
     """The protocol that was looked at, by its hash: no other is started."""
 
-    protocol: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+    protocol: ProtocolHash
+
+
+class Approve(Body):
+    """The protocol that an officer of privacy has looked at and approves, by its hash."""
+
+    protocol: ProtocolHash

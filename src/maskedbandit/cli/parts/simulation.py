@@ -149,7 +149,7 @@ def play_study(study: Study, clock: Clock, advance: Callable[[int], None]) -> Pl
         for each in simulated.changes:
             if each.at == i:
                 with suppress(Conflict):  # the rule was faster
-                    change_arms(session, each.what, each.arm)
+                    change_arms(session, "", each.what, each.arm)
         given = people.assign(session, f"person {i}")
         known = simulated.instance.expected(world, given.arm, i)
         regret += float(known.best - known.mean)

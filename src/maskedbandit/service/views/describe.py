@@ -3,6 +3,7 @@
 from maskedbandit.errors import BehindWitness, Corrupted, Forbidden, UnknownStudy
 from maskedbandit.service.keys import Key
 from maskedbandit.service.study_messages import Finished, StudyState
+from maskedbandit.store.approvals import Approvals, read_approvals
 from maskedbandit.store.book.book import Book, read_published
 from maskedbandit.store.book.chain import Link
 from maskedbandit.store.book.entries import Started, parse_entry
@@ -27,7 +28,7 @@ def read_simulated(database: Database, name: str) -> bool:
     return isinstance(first, Started) and first.simulated
 
 
-def read_state(database: Database, witness: Witness, name: str) -> StudyState:
+def read_state(database: Database, witness: Witness, name: str, now: int) -> StudyState:
     """How a study stands, in what the witness has seen: a release may pause it, or put an arm out of play."""
     witness = witness.as_now()  # first: the ledger may only go on from what was seen
     with database.still():
@@ -36,16 +37,24 @@ def read_state(database: Database, witness: Witness, name: str) -> StudyState:
         if people is None:
             kept = "SELECT COUNT(*) FROM place WHERE study = ? AND assigned < ? AND returned IS NULL"
             ((people,),) = database.rows(kept, name, book.horizon.time)
-        finish = find_finish(book)
+        finish, approvals = find_finish(book), find_approvals(database, book, now)
     found = describe_study(book, int(people), "finished" if finish else book.state)
     found.finished = None if finish is None else Finished(finish.why, finish.since)
+    found.approved_by, found.needs_approval = list(approvals.given), approvals.missing
     return found
 
 
-def read_listed_state(database: Database, witness: Witness, name: str) -> StudyState:
+def find_approvals(database: Database, book: Book, now: int) -> Approvals:
+    """Who approved the protocol: of a draft whoever may, and of a study that was started as its ledger says."""
+    if (begin := book.started) is not None:
+        return Approvals(given=(begin.approved_by,) if begin.approved_by else ())
+    return read_approvals(database, book.study, book.draft.project, book.draft.digest, now)
+
+
+def read_listed_state(database: Database, witness: Witness, name: str, now: int) -> StudyState:
     """The same; of a study whose ledger is not the one that the witness knows only what was planned."""
     try:
-        return read_state(database, witness, name)
+        return read_state(database, witness, name, now)
     except (BehindWitness, Corrupted) as why:
         return describe_study(Book(name, protocol_of(database, name)), 0, why.code)
 
