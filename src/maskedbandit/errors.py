@@ -25,6 +25,7 @@
     │   ├── FrozenProtocol          a study that was started keeps its protocol
     │   ├── NotRunning              the study is not in a state in which this can be done
     │   ├── NotApproved             no officer of privacy has approved the protocol that is to be started
+    │   ├── NotConfirmed            what cannot be undone was asked, and whoever was asked did not say yes
     │   ├── NotExposed              a report of a person of whom nobody said that the arm was seen
     │   ├── NoConsent               a device whose person did not agree to take part in studies
     │   ├── Conflict                something else is there than the request says, or takes for granted
@@ -192,6 +193,10 @@ class NotRunning(Refused):
 
 class NotApproved(Refused):
     """An officer of privacy is to approve the protocol before it is started, and has not."""
+
+
+class NotConfirmed(Refused):
+    """What cannot be undone is asked first, and whoever was asked did not say yes, or nobody could be asked."""
 
 
 class NotExposed(Refused):

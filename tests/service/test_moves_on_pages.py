@@ -52,7 +52,7 @@ def check_whole_life(eyes: Eyes) -> None:
     asked = words(eyes, "/start")
     assert f"An officer of privacy is to approve this protocol first. Ask one (keys {public})" in asked
     assert 'action="/studies/small/start"' not in eyes.get("/studies/small/start").body.decode()
-    for part in (digest, 'name = "small"', "people = 1000"):
+    for part in (digest, 'name = "small"', "people = 1000", "1 000 people", "ε = 1"):
         assert part in words(officer, "/approve")
     assert digest in words(officer, "")
     assert do(officer, "approve") == 303

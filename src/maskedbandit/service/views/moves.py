@@ -4,9 +4,11 @@ The page asks so, and so does the command. The numbers are those of the view: wh
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from maskedbandit.service.views.view import StudyView
+from maskedbandit.store.book.entries import HelperLost
 from maskedbandit.store.states import BEFORE
 from maskedbandit.words import say_count, say_duration, say_things
 
@@ -41,8 +43,8 @@ def ask_start(view: StudyView) -> Question:
     if view.approvals.missing:
         officers = ", ".join(view.approvals.officers)
         hindrance = (
-            f"An officer of privacy is to approve this protocol first. Ask one (keys {officers}) to sign in, to look "
-            "at this study, and to approve the protocol with the hash below."
+            f"An officer of privacy is to approve this protocol first. Ask one (keys {officers}) to sign in on the "
+            f"page, to look at the study, and to approve the protocol with the hash {protocol.digest}."
         )
     return Question(f"Start {view.name}?", tuple(does), lasts, "Start the study", hindrance)
 
@@ -51,6 +53,7 @@ def ask_approval(view: StudyView) -> Question:
     """Before an officer approves a draft."""
     does = (
         "You say that the protocol below may be started, with real people. An owner starts it.",
+        *ask_start(view).does[:3],
         "The ledger will begin with your key's public part, and the privacy statement will name it.",
     )
     lasts = (
@@ -59,16 +62,18 @@ def ask_approval(view: StudyView) -> Question:
     return Question(f"Approve {view.name}?", does, lasts, "Approve this protocol")
 
 
-def ask_stop(view: StudyView) -> Question:
-    """Before a study is stopped."""
+def ask_stop(view: StudyView, without_helper: bool = False) -> Question:
+    """Before a study is stopped, and its helper of two operators perhaps given up."""
     open_cohorts = [each for each in view.counts.cohorts if each.state == "open" and not each.may_be_released]
-    waiting, lost = sum(each.may_be_released for each in view.counts.cohorts), sum(each.dealt for each in open_cohorts)
+    waiting, lost = count_waiting(view), sum(each.dealt for each in open_cohorts)
     does = [
         f"{say_placed(view)}, and nobody is ever given a place again. Whoever comes is served an arm, and "
         "loses nothing.",
         f"Whoever has a place reports until the window of {say_duration(view.protocol.reward.window)} is over.",
-        f"{say_things(waiting, 'full cohort')} will still be released." if waiting else "No full cohort waits.",
     ]
+    if waiting:
+        fate = "given up, as the helper is away for ever" if without_helper else "released all the same"
+        does.append(f"{say_things(waiting, 'full cohort is', 'full cohorts are')} {fate}.")
     if lost:
         does.append(
             f"{say_things(lost, 'person is', 'people are')} in cohorts that are not full. These are never released, "
@@ -80,7 +85,7 @@ def ask_stop(view: StudyView) -> Question:
 
 def ask_archive(view: StudyView) -> Question:
     """Before everybody's data is erased."""
-    waiting = sum(each.may_be_released for each in view.counts.cohorts)
+    waiting = count_waiting(view)
     people = say_things(count_placed(view), "person", "people")
     does = (
         f"The data of {people} is erased for ever: pseudonyms, tickets and reports.",
@@ -92,6 +97,12 @@ def ask_archive(view: StudyView) -> Question:
     if waiting:
         hindrance = f"{say_things(waiting, 'full cohort')} of it waits for the release: archive it after that."
     return Question(f"Archive {view.name}, and erase everybody's data?", does, lasts, "Erase and archive", hindrance)
+
+
+def count_waiting(view: StudyView) -> int:
+    """How many full cohorts are still to be released."""
+    lost = any(isinstance(each, HelperLost) for each in view.ledger)
+    return 0 if lost else sum(each.may_be_released for each in view.counts.cohorts)
 
 
 def count_placed(view: StudyView) -> int:
@@ -111,16 +122,22 @@ QUESTIONS: dict[str, Callable[[StudyView], Question]] = {
     "start": ask_start,
     "approve": ask_approval,
     "stop": ask_stop,
+    "give_up_helper": partial(ask_stop, without_helper=True),
     "archive": ask_archive,
 }
-KINDS_OF_MOVES = {"start": "started", "stop": "stopped", "archive": "archived"}
+STATES_BEFORE = {
+    "start": BEFORE["started"],
+    "approve": BEFORE["started"],
+    "stop": BEFORE["stopped"],
+    "give_up_helper": (*BEFORE["stopped"], "stopped"),
+    "archive": BEFORE["archived"],
+}
 
 
 def ask_move(view: StudyView, verb: str) -> Question:
     """What is to be said before a move is made, and why it cannot be made if the study is in another state."""
     asked = QUESTIONS[verb](view)
-    before = BEFORE.get(KINDS_OF_MOVES.get(verb, ""), ("draft",))
-    if view.state in before:
+    if view.state in STATES_BEFORE[verb]:
         return asked
     state = "finished" if view.finish else view.state
     needed = (
