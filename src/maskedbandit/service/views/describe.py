@@ -7,7 +7,7 @@ from maskedbandit.store.approvals import Approvals, read_approvals
 from maskedbandit.store.book.book import Book, read_published
 from maskedbandit.store.book.chain import Link
 from maskedbandit.store.book.entries import Started, parse_entry
-from maskedbandit.store.book.finish import find_finish
+from maskedbandit.store.book.finish import Finish, find_finish
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.study.protocol import Protocol
@@ -42,6 +42,13 @@ def read_state(database: Database, witness: Witness, name: str, now: int) -> Stu
     found.finished = None if finish is None else Finished(finish.why, finish.since)
     found.approved_by, found.needs_approval = list(approvals.given), approvals.missing
     return found
+
+
+def read_finish(database: Database, witness: Witness, name: str) -> Finish | None:
+    """Why and since when a study has finished, in what the witness has seen."""
+    witness = witness.as_now()
+    with database.still():
+        return find_finish(read_published(database, witness, name))
 
 
 def find_approvals(database: Database, book: Book, now: int) -> Approvals:
