@@ -1,13 +1,21 @@
 """What cannot be undone is asked on a page of its own, with its numbers, and works without scripts."""
 
 import html
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from maskedbandit.service.page import moves
-from tests.service.inside import TABLE, Inside
+from maskedbandit.service.views.moves import Question, ask_move
+from maskedbandit.service.views.view import StudyView
+from maskedbandit.store.databases.connection import open_database
+from tests.service.inside import TABLE, Inside, inside
 from tests.service.test_page import Page
 from tests.service.test_site import Eyes, field
+
+Patch = Callable[[str], None]
 
 
 @pytest.fixture
@@ -113,3 +121,46 @@ def test_a_page_that_does_not_ask_is_caught(eyes: Eyes, monkeypatch: pytest.Monk
     monkeypatch.setattr(moves, "ask_move", lambda view, verb: ("", (), "", "", ""))
     with pytest.raises(AssertionError):
         check_whole_life(eyes)
+
+
+def questions(folder: Path, reports: int, patch: Patch | None = None) -> list[str]:
+    """What is asked before each move, of a study one of whose people has reported so often, and nothing is released."""
+    folder.mkdir()
+    with inside(f"sqlite:///{folder}/studies.db", folder / "witness") as service:
+        service.begin()
+        owner = Eyes(service)
+        owner.sign_in("owner")
+        tickets = [service.seen(unit) for unit in ("ann", "bob", "eve")]
+        for event in range(reports):
+            body = {"ticket": tickets[0], "value": 1, "event": str(event)}
+            assert service.study("report", body).status == 200
+        if patch is not None:
+            patch(service.address)
+        said = [words(owner, "/stop"), words(owner, "/archive")]
+        assert do(owner, "stop") == 303
+        return [*said, words(owner, "/archive")]
+
+
+def compare_questions(folder: Path, patch: Patch | None = None) -> None:
+    """They do not depend on what was reported."""
+    assert questions(folder / "none", 0, patch) == questions(folder / "three", 3, patch)
+
+
+def test_nobody_learns_from_a_question_what_was_reported(tmp_path: Path) -> None:
+    compare_questions(tmp_path)
+
+
+def test_a_question_that_counts_the_reports_which_it_erases_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def patch(address: str) -> None:
+        def telling(view: StudyView, verb: str) -> Question:
+            with closing(open_database(address)) as database:
+                ((many,),) = database.rows("SELECT COUNT(*) FROM reward")
+            asked = ask_move(view, verb)
+            return asked._replace(does=(*asked.does, f"{many} reports are erased."))
+
+        monkeypatch.setattr(moves, "ask_move", telling)
+
+    with pytest.raises(AssertionError):
+        compare_questions(tmp_path, patch)

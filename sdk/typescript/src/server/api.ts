@@ -628,6 +628,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/studies/{study}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve the protocol of a draft, by its hash: with an officer in the project, it is not started without that.
+         * @description For keys of role officer.
+         */
+        post: operations["post_v1_studies_study_approve"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/studies/{study}/start": {
         parameters: {
             query?: never;
@@ -984,13 +1004,6 @@ export interface components {
             period: number | null;
         };
         /**
-         * Deleted
-         * @description A draft that is no more.
-         */
-        Deleted: {
-            study: string;
-        };
-        /**
          * Erase
          * @description A person whose data is to be erased.
          */
@@ -1096,6 +1109,43 @@ export interface components {
             status: string;
         };
         /**
+         * StudyLeft
+         * @description Nothing of whoever had this ticket is kept any more, but what was released.
+         */
+        StudyLeft: {
+            /** @default left */
+            status?: string;
+        };
+        /**
+         * UploadReport
+         * @description A report that a person's device has sealed for two operators.
+         */
+        UploadReport: {
+            /** @description secret of one person */
+            ticket: string;
+            /** @description the report's name */
+            report: string;
+            turn: number;
+            /** @description base64url */
+            leader: string;
+            /** @description base64url */
+            helper: string;
+        };
+        /**
+         * Approve
+         * @description The protocol that an officer of privacy has looked at and approves, by its hash.
+         */
+        Approve: {
+            protocol: string;
+        };
+        /**
+         * Deleted
+         * @description A draft that is no more.
+         */
+        Deleted: {
+            study: string;
+        };
+        /**
          * Studies
          * @description All studies that the key may see.
          */
@@ -1124,6 +1174,10 @@ export interface components {
             protocol: string;
             /** @default null */
             finished?: components["schemas"]["Finished"] | null;
+            /** @default [] */
+            approved_by?: string[];
+            /** @default false */
+            needs_approval?: boolean;
         };
         /**
          * Finished
@@ -1133,29 +1187,6 @@ export interface components {
             /** @enum {unknown} */
             why: "all_arms_harmful" | "answer_found" | "asks_for_nobody" | "people_used_up";
             since: number;
-        };
-        /**
-         * StudyLeft
-         * @description Nothing of whoever had this ticket is kept any more, but what was released.
-         */
-        StudyLeft: {
-            /** @default left */
-            status?: string;
-        };
-        /**
-         * UploadReport
-         * @description A report that a person's device has sealed for two operators.
-         */
-        UploadReport: {
-            /** @description secret of one person */
-            ticket: string;
-            /** @description the report's name */
-            report: string;
-            turn: number;
-            /** @description base64url */
-            leader: string;
-            /** @description base64url */
-            helper: string;
         };
         /**
          * Validated
@@ -5017,6 +5048,113 @@ export interface operations {
             };
             /** @description Not found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_v1_studies_study_approve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Approve"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StudyState"];
+                };
+            };
+            /** @description A key or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is not allowed */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
