@@ -30,7 +30,7 @@ def ask_start(view: StudyView) -> Question:
     who = "as many people as it takes to find its answer" if people is None else say_things(people, "person", "people")
     period = "for ever" if protocol.period is None else f"in {say_duration(protocol.period)}"
     does = [
-        f"From now on whoever comes is given one of {arms}, until {who} {'has' if people == 1 else 'have'} a place.",
+        f"From the start on whoever comes is given one of {arms}, until {who} {'has' if people == 1 else 'have'} a place.",
         f"An outcome counts for {say_duration(reward.window)} after the person saw the arm; a place that nobody saw "
         f"within {say_duration(reward.exposure)} goes to somebody else.",
         f"Each person has a budget of {protocol.budget} {period}, in all studies of the project {protocol.project}. "
@@ -92,7 +92,7 @@ def ask_archive(view: StudyView) -> Question:
         f"What was released stays, {say_things(len(view.releases), 'release')} in all, with the ledger and the privacy "
         "statement; and what people were charged stays.",
     )
-    lasts = "What is erased cannot be brought back, by nobody."
+    lasts = "Nobody can bring back what is erased."
     hindrance = ""
     if waiting:
         hindrance = f"{say_things(waiting, 'full cohort')} of it waits for the release: archive it after that."
