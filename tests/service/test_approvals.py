@@ -2,6 +2,7 @@
 
 import json
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from maskedbandit.service import keys
 from maskedbandit.store.approvals import Approvals
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.sqlite import Sqlite
-from tests.service.inside import TABLE, Inside, Reply
+from tests.service.inside import TABLE, Inside, Reply, inside
 
 
 def draft(service: Inside, **changes: Any) -> str:
@@ -151,6 +152,12 @@ def test_an_officer_of_one_study_asks_for_the_project(service: Inside) -> None:
     revoke(service, "officer")
     draft(service, project="shared")
     check_refused(service)
+
+
+def test_both_databases_keep_approvals(address: str, tmp_path: Path) -> None:
+    with inside(address, tmp_path / "witness") as service:
+        test_a_changed_draft_needs_another_approval(service)
+        assert state(service)["approved_by"] == [public(service, "officer")]
 
 
 TWINS = {

@@ -30,7 +30,7 @@ def ask_start(view: StudyView) -> Question:
     who = "as many people as it takes to find its answer" if people is None else say_things(people, "person", "people")
     period = "for ever" if protocol.period is None else f"in {say_duration(protocol.period)}"
     does = [
-        f"From the start on whoever comes is given one of {arms}, until {who} {'has' if people == 1 else 'have'} a place.",
+        f"From then on whoever comes is given one of {arms}, until {who} {'has' if people == 1 else 'have'} a place.",
         f"An outcome counts for {say_duration(reward.window)} after the person saw the arm; a place that nobody saw "
         f"within {say_duration(reward.exposure)} goes to somebody else.",
         f"Each person has a budget of {protocol.budget} {period}, in all studies of the project {protocol.project}. "
