@@ -61,8 +61,8 @@ def is_used_up(database: Database, study: str, placed: int | None, protocol: Pro
     """Whether as many people as planned have a place, and each has seen the arm."""
     if protocol.people is None or placed is None or placed < protocol.people:
         return False
-    unseen = "SELECT 1 FROM place WHERE study = ? AND exposed IS NULL AND returned IS NULL LIMIT 1"
-    return database.one(unseen, study) is None
+    unseen = "SELECT assigned FROM place WHERE study = ? AND exposed IS NULL AND returned IS NULL"
+    return database.one(f"{unseen} ORDER BY assigned, cohort LIMIT 1", study) is None  # as indexed
 
 
 def find_last_person(book: Book) -> Finish | None:
