@@ -24,6 +24,8 @@
     │   ├── UnknownKey              no key of the service has this public part
     │   ├── FrozenProtocol          a study that was started keeps its protocol
     │   ├── NotRunning              the study is not in a state in which this can be done
+    │   ├── NotApproved             no officer of privacy has approved the protocol that is to be started
+    │   ├── NotConfirmed            what cannot be undone was asked, and whoever was asked did not say yes
     │   ├── NotExposed              a report of a person of whom nobody said that the arm was seen
     │   ├── NoConsent               a device whose person did not agree to take part in studies
     │   ├── Conflict                something else is there than the request says, or takes for granted
@@ -187,6 +189,14 @@ class FrozenProtocol(Refused):
 
 class NotRunning(Refused):
     """The study is not in a state in which this can be done: a draft, paused, stopped or archived."""
+
+
+class NotApproved(Refused):
+    """An officer of privacy is to approve the protocol before it is started, and has not."""
+
+
+class NotConfirmed(Refused):
+    """What cannot be undone is asked first, and whoever was asked did not say yes, or nobody could be asked."""
 
 
 class NotExposed(Refused):

@@ -16,9 +16,11 @@ from maskedbandit.service.page.visit import render_page
 from maskedbandit.service.study_messages import AttentionItem, AttentionKind
 from maskedbandit.service.views.counts import CohortStanding
 from maskedbandit.service.views.estimates import Estimate
+from maskedbandit.service.views.moves import ask_move
 from maskedbandit.service.views.summaries import StudySummary
 from maskedbandit.service.views.view import StudyView, read_view
 from maskedbandit.statement.page import fill_statement
+from maskedbandit.store.approvals import Approvals
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.sequences import Interval
 from tests.service.played import HOUR, MINUTE, Played, quick_folder
@@ -224,6 +226,16 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
     parts = [part, part | {"part": "the release of a cohort of 40"}, {"left_out": HOSTILE}]
     found["audit"] = render_page("audit", OFFICER, "token", view=views["running"], parts=parts)
     found["audit, wrong"] = render_page("audit", OFFICER, "token", view=views["many"], parts=[], problem=HOSTILE)
+    unapproved = replace(views["usual draft"], approvals=Approvals(("3f2a9c01",)))
+    found["study, unapproved"] = render_page("study", OWNER, "token", view=unapproved)
+    approved = replace(unapproved, approvals=Approvals(("3f2a9c01",), ("3f2a9c01",)))
+    found["study, approved"] = render_page("study", OFFICER, "token", view=approved)
+    asked = {"unapproved": (unapproved, "start"), "start": (approved, "start"), "approve": (unapproved, "approve")}
+    asked |= {"stop": (views["running"], "stop"), "archive": (views["stopped"], "archive")}
+    asked |= {"stop first": (views["ended"], "archive"), "waiting": (views["stopped, waiting"], "archive")}
+    for name, (view, verb) in asked.items():
+        shown = {"verb": verb, "question": ask_move(view, verb), "protocol": HOSTILE if view.state == "draft" else ""}
+        found[f"question, {name}"] = render_page("question", OWNER, "token", view=view, **shown)
     found["problem"] = render_page("problem", OWNER, "token", title=HOSTILE, detail=HOSTILE)
     return found
 

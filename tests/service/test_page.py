@@ -224,15 +224,26 @@ def test_some_words_are_not_used(pages: dict[str, str]) -> None:
 
 PAUSES = {f"arms/{arm}/pause" for arm in ("short", "question", "numbers")}
 BUTTONS = {
-    ("usual draft", "owner"): {"start"},
+    ("usual draft", "owner"): set(),
     ("usual draft", "officer"): set(),
-    ("running", "owner"): {"pause", "stop", "verify", "arms"} | PAUSES,
-    ("running", "officer"): {"pause", "stop", "verify"} | PAUSES,
-    ("paused", "owner"): {"resume", "stop", "verify", "arms"} | PAUSES,
-    ("paused", "officer"): {"stop", "verify"} | PAUSES,
+    ("running", "owner"): {"pause", "verify", "arms"} | PAUSES,
+    ("running", "officer"): {"pause", "verify"} | PAUSES,
+    ("paused", "owner"): {"resume", "verify", "arms"} | PAUSES,
+    ("paused", "officer"): {"verify"} | PAUSES,
     ("stopped", "owner"): {"verify"},
+    ("stopped", "officer"): {"verify"},
     ("running", None): set(),
     ("usual draft", None): set(),
+}
+
+ASKED = {
+    ("usual draft", "owner"): {"start"},
+    ("usual draft", "officer"): {"approve"},
+    ("running", "owner"): {"stop"},
+    ("running", "officer"): {"stop"},
+    ("paused", "owner"): {"stop"},
+    ("paused", "officer"): {"stop"},
+    ("stopped", "owner"): {"archive"},
 }
 
 
@@ -247,6 +258,8 @@ def test_buttons_are_those_of_the_role(views: dict[str, StudyView], stage: str, 
     assert len(tokens) == len(forms)
     assert all(each["value"] == "the-token" for each in tokens)
     links = {str(each["href"]) for each in page.all("a")}
+    asked = {each for each in ("approve", "start", "stop", "archive") if f"/studies/newsletter/{each}" in links}
+    assert asked == ASKED.get((stage, role), set()), "what cannot be undone is asked on a page of its own"
     assert ("/studies/newsletter/statement" in links) == (role is not None)
     assert ("/studies/newsletter/ledger.json" in links) == (role is not None and stage != "usual draft")
     assert ('href="/new"' in render_page("list", role, "", **choose_studies([]))) == (role == "owner")

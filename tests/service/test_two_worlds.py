@@ -37,6 +37,9 @@ PAGES = (
     "",
     "",
     "",
+    "/start",
+    "/stop",
+    "/archive",
     "/ledger",
     "/statement",
     "/statement.json",
@@ -152,7 +155,8 @@ def probe(rng: Random, worlds: Worlds, quiet: bool) -> tuple[str, Callable[[Any]
     if kind == 20:
         return "an export", exported
     if kind == 21:
-        return asked("POST", f"{STUDY}/verify", None, staff)
+        what = rng.choice([("verify", None), ("verify", None), ("approve", {"protocol": "0" * 64})])
+        return asked("POST", f"{STUDY}/{what[0]}", what[1], staff)
     if kind == 22:
         verb = rng.choice(["pause", "resume", "pause", "resume", "arms/a/pause", "arms/a/resume", "stop", "archive"])
         return asked("POST", f"{STUDY}/{verb}", None, "owner")

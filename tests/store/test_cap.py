@@ -72,8 +72,8 @@ def test_reports_are_added_up_and_cut(tmp_path: Path) -> None:
 def test_a_release_that_does_not_say_its_cap_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = Session.enter
 
-    def silent(self: Session, **says: Any) -> Entry:
-        return real(self, **{name: value for name, value in says.items() if name != "cap"})
+    def silent(self: Session, by: str = "", **says: Any) -> Entry:
+        return real(self, by, **{name: value for name, value in says.items() if name != "cap"})
 
     monkeypatch.setattr(Session, "enter", silent)
     clock = Clock()

@@ -9,10 +9,10 @@ from typing import Any
 from maskedbandit.errors import Conflict, Forbidden, InvalidValue
 from maskedbandit.service.api.ledger import whole_number
 from maskedbandit.service.host.host import Host
-from maskedbandit.service.keys import OWNER, STAFF
+from maskedbandit.service.keys import OFFICER, OWNER, STAFF
 from maskedbandit.service.messages import Erase, Erased
 from maskedbandit.service.request.route import Call, Route
-from maskedbandit.service.study_messages import Deleted, Start, Studies, StudyState, Validated
+from maskedbandit.service.study_messages import Approve, Deleted, Start, Studies, StudyState, Validated
 from maskedbandit.service.views.describe import protocol_of, read_listed_state
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.studies import delete_draft, write_study
@@ -136,26 +136,32 @@ async def show_study(call: Call) -> StudyState:
     return await call.host.state(call.study)
 
 
+async def approve_study(call: Call, body: Approve) -> StudyState:
+    """Approve the protocol of a draft, by its hash: with an officer in the project, it is not started without that."""
+    await call.change("approve", body.protocol)
+    return await show_study(call)
+
+
 async def begin_study(call: Call, body: Start | None) -> StudyState:
     """Freeze the protocol and begin; with `?simulated=1` the ledger says for ever that nobody takes part.
 
     A body says the hash of the protocol that was looked at; without one it is whichever is there.
     """
     simulated = whole_number("simulated", call.query.get("simulated")) > 0
-    await call.do("start", simulated, body.protocol if body else None)
+    await call.change("start", simulated, body.protocol if body else None)
     return await show_study(call)
 
 
 async def stop_study(call: Call) -> StudyState:
     """Give no more places, for ever; with `?without_helper=1` what waits for a helper is given up."""
     given_up = whole_number("without_helper", call.query.get("without_helper")) > 0
-    await call.do("give_up_helper" if given_up else "stop")
+    await call.change("give_up_helper" if given_up else "stop")
     return await show_study(call)
 
 
 async def change_state(call: Call, verb: str) -> StudyState:
     """Have a study in another state."""
-    await call.do(verb)
+    await call.change(verb)
     return await show_study(call)
 
 
@@ -185,6 +191,7 @@ ROUTES = [
     Route("PUT", PATH, (OWNER,), change_draft, Any, StudyState, refusals=(404, 409)),
     Route("DELETE", PATH, (OWNER,), remove_draft, answer=Deleted, refusals=(404, 409, 422)),
     Route("GET", f"{PATH}/protocol", STAFF, show_protocol, answer=dict, refusals=(404,)),
+    Route("POST", f"{PATH}/approve", (OFFICER,), approve_study, Approve, StudyState, refusals=(404, 409, 422)),
     Route("POST", f"{PATH}/start", (OWNER,), begin_study, Start | None, StudyState, refusals=(404, 409, 422)),
     Route(
         *("POST", f"{PATH}/stop", STAFF, stop_study, None, StudyState),

@@ -19,19 +19,13 @@ from starlette.staticfiles import StaticFiles
 from maskedbandit.errors import BehindWitness, Corrupted, Unauthorized
 from maskedbandit.service.api.ledger import read_ledger, read_released
 from maskedbandit.service.api.studies import MOVES
-from maskedbandit.service.keys import OWNER, STAFF
+from maskedbandit.service.keys import OFFICER, OWNER, STAFF
 from maskedbandit.service.page.arm_order import choose_sort
 from maskedbandit.service.page.device_keys import change_device_keys, show_device_keys
 from maskedbandit.service.page.drafts import draft_study, show_copy_form, show_draft_form, show_new_form, submit_draft
 from maskedbandit.service.page.glossary import OWN_WORDS, WORDS_OF_OTHERS
-from maskedbandit.service.page.staff import (
-    show_audit,
-    show_plan,
-    show_verification,
-    submit_arms,
-    submit_start,
-    submit_state,
-)
+from maskedbandit.service.page.moves import show_question, submit_approval, submit_arms, submit_start, submit_state
+from maskedbandit.service.page.staff import show_audit, show_plan, show_verification
 from maskedbandit.service.page.study_list import list_seen_studies, show_studies
 from maskedbandit.service.page.visit import PAGE_HEADERS, Handler, Visit, handle_page
 from maskedbandit.service.request.events import event_stream
@@ -245,6 +239,9 @@ def list_pages() -> list[BaseRoute]:
         ("POST", f"{one}/arms/{{arm}}/resume"): submit_arms("resume", (OWNER,)),
         **{("POST", f"{one}/{verb}"): submit_state(verb, roles) for verb, (roles, _) in MOVES.items()},
         ("POST", f"{one}/start"): submit_start,
+        ("POST", f"{one}/approve"): submit_approval,
+        ("GET", f"{one}/approve"): show_question("approve", (OFFICER,)),
+        **{("GET", f"{one}/{verb}"): show_question(verb, MOVES[verb][0]) for verb in ("start", "stop", "archive")},
     }
     return [
         *(Path_(path, handle_page(handler), methods=[method]) for (method, path), handler in pages.items()),

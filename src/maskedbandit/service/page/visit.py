@@ -20,6 +20,7 @@ from maskedbandit.service.request.limits import BODY
 from maskedbandit.service.request.route import log_problem, study_name
 from maskedbandit.service.request.sessions import find_key, form_token, is_form_token, name_browser
 from maskedbandit.service.views.describe import check_visible, read_simulated
+from maskedbandit.service.views.status import say_who_asked
 from maskedbandit.service.views.view import StudyView
 from maskedbandit.statement import sentences as privacy
 from maskedbandit.statement.page import make_environment
@@ -162,5 +163,6 @@ def load_templates() -> Environment:
     """The templates, and what they call."""
     given: dict[str, Any] = {"words": words, "charts": charts, "sentences": sentences, "tables": tables}
     given |= {"operators": operators, "health": health, "arm_order": arm_order, "sort": "", "control": control}
+    given["say_who_asked"] = say_who_asked
     given |= {"privacy": privacy, "most": MOST_LINES, "notice": "", "problem": "", "choices": CHOICES}
     return make_environment(Path(__file__).parent / "templates", given)

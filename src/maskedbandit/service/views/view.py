@@ -16,6 +16,7 @@ from maskedbandit.service.study_messages import AttentionItem
 from maskedbandit.service.views.answers import GuardrailResult
 from maskedbandit.service.views.attention import find_attention
 from maskedbandit.service.views.counts import StudyCounts, count_places
+from maskedbandit.service.views.describe import find_approvals
 from maskedbandit.service.views.estimates import (
     ALPHA,
     ArmDifference,
@@ -31,6 +32,7 @@ from maskedbandit.service.views.tally import Tally
 from maskedbandit.statement.content import Statement
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.study import study_statement
+from maskedbandit.store.approvals import Approvals
 from maskedbandit.store.book.book import Book, read_published
 from maskedbandit.store.book.entries import Entry, Release
 from maskedbandit.store.book.finish import Finish, find_finish
@@ -76,6 +78,7 @@ class StudyView(Struct, frozen=True):
     named: tuple[int, ...] | None  # the arms of the final answer: that arm alone, or all arms of a kind
     kept_in: str  # the database and its version
     key: str  # that signs the ledger, its public part
+    approvals: Approvals = Approvals()  # of a draft, by officers of privacy; or the one on which the start rests
     finish: Finish | None = None  # why it gives nobody a place any more, and since when
     gain: ArmDifference | None = None  # what all whom the policy placed had more than the control
     attention: tuple[AttentionItem, ...] = ()  # what needs it
@@ -156,7 +159,7 @@ def read_view(database: Database, witness: Witness, name: str, now: int, tally: 
     with database.still():
         book, tally = read_published(database, witness, name), tally or Tally()
         counted, kept_in = count_places(database, book, now, tally), database.named()
-        finish = find_finish(book)
+        finish, approvals = find_finish(book), find_approvals(database, book, now)
         named = tally.once((book.head, book.horizon.step, counted.answer), lambda: book.named)
     arms, gain = show_arms(book)
     return StudyView(
@@ -173,6 +176,7 @@ def read_view(database: Database, witness: Witness, name: str, now: int, tally: 
         named,
         kept_in,
         witness.signing_key().public_key().public_bytes_raw().hex(),
+        approvals,
         finish,
         gain,
         find_attention(book, counted, finish, now),
