@@ -63,7 +63,7 @@ async def show_studies(visit: Visit) -> Response:
 
 async def study(visit: Visit) -> Response:
     """A study."""
-    return await visit.show("study", view=await visit.view())
+    return await visit.show("study", view=await visit.view(), address=visit.service_address)
 
 
 async def ledger_page(visit: Visit) -> Response:
