@@ -13,7 +13,7 @@ from tests.service.two_operators_inside import Both
 def read_programs(page: str) -> dict[str, str]:
     """The programs of a page, by what they are called there."""
     parts = re.findall(r'id="connect-(\w+)" name="connect"(.*?)</details>', page, re.DOTALL)
-    found = {name: re.search(r"<pre [^>]*><code>(.*?)</code>", part, re.DOTALL) for name, part in parts}
+    found = {name: re.search(r"<pre><code>(.*?)</code>", part, re.DOTALL) for name, part in parts}
     return {name: html.unescape(code[1]) for name, code in found.items() if code}
 
 

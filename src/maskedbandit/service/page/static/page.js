@@ -41,21 +41,7 @@ function replace(part, text) {
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
   if (focused >= 0) part.querySelectorAll(REACHED)[focused]?.focus({ preventScroll: true });
   part.querySelectorAll(".scroll").forEach((each, i) => { each.scrollLeft = scrolled[i] ?? 0; });
-  offerCopies(part);
 }
-
-function offerCopies(within) { // browsers let pages copy where nobody listens in
-  for (const program of navigator.clipboard ? within.querySelectorAll(".program") : []) {
-    const button = document.createElement("button"), text = program.textContent;
-    button.textContent = "Copy";
-    button.addEventListener("click", async () => {
-      await navigator.clipboard.writeText(text);
-      button.textContent = "Copied";
-    });
-    program.append(button);
-  }
-}
-offerCopies(document);
 
 if (document.body.dataset.events) {
   new EventSource(document.body.dataset.events).addEventListener("changed", refresh);
