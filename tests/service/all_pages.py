@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from maskedbandit.service.keys import Key
 from maskedbandit.service.page.form import EXAMPLE_FORM, read_protocol_form
+from maskedbandit.service.page.keys import ROLES
 from maskedbandit.service.page.sentences import say_preview
 from maskedbandit.service.page.visit import render_page
 from maskedbandit.service.views.counts import CohortStanding
@@ -133,12 +134,15 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
     found["draft"] = render_page("draft", OWNER, "token", study="usual", values=values, preview=meant, problem=HOSTILE)
     found["person"] = render_page("person", READER, "")
     key = Key("3f2a9c01", "device", "usual", "", HOUR, None, ("https://shop.example", HOSTILE))
-    shown = {"study": "usual", "listed": [key, key._replace(key="3f2a9c02", ends=2 * HOUR, origins=())]}
-    found["keys"] = render_page("device_keys", OWNER, "token", **shown, values={}, notice="mb_device_3f2a9c01_secret")
-    found["keys, wrong"] = render_page(
-        "device_keys", OWNER, "token", **shown, values={"origins": HOSTILE}, problem=HOSTILE
-    )
-    found["keys, none"] = render_page("device_keys", OWNER, "token", study="usual", listed=[], values={})
+    client = key._replace(key="3f2a9c03", role="client", origins=(), last_used="2026-11-26")
+    old = key._replace(key="3f2a9c02", ends=2 * HOUR, origins=())
+    shown: dict[str, Any] = {"study": "usual", "listed": [key, client], "ended": [old], "own": "3f2a9c03"}
+    shown |= {"studies": ["usual"], "roles": ROLES, "values": {}}
+    found["keys"] = render_page("keys", OWNER, "token", **shown, notice="mb_device_3f2a9c01_secret")
+    wrong = shown | {"values": {"origins": HOSTILE, "role": HOSTILE}, "study": None}
+    found["keys, wrong"] = render_page("keys", OWNER, "token", **wrong, problem=HOSTILE)
+    found["keys, none"] = render_page("keys", OWNER, "token", **shown | {"listed": [], "ended": []})
+    found["revoke"] = render_page("revoke_key", OWNER, "token", study=None, key=key, own=True)
     found["sign in"] = render_page("sign_in", OWNER, "token")
     found["sign in, wrong"] = render_page("sign_in", OWNER, "token", problem=HOSTILE)
     numbers = {"baseline": "0.4", "difference": "0.05", "per_day": "2000"}

@@ -37,7 +37,8 @@ def test_a_running_study_without_people_says_how_to_connect(service: Inside) -> 
         assert "small" in each
         assert "MASKEDBANDIT_KEY" in each
     assert not re.search(r"mb_(owner|officer|client|device)_", page)
-    assert 'href="/keys"' not in shown(service, role="officer")
+    assert 'href="/studies/small/keys"' in page
+    assert 'href="/studies/small/keys"' not in shown(service, role="officer")
     service.assign("ann")
     assert '<details id="connect-all">' in shown(service), "closed, and still there"
     service.study("pause", key="owner")

@@ -20,8 +20,8 @@ from maskedbandit.errors import BehindWitness, Corrupted, Unauthorized
 from maskedbandit.service.api.ledger import read_ledger, read_released
 from maskedbandit.service.api.studies import MOVES
 from maskedbandit.service.keys import OWNER, STAFF
-from maskedbandit.service.page.device_keys import change_device_keys, show_device_keys
 from maskedbandit.service.page.drafts import draft_study, show_copy_form, show_draft_form, show_new_form, submit_draft
+from maskedbandit.service.page.keys import show_keys, submit_keys
 from maskedbandit.service.page.staff import (
     show_audit,
     show_plan,
@@ -217,6 +217,8 @@ def list_pages() -> list[BaseRoute]:
         ("GET", "/sign-in"): sign_in_page,
         ("POST", "/sign-in"): sign_in,
         ("POST", "/sign-out"): sign_out,
+        ("GET", "/keys"): show_keys,
+        ("POST", "/keys"): submit_keys,
         ("GET", one): study,
         ("GET", f"{one}/events"): stream_page_events,
         ("GET", f"{one}/ledger"): ledger_page,
@@ -228,8 +230,8 @@ def list_pages() -> list[BaseRoute]:
         ("GET", f"{one}/copy"): show_copy_form,
         ("GET", f"{one}/draft"): show_draft_form,
         ("POST", f"{one}/draft"): submit_draft,
-        ("GET", f"{one}/keys"): show_device_keys,
-        ("POST", f"{one}/keys"): change_device_keys,
+        ("GET", f"{one}/keys"): show_keys,
+        ("POST", f"{one}/keys"): submit_keys,
         ("GET", f"{one}/plan"): show_plan,
         ("POST", f"{one}/plan"): show_plan,
         ("GET", f"{one}/audit"): show_audit,

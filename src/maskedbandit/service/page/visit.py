@@ -49,6 +49,8 @@ class Visit:
         self.role = self.key.role if self.key else None
         self.browser = name_browser(self.cookie)
         self.body = b""
+        if self.key is not None:
+            self.host.last_use.note(self.key, "", self.host.clock())
 
     @property
     def csrf(self) -> str:
