@@ -273,7 +273,7 @@ class Hosting(ABC):
             ahead = max(held.study.time - self.clock(), 0)
             self.metrics.ahead.labels(name).set(ahead / 1000)
             looks[name, CLOCK] = ahead > AHEAD
-        looks |= self._settle(here)
-        self.attention.renew(looks)
         if self.last_use.waiting:
             await self.questions.of_clock(self.last_use.write)
+        looks |= self._settle(here)
+        self.attention.renew(looks)

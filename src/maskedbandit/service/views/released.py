@@ -1,0 +1,11 @@
+"""Releases, as the service says them to everybody who may hear of them."""
+
+from maskedbandit.service.views.answers import Released
+from maskedbandit.store.book.book import Book
+from maskedbandit.store.book.entries import Release
+
+
+def show_release(book: Book, each: Release) -> Released:
+    """A release of a study."""
+    arm, _ = book.protocol.arms[each.arm]
+    return Released(each.cohort, arm, each.n, each.total, str(each.loss), each.at, each.number)
