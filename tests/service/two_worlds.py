@@ -21,6 +21,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -36,6 +37,7 @@ from maskedbandit.store.databases.sqlite import Sqlite
 from maskedbandit.study.guardrail import MeasuredOutcome
 from maskedbandit.study.signatures import sign_person
 from tests.service.inside import Inside, Reply, inside
+from tests.service.receivers import Heard, is_signed
 from tests.store.small_study import Clock
 from tests.store.two_worlds_of_batches import difference
 
@@ -58,6 +60,25 @@ def sign(unit: str) -> str:
     return sign_person(SIGNER.private_bytes_raw().hex(), "small", unit, expires=86_400)
 
 
+class Posted(httpx.AsyncBaseTransport):
+    """The way to the receiver of a webhook, who keeps all that comes, and now and then refuses it."""
+
+    def __init__(self) -> None:
+        self.heard: list[Heard] = []
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Whether it is taken."""
+        self.heard.append(Heard(dict(request.headers), await request.aread()))
+        return httpx.Response(500 if len(self.heard) % 5 == 0 else 204)
+
+    def tell(self, secret: str) -> str:
+        """All that came; a signature is as good as what is signed."""
+        signed = [is_signed(secret, each) for each in self.heard]
+        return repr(
+            [(each.headers | {"webhook-signature": ok}, each.body) for each, ok in zip(self.heard, signed, strict=True)]
+        )
+
+
 class World:
     """One of the two."""
 
@@ -67,6 +88,8 @@ class World:
         self.logged: list[str] = []
         self.totals: list[float] = []
         self.random = Random(0)
+        self.posted = Posted()
+        service.host.deliveries.transport = self.posted
         self._looking = Sqlite(service.address.removeprefix("sqlite:///"))
 
     @property
@@ -110,6 +133,7 @@ class Worlds(logging.Handler):
             self.keys["scoped"] = first.scoped("client", "small")
             page = {"role": "device", "study": "small", "origins": [SHOP]}
             self.keys["device"] = first.ask("POST", "/v1/keys", page, "owner").json["key"]
+            self.hook = first.ask("POST", "/v1/webhooks", {"url": "https://hooks.example"}, "owner").json["secret"]
         self.exposed = self.clock.now
         self.clock.now += 1
         shutil.copytree(original, folder / "b")
@@ -169,7 +193,9 @@ class Worlds(logging.Handler):
             database.change("DELETE FROM api_key WHERE made > ?", self.exposed)
         service.host.keys.read(database)
         database.close()
-        return World(service)
+        made = World(service)
+        service.run(service.host.deliveries.rest())
+        return made
 
     def emit(self, record: logging.LogRecord) -> None:
         """A line of the log."""
@@ -241,8 +267,11 @@ class Worlds(logging.Handler):
         """Time passes."""
         self.clock.now += 1000 * seconds
 
-        def gone_round(world: World) -> None:
-            world.service.run(world.service.host._round())
+        def gone_round(world: World) -> str:
+            host = world.service.host
+            world.service.run(host._round())
+            world.service.run(host.deliveries.rest())
+            return world.posted.tell(self.hook)
 
         self.probe(f"{seconds} seconds", gone_round)
 
