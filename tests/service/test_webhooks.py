@@ -1,6 +1,8 @@
 """Webhooks say what is published, signed, in order and at least once, and nothing of them stalls anything."""
 
+import html
 import json
+import re
 import signal
 import threading
 from collections.abc import Iterator
@@ -10,14 +12,16 @@ from typing import Any
 
 import pytest
 
+from maskedbandit.cli import main
 from maskedbandit.errors import InvalidValue
 from maskedbandit.service.host import deliveries, posting
-from maskedbandit.service.host.deliveries import GIVEN_UP, LONGEST_PAUSE
+from maskedbandit.service.host.deliveries import GIVEN_UP, LONGEST_WAIT_TO_RETRY
 from maskedbandit.service.webhooks import MOST_WEBHOOKS, check_webhook_url
 from tests.for_each import for_each
 from tests.service.inside import TABLE, Inside
 from tests.service.live import Live
 from tests.service.receivers import Receiver, is_signed, receiving
+from tests.service.test_site import Eyes
 
 WINDOW = 21  # seconds
 
@@ -123,13 +127,13 @@ def test_what_nobody_takes_is_given_up_and_said(service: Inside, receiver: Recei
     go(service)
     service.study("pause", key="owner")
     for _ in range(12):
-        go(service, LONGEST_PAUSE / 1000)
+        go(service, LONGEST_WAIT_TO_RETRY / 1000)
     assert len(receiver.heard) < 14
     assert show_webhook(service)["lost"] == 0
     go(service, GIVEN_UP / 1000)
     assert (show_webhook(service)["lost"], show_webhook(service)["waiting"]) == (1, 1)
     receiver.answer = 200
-    go(service, LONGEST_PAUSE / 1000)
+    go(service, LONGEST_WAIT_TO_RETRY / 1000)
     assert (receiver.types[-1], show_webhook(service)["waiting"]) == ("study.paused", 0)
 
 
@@ -152,6 +156,7 @@ def test_a_receiver_that_hangs_is_in_nobodys_way(
     """While it is waited for, another receiver hears, people get places, and cohorts are released."""
     with receiving() as other:
         make_webhook(service, receiver.url)
+        service.clock.now += 1
         make_webhook(service, other.url)
         service.begin()
         receiver.answer = hang
@@ -334,3 +339,39 @@ def test_a_process_that_is_killed_before_it_wrote_that_something_was_taken_says_
     first, second = receiver.heard[:2]
     assert (first.id, first.body) == (second.id, second.body)
     assert all(is_signed(made["secret"], each) for each in receiver.heard)
+
+
+def test_an_owner_adds_and_deletes_one_on_the_page(service: Inside, receiver: Receiver) -> None:
+    service.begin()
+    eyes = Eyes(service)
+    eyes.sign_in("owner")
+    assert 'href="/webhooks"' in eyes.get("/").body.decode()
+    shown = eyes.post("/webhooks", csrf=eyes.token("/webhooks"), url=receiver.url, study="small", state="on")
+    (secret,) = re.findall(r"whsec_[\w+/]{43}=", html.unescape(shown.body.decode()))
+    assert secret not in html.unescape(eyes.get("/webhooks").body.decode())
+    release(service)
+    service.study("pause", key="owner")
+    go(service)
+    assert receiver.types == ["study.paused"]
+    assert is_signed(secret, receiver.heard[0])
+    wrong = eyes.post("/webhooks", csrf=eyes.token("/webhooks"), url="http://hooks.example")
+    assert (wrong.status, "http://hooks.example" in wrong.body.decode()) == (422, True)
+    name = show_webhook(service)["webhook"]
+    assert eyes.post("/webhooks", csrf=eyes.token("/webhooks"), delete=name).status == 303
+    assert "no webhooks yet" in eyes.get("/webhooks").body.decode()
+    eyes.sign_in("officer")
+    assert eyes.get("/webhooks").status == 403
+
+
+def test_a_command_adds_lists_and_deletes_them(service: Inside, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["--database", service.address, "--witness", str(service.folder)]
+    assert main(["webhook", "add", "https://hooks.example", "--kind", "released", *where]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert made["secret"].startswith("whsec_")
+    assert main(["webhook", "list", *where]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert listed == show_webhook(service)
+    assert main(["webhook", "delete", made["webhook"], *where]) == 0
+    assert main(["webhook", "delete", made["webhook"], *where]) == 2
+    assert main(["webhook", "add", "http://hooks.example", *where]) == 2
+    assert "url is" in capsys.readouterr().err

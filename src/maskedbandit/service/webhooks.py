@@ -23,7 +23,7 @@ from maskedbandit.store.study_rows import read_study
 WebhookKind = Literal["released", "finished", "state", "arm", "attention"]
 WEBHOOK_KINDS: tuple[str, ...] = get_args(WebhookKind)
 MOST_WEBHOOKS, LONGEST_URL = 50, 2000
-COLUMNS = "webhook, study, position, standing, waiting, failures, failing, next, error, sent, lost"
+STATE_COLUMNS = "webhook, study, position, standing, waiting, failures, failing, next, error, sent, lost"
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 WRITTEN = re.compile(r"[!-~]+")  # by no browser, so nothing else is in it
 
@@ -43,7 +43,7 @@ class Webhook(NamedTuple):
         return self.study in (None, study)
 
 
-class Delivery(NamedTuple):
+class ReceiverState(NamedTuple):
     """How far a receiver has come with a study."""
 
     webhook: str
@@ -117,7 +117,7 @@ def write_webhook(
             )
             for name, entries in database.rows("SELECT study, COUNT(*) FROM entry GROUP BY study ORDER BY study"):
                 if made.hears(name):
-                    write_delivery(database, Delivery(made.webhook, name, int(entries)))
+                    write_delivery(database, ReceiverState(made.webhook, name, int(entries)))
 
     do_again(write)
     return made, derive_webhook_secret(witness, made)
@@ -152,21 +152,21 @@ def delete_webhook(database: Database, name: str) -> None:
     do_again(delete)
 
 
-def read_deliveries(database: Database) -> dict[tuple[str, str], Delivery]:
+def read_deliveries(database: Database) -> dict[tuple[str, str], ReceiverState]:
     """How far all receivers have come, by webhook and study."""
-    found = [Delivery(*row) for row in database.rows(f"SELECT {COLUMNS} FROM delivery")]
+    found = [ReceiverState(*row) for row in database.rows(f"SELECT {STATE_COLUMNS} FROM delivery")]
     return {(each.webhook, each.study): each for each in found}
 
 
-def write_delivery(database: Database, delivery: Delivery) -> None:
+def write_delivery(database: Database, delivery: ReceiverState) -> None:
     """Write down how far a receiver has come, within a transaction; of a webhook that is gone there is nothing."""
     if database.one("SELECT webhook FROM webhook WHERE webhook = ?", delivery.webhook) is None:
         return
     database.change("DELETE FROM delivery WHERE webhook = ? AND study = ?", delivery.webhook, delivery.study)
-    database.insert("delivery", COLUMNS, [tuple(delivery)])
+    database.insert("delivery", STATE_COLUMNS, [tuple(delivery)])
 
 
-def save_delivery(database: Database, delivery: Delivery) -> None:
+def save_delivery(database: Database, delivery: ReceiverState) -> None:
     """The same, in a transaction of its own."""
 
     def save() -> None:
@@ -176,7 +176,7 @@ def save_delivery(database: Database, delivery: Delivery) -> None:
     do_again(save)
 
 
-def parse_waiting(delivery: Delivery) -> list[dict[str, Any]]:
+def parse_waiting(delivery: ReceiverState) -> list[dict[str, Any]]:
     """What waits that is no entry of the ledger."""
     found: list[dict[str, Any]] = json.loads(delivery.waiting)
     return found

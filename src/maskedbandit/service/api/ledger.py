@@ -12,7 +12,7 @@ from maskedbandit.service.request.problems import make_problem
 from maskedbandit.service.request.route import PROBLEM, Answer, Call, Route, encode_answer
 from maskedbandit.service.views.answers import Ledger, LedgerEntry, LedgerHead, Releases, Verified
 from maskedbandit.service.views.describe import protocol_of
-from maskedbandit.service.views.released import show_release
+from maskedbandit.service.views.release_answers import show_release
 from maskedbandit.store.book.book import read_published
 from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.book.witness import Witness

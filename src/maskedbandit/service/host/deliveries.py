@@ -24,7 +24,7 @@ from maskedbandit.service.host.posting import PATIENCE, post_announcement
 from maskedbandit.service.views.announcements import Announcement, announce_entries, compare_conditions
 from maskedbandit.service.views.view import StudyView
 from maskedbandit.service.webhooks import (
-    Delivery,
+    ReceiverState,
     Webhook,
     derive_signing_key,
     parse_waiting,
@@ -38,14 +38,14 @@ from maskedbandit.store.databases.database import Database
 from maskedbandit.store.study_rows import read_studies
 
 log = logging.getLogger("maskedbandit")
-SHORTEST_PAUSE, LONGEST_PAUSE = 2_000, 3_600_000  # milliseconds between two tries
+SHORTEST_WAIT_TO_RETRY, LONGEST_WAIT_TO_RETRY = 2_000, 3_600_000  # milliseconds between two tries
 GIVEN_UP = 3 * 86_400_000  # milliseconds without success after which announcements are given up
 LOOK_AGAIN = 10_000  # milliseconds between two looks at what holds of a study
 MOST_AT_ONCE = 100  # announcements to one receiver before it is another study's turn
 MOST_WAITING = 100  # of what began or ended to hold, while a receiver takes nothing
 
 
-class Source(Protocol):
+class DeliverySource(Protocol):
     """What deliveries need of the host."""
 
     @property
@@ -70,7 +70,7 @@ class Source(Protocol):
 class Due(NamedTuple):
     """A study of which a receiver may have something to hear."""
 
-    delivery: Delivery
+    delivery: ReceiverState
     entries: int  # that the witness has seen
     looks: bool  # at what holds of it
 
@@ -83,7 +83,7 @@ class Due(NamedTuple):
 class Deliveries:
     """Those of a process."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: DeliverySource) -> None:
         self._source = source
         self.transport: httpx.AsyncBaseTransport | None = None  # how receivers are reached, if not directly
         self._client: httpx.AsyncClient | None = None
@@ -135,7 +135,7 @@ class Deliveries:
                 seen = witness.seen(study.name)
                 if seen is None or not seen.head.entries or not webhook.hears(study.name):
                     continue
-                given = known.get((webhook.webhook, study.name), Delivery(webhook.webhook, study.name))
+                given = known.get((webhook.webhook, study.name), ReceiverState(webhook.webhook, study.name))
                 lasts = study.state in ("running", "paused") or given.standing != "{}"
                 looks = lasts and now >= self._looked.get(given[:2], -LOOK_AGAIN) + LOOK_AGAIN
                 each = Due(given, seen.head.entries, looks and bool({"finished", "attention"} & {*webhook.kinds}))
@@ -175,7 +175,7 @@ class Deliveries:
         if len(said) < MOST_AT_ONCE and delivery.position < end:  # the last ones are of kinds that it does not hear of
             await read(partial(save_delivery, delivery=delivery._replace(position=end)))
 
-    async def _look(self, webhook: Webhook, delivery: Delivery) -> Delivery:
+    async def _look(self, webhook: Webhook, delivery: ReceiverState) -> ReceiverState:
         """Write down what began or ended to hold, before anybody is told."""
         waiting, before, now = parse_waiting(delivery), json.loads(delivery.standing), self._source.clock()
         if len(waiting) >= MOST_WAITING:
@@ -206,7 +206,7 @@ class Deliveries:
         # trust_env: a proxy of the environment would see what is sent
         return httpx.AsyncClient(trust_env=False, timeout=PATIENCE, transport=self.transport)
 
-    def _advance(self, delivery: Delivery, each: Announcement, error: str) -> Delivery:
+    def _advance(self, delivery: ReceiverState, each: Announcement, error: str) -> ReceiverState:
         """How far a receiver has come after a try."""
         now = self._source.clock()
         waiting = json.dumps([other for other in parse_waiting(delivery) if other["id"] != each.id])
@@ -214,7 +214,7 @@ class Deliveries:
         if not error:
             return after._replace(failures=0, failing=None, error="", sent=now)
         since = now if delivery.failing is None else delivery.failing
-        pause = min(SHORTEST_PAUSE * 2 ** min(delivery.failures, 20), LONGEST_PAUSE)
+        pause = min(SHORTEST_WAIT_TO_RETRY * 2 ** min(delivery.failures, 20), LONGEST_WAIT_TO_RETRY)
         failed = {"failures": delivery.failures + 1, "failing": since, "next": now + pause, "error": error}
         if now < since + GIVEN_UP:
             return delivery._replace(**failed)
@@ -222,7 +222,7 @@ class Deliveries:
 
 
 def list_announcements(
-    database: Database, witness: Witness, webhook: Webhook, delivery: Delivery
+    database: Database, witness: Witness, webhook: Webhook, delivery: ReceiverState
 ) -> tuple[list[Announcement], int]:
     """What is to be said of a study now, in order; and how many entries there are to be said of it."""
     waiting = parse_waiting(delivery)

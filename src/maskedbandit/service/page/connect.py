@@ -15,10 +15,10 @@ from maskedbandit.privacy.renyi_divergences import INF
 from maskedbandit.service.views.view import StudyView
 from maskedbandit.study.protocol import Protocol
 
-FOLDER = Path(__file__).parent / "snippets"
+SNIPPET_FOLDER = Path(__file__).parent / "snippets"
 HOST = re.compile(r"([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?|\[[0-9a-f:.]{2,45}\])(:[0-9]{1,5})?", re.IGNORECASE)
 ANY_ADDRESS = "https://bandit.example"  # if whoever asks names none that can be one
-SEEN = {
+SAID_OF_EVALUATING = {
     "exposes": "evaluating it gives her a place, and says that she saw the arm",
     "enrols": "evaluating it gives her a place, and not yet says that she saw the arm",
 }
@@ -48,7 +48,7 @@ NOISE = (
 )
 FLAGS = "Any provider of OpenFeature that speaks OFREP does the same: a flag is the study, its variants are the arms."
 IN_METADATA = "The metadata have what the person's device joins with, device, as a text of JSON."
-PAGES = (
+DEVICE_KEYS_IN_PAGES = (
     "The key in a page is a device key, made for the pages of your site. It is worth nothing without the token that "
     "your server signs for the person who is signed in."
 )
@@ -71,7 +71,7 @@ class Snippet(NamedTuple):
 @cache
 def read_snippet(*names: str) -> str:
     """The text of these files, one after the other."""
-    return "".join((FOLDER / name).read_text() for name in names)
+    return "".join((SNIPPET_FOLDER / name).read_text() for name in names)
 
 
 def find_address(scheme: str, host: str) -> str:
@@ -104,7 +104,11 @@ def choose_snippets(protocol: Protocol) -> list[Snippet]:
             Snippet("curl", "curl", "", read_snippet("curl.sh", "curl_report.sh")),
             Snippet("python", "Python", "", read_snippet("backend.py.txt")),
             Snippet("node", "JavaScript, on a server", "", read_snippet("backend.js", "backend_report.js")),
-            Snippet("web", "JavaScript, in a page", *(PAGES, read_snippet("page.js")) if signed else (NO_PAGES,)),
+            Snippet(
+                "web",
+                "JavaScript, in a page",
+                *(DEVICE_KEYS_IN_PAGES, read_snippet("page.js")) if signed else (NO_PAGES,),
+            ),
             Snippet("ofrep", "OpenFeature (OFREP)", FLAGS, read_snippet(*evaluated, "ofrep_report.sh")),
         ]
     if protocol.operators is None and not (signed and protocol.reward.grace):  # devices report with a device key
@@ -114,7 +118,7 @@ def choose_snippets(protocol: Protocol) -> list[Snippet]:
         Snippet("curl", "curl", HANDED_ON, read_snippet("curl.sh")),
         Snippet("python", "Python", "", read_snippet(own)),
         Snippet("node", "JavaScript, on a server", HANDED_ON, read_snippet("backend.js", "backend_hand.js")),
-        Snippet("web", "JavaScript, in a page", PAGES if signed else JOINING, read_snippet(page)),
+        Snippet("web", "JavaScript, in a page", DEVICE_KEYS_IN_PAGES if signed else JOINING, read_snippet(page)),
         Snippet("ofrep", "OpenFeature (OFREP)", f"{FLAGS} {IN_METADATA}", read_snippet(*evaluated)),
     ]
 
@@ -126,7 +130,7 @@ def describe_words(protocol: Protocol) -> dict[str, str]:
         "study": protocol.name,
         "fallback": json.dumps(protocol.arms[0][0], ensure_ascii=False),
         "value": f"{protocol.reward.most:g}",
-        "seen": SEEN[protocol.reward.evaluating],
+        "seen": SAID_OF_EVALUATING[protocol.reward.evaluating],
         **{name: text.replace("{{study}}", protocol.name) for name, text in people.items()},
     }
     if protocol.channel.trust == "central":

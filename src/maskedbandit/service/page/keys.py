@@ -16,7 +16,7 @@ from maskedbandit.service.page.visit import Visit
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.study_rows import read_studies
 
-ROLES = (
+ROLE_CHOICES = (
     ("client", "An application (client)"),
     ("device", "Pages and apps (device)"),
     ("officer", "An officer of privacy (officer)"),
@@ -31,7 +31,14 @@ async def show_keys(visit: Visit, status: int = 200, **given: Any) -> Response:
     now, own = visit.host.clock(), visit.key.key if visit.key else ""
     listed = [each for each in found if each.holds(now)]
     ended = [each for each in found if not each.holds(now)]
-    given |= {"listed": listed, "ended": ended, "studies": studies, "own": own, "values": visit.values, "roles": ROLES}
+    given |= {
+        "listed": listed,
+        "ended": ended,
+        "studies": studies,
+        "own": own,
+        "values": visit.values,
+        "roles": ROLE_CHOICES,
+    }
     return await visit.show("keys", status, study=study, **given)
 
 
@@ -51,7 +58,7 @@ def list_keys(database: Database, study: str | None) -> tuple[list[Key], list[st
     return found[::-1], [each.name for each in read_studies(database)]
 
 
-def find_key(database: Database, study: str | None, public: str) -> Key:
+def find_listed_key(database: Database, study: str | None, public: str) -> Key:
     """A key of those on the page."""
     for each in list_keys(database, study)[0]:
         if each.key == public:
@@ -63,12 +70,12 @@ async def submit_keys(visit: Visit) -> Response:
     """Make a key, or another one in its place, or revoke one, once the page has asked."""
     study, values, now = await find_study(visit), visit.values, visit.host.clock()
     if public := values.get("ask"):
-        key = await visit.host.read(partial(find_key, study=study, public=public))
+        key = await visit.host.read(partial(find_listed_key, study=study, public=public))
         return await visit.show("revoke_key", study=study, key=key, own=visit.key and key.key == visit.key.key)
 
     def change(database: Database) -> str:
         if public := values.get("revoke") or values.get("rotate"):
-            find_key(database, study, public)
+            find_listed_key(database, study, public)
             if values.get("revoke"):
                 return keys.end_key(database, public, now).key
             return keys.replace_key(database, public, now)

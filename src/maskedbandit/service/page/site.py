@@ -31,6 +31,7 @@ from maskedbandit.service.page.staff import (
     submit_state,
 )
 from maskedbandit.service.page.visit import PAGE_HEADERS, Handler, Visit, handle_page
+from maskedbandit.service.page.webhooks import show_webhooks, submit_webhook
 from maskedbandit.service.request.events import event_stream
 from maskedbandit.service.request.sessions import BEFORE, COOKIE_NAME, SESSION_LENGTH, end_session, new_session
 from maskedbandit.service.views.view import read_summaries
@@ -219,6 +220,8 @@ def list_pages() -> list[BaseRoute]:
         ("POST", "/sign-out"): sign_out,
         ("GET", "/keys"): show_keys,
         ("POST", "/keys"): submit_keys,
+        ("GET", "/webhooks"): show_webhooks,
+        ("POST", "/webhooks"): submit_webhook,
         ("GET", one): study,
         ("GET", f"{one}/events"): stream_page_events,
         ("GET", f"{one}/ledger"): ledger_page,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from maskedbandit.service.views.released import show_release
+from maskedbandit.service.views.release_answers import show_release
 from maskedbandit.service.views.view import StudyView
 from maskedbandit.store.book.book import Book
 from maskedbandit.store.book.entries import ArmChange, Entry, Release
@@ -44,12 +44,14 @@ def announce_entries(book: Book, webhook: str, kinds: tuple[str, ...], start: in
         if find_kind(entry) in kinds and len(found) < most:
             said = name_announcement(webhook, book.study, entry.hash)
             found.append(
-                Announcement(said, write_body(entry.kind, entry.at, describe_entry(book, entry)), entry.number + 1)
+                Announcement(
+                    said, write_body(entry.kind, entry.at, describe_publication(book, entry)), entry.number + 1
+                )
             )
     return found
 
 
-def describe_entry(book: Book, entry: Entry) -> dict[str, Any]:
+def describe_publication(book: Book, entry: Entry) -> dict[str, Any]:
     """What an entry says, in public."""
     found: dict[str, Any] = {"study": book.study, "simulated": book.is_simulated, "entry": entry.number}
     if isinstance(entry, Release):

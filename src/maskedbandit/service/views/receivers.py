@@ -1,7 +1,7 @@
 """How the receivers of webhooks do: what they took last, what waits for them, and what went wrong."""
 
 from maskedbandit.service.webhook_messages import WebhookListed
-from maskedbandit.service.webhooks import Delivery, Webhook, parse_waiting, read_deliveries, read_webhooks
+from maskedbandit.service.webhooks import ReceiverState, Webhook, parse_waiting, read_deliveries, read_webhooks
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.study_rows import read_studies
@@ -17,7 +17,7 @@ def list_receivers(database: Database, witness: Witness) -> list[WebhookListed]:
         describe_receiver(
             webhook,
             {
-                name: (known.get((webhook.webhook, name), Delivery(webhook.webhook, name)), many)
+                name: (known.get((webhook.webhook, name), ReceiverState(webhook.webhook, name)), many)
                 for name, many in entries.items()
                 if webhook.hears(name)
             },
@@ -26,7 +26,7 @@ def list_receivers(database: Database, witness: Witness) -> list[WebhookListed]:
     ]
 
 
-def describe_receiver(webhook: Webhook, studies: dict[str, tuple[Delivery, int]]) -> WebhookListed:
+def describe_receiver(webhook: Webhook, studies: dict[str, tuple[ReceiverState, int]]) -> WebhookListed:
     """A webhook, by where its receiver is in each study, and how many entries that has."""
     found = [delivery for delivery, _ in studies.values()]
     waiting = sum(max(many - each.position, 0) + len(parse_waiting(each)) for each, many in studies.values())
