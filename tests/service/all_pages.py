@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, get_args
 
 from msgspec.structs import replace
 
@@ -12,6 +12,7 @@ from maskedbandit.service.page.keys import ROLE_CHOICES
 from maskedbandit.service.page.sentences import say_preview
 from maskedbandit.service.page.visit import render_page
 from maskedbandit.service.page.webhooks import SAID_KINDS
+from maskedbandit.service.study_messages import AttentionItem, AttentionKind
 from maskedbandit.service.views.counts import CohortStanding
 from maskedbandit.service.views.estimates import Estimate
 from maskedbandit.service.views.view import StudySummary, StudyView, read_view
@@ -22,8 +23,12 @@ from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.sequences import Interval
 from tests.service.played import HOUR, MINUTE, Played, quick_folder
 
-OWNER, OFFICER, READER = "owner", "officer", None
 HOSTILE = "<script>alert(1)</script>\"' onload=x <img src=x onerror=y> {{ 7*7 }} &lt;"
+ALL_ITEMS = tuple(
+    AttentionItem(kind, f"{HOSTILE} {kind}.", "Do something.", HOSTILE if i % 2 else None, HOUR if i % 3 else None)
+    for i, kind in enumerate(get_args(AttentionKind))
+)
+OWNER, OFFICER, READER = "owner", "officer", None
 
 
 def seen(played: Played) -> StudyView:
@@ -116,8 +121,8 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
     found = {f"study, {name}": render_page("study", OWNER, "token", view=each) for name, each in views.items()}
     found["study, nobody"] = render_page("study", READER, "", view=views["running"])
     found["ledger, notice"] = render_page("ledger", OFFICER, "token", view=views["running"], notice=HOSTILE)
-    wasted = replace(views["running"], counts=replace(views["running"].counts, wasted=37))
-    found["study, places wasted"] = render_page("study", OFFICER, "token", view=wasted)
+    attention = replace(views["running"], attention=ALL_ITEMS)
+    found["study, attention"] = render_page("study", OFFICER, "token", view=attention)
     for name in ("usual draft", "stopped", "many", "gauss", "answer", "selected", "fixed"):
         found[f"ledger, {name}"] = render_page("ledger", OFFICER, "token", view=views[name], notice="It holds.")
         found[f"statement, {name}"] = render_page(

@@ -14,8 +14,6 @@ from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.odds import best_guess, in_hundred, right
 from maskedbandit.service.views.estimates import estimate_arms
-from maskedbandit.service.views.health import RARE_CHANCE, exposure_chance
-from tests.for_each import for_each
 from tests.statistics import at_most
 
 PLAYS, COHORTS, PEOPLE = 2000, 4, 100
@@ -89,17 +87,3 @@ def test_no_guess_is_better_than_the_odds_say():
 
 def test_odds_are_rounded_upwards():
     assert [in_hundred(right(each)) for each in (0.1, 0.5, 1, 2, 5)] == ["52.5", "62.3", "73.2", "88.1", "99.4"]
-
-
-def test_an_application_that_shows_an_arm_less_often_is_found():
-    rng = np.random.default_rng(8)
-    fair = [rng.binomial(1000, [0.9] * 3) for _ in range(2000)]
-    alarms = sum(exposure_chance(list(seen), list(1000 - seen)) < RARE_CHANCE for seen in fair)
-    at_most(alarms, 2000, 2 * RARE_CHANCE)
-    biased = rng.binomial(1000, [0.9, 0.9, 0.8])
-    assert exposure_chance(list(biased), list(1000 - biased)) < RARE_CHANCE
-
-
-@for_each(("seen", "not_seen"), [([], []), ([5], [5]), ([100, 100], [0, 0]), ([3, 4], [1, 0])])
-def test_too_few_people_tell_nothing(seen, not_seen):
-    assert exposure_chance(seen, not_seen) is None

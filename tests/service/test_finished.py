@@ -47,7 +47,7 @@ def late(service: Inside) -> Any:
     assert found["ticket"] is None
     assert (found["why"] == "finished") == (said is not None)
     with closing(open_database(service.address)) as database:
-        line = write_status(database, service.host.witness, "small").splitlines()[0]
+        line = write_status(database, service.host.witness, "small", service.clock()).splitlines()[0]
         view = read_view(database, service.host.witness, "small", service.clock())
     assert ("small: finished (" in line) == (said is not None)
     assert ("Finished since" in render_study(view, "owner", "")[0]) == (said is not None)

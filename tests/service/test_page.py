@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from maskedbandit.cli.parts.forecast import in_words
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.plans import Forecast
-from maskedbandit.service.page import sentences, visit
+from maskedbandit.service.page import health, visit
 from maskedbandit.service.page.form import EXAMPLE_FORM, read_protocol_form
 from maskedbandit.service.page.sentences import say_preview
 from maskedbandit.service.page.visit import render_page
@@ -22,7 +22,7 @@ from maskedbandit.service.views.view import ArmView, StudyView
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.best import Confidence
 from tests.for_each import for_each
-from tests.service.all_pages import HOSTILE, OWNER, all_pages, all_views
+from tests.service.all_pages import ALL_ITEMS, HOSTILE, OWNER, all_pages, all_views
 from tests.service.played import HOUR
 
 VOID = {"meta", "link", "input", "br"}
@@ -243,21 +243,17 @@ def test_what_is_said(pages: dict[str, str], stage: str, said: str) -> None:
     assert said in Page(pages[f"study, {stage}"]).text.replace("\N{NARROW NO-BREAK SPACE}", " ")
 
 
-def test_wrong_places_are_said(views: dict[str, StudyView]) -> None:
-    """A released cohort that lacks somebody, and arms that are not seen equally often."""
-    right = views["running"]
-    right = replace(right, counts=replace(right.counts, seen=(90, 90, 90), returned=(10, 10, 10), wasted=24))
-    assert all(check.good for check in sentences.check_health(right))
-    first = next(each for each in right.counts.cohorts if each.state == "released")
-    fewer = tuple(replace(each, seen=each.seen - 1) if each == first else each for each in right.counts.cohorts)
-    for change in (
-        {"cohorts": fewer},
-        {"seen": (500, 500, 500), "returned": (5, 5, 60)},
-        {"placed": None},
-        {"wasted": 25},
-    ):
-        wrong = replace(right, counts=replace(right.counts, **change))
-        assert [check.good for check in sentences.check_health(wrong)].count(False) == 1
+def test_what_is_as_it_should_be_is_said(views: dict[str, StudyView]) -> None:
+    """And what is not is nowhere but in what needs attention."""
+    right = replace(views["running"], attention=())
+    titles = [check.title for check in health.check_health(right)]
+    assert len(titles) == 3
+    for kind, title in zip(("wrong_places", "places_unseen", "sample_ratio"), titles, strict=True):
+        wrong = replace(right, attention=tuple(each for each in ALL_ITEMS if each.kind == kind))
+        assert [check.title for check in health.check_health(wrong)] == [each for each in titles if each != title]
+    ratio = replace(right.counts.ratio, groups=0)
+    (*_, early) = health.check_health(replace(right, counts=replace(right.counts, ratio=ratio)))
+    assert early.early
 
 
 def test_the_plan_says_what_evaluating_a_flag_does(views: dict[str, StudyView]) -> None:
@@ -271,11 +267,13 @@ def test_the_plan_says_what_evaluating_a_flag_does(views: dict[str, StudyView]) 
 
 def test_what_is_wrong_is_said_at_the_top(views: dict[str, StudyView]) -> None:
     """And nothing is where all is well, or where it is too early to say."""
-    right = views["running"]
-    assert "What is wrong" not in Page(render_page("study", OWNER, "", view=right)).text
-    wrong = Page(render_page("study", OWNER, "", view=replace(right, counts=replace(right.counts, wasted=25))))
-    assert wrong.text.index("Places are wasted. What is wrong") < wrong.text.index("Who came, and when?")
-    assert {"href": "#health"} in wrong.all("a")
+    for view in views.values():
+        text = Page(render_page("study", OWNER, "", view=view)).text
+        assert ("What needs your attention" in text) == bool(view.attention)
+    wrong = Page(render_page("study", OWNER, "", view=replace(views["running"], attention=ALL_ITEMS)))
+    assert {"href": "#attention"} in wrong.all("a")
+    for each in ALL_ITEMS:
+        assert wrong.text.index(f"{each.kind}. Do something.") < wrong.text.index("people have a place")
 
 
 def test_the_statement_says_what_the_page_says(views: dict[str, StudyView], pages: dict[str, str]) -> None:

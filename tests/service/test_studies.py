@@ -175,7 +175,10 @@ def test_one_study_that_is_behind_its_witness_leaves_the_others(service: Inside)
         assert (reply.status, reply.code) == (503, "behind_witness"), part
         assert service.ask("GET", f"/v1/studies/other{part}", key="officer").status == 200
     database = open_database(service.address)
-    shown = {each.name: (each.state, each.releases) for each in read_summaries(database, service.host.witness)}
+    shown = {
+        each.name: (each.state, each.releases)
+        for each in read_summaries(database, service.host.witness, service.clock())
+    }
     database.close()
     assert shown == {"small": ("behind its witness", 0), "other": ("running", 0)}
 
@@ -190,7 +193,7 @@ def test_one_study_whose_ledger_was_changed_leaves_the_others(service: Inside) -
         database.change(change, json.dumps(json.loads(body) | {"note": "unknown"}), "small")
     states = {each["study"]: each["state"] for each in service.ask("GET", "/v1/studies", key="owner").json["studies"]}
     assert states == {"small": "corrupted", "other": "running"}
-    shown = {each.name: each.state for each in read_summaries(database, service.host.witness)}
+    shown = {each.name: each.state for each in read_summaries(database, service.host.witness, service.clock())}
     database.close()
     assert shown == {"small": "corrupted", "other": "running"}
 

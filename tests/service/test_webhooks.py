@@ -354,8 +354,10 @@ def test_an_owner_adds_and_deletes_one_on_the_page(service: Inside, receiver: Re
     go(service)
     assert receiver.types == ["study.paused"]
     assert is_signed(secret, receiver.heard[0])
-    wrong = eyes.post("/webhooks", csrf=eyes.token("/webhooks"), url="http://hooks.example")
+    wrong = eyes.post("/webhooks", csrf=eyes.token("/webhooks"), url="http://hooks.example", arm="on")
     assert (wrong.status, "http://hooks.example" in wrong.body.decode()) == (422, True)
+    nothing = eyes.post("/webhooks", csrf=eyes.token("/webhooks"), url=receiver.url)
+    assert (nothing.status, "what is said" in nothing.body.decode()) == (422, True)
     name = show_webhook(service)["webhook"]
     assert eyes.post("/webhooks", csrf=eyes.token("/webhooks"), delete=name).status == 303
     assert "no webhooks yet" in eyes.get("/webhooks").body.decode()

@@ -157,12 +157,12 @@ def test_what_the_witness_has_not_seen_is_not_shown(house):
         study.tick()
     assert study.releases() == []
     assert study.database.rows("SELECT COUNT(*) FROM release") == [(2,)]
-    assert " 0 releases" in write_status(study.database, witness, "one")
+    assert " 0 releases" in write_status(study.database, witness, "one", study.time)
     assert not any("released" in line for line in write_ledger(study.database, witness, "one"))
     del study._session.witness._write
     study.tick()
     assert len(study.releases()) == 2
-    assert " 2 releases" in write_status(study.database, witness, "one")
+    assert " 2 releases" in write_status(study.database, witness, "one", study.time)
 
 
 def test_a_copy_in_which_another_study_is_behind_is_refused(house):

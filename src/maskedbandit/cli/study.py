@@ -195,6 +195,7 @@ def do_status(options: argparse.Namespace) -> None:
     from maskedbandit.store.book.entries import state_after
     from maskedbandit.store.databases.connection import open_database
     from maskedbandit.store.helping.book import find_operators, is_helper, read_help_book
+    from maskedbandit.store.lease import read_clock
     from maskedbandit.store.studies import choose_study, find_witness
 
     database = open_database(options.database, create=False)
@@ -206,7 +207,7 @@ def do_status(options: argparse.Namespace) -> None:
             leader, state = find_operators(name, book.protocol).leader.name, state_after(book.entries)
             print(f"{name}: helped for {leader}, {state}, {len(book.totals)} cohorts have a total")
         else:
-            print(write_status(database, witness, name))
+            print(write_status(database, witness, name, read_clock()))
     finally:
         database.close()
 
@@ -234,7 +235,7 @@ def do_simulate(options: argparse.Namespace) -> None:
             played = play_study(study, clock, progress.advance)
         study.stop()
         witness = find_witness(study.database, options.witness)
-        print(write_status(study.database, witness, study.name))
+        print(write_status(study.database, witness, study.name, clock()))
         print(
             f"simulated {played.people} people, {study.people} with a place: regret {played.regret:.1f}, "
             f"{played.over} over their budgets"

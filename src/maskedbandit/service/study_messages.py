@@ -1,11 +1,34 @@
 """What the service is sent and answers of studies as a whole; messages.py has what it is of people."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
 from maskedbandit.service.messages import Body
 from maskedbandit.store.book.finish import Reason
+
+AttentionKind = Literal[
+    "harmful_arm",
+    "wrong_places",
+    "places_unseen",
+    "sample_ratio",
+    "one_window",
+    "budget_nearly_spent",
+    "clock_ahead",
+    "witness_behind",
+    "nobody_reports",
+    "nobody_comes",
+]
+
+
+class AttentionItem(Struct, frozen=True):
+    """Something of a study that somebody should look at: what is so, and what to do."""
+
+    kind: AttentionKind
+    says: str
+    advice: str
+    arm: str | None = None
+    since: int | None = None  # milliseconds; null if nobody knows
 
 
 class Finished(Struct):
@@ -34,6 +57,7 @@ class StudyState(Struct):
     window: int  # in which an outcome counts, in milliseconds
     protocol: str  # the hash of its protocol
     finished: Finished | None = None
+    attention: tuple[AttentionItem, ...] = ()  # what needs it, the most urgent first
 
 
 class Studies(Struct):

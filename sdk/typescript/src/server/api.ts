@@ -984,13 +984,6 @@ export interface components {
             period: number | null;
         };
         /**
-         * Deleted
-         * @description A draft that is no more.
-         */
-        Deleted: {
-            study: string;
-        };
-        /**
          * Erase
          * @description A person whose data is to be erased.
          */
@@ -1096,6 +1089,36 @@ export interface components {
             status: string;
         };
         /**
+         * StudyLeft
+         * @description Nothing of whoever had this ticket is kept any more, but what was released.
+         */
+        StudyLeft: {
+            /** @default left */
+            status?: string;
+        };
+        /**
+         * UploadReport
+         * @description A report that a person's device has sealed for two operators.
+         */
+        UploadReport: {
+            /** @description secret of one person */
+            ticket: string;
+            /** @description the report's name */
+            report: string;
+            turn: number;
+            /** @description base64url */
+            leader: string;
+            /** @description base64url */
+            helper: string;
+        };
+        /**
+         * Deleted
+         * @description A draft that is no more.
+         */
+        Deleted: {
+            study: string;
+        };
+        /**
          * Studies
          * @description All studies that the key may see.
          */
@@ -1124,6 +1147,8 @@ export interface components {
             protocol: string;
             /** @default null */
             finished?: components["schemas"]["Finished"] | null;
+            /** @default [] */
+            attention?: components["schemas"]["AttentionItem"][];
         };
         /**
          * Finished
@@ -1135,27 +1160,18 @@ export interface components {
             since: number;
         };
         /**
-         * StudyLeft
-         * @description Nothing of whoever had this ticket is kept any more, but what was released.
+         * AttentionItem
+         * @description Something of a study that somebody should look at: what is so, and what to do.
          */
-        StudyLeft: {
-            /** @default left */
-            status?: string;
-        };
-        /**
-         * UploadReport
-         * @description A report that a person's device has sealed for two operators.
-         */
-        UploadReport: {
-            /** @description secret of one person */
-            ticket: string;
-            /** @description the report's name */
-            report: string;
-            turn: number;
-            /** @description base64url */
-            leader: string;
-            /** @description base64url */
-            helper: string;
+        AttentionItem: {
+            /** @enum {unknown} */
+            kind: "budget_nearly_spent" | "clock_ahead" | "harmful_arm" | "nobody_comes" | "nobody_reports" | "one_window" | "places_unseen" | "sample_ratio" | "witness_behind" | "wrong_places";
+            says: string;
+            advice: string;
+            /** @default null */
+            arm?: string | null;
+            /** @default null */
+            since?: number | null;
         };
         /**
          * Validated

@@ -18,6 +18,7 @@ from maskedbandit.lab.goals.plans import Forecast
 from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.reports.plan.forecast import count_waits, find_planned, forecast_study
 from maskedbandit.reports.plan.means import find_hardest_means
+from maskedbandit.reports.plan.windows import Spread, find_spread, say_spread
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import MILLISECONDS
 from maskedbandit.words import say_decimal, say_duration
@@ -28,8 +29,22 @@ CENTURY = 36_525  # days
 def foreseen(protocol: Protocol, baseline: float, difference: float, per_day: float) -> Forecast:
     """The forecast of a protocol."""
     means = expected_means(protocol, baseline, difference)
-    late = round(protocol.reward.taken_for / MILLISECONDS["day"] * per_day)
-    return forecast_study(protocol.policy, make_ideal(protocol.channel), means, protocol.aim, late)
+    return forecast_study(
+        protocol.policy, make_ideal(protocol.channel), means, protocol.aim, count_late(protocol, per_day)
+    )
+
+
+def count_late(protocol: Protocol, per_day: float) -> int:
+    """How many people come until an outcome is there."""
+    return round(protocol.reward.taken_for / MILLISECONDS["day"] * per_day)
+
+
+def spread_out(
+    protocol: Protocol, found: Forecast, baseline: float, difference: float, per_day: float
+) -> Spread | None:
+    """Over how many windows the people are to be spread, if most come within one."""
+    given = protocol.policy, make_ideal(protocol.channel), expected_means(protocol, baseline, difference), protocol.aim
+    return find_spread(*given, count_late(protocol, per_day), found)
 
 
 def expected_means(protocol: Protocol, baseline: float, difference: float) -> list[float]:
@@ -51,7 +66,9 @@ def day(now: datetime, days: float) -> str:
     return (now + timedelta(days=days)).strftime("%-d %B %Y")
 
 
-def in_words(protocol: Protocol, found: Forecast, per_day: float, now: datetime) -> list[tuple[str, str]]:
+def in_words(
+    protocol: Protocol, found: Forecast, per_day: float, now: datetime, spread: Spread | None = None
+) -> list[tuple[str, str]]:
     """A forecast for a page: terms, and what is said of each."""
     window, planned = protocol.reward.taken_for / MILLISECONDS["day"], find_planned(protocol.policy.goal)
     phases = count_waits(protocol.policy, make_ideal(protocol.channel), protocol.k, int(protocol.people or 0))
@@ -65,7 +82,10 @@ def in_words(protocol: Protocol, found: Forecast, per_day: float, now: datetime)
     scaled = (
         "" if protocol.reward.width == 1 else f" (outcomes of {say_decimal(protocol.reward.width)} count as 1 here)"
     )
+    window_said = say_duration(protocol.reward.taken_for)
+    alone = [] if spread is None else [("Before you begin", say_spread(spread, protocol.policy.goal, window_said))]
     return [
+        *alone,
         *search,
         (
             "Finish",
@@ -87,13 +107,18 @@ async def forecast_in_words(
     """The same, computed in a process of its own."""
     expected_means(protocol, baseline, difference)
     module = "maskedbandit.cli.parts.forecast"
-    said = await compute_apart(module, protocol, baseline=baseline, difference=difference, per_day=per_day)
-    return in_words(protocol, Forecast(*said), per_day, datetime.now(UTC))
+    numbers = {"baseline": baseline, "difference": difference, "per_day": per_day}
+    said, spread = await compute_apart(module, protocol, **numbers)
+    spread_said = None if spread is None else Spread(*spread)
+    return in_words(protocol, Forecast(*said), per_day, datetime.now(UTC), spread_said)
 
 
-def main(given: Any) -> list[float | None]:
+def main(given: Any) -> tuple[Forecast, Spread | None]:
     """What is printed."""
-    return [*foreseen(Protocol.from_text(given["protocol"]), given["baseline"], given["difference"], given["per_day"])]
+    numbers = given["baseline"], given["difference"], given["per_day"]
+    protocol = Protocol.from_text(given["protocol"])
+    found = foreseen(protocol, *numbers)
+    return found, spread_out(protocol, found, *numbers)
 
 
 if __name__ == "__main__":

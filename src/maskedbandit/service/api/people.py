@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from maskedbandit.errors import MaskedBanditError
+from maskedbandit.errors import FencedOff, MaskedBanditError
 from maskedbandit.service.device_places import describe_device_place
 from maskedbandit.service.host.elsewhere import Elsewhere
 from maskedbandit.service.keys import CLIENT, DEVICE
@@ -21,7 +21,7 @@ from maskedbandit.service.messages import (
     ReportBatch,
     Reported,
 )
-from maskedbandit.service.request.holders import HeldElsewhere, find_holder, find_writer
+from maskedbandit.service.request.holders import HeldElsewhere, find_holder, find_writer, find_writer_after
 from maskedbandit.service.request.limits import BATCH
 from maskedbandit.service.request.problems import describe_problem
 from maskedbandit.service.request.route import Call, Route
@@ -38,7 +38,10 @@ async def answer_person(call: Call, body: Assign | Expose | Report) -> Any:
     if isinstance(holder, Elsewhere):
         if call.by_device:
             raise HeldElsewhere(holder)  # the request as it is: no device may send batches
-        return await holder.ask(body, call.bearer)
+        try:
+            return await holder.ask(body, call.bearer)
+        except FencedOff:
+            holder = await find_writer_after(call.host, holder)
     if isinstance(body, Report):
         done = await holder.submit("report", body.ticket, body.value, body.event, body.metric, body.proof)
         return Reported("duplicate" if done.again else "accepted")

@@ -13,7 +13,7 @@ from maskedbandit.service.keys import OWNER, STAFF
 from maskedbandit.service.messages import Erase, Erased
 from maskedbandit.service.request.route import Call, Route
 from maskedbandit.service.study_messages import Deleted, Start, Studies, StudyState, Validated
-from maskedbandit.service.views.describe import protocol_of, read_listed_state, read_state
+from maskedbandit.service.views.describe import protocol_of, read_listed_state
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.studies import delete_draft, write_study
 from maskedbandit.store.study_rows import read_studies
@@ -63,7 +63,7 @@ async def create_study(call: Call, body: Any) -> StudyState:
             except Conflict:
                 if not await call.host.read(came):  # at the same time
                     raise
-    return await call.host.read(partial(read_state, witness=call.host.witness, name=protocol.name))
+    return await call.host.state(protocol.name)
 
 
 async def write_draft_of(host: Host, protocol: Protocol, **how: Any) -> None:
@@ -124,16 +124,16 @@ async def list_studies(call: Call) -> Studies:
     only = call.key.study if call.key else None
 
     def question(database: Database) -> Studies:
-        witness = call.host.witness
-        names = [each.name for each in read_studies(database)]
-        return Studies([read_listed_state(database, witness, name) for name in names if only in (None, name)])
+        host, now = call.host, call.host.clock()
+        names = [each.name for each in read_studies(database) if only in (None, each.name)]
+        return Studies([read_listed_state(database, host.witness, name, now, host.tally_of(name)) for name in names])
 
     return await call.host.read(question)
 
 
 async def show_study(call: Call) -> StudyState:
     """How a study stands."""
-    return await call.host.read(partial(read_state, witness=call.host.witness, name=call.study))
+    return await call.host.state(call.study)
 
 
 async def begin_study(call: Call, body: Start | None) -> StudyState:

@@ -2,8 +2,8 @@
 
 Any number of processes may serve one database. One of them holds a study; the others check who asks, and send what
 clients ask in batches, each as large as what came while the last one was under way. Whatever else is asked of the study
-is relayed as it is. If the holder ends, nothing is acknowledged until its lease does, and then another process takes
-the study over.
+is relayed as it is. If the holder ends, nothing is acknowledged until its lease does, or until it is known that its
+process is gone; then another process takes the study over.
 """
 
 import asyncio

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import structs
 
@@ -14,6 +14,8 @@ from maskedbandit.service.host.helper_link import HelperLinks
 from maskedbandit.service.host.hosting import Hosting, Looks
 from maskedbandit.service.keys import SignedOut
 from maskedbandit.service.request.limits import Buckets, OpenStreams
+from maskedbandit.service.study_messages import StudyState
+from maskedbandit.service.views.describe import read_state
 from maskedbandit.service.views.health import MANY_WASTED, WASTED_WARNING, count_wasted
 from maskedbandit.service.views.tally import Tally
 from maskedbandit.service.views.view import StudyView, read_view
@@ -24,6 +26,7 @@ from maskedbandit.store.study_rows import StudyRow, read_study
 from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol
 
+Seen = TypeVar("Seen")
 Forecast = Callable[[Protocol, float, float, float], Awaitable[list[tuple[str, str]]]]
 OwnAudit = Callable[[Protocol], Awaitable[list[dict[str, Any]]]]
 TrustPlan = Callable[[Protocol, float, float, float], Awaitable[tuple[list[str], list[list[str]], str]]]
@@ -55,10 +58,23 @@ class Host(Hosting):
 
     async def view(self, name: str) -> StudyView:
         """What may be shown of a study."""
-        tally = self._tallies.get(name) or Tally()
-        found = await self.read(partial(read_view, witness=self.witness, name=name, now=self.clock(), tally=tally))
-        self._tallies[name] = tally  # of studies that there are, and no other names
+        found = await self._counted(read_view, name)
         return structs.replace(found, link=self.links.show(name))
+
+    async def state(self, name: str) -> StudyState:
+        """How a study stands."""
+        return await self._counted(read_state, name)
+
+    async def _counted(self, read: Callable[..., Seen], name: str) -> Seen:
+        tally = self._tallies.get(name) or Tally()
+        ask = partial(read, witness=self.witness, name=name, now=self.clock(), tally=tally)
+        found = await self.read(ask)
+        self._tallies[name] = tally  # of studies that there are, and no other names
+        return found
+
+    def tally_of(self, name: str) -> Tally:
+        """What is kept of a study that there is."""
+        return self._tallies.setdefault(name, Tally())
 
     async def version(self, name: str) -> tuple[Any, ...]:
         """What changes whenever something changes that may be shown of a study."""

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import httpx
 
 from maskedbandit.errors import BehindWitness, Corrupted, FencedOff, MaskedBanditError, StorageFailed, StoreError
-from maskedbandit.service.host.attention import AHEAD, CLOCK, Attention
+from maskedbandit.service.host.attention import CLOCK, Attention
 from maskedbandit.service.host.elsewhere import PROCESS, Elsewhere
 from maskedbandit.service.host.last_use import LastUse
 from maskedbandit.service.host.metrics import Metrics
@@ -26,6 +26,7 @@ from maskedbandit.service.host.questions import QUESTION_PATIENCE, Questions
 from maskedbandit.service.host.scrubbing import Scrubbing
 from maskedbandit.service.keys import Key, Keys
 from maskedbandit.service.request.limits import Buckets
+from maskedbandit.service.views.health import AHEAD
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.held_study import HeldStudy
@@ -136,6 +137,18 @@ class Hosting(ABC):
                     self._refused[name] = why
                     raise
         return self.held[name]
+
+    async def replace_holder(self, away: Elsewhere) -> Writer | Elsewhere:
+        """Whoever holds a study now whose holder does not answer; raise `FencedOff` if its process may be alive.
+
+        Without waiting for the clock: of those who ask at the same time the first one has the study opened.
+        """
+        if may_be_alive(away.holder):
+            raise away.away()
+        async with self._opening:
+            if self.held.get(away.name) is away:
+                del self.held[away.name]
+        return await self.hold(away.name)
 
     async def drop(self, name: str) -> None:
         """Give a study back, as it will be another one; whoever asks for it meanwhile waits until it was given back."""

@@ -48,7 +48,7 @@ NOISE = (
 )
 FLAGS = "Any provider of OpenFeature that speaks OFREP does the same: a flag is the study, its variants are the arms."
 IN_METADATA = "The metadata have what the person's device joins with, device, as a text of JSON."
-DEVICE_KEYS_IN_PAGES = (
+KEYS_IN_PAGES = (
     "The key in a page is a device key, made for the pages of your site. It is worth nothing without the token that "
     "your server signs for the person who is signed in."
 )
@@ -105,9 +105,7 @@ def choose_snippets(protocol: Protocol) -> list[Snippet]:
             Snippet("python", "Python", "", read_snippet("backend.py.txt")),
             Snippet("node", "JavaScript, on a server", "", read_snippet("backend.js", "backend_report.js")),
             Snippet(
-                "web",
-                "JavaScript, in a page",
-                *(DEVICE_KEYS_IN_PAGES, read_snippet("page.js")) if signed else (NO_PAGES,),
+                "web", "JavaScript, in a page", *(KEYS_IN_PAGES, read_snippet("page.js")) if signed else (NO_PAGES,)
             ),
             Snippet("ofrep", "OpenFeature (OFREP)", FLAGS, read_snippet(*evaluated, "ofrep_report.sh")),
         ]
@@ -118,7 +116,7 @@ def choose_snippets(protocol: Protocol) -> list[Snippet]:
         Snippet("curl", "curl", HANDED_ON, read_snippet("curl.sh")),
         Snippet("python", "Python", "", read_snippet(own)),
         Snippet("node", "JavaScript, on a server", HANDED_ON, read_snippet("backend.js", "backend_hand.js")),
-        Snippet("web", "JavaScript, in a page", DEVICE_KEYS_IN_PAGES if signed else JOINING, read_snippet(page)),
+        Snippet("web", "JavaScript, in a page", KEYS_IN_PAGES if signed else JOINING, read_snippet(page)),
         Snippet("ofrep", "OpenFeature (OFREP)", f"{FLAGS} {IN_METADATA}", read_snippet(*evaluated)),
     ]
 

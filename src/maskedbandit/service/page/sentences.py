@@ -1,27 +1,16 @@
 """What the page says of a study in sentences."""
 
-from typing import NamedTuple
-
 from markupsafe import Markup
 
 from maskedbandit import core
 from maskedbandit.privacy.odds import best_guess, in_hundred
 from maskedbandit.service.views.counts import CohortStanding
 from maskedbandit.service.views.estimates import ALPHA, estimate_arms
-from maskedbandit.service.views.health import MANY_WASTED, NEWEST_PLACES, RARE_CHANCE, exposure_chance
 from maskedbandit.service.views.view import SAID_FINISH, StudyView
 from maskedbandit.store.book.entries import Release
 from maskedbandit.store.book.standing import wrong_at_most
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.words import say_count, say_decimal, say_duration, say_things, say_time
-
-
-class Check(NamedTuple):
-    """Something that should be so, and whether it is; None: it is too early to say."""
-
-    good: bool | None
-    title: str
-    text: str
 
 
 def say_state(view: StudyView) -> Markup:
@@ -161,48 +150,6 @@ def say_cohorts(view: StudyView) -> str:
     if given_up := states.count("given up"):
         parts.append(f"{say_count(given_up)} given up, as their places are given to nobody any more")
     return f"The policy has asked for {whole}: {', '.join(parts)}."
-
-
-def check_health(view: StudyView) -> list[Check]:
-    """What should be so."""
-    found = []
-    released = [each for each in view.counts.cohorts if each.state == "released"]
-    wrong = [each for each in view.counts.cohorts if each.dealt > each.size or each.seen > each.dealt]
-    wrong += [each for each in released if each.seen != each.size]
-    if wrong:
-        numbers = ", ".join(str(each.number) for each in wrong[:5])
-        text = f"Cohort {numbers} has not as many people as places: stop the study, and verify its ledger."
-        found.append(Check(False, "Places do not fit.", text))
-    elif released:
-        text = f"Each of the {say_things(len(released), 'released cohort')} has exactly one person in each place."
-        found.append(Check(True, "Places fit.", text))
-    if (wasted := view.counts.wasted) >= MANY_WASTED:
-        text = (
-            f"Of the {NEWEST_PLACES} newest places whose time to be seen is over, nobody saw {wasted}. They go to "
-            "others, and the budgets of those who had them are used up for nothing: see whether the application says "
-            f"that it shows an arm, and in time. This is said from {MANY_WASTED} places on."
-        )
-        found.append(Check(False, "Places are wasted.", text))
-    chance = exposure_chance(view.counts.seen, view.counts.returned)
-    if chance is None:
-        text = (
-            "Too few people saw their arms, or too few did not, to tell whether some are seen less often than others."
-        )
-        found.append(Check(None, "Too early.", text))
-    elif chance < RARE_CHANCE:
-        text = (
-            "If all arms were seen equally often, so large a difference would come about by chance in fewer than one "
-            "of 1000 studies. See whether the application shows some arms less often, or later."
-        )
-        found.append(Check(False, "Some arms are seen less often than others.", text))
-    else:
-        times = max(round(100 * chance), 1)
-        text = f"A difference as large as here comes about by chance in about {times} of 100 studies."
-        found.append(Check(True, "All arms are seen about equally often.", text))
-    if view.counts.placed is None:
-        text = "The newest entries of the ledger are not at their witness, so nothing after them is shown."
-        found.append(Check(False, "The witness is behind.", text))
-    return found
 
 
 def say_harm(protocol: Protocol) -> str:

@@ -52,7 +52,9 @@ async def home(visit: Visit) -> Response:
 
 async def list_seen_studies(visit: Visit) -> list[Any]:
     """The studies that these eyes may see."""
-    found = await visit.host.read(partial(read_summaries, witness=visit.host.witness))
+    host = visit.host
+    ask = partial(read_summaries, witness=host.witness, now=host.clock(), tally_of=host.tally_of)
+    found = await host.read(ask)
     key = visit.key
     return [each for each in found if (each.simulated if key is None else key.study in (None, each.name))]
 

@@ -46,6 +46,8 @@ async def submit_webhook(visit: Visit) -> Response:
     kinds = [kind for kind in SAID_KINDS if kind in values]
 
     def change(database: Database) -> str:
+        if not kinds:
+            raise InvalidValue("what is said", "nothing", "at least one of these")
         url, study = values.get("url", "").strip(), values.get("study") or None
         return webhooks.write_webhook(database, witness, url, study, kinds, now)[1]
 

@@ -66,6 +66,8 @@ def list_conditions(view: StudyView) -> dict[str, dict[str, Any]]:
     found = dict[str, dict[str, Any]]()
     if view.finish is not None:
         found[f"finished {view.finish.since}"] = {"why": view.finish.why, "since": view.finish.since}
+    for each in view.attention:
+        found[f"attention {each.kind} {each.arm or ''}"] = msgspec.to_builtins(each)
     return found
 
 

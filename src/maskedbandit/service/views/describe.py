@@ -3,6 +3,9 @@
 from maskedbandit.errors import BehindWitness, Corrupted, Forbidden, UnknownStudy
 from maskedbandit.service.keys import Key
 from maskedbandit.service.study_messages import Finished, StudyState
+from maskedbandit.service.views.attention import find_attention
+from maskedbandit.service.views.counts import count_places
+from maskedbandit.service.views.tally import Tally
 from maskedbandit.store.book.book import Book, read_published
 from maskedbandit.store.book.chain import Link
 from maskedbandit.store.book.entries import Started, parse_entry
@@ -27,7 +30,7 @@ def read_simulated(database: Database, name: str) -> bool:
     return isinstance(first, Started) and first.simulated
 
 
-def read_state(database: Database, witness: Witness, name: str) -> StudyState:
+def read_state(database: Database, witness: Witness, name: str, now: int, tally: Tally) -> StudyState:
     """How a study stands, in what the witness has seen: a release may pause it, or put an arm out of play."""
     witness = witness.as_now()  # first: the ledger may only go on from what was seen
     with database.still():
@@ -37,15 +40,17 @@ def read_state(database: Database, witness: Witness, name: str) -> StudyState:
             kept = "SELECT COUNT(*) FROM place WHERE study = ? AND assigned < ? AND returned IS NULL"
             ((people,),) = database.rows(kept, name, book.horizon.time)
         finish = find_finish(book)
+        items = find_attention(book, count_places(database, book, now, tally), finish, now)
     found = describe_study(book, int(people), "finished" if finish else book.state)
     found.finished = None if finish is None else Finished(finish.why, finish.since)
+    found.attention = items
     return found
 
 
-def read_listed_state(database: Database, witness: Witness, name: str) -> StudyState:
+def read_listed_state(database: Database, witness: Witness, name: str, now: int, tally: Tally) -> StudyState:
     """The same; of a study whose ledger is not the one that the witness knows only what was planned."""
     try:
-        return read_state(database, witness, name)
+        return read_state(database, witness, name, now, tally)
     except (BehindWitness, Corrupted) as why:
         return describe_study(Book(name, protocol_of(database, name)), 0, why.code)
 

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+from maskedbandit.service.study_messages import AttentionItem
 from maskedbandit.service.views.view import SAID_FINISH, StudyView, read_view
 from maskedbandit.store.book.book import read_published
 from maskedbandit.store.book.entries import ArmChange, Burned, Entry, HelperLost, Release, Started
@@ -11,9 +12,9 @@ from maskedbandit.store.databases.database import Database
 from maskedbandit.words import say_things
 
 
-def write_status(database: Database, witness: Witness, name: str) -> str:
-    """A line for the study, one for each arm, and one for the answer, if there is one."""
-    found = read_view(database, witness, name, now=0)  # nothing here depends on the time
+def write_status(database: Database, witness: Witness, name: str, now: int) -> str:
+    """A line for the study, one for each arm, one for the answer, if there is one, and what needs attention."""
+    found = read_view(database, witness, name, now)
     lines = table(found)
     if found.named is not None:
         names = ", ".join(found.arms[arm].name for arm in found.named) or "no arm"
@@ -21,7 +22,15 @@ def write_status(database: Database, witness: Witness, name: str) -> str:
         wrong = wrong_at_most(found.protocol, found.standing)
         surely = "" if wrong is None else f", wrong with probability at most {wrong:g}"
         lines.append(f"{what} {names}{surely}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *(write_item(each) for each in found.attention)])
+
+
+def write_item(item: AttentionItem) -> str:
+    """What needs attention, and since when."""
+    since = (
+        "" if item.since is None else f" (since {datetime.fromtimestamp(item.since / 1000, UTC):%Y-%m-%d %H:%M} UTC)"
+    )
+    return f"! {item.says}{since} {item.advice}"
 
 
 def table(found: StudyView) -> list[str]:

@@ -6,13 +6,16 @@ study says so. Nothing else is in it. In particular nothing depends on rewards t
 """
 
 import json
+from collections.abc import Callable
 
 from msgspec import Struct
 
 from maskedbandit import core
 from maskedbandit.errors import BehindWitness, Corrupted
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.service.study_messages import AttentionItem
 from maskedbandit.service.views.answers import GuardrailResult
+from maskedbandit.service.views.attention import find_attention
 from maskedbandit.service.views.counts import StudyCounts, count_places
 from maskedbandit.service.views.estimates import (
     ALPHA,
@@ -74,6 +77,7 @@ class StudyView(Struct, frozen=True):
     kept_in: str  # the database and its version
     key: str  # that signs the ledger, its public part
     finish: Finish | None = None  # why it gives nobody a place any more, and since when
+    attention: tuple[AttentionItem, ...] = ()  # what needs it
     link: LinkState | None = None  # to the helper of two operators, in the process that holds the study
 
     @property
@@ -146,22 +150,27 @@ class StudySummary(Struct, frozen=True):
     placed: int | None
     people: int | None
     releases: int
+    attention: tuple[AttentionItem, ...] = ()
 
 
-def read_summaries(database: Database, witness: Witness) -> list[StudySummary]:
-    """All studies, by name."""
+def read_summaries(
+    database: Database, witness: Witness, now: int, tally_of: Callable[[str], Tally] = lambda name: Tally()
+) -> list[StudySummary]:
+    """All studies, by name, at a time; with tallies that are kept it is as with `read_view`."""
     witness = witness.as_now()
     found = []
     with database.still():
         for name, placed, text in database.rows("SELECT study, people, protocol FROM study ORDER BY study"):
-            book = Book(name, parse_protocol(text), people=placed)
+            book, items = Book(name, parse_protocol(text), people=placed), tuple[AttentionItem, ...]()
             try:
                 book = read_published(database, witness, name)
-                state = "finished" if find_finish(book) else book.state
+                finish = find_finish(book)
+                state = "finished" if finish else book.state
+                items = find_attention(book, count_places(database, book, now, tally_of(name)), finish, now)
             except (BehindWitness, Corrupted) as why:  # of this study alone: the others are shown as they are
                 state = "behind its witness" if isinstance(why, BehindWitness) else why.code
             about, people, releases = book.protocol.about, book.protocol.people, len(book.releases)
-            found.append(StudySummary(name, about, state, book.is_simulated, book.people, people, releases))
+            found.append(StudySummary(name, about, state, book.is_simulated, book.people, people, releases, items))
     return found
 
 
@@ -192,6 +201,7 @@ def read_view(database: Database, witness: Witness, name: str, now: int, tally: 
         kept_in,
         witness.signing_key().public_key().public_bytes_raw().hex(),
         finish,
+        find_attention(book, counted, finish, now),
     )
 
 
