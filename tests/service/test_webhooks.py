@@ -377,3 +377,25 @@ def test_a_command_adds_lists_and_deletes_them(service: Inside, capsys: pytest.C
     assert main(["webhook", "delete", made["webhook"], *where]) == 2
     assert main(["webhook", "add", "http://hooks.example", *where]) == 2
     assert "url is" in capsys.readouterr().err
+
+
+def test_what_needs_a_look_is_said_when_it_begins_and_when_it_ends(service: Inside, receiver: Receiver) -> None:
+    make_webhook(service, receiver.url, kinds=["attention"])
+    service.begin()
+    service.seen("ann")
+    for _ in range(3):
+        go(service, 11)
+    assert receiver.types == []
+    for _ in range(3):
+        go(service, 3 * 86_400)
+    assert receiver.types == ["study.attention_begins"]
+    begins = receiver.heard[0].says["data"]
+    (shown,) = service.ask("GET", "/v1/studies/small", None, "owner").json["attention"]
+    assert all(begins[name] == shown[name] for name in ("kind", "arm", "since", "advice")), "and how long it was then"
+    assert begins["kind"] == "nobody_comes"
+    service.seen("bob")
+    for _ in range(3):
+        go(service, 11)
+    assert receiver.types == ["study.attention_begins", "study.attention_ends"]
+    assert receiver.heard[1].says["data"]["kind"] == "nobody_comes"
+    assert len({each.id for each in receiver.heard}) == 2
