@@ -22,6 +22,7 @@
     │   ├── UnknownTicket           no place of the study has this ticket
     │   ├── UnknownArm              no arm of the study has this name
     │   ├── UnknownKey              no key of the service has this public part
+    │   ├── UnknownWebhook          the service has no webhook of this name
     │   ├── FrozenProtocol          a study that was started keeps its protocol
     │   ├── NotRunning              the study is not in a state in which this can be done
     │   ├── NotApproved             no officer of privacy has approved the protocol that is to be started
@@ -181,6 +182,10 @@ class UnknownArm(Refused):
 
 class UnknownKey(Refused):
     """No key of the database has this public part."""
+
+
+class UnknownWebhook(Refused):
+    """There is no webhook of this name."""
 
 
 class FrozenProtocol(Refused):

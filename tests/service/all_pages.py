@@ -10,15 +10,19 @@ from msgspec.structs import replace
 from maskedbandit.service.keys import Key
 from maskedbandit.service.page.form import EXAMPLE_FORM, read_protocol_form
 from maskedbandit.service.page.glossary import OWN_WORDS, WORDS_OF_OTHERS
+from maskedbandit.service.page.keys import ROLE_CHOICES
 from maskedbandit.service.page.sentences import say_preview
 from maskedbandit.service.page.study_list import choose_studies
 from maskedbandit.service.page.visit import render_page
+from maskedbandit.service.page.webhooks import SAID_KINDS
 from maskedbandit.service.study_messages import AttentionItem, AttentionKind
 from maskedbandit.service.views.counts import CohortStanding
 from maskedbandit.service.views.estimates import Estimate
 from maskedbandit.service.views.moves import ask_move
 from maskedbandit.service.views.summaries import StudySummary
 from maskedbandit.service.views.view import StudyView, read_view
+from maskedbandit.service.webhook_messages import WebhookListed
+from maskedbandit.service.webhooks import WEBHOOK_KINDS
 from maskedbandit.statement.page import fill_statement
 from maskedbandit.store.approvals import Approvals
 from maskedbandit.study.protocol import Protocol
@@ -201,12 +205,24 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
     found["draft"] = render_page("draft", OWNER, "token", study="usual", values=values, preview=meant, problem=HOSTILE)
     found["person"] = render_page("person", READER, "")
     key = Key("3f2a9c01", "device", "usual", "", HOUR, None, ("https://shop.example", HOSTILE))
-    shown = {"study": "usual", "listed": [key, key._replace(key="3f2a9c02", ends=2 * HOUR, origins=())]}
-    found["keys"] = render_page("device_keys", OWNER, "token", **shown, values={}, notice="mb_device_3f2a9c01_secret")
-    found["keys, wrong"] = render_page(
-        "device_keys", OWNER, "token", **shown, values={"origins": HOSTILE}, problem=HOSTILE
+    client = key._replace(key="3f2a9c03", role="client", origins=(), last_used="2026-11-26")
+    old = key._replace(key="3f2a9c02", ends=2 * HOUR, origins=())
+    shown: dict[str, Any] = {"study": "usual", "listed": [key, client], "ended": [old], "own": "3f2a9c03"}
+    shown |= {"studies": ["usual"], "roles": ROLE_CHOICES, "values": {}}
+    found["keys"] = render_page("keys", OWNER, "token", **shown, notice="mb_device_3f2a9c01_secret")
+    wrong = shown | {"values": {"origins": HOSTILE, "role": HOSTILE}, "study": None}
+    found["keys, wrong"] = render_page("keys", OWNER, "token", **wrong, problem=HOSTILE)
+    found["keys, none"] = render_page("keys", OWNER, "token", **shown | {"listed": [], "ended": []})
+    hook = WebhookListed(
+        "0" * 16, f"https://hooks.example/{HOSTILE}", None, WEBHOOK_KINDS, HOUR, HOUR, 2, HOUR, HOSTILE, 3
     )
-    found["keys, none"] = render_page("device_keys", OWNER, "token", study="usual", listed=[], values={})
+    quiet = WebhookListed("1" * 16, "https://hooks.example", "usual", ("released",), HOUR, None, 0, None, "", 0)
+    hooks: dict[str, Any] = {"listed": [hook, quiet], "studies": ["usual"], "kinds": SAID_KINDS, "values": {}}
+    found["webhooks"] = render_page("webhooks", OWNER, "token", **hooks, notice="whsec_secret")
+    given = {"url": HOSTILE, "study": HOSTILE}
+    found["webhooks, wrong"] = render_page("webhooks", OWNER, "token", **hooks | {"values": given}, problem=HOSTILE)
+    found["webhooks, none"] = render_page("webhooks", OWNER, "token", **hooks | {"listed": []})
+    found["revoke"] = render_page("revoke_key", OWNER, "token", study=None, key=key, own=True)
     found["sign in"] = render_page("sign_in", OWNER, "token")
     found["sign in, wrong"] = render_page("sign_in", OWNER, "token", problem=HOSTILE)
     numbers = {"baseline": "0.4", "difference": "0.05", "per_day": "2000"}

@@ -169,7 +169,9 @@ def probe(rng: Random, worlds: Worlds, quiet: bool) -> tuple[str, Callable[[Any]
     if kind < 29:
         verb = rng.choice(["person", "person", "person", "person/leave"])
         return asked("POST", f"{STUDY}/{verb}", unit, "device", origin=rng.choice(["", "http://bandit", SHOP]))
-    what = rng.choice([("GET", "/v1/studies"), ("GET", "/v1/keys"), ("GET", "/readyz"), ("GET", "/healthz")])
+    what = rng.choice(
+        [("GET", "/v1/studies"), ("GET", "/v1/keys"), ("GET", "/v1/webhooks"), ("GET", "/readyz"), ("GET", "/healthz")]
+    )
     if rng.random() < 0.5:
         return asked("POST", f"{STUDY}/erase", {"unit": who}, staff)
     return asked(*what, None, "owner")

@@ -18,7 +18,8 @@ SAMPLES = {
     "NAME": "short",
     "ROLE": "client",
     "KEY": "2b07426d",
-    "URL": "https://helper.example",
+    "URL": "https://hooks.example",
+    "WEBHOOK": "2b07426d91c3a5f0",
 }  # what an example has in place of a word; others stand for themselves, but those at will are left out
 
 

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 from msgspec import structs
 
+from maskedbandit.service.host.deliveries import Deliveries
+from maskedbandit.service.host.elsewhere import Elsewhere
 from maskedbandit.service.host.helper_link import HelperLinks
 from maskedbandit.service.host.hosting import Hosting, Looks
 from maskedbandit.service.keys import SignedOut
@@ -55,6 +57,7 @@ class Host(Hosting):
         self._tallies: dict[str, Tally] = {}  # what was counted for views, by study
         self.signed_out, self.links = SignedOut(), HelperLinks(clock)
         super().__init__(address, folder, rate, clock)
+        self.deliveries = Deliveries(self)
 
     async def view(self, name: str) -> StudyView:
         """What may be shown of a study."""
@@ -94,6 +97,11 @@ class Host(Hosting):
             kept = self._finishes[name] = version, found
         return kept[1]
 
+    def sends_for(self, study: str, state: str) -> bool:
+        """Whether this process tells receivers of a study: the one that holds it, or any, if it is archived."""
+        held = self.held.get(study)
+        return isinstance(held, Writer) or (state == "archived" and not isinstance(held, Elsewhere))
+
     def _hold(self, database: Database, name: str, holder: str) -> Study:
         return Study(database, self.witness, name, self.clock, holder)
 
@@ -107,10 +115,12 @@ class Host(Hosting):
         return self.links.settling
 
     def _settle(self, held: Mapping[str, Writer]) -> Looks:
+        self.deliveries.go_on()
         return self.links.go_on(held, self.metrics, self.witness)
 
     async def _end_settling(self) -> None:
         await self.links.end()
+        await self.deliveries.end()
 
     def _look_at(self, database: Database, study: StudyRow, published: bool) -> Looks:
         held, many = self.held.get(study.name), None

@@ -21,13 +21,14 @@ from maskedbandit.service.api.ledger import read_ledger, read_released
 from maskedbandit.service.api.studies import MOVES
 from maskedbandit.service.keys import OFFICER, OWNER, STAFF
 from maskedbandit.service.page.arm_order import choose_sort
-from maskedbandit.service.page.device_keys import change_device_keys, show_device_keys
 from maskedbandit.service.page.drafts import draft_study, show_copy_form, show_draft_form, show_new_form, submit_draft
 from maskedbandit.service.page.glossary import OWN_WORDS, WORDS_OF_OTHERS
+from maskedbandit.service.page.keys import show_keys, submit_keys
 from maskedbandit.service.page.moves import show_question, submit_approval, submit_arms, submit_start, submit_state
 from maskedbandit.service.page.staff import show_audit, show_plan, show_verification
 from maskedbandit.service.page.study_list import list_seen_studies, show_studies
 from maskedbandit.service.page.visit import PAGE_HEADERS, Handler, Visit, handle_page
+from maskedbandit.service.page.webhooks import show_webhooks, submit_webhook
 from maskedbandit.service.request.events import event_stream
 from maskedbandit.service.request.sessions import BEFORE, COOKIE_NAME, SESSION_LENGTH, end_session, new_session
 from maskedbandit.service.views.releases_csv import write_csv
@@ -54,7 +55,7 @@ async def show_glossary(visit: Visit) -> Response:
 async def study(visit: Visit) -> Response:
     """A study."""
     sort = choose_sort(visit.request.query_params.get("sort", ""))
-    return await visit.show("study", view=await visit.view(), sort=sort)
+    return await visit.show("study", view=await visit.view(), sort=sort, address=visit.service_address)
 
 
 async def ledger_page(visit: Visit) -> Response:
@@ -216,6 +217,10 @@ def list_pages() -> list[BaseRoute]:
         ("GET", "/sign-in"): sign_in_page,
         ("POST", "/sign-in"): sign_in,
         ("POST", "/sign-out"): sign_out,
+        ("GET", "/keys"): show_keys,
+        ("POST", "/keys"): submit_keys,
+        ("GET", "/webhooks"): show_webhooks,
+        ("POST", "/webhooks"): submit_webhook,
         ("GET", one): study,
         ("GET", f"{one}/events"): stream_page_events,
         ("GET", f"{one}/ledger"): ledger_page,
@@ -228,8 +233,8 @@ def list_pages() -> list[BaseRoute]:
         ("GET", f"{one}/copy"): show_copy_form,
         ("GET", f"{one}/draft"): show_draft_form,
         ("POST", f"{one}/draft"): submit_draft,
-        ("GET", f"{one}/keys"): show_device_keys,
-        ("POST", f"{one}/keys"): change_device_keys,
+        ("GET", f"{one}/keys"): show_keys,
+        ("POST", f"{one}/keys"): submit_keys,
         ("GET", f"{one}/plan"): show_plan,
         ("POST", f"{one}/plan"): show_plan,
         ("GET", f"{one}/audit"): show_audit,

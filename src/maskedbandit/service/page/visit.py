@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from maskedbandit import words
 from maskedbandit.errors import Forbidden, TooLarge, Unauthorized
-from maskedbandit.service.page import arm_order, charts, control, health, operators, sentences, tables
+from maskedbandit.service.page import arm_order, charts, connect, control, health, operators, sentences, tables
 from maskedbandit.service.page.form import CHOICES
 from maskedbandit.service.request.holders import HeldElsewhere
 from maskedbandit.service.request.limits import BODY
@@ -50,6 +50,8 @@ class Visit:
         self.role = self.key.role if self.key else None
         self.browser = name_browser(self.cookie)
         self.body = b""
+        if self.key is not None:
+            self.host.last_use.note(self.key, "", self.host.clock())
 
     @property
     def csrf(self) -> str:
@@ -60,6 +62,11 @@ class Visit:
     def address(self) -> str:
         """Where the request comes from."""
         return self.request.client.host if self.request.client else ""
+
+    @property
+    def service_address(self) -> str:
+        """Where whoever looks reaches the service."""
+        return connect.find_address(self.request.url.scheme, self.request.headers.get("host", ""))
 
     @property
     def name(self) -> str:
@@ -163,6 +170,6 @@ def load_templates() -> Environment:
     """The templates, and what they call."""
     given: dict[str, Any] = {"words": words, "charts": charts, "sentences": sentences, "tables": tables}
     given |= {"operators": operators, "health": health, "arm_order": arm_order, "sort": "", "control": control}
-    given["say_who_asked"] = say_who_asked
+    given |= {"say_who_asked": say_who_asked, "connect": connect, "address": connect.ANY_ADDRESS}
     given |= {"privacy": privacy, "most": MOST_LINES, "notice": "", "problem": "", "choices": CHOICES}
     return make_environment(Path(__file__).parent / "templates", given)

@@ -13,6 +13,7 @@ STATUS: dict[type[MaskedBanditError], int] = {
     errors.UnknownTicket: 404,
     errors.UnknownArm: 404,
     errors.UnknownKey: 404,
+    errors.UnknownWebhook: 404,
     errors.Late: 410,
     errors.Unauthorized: 401,
     errors.Forbidden: 403,

@@ -225,6 +225,7 @@ class Route:
             raise Forbidden("this key is for another study")
         if key.role == DEVICE:
             check_origin(key, call.headers, self.from_pages)
+        call.host.last_use.note(key, self.path, call.host.clock())
         return key
 
     def decoded(self, call: Call) -> Any:
