@@ -104,6 +104,7 @@ class InvalidValue(MaskedBanditError, ValueError):
     """
 
     def __init__(self, name: str, value: object, allowed: str) -> None:
+        self.name = name  # of the value; `study/faults.py` knows by it where in a protocol the value stands
         super().__init__(f"{name} is {shorten_value(value)}: it must be {allowed}")
 
 
@@ -116,6 +117,7 @@ class UnknownName(InvalidValue):
     """
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        self.name = kind
         known = sorted(known)
         spelled = {plain_name(each): each for each in known}
         near = get_close_matches(plain_name(name), spelled, n=1, cutoff=0.56)
@@ -132,6 +134,7 @@ class PersonalValue(InvalidValue):
     """
 
     def __init__(self, name: str, allowed: str) -> None:
+        self.name = name
         Exception.__init__(self, f"{name} must be {allowed} (the value given is personal and not shown)")
 
 

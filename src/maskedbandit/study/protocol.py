@@ -39,9 +39,9 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -242,7 +242,7 @@ class Protocol:
         """The second outcome, if there is one."""
         if "guardrail" not in self.table:
             return None
-        names = tuple(name for name, _ in tables.read_arms(self.table["arms"]))
+        names = tuple(name for name, _ in tables.read_arms(self.table.get("arms")))
         return Guardrail.from_table(self.table["guardrail"], self.reward, names)
 
     @cached_property
@@ -269,16 +269,26 @@ class Protocol:
         return Driver(self.policy, self.channel.law(), self.k - len(self.added), self.aim, seed)
 
     def check(self) -> None:
-        """Raise `InvalidValue` unless everything is allowed."""
-        refuse_unknown("key", self.table, PROTOCOL_KEYS)
-        for each in (
+        """Raise `InvalidValue` unless everything is allowed; `list_faults` (faults.py) says all that is not."""
+        for _, check in self.list_checks():
+            check()
+
+    def list_checks(self) -> Iterator[tuple[str, Callable[[], Any]]]:
+        """What is checked, one after the other, with the part that it is about; the last one is of all parts."""
+        yield "", lambda: refuse_unknown("key", self.table, PROTOCOL_KEYS)
+        for part in (
             *("name", "about", "project", "arms", "policy", "operators", "channel", "aim"),
             *("reward", "guardrail", "budget", "period", "signed_by"),
         ):
-            getattr(self, each)
-        tables.check_simulation_table(self.table)
-        tables.refuse_texts_of_numbers(self.table)
-        tables.check_new_budget(self.table["budget"])
+            yield part, partial(getattr, self, part)
+        yield "simulation", partial(tables.check_simulation_table, self.table)
+        for part in ("guardrail", "channel", "policy"):
+            yield part, partial(tables.refuse_texts_of_numbers, self.table, part)
+        yield "budget", lambda: tables.check_new_budget(self.table["budget"])
+        yield "", self.check_together
+
+    def check_together(self) -> None:
+        """Raise `InvalidValue` unless the parts, of which each is allowed, fit together."""
         check_policy_of_study(self.policy, self.k, self.people)
         if self.guardrail:
             check_policy_of_guardrail(self.policy, self.stages)

@@ -21,7 +21,14 @@ from maskedbandit.service.api.ledger import read_ledger, read_released
 from maskedbandit.service.api.studies import MOVES
 from maskedbandit.service.keys import OWNER, STAFF
 from maskedbandit.service.page.device_keys import change_device_keys, show_device_keys
-from maskedbandit.service.page.drafts import draft_study, show_copy_form, show_draft_form, show_new_form, submit_draft
+from maskedbandit.service.page.drafts import (
+    download_toml,
+    show_copy_form,
+    show_draft_form,
+    show_new_form,
+    submit_draft,
+    submit_new_form,
+)
 from maskedbandit.service.page.staff import (
     show_audit,
     show_plan,
@@ -30,7 +37,7 @@ from maskedbandit.service.page.staff import (
     submit_start,
     submit_state,
 )
-from maskedbandit.service.page.visit import PAGE_HEADERS, Handler, Visit, handle_page
+from maskedbandit.service.page.visit import PAGE_HEADERS, Handler, Visit, handle_page, name_attachment
 from maskedbandit.service.request.events import event_stream
 from maskedbandit.service.request.sessions import BEFORE, COOKIE_NAME, SESSION_LENGTH, end_session, new_session
 from maskedbandit.service.views.view import read_summaries
@@ -99,12 +106,12 @@ async def statement_page(visit: Visit, said: Statement) -> Response:
 
 async def statement_to_print(visit: Visit, said: Statement) -> Response:
     """The statement as a page of its own."""
-    return HTMLResponse(print_statement(said), headers=attached(f"{visit.name}-statement.html"))
+    return HTMLResponse(print_statement(said), headers=name_attachment(f"{visit.name}-statement.html"))
 
 
 async def statement_as_json(visit: Visit, said: Statement) -> Response:
     """The statement for programs, the same bytes as the command writes."""
-    return Response(encode_statement(said), 200, attached(f"{visit.name}-statement.json"), "application/json")
+    return Response(encode_statement(said), 200, name_attachment(f"{visit.name}-statement.json"), "application/json")
 
 
 async def style(request: Request) -> Response:
@@ -122,18 +129,13 @@ class Static(StaticFiles):
         return found
 
 
-def attached(name: str) -> dict[str, str]:
-    """What makes an answer a file."""
-    return {"Content-Disposition": f'attachment; filename="{name}"'}
-
-
 def download(kind: str, content: Callable[[Visit], Awaitable[Any]]) -> Handler:
     """A file."""
 
     async def answer(visit: Visit) -> Response:
         await visit.may_see()
         text = msgspec.json.format(msgspec.json.encode(await content(visit)), indent=2)
-        return Response(text, headers=attached(f"{visit.name}-{kind}.json"), media_type="application/json")
+        return Response(text, headers=name_attachment(f"{visit.name}-{kind}.json"), media_type="application/json")
 
     return answer
 
@@ -211,7 +213,7 @@ def list_pages() -> list[BaseRoute]:
     pages: dict[tuple[str, str], Handler] = {
         ("GET", "/"): home,
         ("GET", "/studies"): show_studies,
-        ("POST", "/studies"): draft_study,
+        ("POST", "/studies"): submit_new_form,
         ("GET", "/new"): show_new_form,
         ("GET", "/person"): person_page,
         ("GET", "/sign-in"): sign_in_page,
@@ -225,6 +227,7 @@ def list_pages() -> list[BaseRoute]:
         ("GET", f"{one}/statement.json"): of_statement(statement_as_json),
         ("GET", f"{one}/releases.json"): download("releases", read_all_releases),
         ("GET", f"{one}/ledger.json"): download("ledger", whole_ledger),
+        ("GET", f"{one}/protocol.toml"): download_toml,
         ("GET", f"{one}/copy"): show_copy_form,
         ("GET", f"{one}/draft"): show_draft_form,
         ("POST", f"{one}/draft"): submit_draft,

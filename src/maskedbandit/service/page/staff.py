@@ -13,13 +13,11 @@ from maskedbandit.errors import BehindWitness, Corrupted, MaskedBanditError
 from maskedbandit.service.api.ledger import recompute_study
 from maskedbandit.service.host.elsewhere import RELAYED
 from maskedbandit.service.keys import OWNER, STAFF
-from maskedbandit.service.page.form import EXAMPLE_FORM, read_form_number, read_form_payload
+from maskedbandit.service.page.form import PLANNED_NUMBERS, read_form_number, read_form_payload
 from maskedbandit.service.page.visit import Handler, Visit
 from maskedbandit.service.request.holders import find_writer
 from maskedbandit.service.request.problems import describe_problem
 from maskedbandit.service.views.describe import check_visible
-
-PLANNED_NUMBERS = ("baseline", "difference", "per_day")  # what a forecast and a plan are told of the application
 
 
 def read_planned_numbers(values: Mapping[str, str]) -> list[float]:
@@ -31,7 +29,7 @@ async def show_plan(visit: Visit) -> Response:
     """The form that asks what a study would take under each trust model, and what it would take once it was sent."""
     visit.allow(STAFF)
     sent = visit.request.method == "POST"
-    values = visit.values if sent else {name: EXAMPLE_FORM[name] for name in PLANNED_NUMBERS}
+    values = visit.values if sent else {}
     view, found, status, problem_text = await visit.view(), ((), (), ""), 200, ""
     if sent and visit.host.trust_plan is not None:
         try:
