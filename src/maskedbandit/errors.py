@@ -103,6 +103,8 @@ class InvalidValue(MaskedBanditError, ValueError):
     maskedbandit.errors.InvalidValue: epsilon is -1: it must be a positive number
     """
 
+    faults: tuple[tuple[str, str], ...] = ()  # of a protocol: all that is wrong with it, each with its place before it
+
     def __init__(self, name: str, value: object, allowed: str) -> None:
         self.name = name  # of the value; `study/faults.py` knows by it where in a protocol the value stands
         super().__init__(f"{name} is {shorten_value(value)}: it must be {allowed}")

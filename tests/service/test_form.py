@@ -45,13 +45,18 @@ SAYABLE: list[dict[str, Any]] = [
     PLAIN | {"arms": [{"name": f"arm-{number}", "payload": number} for number in range(60)]},
     {
         **{key: value for key, value in PLAIN.items() if key != "people"},
-        "policy": "contemporaneous_elimination", "delta": 0.1,
+        "policy": "contemporaneous_elimination",
+        "delta": 0.1,
     },
     {
         **PLAIN,
         "guardrail": {
-            "name": "left", "harm": {"above": 0.02, "against": "b"}, "share": "1/4", "alpha": 0.01,
-            "most": 2, "rule": "first",
+            "name": "left",
+            "harm": {"above": 0.02, "against": "b"},
+            "share": "1/4",
+            "alpha": 0.01,
+            "most": 2,
+            "rule": "first",
         },
     }
     | {"policy": "contemporaneous_klucb"},
@@ -146,7 +151,7 @@ def test_any_table_is_said_whole_or_not_at_all(given: dict[str, Any], arms: list
 
 
 def test_an_empty_form_says_all_that_is_missing() -> None:
-    sent = read_sent_form({})
+    sent = read_sent_form(dict.fromkeys((*FIELDS, "signed_by", "more_arms", "protocol"), ""))
     found = [name_field(place, sent.values) for place, _ in sent.faults + list_faults(sent.table)]
     assert found == ["name", "arms.0.name", "channel.name", "people", "budget.epsilon"]
 
@@ -201,6 +206,15 @@ def test_any_table_has_its_faults(table: Any) -> None:
     assert list_faults(table)
 
 
+def test_the_interface_says_everything_that_is_wrong_and_the_first_of_it_in_its_detail(service: Inside) -> None:
+    table, _ = read_protocol_form(EXAMPLE_FORM | {"name": "my study", "people": "many", "reward.window": "soon"})
+    for path in ("/v1/studies/validate", "/v1/studies"):
+        said = service.ask("POST", path, table, "owner").json
+        assert [each["place"] for each in said["faults"]] == ["name", "reward.window", "people"]
+        assert said["detail"] == said["faults"][0]["detail"]
+    assert "faults" not in service.ask("POST", "/v1/studies/none/start", None, "owner").json
+
+
 def test_every_policy_of_the_form_is_one_of_a_live_study() -> None:
     for each in [each for choices in list_policy_choices().values() for each in choices]:
         trust = "central" if "central" in each.trust or not each.trust else "response"
@@ -243,7 +257,9 @@ def owner(service: Inside, eyes: Eyes) -> Eyes:  # noqa: F811
 def shown(reply: Reply, name: str) -> str:
     """What a page has in a field."""
     text = reply.body.decode()
-    found = re.search(rf'name="{name}"[^>]*?value="([^"]*)"', text) or re.search(rf'name="{name}"[^>]*>\n([^<]*)<', text)
+    found = re.search(rf'name="{name}"[^>]*?value="([^"]*)"', text) or re.search(
+        rf'name="{name}"[^>]*>\n([^<]*)<', text
+    )
     return html.unescape(found[1]) if found else ""
 
 

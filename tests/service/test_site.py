@@ -73,7 +73,16 @@ def eyes(service: Inside) -> Eyes:
     return Eyes(service)
 
 
-PAGES = ("", "/ledger", "/statement", "/statement.html", "/statement.json", "/releases.json", "/ledger.json")
+PAGES = (
+    "",
+    "/ledger",
+    "/statement",
+    "/statement.html",
+    "/statement.json",
+    "/releases.json",
+    "/ledger.json",
+    "/protocol.toml",
+)
 
 
 def test_without_a_session_nothing_of_a_real_study_is_seen(eyes: Eyes) -> None:

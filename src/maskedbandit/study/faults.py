@@ -19,6 +19,7 @@ from maskedbandit.study.reward import REWARD_KEYS
 from maskedbandit.study.tables import BUDGET_KEYS
 
 Place = tuple[str | int, ...]  # the keys that lead to a value
+MOST_FAULTS = 50  # of a part that are said: the thousandth arm that is wrong is no news
 KEYS_OF_TABLES: dict[str, tuple[str, ...]] = {
     "reward": REWARD_KEYS,
     "guardrail": (*GUARDRAIL_KEYS, "against"),
@@ -77,7 +78,7 @@ def list_faults(table: dict[str, Any]) -> list[Fault]:
 def list_faults_of_part(table: dict[str, Any], part: str, number: int) -> Iterator[tuple[Place, InvalidValue]]:
     """What check `number`, which is of this part, finds wrong, in it and in those that it needs."""
     mended, places = deepcopy(table), set[Place]()
-    while True:
+    while len(places) < MOST_FAULTS:
         try:
             list(Protocol.from_text(json.dumps(mended)).list_checks())[number][1]()
             return

@@ -984,13 +984,6 @@ export interface components {
             period: number | null;
         };
         /**
-         * Deleted
-         * @description A draft that is no more.
-         */
-        Deleted: {
-            study: string;
-        };
-        /**
          * Erase
          * @description A person whose data is to be erased.
          */
@@ -1055,6 +1048,16 @@ export interface components {
             status: number;
             code: string;
             detail: string;
+            /** @default [] */
+            faults?: components["schemas"]["WrongValue"][];
+        };
+        /**
+         * WrongValue
+         * @description What is wrong at a place of a protocol.
+         */
+        WrongValue: {
+            place: string;
+            detail: string;
         };
         /**
          * Report
@@ -1096,6 +1099,36 @@ export interface components {
             status: string;
         };
         /**
+         * StudyLeft
+         * @description Nothing of whoever had this ticket is kept any more, but what was released.
+         */
+        StudyLeft: {
+            /** @default left */
+            status?: string;
+        };
+        /**
+         * UploadReport
+         * @description A report that a person's device has sealed for two operators.
+         */
+        UploadReport: {
+            /** @description secret of one person */
+            ticket: string;
+            /** @description the report's name */
+            report: string;
+            turn: number;
+            /** @description base64url */
+            leader: string;
+            /** @description base64url */
+            helper: string;
+        };
+        /**
+         * Deleted
+         * @description A draft that is no more.
+         */
+        Deleted: {
+            study: string;
+        };
+        /**
          * Studies
          * @description All studies that the key may see.
          */
@@ -1133,29 +1166,6 @@ export interface components {
             /** @enum {unknown} */
             why: "all_arms_harmful" | "answer_found" | "asks_for_nobody" | "people_used_up";
             since: number;
-        };
-        /**
-         * StudyLeft
-         * @description Nothing of whoever had this ticket is kept any more, but what was released.
-         */
-        StudyLeft: {
-            /** @default left */
-            status?: string;
-        };
-        /**
-         * UploadReport
-         * @description A report that a person's device has sealed for two operators.
-         */
-        UploadReport: {
-            /** @description secret of one person */
-            ticket: string;
-            /** @description the report's name */
-            report: string;
-            turn: number;
-            /** @description base64url */
-            leader: string;
-            /** @description base64url */
-            helper: string;
         };
         /**
          * Validated

@@ -17,15 +17,23 @@ from maskedbandit.service.views.describe import protocol_of, read_listed_state, 
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.studies import delete_draft, write_study
 from maskedbandit.store.study_rows import read_studies
+from maskedbandit.study.faults import list_faults
 from maskedbandit.study.protocol import Protocol
 
 
 def check_table(body: Any) -> Protocol:
-    """The protocol that was sent; it names classes of this package alone, as importing others runs them."""
+    """The protocol that was sent; it names classes of this package alone, as importing others runs them.
+
+    The error of one that is not allowed has all that is wrong with it.
+    """
     if not isinstance(body, dict):
         raise InvalidValue("protocol", type(body).__name__, "a table: an object in JSON, or TOML")
     check_classes(body)
-    return Protocol.from_table(body)
+    try:
+        return Protocol.from_table(body)
+    except InvalidValue as wrong:
+        wrong.faults = tuple((".".join(map(str, place)), str(error)) for place, error in list_faults(body))
+        raise
 
 
 def check_classes(body: dict[str, Any]) -> None:

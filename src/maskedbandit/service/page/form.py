@@ -194,14 +194,14 @@ def list_arm_rows(values: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def settle_arms(values: Mapping[str, str]) -> dict[str, str]:
-    """The same form with every arm in a row of its own, and empty rows last.
+    """The fields of a form, with every arm in a row of its own, and empty rows last.
 
     >>> settle_arms({"arms.0.name": "", "arms.1.name": "b", "more_arms": "c 7"})
     {'arms.0.name': 'b', 'arms.0.payload': '', 'arms.1.name': 'c', 'arms.1.payload': '7', 'arms.2.name': '', \
 'arms.2.payload': ''}
     """
     rows = sorted(list_arm_rows(values), key=lambda row: not any(row))
-    found = {name: value for name, value in values.items() if not name.startswith("arms.") and name != "more_arms"}
+    found = {name: values[name] for name in (*FIELDS, "signed_by", *PLANNED_NUMBERS) if name in values}
     for number, (name, payload) in enumerate(rows):
         found |= {f"arms.{number}.name": name, f"arms.{number}.payload": payload}
     return found
