@@ -21,6 +21,7 @@ from maskedbandit.service.page.form import (
 )
 from maskedbandit.service.page.policy_choices import list_policy_choices
 from maskedbandit.service.page.trust_models import list_trust_models
+from maskedbandit.service.request.multipart import read_multipart
 from maskedbandit.study.faults import list_faults
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.toml_text import write_toml
@@ -148,6 +149,32 @@ def test_any_table_is_said_whole_or_not_at_all(given: dict[str, Any], arms: list
         assert faults == []
         assert form.write_comparable({key: said[key] for key in table}) == form.write_comparable(table)
         assert not any(value for key, value in said.items() if key not in table)
+
+
+@for_each("depth", [50, 300, 400, 600, 900, 5000])
+def test_what_is_nested_deeply_is_refused_or_kept(depth: int) -> None:
+    for text in (
+        f"{'a.' * depth}a = 1",
+        f"name = 'x'\narms = [{{ name = 'a', payload = {'[' * depth}{']' * depth} }}]",
+    ):
+        sent = read_sent_form({"protocol": text})
+        assert sent.faults or list_faults(sent.table)
+    nested = {"arms.0.name": "a", "arms.0.payload": "[" * depth + "]" * depth}
+    sent = read_sent_form(nested)
+    assert sent.faults or list_faults(sent.table)
+
+
+@given(st.dictionaries(st.one_of(st.sampled_from([*FIELDS, "file", "protocol", "more_arms"]), st.text()), st.text()))
+@settings(max_examples=100, deadline=None)
+def test_any_form_is_read(values: dict[str, str]) -> None:
+    sent = read_sent_form(values)
+    assert sent.faults or list_faults(sent.table)  # by chance nobody writes a whole protocol
+
+
+@given(st.binary(), st.text())
+@settings(max_examples=100, deadline=None)
+def test_any_body_of_parts_is_read(body: bytes, boundary: str) -> None:
+    read_multipart(f"multipart/form-data; boundary={boundary}", body)
 
 
 def test_an_empty_form_says_all_that_is_missing() -> None:

@@ -8,7 +8,6 @@ value stands is told by the name that its error has, such as `least of the rewar
 import json
 import re
 from collections.abc import Iterator
-from copy import deepcopy
 from typing import Any, NamedTuple
 
 from maskedbandit.errors import InvalidValue, MaskedBanditError
@@ -77,7 +76,7 @@ def list_faults(table: dict[str, Any]) -> list[Fault]:
 
 def list_faults_of_part(table: dict[str, Any], part: str, number: int) -> Iterator[tuple[Place, InvalidValue]]:
     """What check `number`, which is of this part, finds wrong, in it and in those that it needs."""
-    mended, places = deepcopy(table), set[Place]()
+    mended, places = json.loads(json.dumps(table)), set[Place]()
     while len(places) < MOST_FAULTS:
         try:
             list(Protocol.from_text(json.dumps(mended)).list_checks())[number][1]()

@@ -55,7 +55,8 @@ async def show_form(
     status: int = 200,
 ) -> Response:
     """The form, of a new study or of a draft; what is wrong stands at its fields, and all together above them."""
-    return await visit.show("new", status, **fill_form(study, values, faults or [], protocol, preview))
+    given = await asyncio.to_thread(fill_form, study, values, faults or [], protocol, preview)
+    return await visit.show("new", status, **given)
 
 
 def fill_form(
@@ -73,7 +74,7 @@ def fill_form(
         "values": values,
         "rows": max(len(list_arm_rows(values)), FEWEST_ROWS),
         "problems": problems,
-        "faults": {name: " ".join(said for at, said in problems if at == name) for name, _ in problems if name},
+        "faults": {name: "; ".join(said for at, said in problems if at == name) for name, _ in problems if name},
         "preview": preview,
         "policies": list_policy_choices(),
         "trust_models": list_trust_models(protocol),

@@ -8,7 +8,6 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
-from itertools import count
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -92,10 +91,10 @@ def read_sent_form(values: Mapping[str, str]) -> SentForm:
         if "\N{REPLACEMENT CHARACTER}" in text:
             raise InvalidValue("protocol", "this text", "TOML in UTF-8")
         table = tomllib.loads(text)
+        filled = fill_protocol_form(table)
     except (ValueError, RecursionError) as wrong:  # of numbers with too many digits, too
         why = wrong if isinstance(wrong, InvalidValue) else InvalidValue("protocol", "this text", f"TOML ({wrong})")
         return SentForm(kept, None, [Fault(("protocol",), why)])
-    filled = fill_protocol_form(table)
     return SentForm(kept if filled is None else planned | filled, table, [])
 
 
@@ -181,12 +180,10 @@ def put_value(table: dict[str, Any], name: str, value: Any) -> None:
 
 def list_arm_rows(values: Mapping[str, str]) -> list[tuple[str, str]]:
     """The name and the payload of each arm, as they were typed: in rows, and then in the lines of a text."""
-    names = (f"arms.{number}." for number in count())
+    names = (re.fullmatch(r"arms\.(\d{1,6})\.(?:name|payload)", name, re.ASCII) for name in values)
     rows = list[tuple[str, str]]()
-    for each in names:
-        if f"{each}name" not in values and f"{each}payload" not in values:
-            break
-        rows.append((values.get(f"{each}name", "").strip(), values.get(f"{each}payload", "").strip()))
+    for each in sorted({int(name[1]) for name in names if name}):
+        rows.append((values.get(f"arms.{each}.name", "").strip(), values.get(f"arms.{each}.payload", "").strip()))
     for line in values.get("more_arms", "").splitlines():
         name, _, payload = line.strip().partition(" ")
         rows.append((name, payload.strip()))
