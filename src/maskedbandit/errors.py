@@ -106,7 +106,10 @@ class InvalidValue(MaskedBanditError, ValueError):
     maskedbandit.errors.InvalidValue: epsilon is -1: it must be a positive number
     """
 
+    faults: tuple[tuple[str, str], ...] = ()  # of a protocol: all that is wrong with it, each with its place before it
+
     def __init__(self, name: str, value: object, allowed: str) -> None:
+        self.name = name  # of the value; `study/faults.py` knows by it where in a protocol the value stands
         super().__init__(f"{name} is {shorten_value(value)}: it must be {allowed}")
 
 
@@ -119,6 +122,7 @@ class UnknownName(InvalidValue):
     """
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        self.name = kind
         known = sorted(known)
         spelled = {plain_name(each): each for each in known}
         near = get_close_matches(plain_name(name), spelled, n=1, cutoff=0.56)
@@ -135,6 +139,7 @@ class PersonalValue(InvalidValue):
     """
 
     def __init__(self, name: str, allowed: str) -> None:
+        self.name = name
         Exception.__init__(self, f"{name} must be {allowed} (the value given is personal and not shown)")
 
 

@@ -8,7 +8,8 @@ from typing import Any, get_args
 from msgspec.structs import replace
 
 from maskedbandit.service.keys import Key
-from maskedbandit.service.page.form import EXAMPLE_FORM, read_protocol_form
+from maskedbandit.service.page.drafts import Preview, fill_form
+from maskedbandit.service.page.form import EXAMPLE_FORM, FIELDS, PLANNED_NUMBERS, read_protocol_form, read_sent_form
 from maskedbandit.service.page.glossary import OWN_WORDS, WORDS_OF_OTHERS
 from maskedbandit.service.page.keys import ROLE_CHOICES
 from maskedbandit.service.page.sentences import say_preview
@@ -25,7 +26,9 @@ from maskedbandit.service.webhook_messages import WebhookListed
 from maskedbandit.service.webhooks import WEBHOOK_KINDS
 from maskedbandit.statement.page import fill_statement
 from maskedbandit.store.approvals import Approvals
+from maskedbandit.study.faults import list_faults
 from maskedbandit.study.protocol import Protocol
+from maskedbandit.study.toml_text import write_toml
 from maskedbandit.theory.sequences import Interval
 from tests.service.played import HOUR, MINUTE, Played, quick_folder
 
@@ -197,12 +200,7 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
     found["list, empty"] = render_page("list", READER, "", **choose_studies([]))
     words = {"own_words": OWN_WORDS, "words_of_others": WORDS_OF_OTHERS}
     found["glossary"] = render_page("glossary", READER, "", **words)
-    meant = say_preview(Protocol.from_table(read_protocol_form(EXAMPLE_FORM)))
-    found["new"] = render_page("new", OWNER, "token", values=EXAMPLE_FORM, problems=[], preview=meant)
-    values = dict.fromkeys(EXAMPLE_FORM, HOSTILE) | {"protocol": HOSTILE}
-    found["new, wrong"] = render_page("new", OWNER, "token", values=values, problems=[HOSTILE], preview=[])
-    values = {"protocol": HOSTILE, "looked_at": HOSTILE} | dict.fromkeys(("per_day", "baseline", "difference"), HOSTILE)
-    found["draft"] = render_page("draft", OWNER, "token", study="usual", values=values, preview=meant, problem=HOSTILE)
+    found |= form_pages()
     found["person"] = render_page("person", READER, "")
     key = Key("3f2a9c01", "device", "usual", "", HOUR, None, ("https://shop.example", HOSTILE))
     client = key._replace(key="3f2a9c03", role="client", origins=(), last_used="2026-11-26")
@@ -254,6 +252,29 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
         found[f"question, {name}"] = render_page("question", OWNER, "token", view=view, **shown)
     found["problem"] = render_page("problem", OWNER, "token", title=HOSTILE, detail=HOSTILE)
     return found
+
+
+def form_pages() -> dict[str, str]:
+    """The form of a study: empty, filled in, with everything wrong, with many arms, as TOML, and of a draft."""
+    example = Protocol.from_table(read_protocol_form(EXAMPLE_FORM)[0])
+    preview = Preview(say_preview(example), write_toml(example.table))
+    hostile = dict.fromkeys((*FIELDS, *PLANNED_NUMBERS, "signed_by", "arms.0.name", "arms.0.payload"), HOSTILE)
+    many = {"more_arms": "\n".join(f'a-long-name-of-an-arm-number-{arm} {{"template": {arm}}}' for arm in range(40))}
+    given: dict[str, tuple[Any, ...]] = {
+        "new": ("", {}, []),
+        "new, filled": ("", EXAMPLE_FORM, [], example, preview),
+        "draft": ("usual", EXAMPLE_FORM | {"looked_at": HOSTILE}, [], example, preview),
+    }
+    for name, values in {
+        "new, nothing": {},
+        "new, wrong": hostile,
+        "new, many arms": many,
+        "new, other TOML": {"protocol": f"name = 'x'\n[enrolment]\ndefault = {HOSTILE!r}"},
+        "new, no TOML": {"protocol": HOSTILE},
+    }.items():
+        sent = read_sent_form(values)
+        given[name] = ("", sent.values, sent.faults + ([] if sent.table is None else list_faults(sent.table)))
+    return {name: render_page("new", OWNER, "token", **fill_form(*each)) for name, each in given.items()}
 
 
 def render_study(view: StudyView, role: str | None, csrf: str) -> list[str]:

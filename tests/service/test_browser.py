@@ -23,13 +23,14 @@ pytestmark = pytest.mark.slow
 FORM = {
     "name": "greeting",
     "about": "which greeting is answered",
-    "arms": "hello\nwelcome",
+    "arms.0.name": "hello",
+    "arms.1.name": "welcome",
     "people": "5000",
     "per_day": "1000",
     "baseline": "0.3",
     "difference": "0.1",
-    "window": "1 day",
-    "period": "",
+    "reward.window": "1 day",
+    "channel.epsilon": "1",
 }
 TEXTS = "h1, h2, h3, p, td, th, dt, dd, li, label, button, summary, svg text"
 # the text of each visible element, and where its letters are on the page
@@ -90,7 +91,8 @@ def five_minutes(page: Page, officer: Page, demo: Live, tmp_path: Path) -> None:
     # a new study, with what is expected of it
     page.goto(f"{demo.url}/new")
     for name, value in FORM.items():
-        page.fill(f"[name={name}]", value)
+        page.fill(f'[name="{name}"]', value)
+    page.check("text=The server, which is trusted")
     page.click("text=Say what it would mean")
     page.wait_for_selector("#preview")
     said = page.inner_text("section[aria-labelledby=preview]")

@@ -1137,6 +1137,16 @@ export interface components {
             status: number;
             code: string;
             detail: string;
+            /** @default [] */
+            faults?: components["schemas"]["WrongValue"][];
+        };
+        /**
+         * WrongValue
+         * @description What is wrong at a place of a protocol.
+         */
+        WrongValue: {
+            place: string;
+            detail: string;
         };
         /**
          * Report

@@ -17,15 +17,23 @@ from maskedbandit.service.views.describe import protocol_of, read_listed_state
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.studies import delete_draft, write_study
 from maskedbandit.store.study_rows import read_studies
+from maskedbandit.study.faults import list_faults
 from maskedbandit.study.protocol import Protocol
 
 
 def check_table(body: Any) -> Protocol:
-    """The protocol that was sent; it names classes of this package alone, as importing others runs them."""
+    """The protocol that was sent; it names classes of this package alone, as importing others runs them.
+
+    The error of one that is not allowed has all that is wrong with it.
+    """
     if not isinstance(body, dict):
         raise InvalidValue("protocol", type(body).__name__, "a table: an object in JSON, or TOML")
     check_classes(body)
-    return Protocol.from_table(body)
+    try:
+        return Protocol.from_table(body)
+    except InvalidValue as wrong:
+        wrong.faults = tuple((".".join(map(str, place)), str(error)) for place, error in list_faults(body))
+        raise
 
 
 def check_classes(body: dict[str, Any]) -> None:
@@ -41,14 +49,14 @@ def check_classes(body: dict[str, Any]) -> None:
 
 async def validate_protocol(call: Call, body: Any) -> Validated:
     """Check a protocol, and say what it promises. Nothing is written."""
-    protocol = check_table(body)
+    protocol = await asyncio.to_thread(check_table, body)
     price = protocol.price(max(protocol.people or 1000, 1000))
     return Validated(protocol.name, protocol.digest, str(price), str(protocol.budget), protocol.channel.trust)
 
 
 async def create_study(call: Call, body: Any) -> StudyState:
     """Write a new study down as a draft; its name must be free."""
-    protocol = check_table(body)
+    protocol = await asyncio.to_thread(check_table, body)
     if call.key and call.key.study not in (None, protocol.name):
         raise Forbidden("this key is for another study")
     if (once := call.header("idempotency-key")) is None:
@@ -88,7 +96,7 @@ def check_same_name(name: str, protocol: Protocol) -> None:
 
 async def change_draft(call: Call, body: Any) -> StudyState:
     """Put another protocol in place of a draft's, whose hash `If-Match` says."""
-    looked_at, protocol = read_looked_at(call), check_table(body)
+    looked_at, protocol = read_looked_at(call), await asyncio.to_thread(check_table, body)
     check_same_name(call.study, protocol)
     await write_draft_of(call.host, protocol, looked_at=looked_at)
     return await show_study(call)

@@ -21,13 +21,20 @@ from maskedbandit.service.api.ledger import read_ledger, read_released
 from maskedbandit.service.api.studies import MOVES
 from maskedbandit.service.keys import OFFICER, OWNER, STAFF
 from maskedbandit.service.page.arm_order import choose_sort
-from maskedbandit.service.page.drafts import draft_study, show_copy_form, show_draft_form, show_new_form, submit_draft
+from maskedbandit.service.page.drafts import (
+    download_toml,
+    show_copy_form,
+    show_draft_form,
+    show_new_form,
+    submit_draft,
+    submit_new_form,
+)
 from maskedbandit.service.page.glossary import OWN_WORDS, WORDS_OF_OTHERS
 from maskedbandit.service.page.keys import show_keys, submit_keys
 from maskedbandit.service.page.moves import show_question, submit_approval, submit_arms, submit_start, submit_state
 from maskedbandit.service.page.staff import show_audit, show_plan, show_verification
 from maskedbandit.service.page.study_list import list_seen_studies, show_studies
-from maskedbandit.service.page.visit import PAGE_HEADERS, Handler, Visit, handle_page
+from maskedbandit.service.page.visit import PAGE_HEADERS, Handler, Visit, handle_page, name_attachment
 from maskedbandit.service.page.webhooks import show_webhooks, submit_webhook
 from maskedbandit.service.request.events import event_stream
 from maskedbandit.service.request.sessions import BEFORE, COOKIE_NAME, SESSION_LENGTH, end_session, new_session
@@ -91,12 +98,12 @@ async def statement_page(visit: Visit, said: Statement) -> Response:
 
 async def statement_to_print(visit: Visit, said: Statement) -> Response:
     """The statement as a page of its own."""
-    return HTMLResponse(print_statement(said), headers=attached(f"{visit.name}-statement.html"))
+    return HTMLResponse(print_statement(said), headers=name_attachment(f"{visit.name}-statement.html"))
 
 
 async def statement_as_json(visit: Visit, said: Statement) -> Response:
     """The statement for programs, the same bytes as the command writes."""
-    return Response(encode_statement(said), 200, attached(f"{visit.name}-statement.json"), "application/json")
+    return Response(encode_statement(said), 200, name_attachment(f"{visit.name}-statement.json"), "application/json")
 
 
 async def style(request: Request) -> Response:
@@ -114,18 +121,13 @@ class Static(StaticFiles):
         return found
 
 
-def attached(name: str) -> dict[str, str]:
-    """What makes an answer a file."""
-    return {"Content-Disposition": f'attachment; filename="{name}"'}
-
-
 def download(kind: str, content: Callable[[Visit], Awaitable[Any]]) -> Handler:
     """A file."""
 
     async def answer(visit: Visit) -> Response:
         await visit.may_see()
         text = msgspec.json.format(msgspec.json.encode(await content(visit)), indent=2)
-        return Response(text, headers=attached(f"{visit.name}-{kind}.json"), media_type="application/json")
+        return Response(text, headers=name_attachment(f"{visit.name}-{kind}.json"), media_type="application/json")
 
     return answer
 
@@ -139,7 +141,7 @@ async def releases_as_csv(visit: Visit) -> Response:
     """All that was released, for spreadsheets and data frames."""
     await visit.may_see()
     text = write_csv(await read_all_releases(visit))
-    return Response(text, headers=attached(f"{visit.name}-releases.csv"), media_type="text/csv")
+    return Response(text, headers=name_attachment(f"{visit.name}-releases.csv"), media_type="text/csv")
 
 
 async def whole_ledger(visit: Visit) -> Any:
@@ -210,7 +212,7 @@ def list_pages() -> list[BaseRoute]:
     pages: dict[tuple[str, str], Handler] = {
         ("GET", "/"): home,
         ("GET", "/studies"): show_studies,
-        ("POST", "/studies"): draft_study,
+        ("POST", "/studies"): submit_new_form,
         ("GET", "/glossary"): show_glossary,
         ("GET", "/new"): show_new_form,
         ("GET", "/person"): person_page,
@@ -230,6 +232,7 @@ def list_pages() -> list[BaseRoute]:
         ("GET", f"{one}/releases.json"): download("releases", read_all_releases),
         ("GET", f"{one}/releases.csv"): releases_as_csv,
         ("GET", f"{one}/ledger.json"): download("ledger", whole_ledger),
+        ("GET", f"{one}/protocol.toml"): download_toml,
         ("GET", f"{one}/copy"): show_copy_form,
         ("GET", f"{one}/draft"): show_draft_form,
         ("POST", f"{one}/draft"): submit_draft,

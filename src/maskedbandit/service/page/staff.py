@@ -12,11 +12,9 @@ from starlette.responses import Response
 from maskedbandit.errors import BehindWitness, Corrupted, MaskedBanditError
 from maskedbandit.service.api.ledger import recompute_study
 from maskedbandit.service.keys import STAFF
-from maskedbandit.service.page.form import EXAMPLE_FORM, read_form_number
+from maskedbandit.service.page.form import PLANNED_NUMBERS, read_form_number
 from maskedbandit.service.page.visit import Visit
 from maskedbandit.service.request.problems import describe_problem
-
-PLANNED_NUMBERS = ("baseline", "difference", "per_day")  # what a forecast and a plan are told of the application
 
 
 def read_planned_numbers(values: Mapping[str, str]) -> list[float]:
@@ -28,7 +26,7 @@ async def show_plan(visit: Visit) -> Response:
     """The form that asks what a study would take under each trust model, and what it would take once it was sent."""
     visit.allow(STAFF)
     sent = visit.request.method == "POST"
-    values = visit.values if sent else {name: EXAMPLE_FORM[name] for name in PLANNED_NUMBERS}
+    values = visit.values if sent else {}
     view, found, status, problem_text = await visit.view(), ((), (), ""), 200, ""
     if sent and visit.host.trust_plan is not None:
         try:
