@@ -13,8 +13,8 @@
     epsilon = 1
     period = "90 days"               # left out: for ever
 
-More tables are [guardrail], [enrolment] and [operators], each with a file here; docs/protocol.md has every key. A protocol
-is frozen when its study starts; its hash is the first entry of the study's ledger.
+More tables are [guardrail], [enrolment] and [operators], each with a file here; docs/protocol.md has every key. A
+protocol is frozen when its study starts; its hash is the first entry of the study's ledger.
 """
 
 from __future__ import annotations
