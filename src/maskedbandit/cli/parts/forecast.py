@@ -18,6 +18,7 @@ from maskedbandit.lab.goals.plans import Forecast
 from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.reports.plan.forecast import count_waits, find_planned, forecast_study
 from maskedbandit.reports.plan.means import find_hardest_means
+from maskedbandit.statement.population import say_population
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import MILLISECONDS
 from maskedbandit.words import say_decimal, say_duration
@@ -55,11 +56,16 @@ def in_words(protocol: Protocol, found: Forecast, per_day: float, now: datetime)
     """A forecast for a page: terms, and what is said of each."""
     window, planned = protocol.reward.taken_for / MILLISECONDS["day"], find_planned(protocol.policy.goal)
     phases = count_waits(protocol.policy, make_ideal(protocol.channel), protocol.k, int(protocol.people or 0))
-    ends, late = (day(now, people / per_day + phases * window) for people in (found.people, found.people_most))
+    ends, late = (
+        day(now, protocol.enrolment.count_days(people, per_day) + phases * window)
+        for people in (found.people, found.people_most)
+    )
     finish, search = f"about {ends}{planned.finish.format(late=late)}", list[tuple[str, str]]()
     if protocol.people is None:
         people = f"{found.people:,.0f} ± {found.people_error:,.0f} on average"
         search.append(("People it needs", f"{people}; in nine of ten studies at most {found.people_most:,.0f}"))
+    if population := say_population(protocol):
+        search.append(("Who takes part", population))
     name = planned.wrong or "Ends with another arm than the best"
     proved = "" if found.at_most is None else f"; proved: at most {found.at_most:.1%}, if everybody is seen"
     scaled = (
