@@ -143,7 +143,7 @@ class Enrolment:
             raise InvalidValue("enrolment", given, "a table with eligible, ramp or group, or left out")
         default = given.get("default", arms[0])
         if default not in arms:
-            raise InvalidValue("default of [enrolment]", default, f"an arm of the study: {', '.join(arms)}")
+            raise InvalidValue("default of the enrolment", default, f"an arm of the study: {', '.join(arms)}")
         return cls(
             list(arms).index(default),
             read_eligibility(given["eligible"]) if "eligible" in given else (),
