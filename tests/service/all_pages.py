@@ -142,8 +142,14 @@ def all_views() -> Iterator[dict[str, StudyView]]:
         ended.come(60, [0.5, 0.6, 0.45], unseen=0)
         ended.wait(3 * HOUR)
         found["ended"] = seen(ended)
-        many = play("many", arms=[{"name": f"arm{i}", "payload": HOSTILE} for i in range(12)], about=HOSTILE)
+        many = play(
+            "many",
+            arms=[{"name": f"arm{i}", "payload": HOSTILE} for i in range(12)],
+            about=HOSTILE,
+            enrolment={"eligible": {"x": HOSTILE}},
+        )
         many.study.start()
+        many.said = {"x": HOSTILE}
         many.come(14, [0.5] * 12)
         found["many"] = seen(many)
         search = {"policy": "contemporaneous_elimination", "people": None, "delta": 0.2}
