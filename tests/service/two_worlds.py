@@ -49,6 +49,12 @@ SHOP = "https://shop.example"  # on whose pages the device key may be used
 SECRETS = ("proof-of-an-attacker", "another-proof-of-one")
 HASH = re.compile(r"[0-9a-f]{32,}|>[0-9a-f]{10}<")  # the page has the first ten digits of some
 Request = tuple[str, str, Any, str]  # method, path, body and key
+SAID = {"age": 20}
+ENROLMENT = {  # everybody of whom this is said, but for a chance of 1 in 10^18 that the ramp keeps one of them out
+    "eligible": {"age": {"least": 18}},
+    "group": {"name": "all"},
+    "ramp": {"shares": [f"{2**64 - 1}/{2**64}"], "every": "1 week"},
+}
 OF_A_COHORT = "LEFT JOIN reward"  # in what reads the reports of a whole cohort, when it is released, and after it
 
 
@@ -99,9 +105,9 @@ class Worlds(logging.Handler):
         original = folder / "a"
         original.mkdir()
         with inside(f"sqlite:///{original}/studies.db", original / "witness", clock=self.clock) as first:
-            first.sign = sign
+            first.sign, first.said = sign, SAID
             public = SIGNER.public_key().public_bytes_raw().hex()
-            first.begin(reward=REWARD, guardrail=GUARDRAIL, signed_by=public)
+            first.begin(reward=REWARD, guardrail=GUARDRAIL, signed_by=public, enrolment=ENROLMENT)
             self.tickets = {name: first.seen(name) for name in ("early", "earlier", "earliest", "first")}
             first.tick(WINDOW + 1)  # whose cohorts are released
             self.tickets |= {name: first.seen(name) for name in (VICTIM, *OTHERS)}

@@ -4,8 +4,8 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from msgspec import Meta, Struct
 
+from maskedbandit.person_attributes import LONGEST_TEXT, MOST_ATTRIBUTES
 from maskedbandit.store.requests import PROOF, WhyNoTicket
-from maskedbandit.study.eligibility import LONGEST_TEXT, MOST_ATTRIBUTES
 
 ItemAnswer = TypeVar("ItemAnswer")
 

@@ -3,6 +3,7 @@
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.odds import best_guess, in_hundred
 from maskedbandit.statement.facts import Facts
+from maskedbandit.statement.population import list_relied_on, list_revealed
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.words import say_count, say_decimal, say_duration, say_things
 
@@ -129,6 +130,7 @@ def list_unprotected(protocol: Protocol) -> list[str]:
         "What follows from the outcomes of all: if an arm is often successful, that is published, and is likely to be "
         "true of you too, whether or not you took part.",
         "What the application itself keeps, or sends elsewhere, of the same people.",
+        *list_revealed(protocol),
     ]
     if protocol.on_devices:
         found.append("A person whose device is not honest; and how many people send wrong reports on purpose.")
@@ -149,6 +151,7 @@ def list_assumptions(protocol: Protocol) -> list[str]:
         "The application names each person by one name, and nobody has two.",
         "Random numbers of the operating system cannot be guessed.",
         "A database that is restored from an older copy is reconciled with its ledger before it is used.",
+        *list_relied_on(protocol),
     ]
     if protocol.on_devices:
         found.append("A device keeps its report and sends the same one again if it has to.")

@@ -9,12 +9,12 @@ from typing import Any
 
 from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import BudgetExceeded, Conflict, Late, MaskedBanditError, NotExposed, NotRunning, UnknownTicket
+from maskedbandit.person_attributes import check_attributes
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.book.finish import MAY_FINISH
 from maskedbandit.store.requests import Assigned, Reported, check_report, check_unit, name_report
 from maskedbandit.store.rows import Place
 from maskedbandit.store.session import Session
-from maskedbandit.study.eligibility import check_attributes
 from maskedbandit.study.enrolment import NotEnrolled
 
 

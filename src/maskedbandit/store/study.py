@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from maskedbandit import core
 from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import NotRunning
+from maskedbandit.person_attributes import PersonAttributes
 from maskedbandit.store import people
 from maskedbandit.store.arms import change_arms
 from maskedbandit.store.book.entries import Keys, Release, read_entries
@@ -29,7 +30,6 @@ from maskedbandit.store.settle import cohorts_due, fix_list, give_up_helper, rea
 from maskedbandit.store.states import archive, move_study, start
 from maskedbandit.store.traces import Scrubber
 from maskedbandit.store.uploads import upload
-from maskedbandit.study.eligibility import PersonAttributes
 
 
 class Study(HeldStudy[Session]):

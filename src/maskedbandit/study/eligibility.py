@@ -12,22 +12,15 @@ All must hold. An attribute that is missing, or of another type, does not match;
 from __future__ import annotations
 
 import math
-import re
-import sys
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from maskedbandit.checks import is_number
-from maskedbandit.errors import InvalidValue, PersonalValue
+from maskedbandit.errors import InvalidValue
+from maskedbandit.person_attributes import LONGEST_TEXT, MOST_ATTRIBUTES, PersonAttributes
 from maskedbandit.study.naming import check_study_name, refuse_unknown
 from maskedbandit.study.reward import MOST_OUTCOME
 
-AttributeValue = str | float | bool
-PersonAttributes = Mapping[str, AttributeValue]
-MOST_ATTRIBUTES = 32
 MOST_TEXTS = 300  # that one attribute may be: there are 249 countries
-LONGEST_TEXT = 256  # characters of an attribute
-ATTRIBUTE_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 RULE_ALLOWED = "a text, a list of texts, true, false, or numbers such as { least = 18, most = 65 }"
 
 
@@ -110,28 +103,3 @@ def read_eligibility(given: Any) -> tuple[EligibilityRule, ...]:
 def is_attribute_text(value: Any) -> bool:
     """Whether this can be an attribute that is a text."""
     return isinstance(value, str) and 1 <= len(value) <= LONGEST_TEXT and value.isprintable()
-
-
-def may_matter(name: Any, value: Any) -> bool:
-    """Whether a rule can be about this, so that it can be an attribute."""
-    if not isinstance(name, str) or not ATTRIBUTE_NAME.fullmatch(name):
-        return False
-    if isinstance(value, str):
-        return len(value) <= LONGEST_TEXT
-    return isinstance(value, bool) or (is_number(value) and abs(value) <= sys.float_info.max)
-
-
-def check_attributes(given: Any) -> PersonAttributes:
-    """What is said of a person, or raise `PersonalValue`; None says nothing."""
-    if given is None:
-        return {}
-    if not isinstance(given, Mapping) or len(given) > MOST_ATTRIBUTES:
-        raise PersonalValue("attributes", f"a mapping of at most {MOST_ATTRIBUTES} names")
-    for name, value in given.items():
-        if not may_matter(name, value):
-            allowed = (
-                "1 to 64 letters, digits, dots, hyphens or underscores, with "
-                f"a text of at most {LONGEST_TEXT} characters, a finite number, True or False"
-            )
-            raise PersonalValue("an attribute", allowed)
-    return given

@@ -23,8 +23,9 @@ from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 from maskedbandit.errors import InvalidValue
+from maskedbandit.person_attributes import PersonAttributes
 from maskedbandit.privacy.exact import to_fraction
-from maskedbandit.study.eligibility import EligibilityRule, PersonAttributes, read_eligibility
+from maskedbandit.study.eligibility import EligibilityRule, read_eligibility
 from maskedbandit.study.naming import check_study_name, refuse_number_texts, refuse_unknown
 from maskedbandit.study.reward import MILLISECONDS, parse_duration
 

@@ -1698,6 +1698,7 @@ export interface components {
             reward?: components["schemas"]["ProtocolReward"];
             operators?: components["schemas"]["ProtocolOperators"];
             guardrail?: components["schemas"]["ProtocolGuardrail"];
+            enrolment?: components["schemas"]["ProtocolEnrolment"];
             budget: components["schemas"]["ProtocolBudget"];
             simulation?: components["schemas"]["ProtocolSimulation"];
         };
@@ -1781,6 +1782,33 @@ export interface components {
             /** @description the probability that any arm is ever found harmful which is not: 0.05 */
             alpha?: number;
         };
+        /** @description Who may be enrolled, if not everybody; all others get the default arm, free of charge. */
+        ProtocolEnrolment: {
+            /** @description the arm of whoever is not enrolled: the first */
+            default?: string;
+            /** @description The shares of people who may be enrolled, from step to step, and everybody after the last. */
+            ramp?: {
+                /** @description each larger than the one before */
+                shares: (number | string)[];
+                /** @description how long a step takes, at least a minute */
+                every: string;
+            };
+            /** @description The part of a group of studies that this one has; those that run together have no part in common. */
+            group?: {
+                name: string;
+                /** @description where its part begins: 0 */
+                least?: number | string;
+                /** @description where its part ends: 1 */
+                below?: number | string;
+            };
+            /** @description A rule for each attribute; all must hold of what an assignment says of the person. */
+            eligible?: {
+                [key: string]: string | string[] | boolean | {
+                    least?: number;
+                    most?: number;
+                };
+            };
+        } | unknown | unknown | unknown;
         /** @description What each person may lose in all studies of the project together: epsilon and perhaps delta, or rho. */
         ProtocolBudget: {
             /** @description of (ε, δ)-privacy */

@@ -14,9 +14,10 @@ from msgspec import Struct
 
 from maskedbandit.channels.offers import to_lines
 from maskedbandit.errors import InvalidValue, MaskedBanditError, Unauthorized, UnknownStudy
+from maskedbandit.person_attributes import pick_attributes
 from maskedbandit.service.api.people import answer_person
 from maskedbandit.service.keys import CLIENT
-from maskedbandit.service.messages import Assign, Assigned, Attribute, Token, Unit
+from maskedbandit.service.messages import Assign, Assigned, Token, Unit
 from maskedbandit.service.request.bodies import BadBody
 from maskedbandit.service.request.problems import describe_problem
 from maskedbandit.service.request.route import Answer, Call, Route, encode_answer, study_name
@@ -27,10 +28,8 @@ from maskedbandit.store.book.entries import read_entries
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.study_rows import read_studies
-from maskedbandit.study.eligibility import MOST_ATTRIBUTES, may_matter
 from maskedbandit.study.signatures import check_token
 
-NO_ATTRIBUTES = ("targetingKey", "token")
 CODES = {422: "INVALID_CONTEXT", 404: "FLAG_NOT_FOUND"}
 
 
@@ -95,23 +94,7 @@ def read_unit(body: Evaluate) -> Assign:
         person = msgspec.convert(body.context, Person)
     except msgspec.ValidationError as why:
         raise BadBody(why) from None
-    return Assign(person.targetingKey, person.token, True, read_attributes(body.context))
-
-
-def read_attributes(context: dict[str, Any]) -> dict[str, Attribute]:
-    """What a context says of the person besides; what no rule can be about is left out."""
-    given = {name: value for name, value in context.items() if name not in NO_ATTRIBUTES and may_matter(name, value)}
-    found = {name: value if isinstance(value, str | bool) else float(value) for name, value in given.items()}
-    if len(found) > MOST_ATTRIBUTES:
-        raise TooManyAttributes
-    return found
-
-
-class TooManyAttributes(InvalidValue):
-    """The context says more of the person than an assignment may."""
-
-    def __init__(self) -> None:
-        Exception.__init__(self, f"the context must have at most {MOST_ATTRIBUTES} texts, numbers and booleans besides")
+    return Assign(person.targetingKey, person.token, evaluated=True)
 
 
 class NoTargetingKey(InvalidValue):
@@ -138,7 +121,9 @@ async def evaluate_flag(call: Call, body: Evaluate) -> Evaluation | Answer:
         if call.key and call.key.study not in (None, name):
             raise UnknownStudy(f"there is no study {name!r} for this key")
         call.path = {"study": name}
-        return as_flag(await answer_person(call, read_unit(body)))
+        person = read_unit(body)
+        person.attributes = pick_attributes(body.context, "targetingKey", "token")
+        return as_flag(await answer_person(call, person))
     except MaskedBanditError as why:
         said = describe_problem(why)
         if said.status >= 500 or said.status == 429:
