@@ -95,7 +95,14 @@ class World:
 class Worlds(logging.Handler):
     """Both, of which one is asked at a time."""
 
-    def __init__(self, folder: Path, patch: pytest.MonkeyPatch, all_exposed: bool) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        patch: pytest.MonkeyPatch,
+        all_exposed: bool,
+        prepare: Callable[[Inside], None] = lambda service: None,
+        **changes: Any,
+    ) -> None:
         super().__init__()
         self.setFormatter(JsonLines())
         self.clock, self.asked, self.released = Clock(), 0, False
@@ -107,8 +114,9 @@ class Worlds(logging.Handler):
         with inside(f"sqlite:///{original}/studies.db", original / "witness", clock=self.clock) as first:
             first.sign, first.said = sign, SAID
             public = SIGNER.public_key().public_bytes_raw().hex()
-            first.begin(reward=REWARD, guardrail=GUARDRAIL, signed_by=public, enrolment=ENROLMENT)
+            first.begin(reward=REWARD, guardrail=GUARDRAIL, signed_by=public, enrolment=ENROLMENT, **changes)
             self.tickets = {name: first.seen(name) for name in ("early", "earlier", "earliest", "first")}
+            prepare(first)
             first.tick(WINDOW + 1)  # whose cohorts are released
             self.tickets |= {name: first.seen(name) for name in (VICTIM, *OTHERS)}
             self.tickets["last"] = first.seen("last") if all_exposed else first.assign("last")["ticket"]

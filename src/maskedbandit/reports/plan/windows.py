@@ -1,8 +1,8 @@
 """Whether a study is a bandit, or an A/B test: whether most of its people come before the first outcome is there.
 
 Who comes within one window has an arm before anything is known, whatever the policy. If most people do, the policy
-only splits them, and spreading them over several windows lets it learn from the earlier ones for the later ones. Over how
-many is found by simulating it with outcomes that are so much less late.
+only splits them, and spreading them over several windows lets it learn from the earlier ones for the later ones. Over
+how many is found by simulating it with outcomes that are so much less late.
 """
 
 from collections.abc import Callable, Sequence
@@ -83,8 +83,8 @@ def say_spread(spread: Spread, goal: str, window: str) -> str:
     'Spread the people over 8 windows: then the policy loses about 21.0 outcomes in place of 95.0.'
     """
     said = (
-        f"This is an A/B test, not a bandit: {say_count(spread.early)} of {say_count(spread.people)} people come within "
-        f"{window}, before the first outcome is there, so the policy can learn nothing in time for them."
+        f"This is an A/B test, not a bandit: {say_count(spread.early)} of {say_count(spread.people)} people come "
+        f"within {window}, before the first outcome is there, so the policy can learn nothing in time for them."
     )
     if spread.windows is None:
         return f"{said} To spread the people over several windows would hardly help."

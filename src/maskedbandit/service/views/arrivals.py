@@ -13,14 +13,14 @@ LONGER = 3  # times as long as the longest silence before
 
 
 class EarlyPeople(NamedTuple):
-    """Those who had their places before anything was released."""
+    """Those who had their places within one window from the first person on, and before anything was released."""
 
     many: int
     since: int  # when most people had
 
 
 def find_early_people(book: Book, counts: StudyCounts) -> EarlyPeople | None:
-    """If most people of a study had their places before the first release; None if they had not, or cannot have.
+    """If most people of a study came within one window, before anything was released; None if they did not.
 
     A policy with phases of fixed sizes gives no places while it waits, and a search has no number of people.
     """
@@ -28,14 +28,16 @@ def find_early_people(book: Book, counts: StudyCounts) -> EarlyPeople | None:
     if people is None or database is None or isinstance(book.protocol.policy, FixedPhases):
         return None
     most = -(-people // MOST_PEOPLE)
-    first = min(book.releases[0].at, book.horizon.time) if book.releases else book.horizon.time
-    if sum(counts.dealt) + sum(counts.returned) < most:
+    if sum(counts.dealt) < most:
         return None
+    find = "SELECT MIN(assigned) FROM place WHERE study = ? AND assigned < ?"
+    ((began,),) = database.rows(find, book.study, book.horizon.time)
+    ends = [book.horizon.time, began + book.protocol.reward.taken_for, *(each.at for each in book.releases[:1])]
     early = "FROM place WHERE study = ? AND assigned < ? AND returned IS NULL"
-    row = database.one(f"SELECT assigned {early} ORDER BY assigned LIMIT 1 OFFSET {most - 1}", book.study, first)
+    row = database.one(f"SELECT assigned {early} ORDER BY assigned LIMIT 1 OFFSET {most - 1}", book.study, min(ends))
     if row is None:
         return None
-    ((many,),) = database.rows(f"SELECT COUNT(*) {early}", book.study, first)
+    ((many,),) = database.rows(f"SELECT COUNT(*) {early}", book.study, min(ends))
     return EarlyPeople(int(many), int(row[0]))
 
 
@@ -44,7 +46,8 @@ def find_silence(book: Book, counts: StudyCounts, now: int) -> int | None:
 
     A study's own pace is in the pictures of its page: the longest run of columns in which nobody came.
     """
-    if not any(each.state == "open" and each.dealt < each.size for each in counts.cohorts) or book.database is None:
+    has_places = any(each.state == "open" and each.dealt < each.size for each in counts.cohorts)
+    if book.database is None or (counts.cohorts and not has_places):  # the policy is asked when the first person comes
         return None
     newest = "SELECT MAX(assigned) FROM place WHERE study = ? AND assigned < ?"
     ((last,),) = book.database.rows(newest, book.study, book.horizon.time)

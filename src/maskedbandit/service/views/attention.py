@@ -137,8 +137,8 @@ def find_early_assignment(book: Book, counts: StudyCounts, now: int) -> Found:
         return
     people, window = int(book.protocol.people or 0), say_duration(book.protocol.reward.taken_for)
     says = (
-        f"This is an A/B test, not a bandit: {say_count(early.many)} of {say_count(people)} people had their places "
-        f"before anything was released, so the policy could not learn from one for another."
+        f"This is an A/B test, not a bandit: {say_count(early.many)} of {say_count(people)} people came within "
+        f"{window}, before anything was released, so the policy could not learn from one for another."
     )
     advice = (
         f"Next time spread the people over several windows of {window}: the preview of a new study, and `maskedbandit "
