@@ -128,6 +128,18 @@ def test_a_page_is_kept_up_to_date(browser: Browser, pages: dict[str, str]) -> N
     page.close()
 
 
+def test_a_time_is_told_where_the_reader_is(browser: Browser, pages: dict[str, str]) -> None:
+    page = browser.new_page(**LOOKS["light"], timezone_id="Asia/Tokyo", locale="en-GB")
+    serve(page, [pages["study, running"]], [])
+    page.goto(f"{HOST}/studies/newsletter")
+    time = page.locator("footer time")
+    assert "UTC" in time.inner_text()
+    assert time.get_attribute("title") is None
+    time.hover()
+    assert "GMT+9" in str(time.get_attribute("title"))
+    page.close()
+
+
 def test_the_key_behind_the_hash_signs_in(browser: Browser, pages: dict[str, str]) -> None:
     page, text = browser.new_page(), [pages["sign in"]]
     serve(page, text, [])

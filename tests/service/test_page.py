@@ -20,7 +20,6 @@ from maskedbandit.service.page.form import EXAMPLE_FORM, read_protocol_form
 from maskedbandit.service.page.sentences import say_preview
 from maskedbandit.service.page.study_list import choose_studies
 from maskedbandit.service.page.visit import render_page
-from maskedbandit.service.views.summaries import StudySummary
 from maskedbandit.service.views.view import ArmView, StudyView
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.best import Confidence
@@ -502,24 +501,6 @@ def test_the_index_names_the_parts_that_are_there(views: dict[str, StudyView]) -
         sections = [f"#{each['aria-labelledby']}" for each in page.all("section")]
         sections = [each for each in sections if each != "#attention"]  # which stands above the index
         assert [each for each in targets if each in sections] == sections
-
-
-def test_studies_are_found_by_words_and_by_state() -> None:
-    def summary(name: str, state: str, about: str = "") -> StudySummary:
-        return StudySummary(name, about, state, False, 0, None, 0)
-
-    seen = [summary("spring", "running", "Which Greeting is answered"), summary("greeting-2", "draft")]
-    for text, state, found in (
-        ("", "", ["spring", "greeting-2"]),
-        ("greeting", "", ["spring", "greeting-2"]),
-        ("ANSWERED greeting", "", ["spring"]),
-        ("", "draft", ["greeting-2"]),
-        ("spring", "draft", []),
-        ("%", "", []),
-    ):
-        assert [each.name for each in choose_studies(seen, text, state)["studies"]] == found
-    text = Page(render_page("list", OWNER, "", **choose_studies(seen, "spring", "draft"))).text
-    assert "0 studies of 2." in text
 
 
 def test_arms_without_a_release_are_named(views: dict[str, StudyView]) -> None:
