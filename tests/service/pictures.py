@@ -26,6 +26,7 @@ STAGES = (
     "early",
     "running",
     "harmful",
+    "all harmful",
     "forty",
     "negative",
     "paused",

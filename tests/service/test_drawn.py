@@ -43,7 +43,7 @@ CUT = """() => [...document.querySelectorAll("body, body *:not(svg *)")].filter(
 
 
 # pages with nothing for the checker, which takes seconds of each, that is not on others
-ALIKE = [f"study, {stage}" for stage in ("started", "forty", "paused", "ended", "archived", "negative")]
+ALIKE = [f"study, {stage}" for stage in ("started", "forty", "all harmful", "paused", "ended", "archived", "negative")]
 
 
 def find_hidden(page: Page) -> list[str]:
