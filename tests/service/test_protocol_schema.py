@@ -92,6 +92,7 @@ def test_each_live_channel_is_typed_with_its_parameters(name: str) -> None:
     [
         {},
         {"policy": "ucb1"},
+        {"arms": [{"name": "a", "share": "1/10"}, {"name": "b"}, {"name": "c"}]},
         {"policy": {"name": "successive_elimination", "least": 20, "failure": 0.1}},
         {"policy": {"name": "top_arms", "m": 1}, "people": None, "delta": 0.1},
         {

@@ -37,6 +37,9 @@ PAGES = (
     "",
     "",
     "",
+    "/start",
+    "/stop",
+    "/archive",
     "/ledger",
     "/statement",
     "/statement.json",
@@ -50,11 +53,11 @@ PAGES = (
 
 
 @contextmanager
-def worlds(folder: Path, all_exposed: bool) -> Iterator[Worlds]:
-    """Two worlds, in which one person may not have seen the arm."""
+def worlds(folder: Path, all_exposed: bool, held: bool) -> Iterator[Worlds]:
+    """Two worlds, in which one person may not have seen the arm, and whose study may have a control."""
     folder.mkdir()
     with pytest.MonkeyPatch.context() as patch:
-        made = Worlds(folder, patch, all_exposed)
+        made = Worlds(folder, patch, all_exposed, held)
         try:
             yield made
         finally:
@@ -152,7 +155,8 @@ def probe(rng: Random, worlds: Worlds, quiet: bool) -> tuple[str, Callable[[Any]
     if kind == 20:
         return "an export", exported
     if kind == 21:
-        return asked("POST", f"{STUDY}/verify", None, staff)
+        what = rng.choice([("verify", None), ("verify", None), ("approve", {"protocol": "0" * 64})])
+        return asked("POST", f"{STUDY}/{what[0]}", what[1], staff)
     if kind == 22:
         verb = rng.choice(["pause", "resume", "pause", "resume", "arms/a/pause", "arms/a/resume", "stop", "archive"])
         return asked("POST", f"{STUDY}/{verb}", None, "owner")
@@ -165,7 +169,9 @@ def probe(rng: Random, worlds: Worlds, quiet: bool) -> tuple[str, Callable[[Any]
     if kind < 29:
         verb = rng.choice(["person", "person", "person", "person/leave"])
         return asked("POST", f"{STUDY}/{verb}", unit, "device", origin=rng.choice(["", "http://bandit", SHOP]))
-    what = rng.choice([("GET", "/v1/studies"), ("GET", "/v1/keys"), ("GET", "/readyz"), ("GET", "/healthz")])
+    what = rng.choice(
+        [("GET", "/v1/studies"), ("GET", "/v1/keys"), ("GET", "/v1/webhooks"), ("GET", "/readyz"), ("GET", "/healthz")]
+    )
     if rng.random() < 0.5:
         return asked("POST", f"{STUDY}/erase", {"unit": who}, staff)
     return asked(*what, None, "owner")
@@ -181,7 +187,7 @@ GETS = [
 def check_sequence(folder: Path, seed: int) -> bool:
     """Requests in some order, with time between them, until the windows are over: whether cohorts were released."""
     rng, quiet = Random(f"two worlds {seed}"), seed % 2 > 0
-    with worlds(folder / str(seed), seed % 4 > 0) as both:
+    with worlds(folder / str(seed), seed % 4 > 0, seed % 3 == 2) as both:
         ticket = both.tickets[VICTIM]
         differs = rng.randrange(LONG // 2)
         for i in range(LONG):

@@ -8,7 +8,7 @@ from maskedbandit.statement.content import Points
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.population import say_population
 from maskedbandit.statement.promises import describe_channel, name_variant
-from maskedbandit.statement.sentences import say_composition, say_so_far, say_trust, say_unit, say_where
+from maskedbandit.statement.sentences import say_composition, say_control, say_so_far, say_trust, say_unit, say_where
 from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import Reward
@@ -58,7 +58,7 @@ def answer_points(protocol: Protocol, facts: Facts) -> Points:
         ),
         utility=say_utility(protocol, facts),
         bias=say_bias(protocol),
-        choices=say_choices(protocol, facts),
+        choices=" ".join(filter(None, (say_choices(protocol, facts), say_control(protocol)))),
         testing=(
             "Exact comparison of neighbouring inputs where it can be computed, else samples with a stated probability "
             "of a false alarm; every check rejects a broken twin. See the evidence."
@@ -96,6 +96,8 @@ def say_choices(protocol: Protocol, facts: Facts) -> str:
     if not facts.entries:
         return "The protocol is a draft; its hash will be the first entry of the ledger, before anybody comes."
     begins = f"its ledger begins with their hash, {protocol.digest[:16]}."
+    if facts.approved_by:
+        begins += f" An officer of privacy had approved the protocol before it was started (key {facts.approved_by})."
     if not facts.changes and not facts.harmful:
         return (
             "ε, the budget and all else were frozen with the protocol before the first person came, so they follow "

@@ -97,6 +97,18 @@ def say_composition(protocol: Protocol, facts: Facts) -> str:
     return text
 
 
+def say_control(protocol: Protocol) -> str:
+    """How many people get the control arm; nothing, if there is none."""
+    if protocol.control is None:
+        return ""
+    name, share = protocol.arms[protocol.control.arm][0], protocol.control.share
+    few, many = share.numerator, share.denominator
+    people = f"One in {say_count(many)} people" if few == 1 else f"{say_count(few)} in {say_count(many)} people"
+    return (
+        f"{people} who take part {'is' if few == 1 else 'are'} given the control arm, {name}, whatever the policy does."
+    )
+
+
 def say_trust(protocol: Protocol, state: str = "") -> str:
     """Who sees what; and who saw it, once a study is archived."""
     if protocol.operators is not None:

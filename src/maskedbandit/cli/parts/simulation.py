@@ -166,7 +166,7 @@ def play_study(study: Study, clock: Clock, advance: Callable[[int], None]) -> Pl
         for each in simulated.changes:
             if each.at == i:
                 with suppress(Conflict):  # the rule was faster
-                    change_arms(session, each.what, each.arm)
+                    change_arms(session, "", each.what, each.arm)
         given = people.enrol(session, session.pseudonym(f"person {i}"))  # whomever a rule turns away does not come
         known = simulated.instance.expected(world, given.arm, i)
         regret += float(known.best - known.mean)

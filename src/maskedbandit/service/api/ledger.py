@@ -10,8 +10,9 @@ from maskedbandit.service.keys import STAFF
 from maskedbandit.service.request.events import event_stream, read_entries_after
 from maskedbandit.service.request.problems import make_problem
 from maskedbandit.service.request.route import PROBLEM, Answer, Call, Route, encode_answer
-from maskedbandit.service.views.answers import Ledger, LedgerEntry, LedgerHead, Released, Releases, Verified
+from maskedbandit.service.views.answers import Ledger, LedgerEntry, LedgerHead, Releases, Verified
 from maskedbandit.service.views.describe import protocol_of
+from maskedbandit.service.views.release_answers import show_release
 from maskedbandit.service.views.releases_csv import write_csv
 from maskedbandit.store.book.book import read_published
 from maskedbandit.store.book.verify import verify_study
@@ -62,22 +63,7 @@ async def list_releases(call: Call) -> Releases:
 def read_released(database: Database, witness: Witness, name: str) -> Releases:
     """All that was released of a study."""
     book = read_published(database, witness.as_now(), name)
-    arms, units = [arm for arm, _ in book.protocol.arms], book.protocol.reward.in_units
-    found = [
-        Released(
-            cohort=each.cohort,
-            arm=arms[each.arm],
-            n=each.n,
-            total=each.total,
-            mean=units(each.total / each.n),
-            loss=str(each.loss),
-            at=each.at,
-            entry=each.number,
-            guardrail=each.guardrail,
-        )
-        for each in book.releases
-    ]
-    return Releases(name, book.is_simulated, found)
+    return Releases(name, book.is_simulated, [show_release(book, each) for each in book.releases])
 
 
 async def list_releases_as_csv(call: Call) -> Answer:

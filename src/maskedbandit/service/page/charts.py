@@ -52,7 +52,7 @@ def draw_estimates(view: StudyView, order: Sequence[int]) -> Markup:
 
 
 def draw_differences(view: StudyView, order: Sequence[int]) -> Markup:
-    """A row for each arm that was compared with the first one over the same people."""
+    """A row for each arm that was compared with the control, or the first arm, over the same people."""
     units = view.protocol.reward.width
     rows = [
         Band(name_row(arm), units * arm.more.mean, Interval(*(units * end for end in arm.more.interval)))
@@ -60,7 +60,7 @@ def draw_differences(view: StudyView, order: Sequence[int]) -> Markup:
         if arm.more
     ]
     return draw_picture(
-        "differences", f"What each arm has more than {view.arms[0].name}", tell_bands(rows), draw_bands(rows)
+        "differences", f"What each arm has more than {view.base.name}", tell_bands(rows), draw_bands(rows)
     )
 
 

@@ -36,7 +36,7 @@ def tabulate_estimates(view: StudyView, order: Sequence[int]) -> PageTable:
 
 
 def tabulate_differences(view: StudyView, order: Sequence[int]) -> PageTable:
-    """What arms have more than the first one."""
+    """What arms have more than the control, or the first one."""
     units = view.protocol.reward.width
     return [
         [mark_arm(arm), *(say_decimal(units * each) for each in (arm.more.mean, *arm.more.interval))]

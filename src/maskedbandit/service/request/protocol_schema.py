@@ -27,7 +27,7 @@ from maskedbandit.study.tables import MOST_ARMS_OF_STUDY, MOST_LOSS, MOST_PEOPLE
 LIVE_CHANNELS = {
     "central": "The server adds noise to each sum, and sees every outcome.",
     "local": "Each device adds noise to its own outcome, which nobody else sees.",
-    "response": "Each device sends one randomized bit.",
+    "response": "Each device sends one randomized bit of its own outcome, which nobody else sees.",
     "tree": "The server adds noise to running sums, for the policies that know them.",
     "two_servers": "Devices seal their outcomes for two operators, of whom neither sees any; with `operators`.",
 }
@@ -118,7 +118,14 @@ LIMIT: dict[str, Schema] = {"against": {"type": ["string", "null"], "description
 PROTOCOL_TABLES: dict[str, Schema] = {
     "Arm": describe_table(
         "What people may get.",
-        {"name": NAMED, "payload": {"description": "what the application is given with the arm: any JSON"}},
+        {
+            "name": NAMED,
+            "payload": {"description": "what the application is given with the arm: any JSON"},
+            "share": {
+                "anyOf": [{"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}, FRACTION],
+                "description": "of all places, whatever the policy does; of one arm at most, which is the control",
+            },
+        },
         ("name",),
     ),
     "Reward": describe_table(
