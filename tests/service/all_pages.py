@@ -255,9 +255,9 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
     parts = [part, part | {"part": "the release of a cohort of 40"}, {"left_out": HOSTILE}]
     found["audit"] = render_page("audit", OFFICER, "token", view=views["running"], parts=parts)
     found["audit, wrong"] = render_page("audit", OFFICER, "token", view=views["many"], parts=[], problem=HOSTILE)
-    unapproved = replace(views["usual draft"], approvals=Approvals(("3f2a9c01",)))
+    unapproved = replace(views["usual draft"], approvals=Approvals(True, ("3f2a9c01",)))
     found["study, unapproved"] = render_page("study", OWNER, "token", view=unapproved)
-    approved = replace(unapproved, approvals=Approvals(("3f2a9c01",), ("3f2a9c01",)))
+    approved = replace(unapproved, approvals=Approvals(True, ("3f2a9c01",), ("3f2a9c01",)))
     found["study, approved"] = render_page("study", OFFICER, "token", view=approved)
     asked = {"unapproved": (unapproved, "start"), "start": (approved, "start"), "approve": (unapproved, "approve")}
     asked |= {"stop": (views["running"], "stop"), "archive": (views["stopped"], "archive")}

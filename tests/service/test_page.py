@@ -105,6 +105,7 @@ def check_only_text(text: str) -> None:
         for each in ("href", "src", "action"):
             assert re.match(r"/(?!/)|#|$", attributes.get(each) or ""), attributes
     assert "49 &" not in text
+    assert "&lt;time" not in text, "what is no text of others is written as it is"
     assert "<img" not in text
 
 
