@@ -107,8 +107,15 @@ def all_views() -> Iterator[dict[str, StudyView]]:
         made_gauss.study.start()
         made_gauss.come(60, [0.5, 0.6, 0.45], every=1000)
         found["gauss"] = seen(made_gauss)
+        held = play("held", arms=[{"name": "short"}, {"name": "plain", "share": "1/3"}, {"name": "long"}], **quick)
+        held.study.start()
+        found["held, early"] = seen(held)
+        for _ in range(4):
+            held.come(100, [0.5, 0.3, 0.9], every=1, unseen=0, lost=0)
+            held.wait(3 * MINUTE)
+        found["held"] = seen(held)
         yield found
-        for each in (usual, ended, many, made, selected, fixed, made_gauss):
+        for each in (usual, ended, many, made, selected, fixed, made_gauss, held):
             each.study.close()
 
 

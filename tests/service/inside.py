@@ -53,6 +53,7 @@ class Inside:
     def __init__(self, address: str, folder: Path, clock: Callable[[], int] | None = None, rate: float = 1e9) -> None:
         self.clock = clock or Clock()
         self.sign: Callable[[str], str] | None = None  # the token of a person, if people are signed
+        self.said: dict[str, Any] = {}  # of each person, for rules on who is enrolled
         self.runner = asyncio.Runner()
         self.address, self.folder = address, folder
         self.host: Any = self.run(self._made(rate))
@@ -171,8 +172,9 @@ class Inside:
 
     def assign(self, unit: str, name: str = "small") -> dict[str, Any]:
         """The arm of a person."""
-        token = {"token": self.sign(unit)} if self.sign else {}
-        found = self.study("assign", {"unit": unit} | token, name=name)
+        more = {"token": self.sign(unit)} if self.sign else {}
+        more |= {"attributes": self.said} if self.said else {}
+        found = self.study("assign", {"unit": unit} | more, name=name)
         assert found.status == 200, found
         return dict(found.json)
 

@@ -158,6 +158,9 @@ def test_verbs_for_scripts(file, where, capsys) -> None:
     assert "is running: its protocol cannot be changed" in refused(capsys, *change)
     assert "VALUE must be a number" in refused(capsys, "study", "report", "x", "much", *where)
     assert "words after `study assign` is 0" in refused(capsys, "study", "assign", *where)
+    assert "ATTRIBUTES is 'not shown': it must be JSON" in refused(capsys, "study", "assign", "bob", "{age}", *where)
+    assert "attributes must be a mapping" in refused(capsys, "study", "assign", "bob", "[18]", *where)
+    assert json.loads(said(capsys, "study", "assign", "bob", '{"age": 18}', *where))["ticket"]
     assert json.loads(said(capsys, "study", "stop", *where))["state"] == "stopped"
     assert json.loads(said(capsys, "study", "archive", *where))["state"] == "archived"
     said(capsys, "ledger", "verify", *where)

@@ -218,7 +218,7 @@ def test_whoever_is_over_budget_changes_nothing_and_the_place_goes_to_the_next(s
         others = [second.assign(f"person {i}") for i in range(3)]  # of four places
         before, accounts = second.people, second.database.rows("SELECT * FROM account ORDER BY person")
         ann = second.assign("ann")
-        assert (ann.ticket, ann.propensity, ann.again, ann.over_budget) == (None, Fraction(1, 2), False, True)
+        assert (ann.ticket, ann.propensity, ann.again, ann.why) == (None, Fraction(1, 2), False, "budget_exceeded")
         assert second.people == before
         assert second.database.rows("SELECT * FROM account ORDER BY person") == accounts
         last = second.assign("next")
@@ -226,7 +226,7 @@ def test_whoever_is_over_budget_changes_nothing_and_the_place_goes_to_the_next(s
         assert last.ticket
         assert last.propensity == 1
         ann = second.assign("ann")  # without a place nobody is charged, and no budget is asked about
-        assert (ann.ticket, ann.over_budget) == (None, False)
+        assert (ann.ticket, ann.why) == (None, None)
 
 
 def test_whoever_is_over_budget_gets_the_best_arm_of_what_was_released(setting: Setting) -> None:
@@ -248,7 +248,7 @@ def test_whoever_is_over_budget_gets_the_best_arm_of_what_was_released(setting: 
         assert len(second.tick()) == 2
         for _ in range(40):
             ann = second.assign("ann")
-            assert (ann.arm, ann.propensity, ann.over_budget) == (1, 1, True)
+            assert (ann.arm, ann.propensity, ann.why) == (1, 1, "budget_exceeded")
 
 
 def test_a_place_that_is_not_given_back_is_noticed(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -325,7 +325,7 @@ def test_what_is_burned_holds_in_every_study_of_the_project(setting: Setting, tm
     database.close()
     with open_study(address, "second", setting.witness, setting.clock) as second:
         second.start()
-        assert second.assign("person 0").over_budget
+        assert second.assign("person 0").why == "budget_exceeded"
     database = open_database(address)
     for name in ("first", "second"):
         verify_study(database, find_witness(database, setting.witness), name)

@@ -25,7 +25,10 @@ VERBS = {
     "copy": ("NAME", "write a draft of this name down, with the protocol of the study"),
     "delete": ("HASH", "delete a draft whose protocol has this HASH; nothing of it is kept"),
     "start": ("[HASH]", "freeze the protocol and begin; with a HASH only if it is the one of the protocol"),
-    "assign": ("UNIT", "the arm for a person, whom the application calls UNIT"),
+    "assign": (
+        "UNIT [ATTRIBUTES]",
+        "the arm for a person, called UNIT; ATTRIBUTES are JSON, for rules of the protocol",
+    ),
     "expose": ("TICKET", "the person saw the arm"),
     "report": ("TICKET VALUE", "the person's outcome; --event names one of several"),
     "tick": ("", "do what is due: give back places, close cohorts, release"),
@@ -141,10 +144,14 @@ def do_arm(options: argparse.Namespace, what: str, name: str, payload: str = "nu
         say(study=study.name, arms=names, in_play=[names[arm] for arm in study.in_play])
 
 
-def do_assign(options: argparse.Namespace, unit: str) -> None:
+def do_assign(options: argparse.Namespace, unit: str, attributes: str = "null") -> None:
     """An arm."""
+    try:
+        said = json.loads(attributes)
+    except ValueError:
+        raise InvalidValue("ATTRIBUTES", "not shown", 'JSON, such as {"age": 18}') from None
     with opened(options) as study:
-        found = study.assign(unit)
+        found = study.assign(unit, said)
         name, payload = study.protocol.arms[found.arm]
         say(
             arm=name,
@@ -152,6 +159,7 @@ def do_assign(options: argparse.Namespace, unit: str) -> None:
             ticket=found.ticket,
             propensity=str(found.propensity),
             again=found.again,
+            why=found.why,
             offer=to_lines(found.offers) if found.offers else None,
         )
 

@@ -48,7 +48,7 @@ class StudyState(Struct):
     people: int  # with a place
     of: int | None  # how many get one in all; null if a search ends with its answer
     arms: list[str]
-    in_play: list[str]  # those that people may get
+    in_play: list[str]  # those among which the policy chooses
     policy: str
     channel: str
     trust: str
@@ -58,6 +58,7 @@ class StudyState(Struct):
     protocol: str  # the hash of its protocol
     finished: Finished | None = None
     attention: tuple[AttentionItem, ...] = ()  # what needs it, the most urgent first
+    control: str | None = None  # the arm with a fixed share of all places, while people are given it
 
 
 class Studies(Struct):

@@ -27,6 +27,8 @@ def change_arms(session: Session, what: str, name: str, payload: Any = None) -> 
         session.protocol = protocol
         return
     arm, now = find_arm(session.protocol, name), session.arms
+    if arm == now.control:
+        raise Conflict(f"arm {name} is the control, which has its share for as long as the study gives places")
     if arm in now.harmful:
         raise Conflict(f"arm {name} was found harmful, and stays out of play: add what was mended under another name")
     if (what == "pause") == (arm in now.paused):
@@ -48,10 +50,10 @@ def enter_change(session: Session, kind: str, arm: int, name: str, **says: Any) 
     """Write a change into the ledger, and begin a stage if other arms are in play after it."""
     after = session.arms.after(kind, arm)
     says |= {"arm": arm, "name": name}
-    if after.in_play != session.arms.in_play:
+    if after.given != session.arms.given:
         aim = session.protocol.aim_of_stage(after.stage, session.people)
-        says |= {"step": len(session.driver.log), "aim": aim, "arms": list(after.in_play)}
-        session.driver.begin_stage(after.in_play, aim)
+        says |= {"step": len(session.driver.log), "aim": aim, "arms": list(after.given)}
+        session.driver.begin_stage(after.given, aim)
     session.enter(kind=kind, **says)
     session.arms = after
 

@@ -12,6 +12,7 @@ from maskedbandit.store.book.checks import seed_digest
 from maskedbandit.store.book.entries import Keys
 from maskedbandit.store.book.harm import rule_of_harm
 from maskedbandit.store.erasure import erase_everybody
+from maskedbandit.store.groups import check_group
 from maskedbandit.store.own_keys import read_own_keys
 from maskedbandit.store.pairing import find_pairing
 from maskedbandit.store.session import Session
@@ -58,7 +59,9 @@ def start(session: Session, simulated: bool = False, looked_at: str | None = Non
     if session.protocol.operators is not None:
         session.operators = find_operators(session, session.protocol.operators)
         says["operators"] = [[keys.seals.hex(), keys.signs.hex()] for keys in session.operators]
+    check_group(session)
     move_study(session, "started", **says, **rule_of_harm(session.protocol))
+    session.began = session.now
 
 
 def find_operators(session: Session, named: Operators) -> Keys:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 from maskedbandit import core
 from maskedbandit.channels.offers import Offer
+from maskedbandit.person_attributes import PersonAttributes
 from maskedbandit.store import people
 from maskedbandit.store.arms import change_arms
 from maskedbandit.store.book.entries import Keys, Release, read_entries
@@ -87,7 +88,7 @@ class Study(HeldStudy[Session]):
 
     @property
     def in_play(self) -> tuple[int, ...]:
-        """The arms that people may get."""
+        """The arms among which the policy chooses."""
         return self._session.shown.in_play
 
     @property
@@ -122,12 +123,13 @@ class Study(HeldStudy[Session]):
                 tickets.append(given[0])
         return self._session.apply(self._bind(operations), tickets, people, reports)
 
-    def assign(self, unit: str) -> Assigned:
+    def assign(self, unit: str, attributes: PersonAttributes | None = None) -> Assigned:
         """The arm for a person, who is charged; the same one if the person has a place already.
 
-        Whoever is over budget is served the best arm of what was released: without a ticket, and charged nothing.
+        The attributes are what rules of the protocol are about: whoever these do not enrol gets the default arm, and
+        whoever is over budget the best arm of what was released. Both have no ticket, and are charged nothing.
         """
-        found: Assigned = self._do("assign", unit)
+        found: Assigned = self._do("assign", unit, False, attributes)
         return found
 
     def expose(self, ticket: str) -> None:

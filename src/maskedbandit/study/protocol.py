@@ -10,6 +10,7 @@
     [[arms]]
     name = "short"
     payload = { template = 7 }       # what the application is given with the arm
+    share = "1/10"                   # of all places, whatever the policy does: the control arm (control.py)
 
     [reward]
     least = 0                        # a reward is scaled to [0, 1] by these two bounds
@@ -23,10 +24,11 @@
     grace = "1 day"                  # of devices: how long after the window reports are taken; left out: no time
 
     [operators]                      # of the two servers, if the channel is two_servers (operators.py)
-
     [guardrail]                      # a second outcome, by which harm is seen (guardrail.py)
     name = "unsubscribed"
     harm = { above = 0.02 }
+
+    [enrolment]                      # who may be enrolled, if not everybody (enrolment.py)
 
     [budget]                         # of each person, in all studies of the project together
     epsilon = 1
@@ -54,18 +56,19 @@ from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.budget import Budget
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.study import tables
-from maskedbandit.study.driver import Driver
+from maskedbandit.study.control import Control, count_left
+from maskedbandit.study.enrolment import Enrolment
 from maskedbandit.study.guardrail import Guardrail, MeasuredOutcome, list_outcomes
 from maskedbandit.study.live_channel import check_live_outcomes, make_live_channel
 from maskedbandit.study.naming import STUDY_PARTS, check_study_name, refuse_unknown
 from maskedbandit.study.operators import Operators
-from maskedbandit.study.policy_checks import check_policy_of_guardrail, check_policy_of_study, check_tree
+from maskedbandit.study.policy_checks import check_control, check_policy_of_guardrail, check_policy_of_study, check_tree
 from maskedbandit.study.reward import Reward
 from maskedbandit.study.signatures import read_signers
 
 PROTOCOL_KEYS = (
     *("name", "about", "project", "people", "delta", "policy", "channel", "arms", "reward", "budget", "signed_by"),
-    *("guardrail", "operators", "simulation"),
+    *("guardrail", "operators", "enrolment", "simulation"),
 )
 MOST_ABOUT = 1000
 
@@ -171,6 +174,21 @@ class Protocol:
         return len(self.arms)
 
     @cached_property
+    def control(self) -> Control | None:
+        """The arm with a fixed share of all places, if there is one."""
+        return Control.of(self.table["arms"])
+
+    @property
+    def control_arm(self) -> int | None:
+        """The number of that arm."""
+        return None if self.control is None else self.control.arm
+
+    @property
+    def choices(self) -> int:
+        """Among how many arms the policy chooses when the study starts: all but the control."""
+        return self.k - len(self.added) - (self.control is not None)
+
+    @cached_property
     def policy(self) -> Policy:
         """The policy, as the experiments of the lab name it."""
         found: Policy = STUDY_PARTS.made("policy", self.table.get("policy", "contemporaneous_klucb"))
@@ -220,12 +238,20 @@ class Protocol:
 
     @property
     def aim(self) -> int | float:
-        """What the policy's `init` gets: the horizon, or the probability of a wrong answer."""
-        return tables.read_aim(self.table, self.policy.goal)
+        """What the policy's `init` gets: the people who are left to it, or the probability of a wrong answer."""
+        return (
+            tables.read_aim(self.table, self.policy.goal)
+            if self.people is None
+            else count_left(self.control, self.people)
+        )
 
     def aim_of_stage(self, number: int, placed: int) -> int | float:
         """The same in stage `number`, from 2 on, before which so many people got a place: see store.book.standing."""
-        return self.aim / (number * (number - 1)) if self.people is None else max(self.people - placed, 1)
+        return (
+            self.aim / (number * (number - 1))
+            if self.people is None
+            else max(count_left(self.control, self.people - placed), 1)
+        )
 
     @cached_property
     def signed_by(self) -> tuple[str, ...]:
@@ -246,6 +272,13 @@ class Protocol:
         return Guardrail.from_table(self.table["guardrail"], self.reward, names)
 
     @cached_property
+    def enrolment(self) -> Enrolment:
+        """Who may be enrolled: everybody, if the protocol does not say."""
+        if "enrolment" not in self.table:
+            return Enrolment()
+        return Enrolment.from_table(self.table["enrolment"], [name for name, _ in tables.read_arms(self.table["arms"])])
+
+    @cached_property
     def budget(self) -> Loss:
         """What each person may lose in a period, by all studies of the project."""
         return tables.read_budget(self.table.get("budget", {}))
@@ -264,25 +297,21 @@ class Protocol:
         """What is offered to a cohort of n, one for each outcome."""
         return tuple(outcome.offer(n) for outcome in self.outcomes)
 
-    def driver(self, seed: bytes) -> Driver:
-        """The driver of a study with this protocol, before its first person."""
-        return Driver(self.policy, self.channel.law(), self.k - len(self.added), self.aim, seed)
-
     def check(self) -> None:
         """Raise `InvalidValue` unless everything is allowed."""
         refuse_unknown("key", self.table, PROTOCOL_KEYS)
-        for each in (
-            *("name", "about", "project", "arms", "policy", "operators", "channel", "aim"),
-            *("reward", "guardrail", "budget", "period", "signed_by"),
-        ):
+        parts = "name about project arms control policy operators channel aim reward guardrail enrolment budget period"
+        for each in (*parts.split(), "signed_by"):
             getattr(self, each)
         tables.check_simulation_table(self.table)
         tables.refuse_texts_of_numbers(self.table)
         tables.check_new_budget(self.table["budget"])
-        check_policy_of_study(self.policy, self.k, self.people)
+        if self.control:
+            check_control(self.control, self.choices, self.people, self.channel.law())
+        check_policy_of_study(self.policy, self.choices, self.people)
         if self.guardrail:
             check_policy_of_guardrail(self.policy, self.stages)
-            self.guardrail.check_policy(self.policy, self.channel.law(), self.k, self.aim)
+            self.guardrail.check_policy(self.policy, self.channel.law(), self.choices, self.aim)
         check_tree(self.channel, self.people)
         try:
             Budget(self.budget).after(None, self.price(max(self.people or 1000, 1000)))

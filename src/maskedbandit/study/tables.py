@@ -28,8 +28,8 @@ def read_arms(given: Any) -> tuple[tuple[str, Any], ...]:
     found: list[tuple[Any, Any]] = []
     for arm in given:
         if not isinstance(arm, dict):
-            raise InvalidValue("arms", given, "[[arms]] tables, each with a name and perhaps a payload")
-        refuse_unknown("key of [[arms]]", arm, ("name", "payload"))
+            raise InvalidValue("arms", given, "[[arms]] tables, each with a name, and perhaps a payload or a share")
+        refuse_unknown("key of [[arms]]", arm, ("name", "payload", "share"))
         found.append((arm.get("name"), arm.get("payload")))
     check_arms(found)
     return tuple(found)
@@ -123,5 +123,7 @@ def check_simulation_table(table: Mapping[str, Any]) -> None:
 def refuse_texts_of_numbers(table: Mapping[str, Any]) -> None:
     """Raise `InvalidValue` where a protocol has a number as a text."""
     refuse_number_texts({"share": table.get("guardrail", {}).get("share")})
+    for arm in table["arms"]:
+        refuse_number_texts({"share": arm.get("share")})
     for part in ("channel", "policy"):
         refuse_number_texts(table.get(part))

@@ -797,7 +797,7 @@ export interface components {
         };
         /**
          * Evaluate
-         * @description The context of an evaluation: `targetingKey` is the unit; what else it says is not read.
+         * @description The context of an evaluation: `targetingKey` is the unit; texts, numbers and booleans are its attributes.
          */
         Evaluate: {
             /** @default {} */
@@ -893,6 +893,10 @@ export interface components {
             token?: string | null;
             /** @default false */
             evaluated?: boolean;
+            /** @default null */
+            attributes?: {
+                [key: string]: string | number | boolean;
+            } | null;
         };
         /**
          * AssignBatch
@@ -917,7 +921,7 @@ export interface components {
             /** @default false */
             exposed?: boolean;
             /** @default null */
-            why?: ("budget_exceeded" | "finished") | null;
+            why?: ("budget_exceeded" | "finished" | "not_eligible" | "not_yet" | "other_study") | null;
             /** @default null */
             device?: components["schemas"]["DevicePlace"] | null;
         };
@@ -1149,6 +1153,8 @@ export interface components {
             finished?: components["schemas"]["Finished"] | null;
             /** @default [] */
             attention?: components["schemas"]["AttentionItem"][];
+            /** @default null */
+            control?: string | null;
         };
         /**
          * Finished
@@ -1249,6 +1255,8 @@ export interface components {
             selected: string[] | null;
             loss: string;
             arms: components["schemas"]["ArmResult"][];
+            /** @default null */
+            gain?: components["schemas"]["Compared"] | null;
         };
         /**
          * ArmResult
@@ -1272,7 +1280,9 @@ export interface components {
         };
         /**
          * Compared
-         * @description What an arm has more than the first one over the same people, and an interval that holds it at any time.
+         * @description What an arm has more than another one over the same people, and an interval that holds it at any time.
+         *
+         *         The other one is the control, if the study has one, or else the first.
          */
         Compared: {
             minus: string;
@@ -1671,6 +1681,7 @@ export interface components {
             reward?: components["schemas"]["ProtocolReward"];
             operators?: components["schemas"]["ProtocolOperators"];
             guardrail?: components["schemas"]["ProtocolGuardrail"];
+            enrolment?: components["schemas"]["ProtocolEnrolment"];
             budget: components["schemas"]["ProtocolBudget"];
             simulation?: components["schemas"]["ProtocolSimulation"];
         };
@@ -1679,6 +1690,8 @@ export interface components {
             name: string;
             /** @description what the application is given with the arm: any JSON */
             payload?: unknown;
+            /** @description of all places, whatever the policy does; of one arm at most, which is the control */
+            share?: number | string;
         };
         /** @description How what is reported of a person becomes one reward. */
         ProtocolReward: {
@@ -1754,6 +1767,33 @@ export interface components {
             /** @description the probability that any arm is ever found harmful which is not: 0.05 */
             alpha?: number;
         };
+        /** @description Who may be enrolled, if not everybody; all others get the default arm, free of charge. */
+        ProtocolEnrolment: {
+            /** @description the arm of whoever is not enrolled: the first */
+            default?: string;
+            /** @description The shares of people who may be enrolled, from step to step, and everybody after the last. */
+            ramp?: {
+                /** @description each larger than the one before */
+                shares: (number | string)[];
+                /** @description how long a step takes, at least a minute */
+                every: string;
+            };
+            /** @description The part of a group of studies that this one has; those that run together have no part in common. */
+            group?: {
+                name: string;
+                /** @description where its part begins: 0 */
+                least?: number | string;
+                /** @description where its part ends: 1 */
+                below?: number | string;
+            };
+            /** @description A rule for each attribute; all must hold of what an assignment says of the person. */
+            eligible?: {
+                [key: string]: string | string[] | boolean | {
+                    least?: number;
+                    most?: number;
+                };
+            };
+        } | unknown | unknown | unknown;
         /** @description What each person may lose in all studies of the project together: epsilon and perhaps delta, or rho. */
         ProtocolBudget: {
             /** @description of (ε, δ)-privacy */

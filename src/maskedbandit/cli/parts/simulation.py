@@ -150,11 +150,11 @@ def play_study(study: Study, clock: Clock, advance: Callable[[int], None]) -> Pl
             if each.at == i:
                 with suppress(Conflict):  # the rule was faster
                     change_arms(session, each.what, each.arm)
-        given = people.assign(session, f"person {i}")
+        given = people.enrol(session, session.pseudonym(f"person {i}"))  # whomever a rule turns away does not come
         known = simulated.instance.expected(world, given.arm, i)
         regret += float(known.best - known.mean)
         if given.ticket is None:
-            over += given.over_budget
+            over += given.why == "budget_exceeded"
             return
         people.expose(session, given.ticket)
         if is_lost(i):

@@ -47,7 +47,7 @@ def draw_estimates(view: StudyView) -> Markup:
 
 
 def draw_differences(view: StudyView) -> Markup:
-    """A row for each arm that was compared with the first one over the same people."""
+    """A row for each arm that was compared with the control, or the first arm, over the same people."""
     units = view.protocol.reward.width
     rows = [
         Band(arm.name, units * arm.more.mean, Interval(*(units * end for end in arm.more.interval)))
@@ -55,7 +55,7 @@ def draw_differences(view: StudyView) -> Markup:
         if arm.more
     ]
     return draw_picture(
-        "differences", f"What each arm has more than {view.arms[0].name}", tell_bands(rows), draw_bands(rows)
+        "differences", f"What each arm has more than {view.base.name}", tell_bands(rows), draw_bands(rows)
     )
 
 

@@ -4,6 +4,8 @@ from typing import Any
 
 from maskedbandit.service.views.tally import DELAYS
 from maskedbandit.service.views.view import StudyView
+from maskedbandit.statement.population import say_eligibility, say_ramp
+from maskedbandit.study.protocol import Protocol
 from maskedbandit.words import say_count, say_decimal, say_duration, say_percent, say_time
 
 PageTable = list[list[Any]]
@@ -24,7 +26,7 @@ def tabulate_estimates(view: StudyView) -> PageTable:
 
 
 def tabulate_differences(view: StudyView) -> PageTable:
-    """What arms have more than the first one."""
+    """What arms have more than the control, or the first one."""
     units = view.protocol.reward.width
     return [
         [arm.name, *(say_decimal(units * each) for each in (arm.more.mean, *arm.more.interval))]
@@ -119,6 +121,21 @@ def tabulate_protocol(view: StudyView) -> list[tuple[str, str]]:
         ("Outcome", f"{outcome}; {say_decimal(reward.default)} if nothing is reported"),
         ("Window", f"{say_duration(reward.window)} after the arm was seen{grace}"),
         ("Time to see it", f"{say_duration(reward.exposure)}; {evaluated} as seen"),
+        *tabulate_enrolment(protocol),
         *([] if protocol.guardrail is None else [("Guardrail", f"{protocol.guardrail.name}, by which harm is seen")]),
         ("Protocol (SHA-256)", protocol.digest),
     ]
+
+
+def tabulate_enrolment(protocol: Protocol) -> list[tuple[str, str]]:
+    """Who may be enrolled, if not everybody."""
+    rules, found = protocol.enrolment, list[tuple[str, str]]()
+    if rules.eligible:
+        found.append(("Who is eligible", f"a person of whom the application says that {say_eligibility(protocol)}"))
+    if (group := rules.group) is not None:
+        part = f"those from {group.least} to {group.below} of the people of the project"
+        found.append(("Group", f"{group.name}: {part}; no study with any of them runs at the same time"))
+    if rules.ramp is not None:
+        found.append(("Ramp", say_ramp(rules.ramp)))
+    others = ("All others get", f"{protocol.arms[rules.default][0]}, and nobody asks for their outcomes")
+    return [*found, others] if found else []

@@ -74,6 +74,7 @@ def describe_study(book: Book, people: int, state: str) -> StudyState:
         period=protocol.period,
         window=protocol.reward.window,
         protocol=protocol.digest,
+        control=None if (arm := book.standing.control) is None else names[arm],
     )
 
 

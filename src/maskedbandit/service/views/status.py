@@ -16,6 +16,10 @@ def write_status(database: Database, witness: Witness, name: str, now: int) -> s
     """A line for the study, one for each arm, one for the answer, if there is one, and what needs attention."""
     found = read_view(database, witness, name, now)
     lines = table(found)
+    if found.gain is not None:
+        width, what = found.protocol.reward.width, "all whom the policy placed"
+        mean, low, high = (width * each for each in (found.gain.mean, *found.gain.interval))
+        lines.append(f"{what}, minus {found.base.name}: {mean:.4g}, 95 % at any time {low:.4g} to {high:.4g}")
     if found.named is not None:
         names = ", ".join(found.arms[arm].name for arm in found.named) or "no arm"
         what = "from now on everybody is served" if found.protocol.policy.purpose.serves else "answer:"

@@ -6,6 +6,7 @@ study says so. Nothing else is in it. In particular nothing depends on rewards t
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable
 
 from msgspec import Struct
@@ -23,6 +24,7 @@ from maskedbandit.service.views.estimates import (
     Estimate,
     estimate_arms,
     estimate_differences,
+    estimate_gain,
     estimate_guardrail,
     find_confidences,
 )
@@ -55,9 +57,9 @@ class ArmView(Struct, frozen=True):
     payload: str | None  # JSON
     estimate: Estimate | None
     confidence: Confidence | None = None  # that it is the best, and that it is beaten, if arms in play were compared
-    more: ArmDifference | None = None  # what it has more than the first arm, if both were dealt together
+    more: ArmDifference | None = None  # what it has more than the arm that others are compared with
     guarded: GuardrailResult | None = None  # what is estimated of its guardrail
-    stands: str = "in play"  # or paused, or harmful
+    stands: str = "in play"  # or paused, or harmful, or control
 
 
 class StudyView(Struct, frozen=True):
@@ -77,6 +79,7 @@ class StudyView(Struct, frozen=True):
     kept_in: str  # the database and its version
     key: str  # that signs the ledger, its public part
     finish: Finish | None = None  # why it gives nobody a place any more, and since when
+    gain: ArmDifference | None = None  # what all whom the policy placed had more than the control
     attention: tuple[AttentionItem, ...] = ()  # what needs it
     link: LinkState | None = None  # to the helper of two operators, in the process that holds the study
 
@@ -104,6 +107,11 @@ class StudyView(Struct, frozen=True):
     def started(self) -> int | None:
         """When the study was started."""
         return self.ledger[0].at if self.ledger else None
+
+    @property
+    def base(self) -> ArmView:
+        """The arm that others are compared with: the control, or else the first one."""
+        return self.arms[self.protocol.control_arm or 0]
 
     @property
     def answer(self) -> int | None:
@@ -186,13 +194,14 @@ def read_view(database: Database, witness: Witness, name: str, now: int, tally: 
         counted, kept_in = count_places(database, book, now, tally), database.named()
         finish = find_finish(book)
         named = tally.once((book.head, book.horizon.step, counted.answer), lambda: book.named)
+    arms, gain = show_arms(book)
     return StudyView(
         book.protocol,
         now,
         book.state,
         book.is_simulated,
         book.standing,
-        show_arms(book),
+        arms,
         book.entries,
         book.releases,
         Facts.of(book),
@@ -201,21 +210,25 @@ def read_view(database: Database, witness: Witness, name: str, now: int, tally: 
         kept_in,
         witness.signing_key().public_key().public_bytes_raw().hex(),
         finish,
+        gain,
         find_attention(book, counted, finish, now),
     )
 
 
-def show_arms(book: Book) -> tuple[ArmView, ...]:
-    """The arms, with their estimates from what was released."""
+def show_arms(book: Book) -> tuple[tuple[ArmView, ...], ArmDifference | None]:
+    """The arms, with their estimates from what was released, and what the policy brings, if there is a control."""
     protocol, now, cohorts = book.protocol, book.standing, book.demand.deck.cohorts
     released: list[list[core.Release]] = [[] for _ in protocol.arms]
     for each in book.releases:
         released[each.arm].append(each.in_epoch(cohorts[each.cohort].epoch))
-    law = protocol.channel.law()
-    found, more = estimate_arms(law, released), estimate_differences(law, released)
+    law, control = protocol.channel.law(), protocol.control_arm
+    found, more = estimate_arms(law, released), estimate_differences(law, released, control)
+    gain = None
+    if control is not None:
+        gain = estimate_gain(law, released, control, Counter(each.epoch for each in cohorts))
     sure = find_confidences(law, released, now.in_play, book.draft.k)
     named = zip(protocol.arms, found, more, estimate_guardrail(protocol, book.releases), strict=True)
-    return tuple(
+    arms = tuple(
         ArmView(
             name,
             None if payload is None else json.dumps(payload, ensure_ascii=False),
@@ -227,3 +240,4 @@ def show_arms(book: Book) -> tuple[ArmView, ...]:
         )
         for arm, ((name, payload), each, other, second) in enumerate(named)
     )
+    return arms, gain

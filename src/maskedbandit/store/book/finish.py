@@ -32,7 +32,7 @@ def find_finish(book: Book) -> Finish | None:
 
 def find_harm(book: Book) -> Finish | None:
     """Since when all arms in play are harmful."""
-    now, since = Standing.at_start(book.draft.k), None
+    now, since = Standing.at_start(book.draft.k, book.draft.control_arm), None
     for each in book.changes:
         now = now.after(each.kind, each.arm)
         since = (since or each.at) if now.all_harmful else None
