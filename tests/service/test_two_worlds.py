@@ -37,10 +37,14 @@ PAGES = (
     "",
     "",
     "",
+    "/start",
+    "/stop",
+    "/archive",
     "/ledger",
     "/statement",
     "/statement.json",
     "/releases.json",
+    "/releases.csv",
     "/ledger.json",
     "/plan",
     "/audit",
@@ -151,7 +155,8 @@ def probe(rng: Random, worlds: Worlds, quiet: bool) -> tuple[str, Callable[[Any]
     if kind == 20:
         return "an export", exported
     if kind == 21:
-        return asked("POST", f"{STUDY}/verify", None, staff)
+        what = rng.choice([("verify", None), ("verify", None), ("approve", {"protocol": "0" * 64})])
+        return asked("POST", f"{STUDY}/{what[0]}", what[1], staff)
     if kind == 22:
         verb = rng.choice(["pause", "resume", "pause", "resume", "arms/a/pause", "arms/a/resume", "stop", "archive"])
         return asked("POST", f"{STUDY}/{verb}", None, "owner")
@@ -164,7 +169,9 @@ def probe(rng: Random, worlds: Worlds, quiet: bool) -> tuple[str, Callable[[Any]
     if kind < 29:
         verb = rng.choice(["person", "person", "person", "person/leave"])
         return asked("POST", f"{STUDY}/{verb}", unit, "device", origin=rng.choice(["", "http://bandit", SHOP]))
-    what = rng.choice([("GET", "/v1/studies"), ("GET", "/v1/keys"), ("GET", "/readyz"), ("GET", "/healthz")])
+    what = rng.choice(
+        [("GET", "/v1/studies"), ("GET", "/v1/keys"), ("GET", "/v1/webhooks"), ("GET", "/readyz"), ("GET", "/healthz")]
+    )
     if rng.random() < 0.5:
         return asked("POST", f"{STUDY}/erase", {"unit": who}, staff)
     return asked(*what, None, "owner")

@@ -23,6 +23,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -38,6 +39,7 @@ from maskedbandit.store.databases.sqlite import Sqlite
 from maskedbandit.study.guardrail import MeasuredOutcome
 from maskedbandit.study.signatures import sign_person
 from tests.service.inside import Inside, Reply, inside
+from tests.service.receivers import Heard, is_signed
 from tests.store.small_study import Clock
 from tests.store.two_worlds_of_batches import difference
 
@@ -69,6 +71,25 @@ def sign(unit: str) -> str:
     return sign_person(SIGNER.private_bytes_raw().hex(), "small", unit, expires=86_400)
 
 
+class Posted(httpx.AsyncBaseTransport):
+    """The way to the receiver of a webhook, who keeps all that comes, and now and then refuses it."""
+
+    def __init__(self) -> None:
+        self.heard: list[Heard] = []
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Whether it is taken."""
+        self.heard.append(Heard(dict(request.headers), await request.aread()))
+        return httpx.Response(500 if len(self.heard) % 5 == 0 else 204)
+
+    def tell(self, secret: str) -> str:
+        """All that came; a signature is as good as what is signed."""
+        signed = [is_signed(secret, each) for each in self.heard]
+        return repr(
+            [(each.headers | {"webhook-signature": ok}, each.body) for each, ok in zip(self.heard, signed, strict=True)]
+        )
+
+
 class World:
     """One of the two."""
 
@@ -78,6 +99,8 @@ class World:
         self.logged: list[str] = []
         self.totals: list[float] = []
         self.random = Random(0)
+        self.posted = Posted()
+        service.host.deliveries.transport = self.posted
         self._looking = Sqlite(service.address.removeprefix("sqlite:///"))
 
     @property
@@ -105,7 +128,7 @@ class Worlds(logging.Handler):
         folder: Path,
         patch: pytest.MonkeyPatch,
         all_exposed: bool,
-        held: bool,
+        held: bool = False,
         prepare: Callable[[Inside], None] = lambda service: None,
         **changes: Any,
     ) -> None:
@@ -113,10 +136,9 @@ class Worlds(logging.Handler):
         self.setFormatter(JsonLines())
         self.clock, self.asked, self.released = Clock(), 0, False
         self.now: World | None = None  # who is asked
-        self.prepare, self.changes = prepare, changes
         self.random, self.replays = Random(), False
         self._patched(patch)
-        begun = (self._began(folder / f"{i}", i, all_exposed, held) for i in range(50))
+        begun = (self._began(folder / f"{i}", i, all_exposed, held, prepare, changes) for i in range(50))
         original = next(each for each in begun if each is not None)
         self.exposed = self.clock.now
         self.clock.now += 1
@@ -124,7 +146,15 @@ class Worlds(logging.Handler):
         self.both = [self._opened(each) for each in (original, folder / "b")]
         logging.getLogger("maskedbandit").addHandler(self)
 
-    def _began(self, folder: Path, again: int, all_exposed: bool, held: bool) -> Path | None:
+    def _began(
+        self,
+        folder: Path,
+        again: int,
+        all_exposed: bool,
+        held: bool,
+        prepare: Callable[[Inside], None],
+        changes: dict[str, Any],
+    ) -> Path | None:
         """The folder of a study that began; None if it has a control, and the victim is not in its cohort."""
         self.random, self.clock.now = Random("both worlds" + " again" * again), Clock().now
         folder.mkdir()
@@ -134,10 +164,9 @@ class Worlds(logging.Handler):
         with inside(f"sqlite:///{folder}/studies.db", folder / "witness", clock=self.clock) as first:
             first.sign, first.said = sign, SAID
             public = SIGNER.public_key().public_bytes_raw().hex()
-            terms = {"reward": REWARD, "guardrail": GUARDRAIL, "signed_by": public, "enrolment": ENROLMENT}
-            first.begin(**terms | arms | self.changes)
+            first.begin(reward=REWARD, guardrail=GUARDRAIL, signed_by=public, enrolment=ENROLMENT, **arms, **changes)
             self.tickets = {name: first.seen(name) for name in early}
-            self.prepare(first)
+            prepare(first)
             first.tick(WINDOW + 1)  # whose cohorts are released
             self.tickets |= {name: first.seen(name) for name in later}
             if held and first.assign(VICTIM)["arm"] != "plain":
@@ -147,6 +176,7 @@ class Worlds(logging.Handler):
             self.keys["scoped"] = first.scoped("client", "small")
             page = {"role": "device", "study": "small", "origins": [SHOP]}
             self.keys["device"] = first.ask("POST", "/v1/keys", page, "owner").json["key"]
+            self.hook = first.ask("POST", "/v1/webhooks", {"url": "https://hooks.example"}, "owner").json["secret"]
         return folder
 
     def _patched(self, patch: pytest.MonkeyPatch) -> None:
@@ -202,7 +232,9 @@ class Worlds(logging.Handler):
             database.change("DELETE FROM api_key WHERE made > ?", self.exposed)
         service.host.keys.read(database)
         database.close()
-        return World(service)
+        made = World(service)
+        service.run(service.host.deliveries.rest())
+        return made
 
     def emit(self, record: logging.LogRecord) -> None:
         """A line of the log."""
@@ -274,8 +306,11 @@ class Worlds(logging.Handler):
         """Time passes."""
         self.clock.now += 1000 * seconds
 
-        def gone_round(world: World) -> None:
-            world.service.run(world.service.host._round())
+        def gone_round(world: World) -> str:
+            host = world.service.host
+            world.service.run(host._round())
+            world.service.run(host.deliveries.rest())
+            return world.posted.tell(self.hook)
 
         self.probe(f"{seconds} seconds", gone_round)
 

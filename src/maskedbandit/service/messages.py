@@ -192,6 +192,13 @@ class ReportBatch(Body):
     requests: Annotated[list[Report], Meta(max_length=MOST_TOGETHER)]
 
 
+class WrongValue(Struct):
+    """What is wrong at a place of a protocol."""
+
+    place: str  # the keys that lead to it, as reward.window or arms.2.name; empty: how several fit together
+    detail: str
+
+
 class Problem(Struct, omit_defaults=True):
     """Why a request was refused (RFC 9457), or one item of a batch; `code` is for programs, `detail` for people."""
 
@@ -200,6 +207,7 @@ class Problem(Struct, omit_defaults=True):
     status: int
     code: str
     detail: str
+    faults: list[WrongValue] = []  # of a protocol: all that is wrong with it, of which `detail` is the first
 
 
 class Item(Struct, Generic[ItemAnswer], omit_defaults=True):

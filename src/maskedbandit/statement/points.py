@@ -96,6 +96,8 @@ def say_choices(protocol: Protocol, facts: Facts) -> str:
     if not facts.entries:
         return "The protocol is a draft; its hash will be the first entry of the ledger, before anybody comes."
     begins = f"its ledger begins with their hash, {protocol.digest[:16]}."
+    if facts.approved_by:
+        begins += f" An officer of privacy had approved the protocol before it was started (key {facts.approved_by})."
     if not facts.changes and not facts.harmful:
         return (
             "ε, the budget and all else were frozen with the protocol before the first person came, so they follow "

@@ -12,7 +12,7 @@ def check_policy_of_study(policy: Policy, k: int, people: int | None) -> None:
     """Raise `InvalidValue` unless a study of k arms and so many people can have this policy."""
     if isinstance(policy, Selection) and k < (least := policy.question.least_arms):
         allowed = f"at least {least}, as {type(policy).__name__} names some of them"
-        raise InvalidValue("the number of arms", k, allowed)
+        raise InvalidValue("number of the arms", k, allowed)
     if policy.purpose.phased and (people or 0) < k:
         raise InvalidValue("people", people, f"at least {k}, one for each arm")
 

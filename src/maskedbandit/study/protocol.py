@@ -1,49 +1,29 @@
 """The protocol of a study: all that is decided before its first person comes, and never changed after that.
 
     name = "newsletter"
-    about = "which subject line is opened most often"
     people = 20_000                  # or delta = 0.1, if the policy searches until its answer is certain
     policy = "contemporaneous_klucb"
     channel = { name = "central", epsilon = 1 }
-    signed_by = "9f2a..."            # public key of the application, if it signs who comes, or a list (signatures.py)
+    arms = [{ name = "short", payload = { template = 7 } }, { name = "long" }]
 
-    [[arms]]
-    name = "short"
-    payload = { template = 7 }       # what the application is given with the arm
-    share = "1/10"                   # of all places, whatever the policy does: the control arm (control.py)
-
-    [reward]
-    least = 0                        # a reward is scaled to [0, 1] by these two bounds
-    most = 1
-    rule = "last"                    # of several reports of a person: first, last or sum, which is cut at `most`
-    cap = 3                          # with the rule sum: it is cut at so many times `most` instead; left out: 1
-    default = 0                      # of a person who never reports
-    window = "6 hours"               # from the moment at which the person sees the arm
-    exposure = "10 minutes"          # after which the place of a person who saw nothing goes to another
-    evaluating = "exposes"           # whether a flag that is evaluated (OFREP) counts as seen; or "enrols": not yet
-    grace = "1 day"                  # of devices: how long after the window reports are taken; left out: no time
-
-    [operators]                      # of the two servers, if the channel is two_servers (operators.py)
-    [guardrail]                      # a second outcome, by which harm is seen (guardrail.py)
-    name = "unsubscribed"
-    harm = { above = 0.02 }
-
-    [enrolment]                      # who may be enrolled, if not everybody (enrolment.py)
+    [reward]                         # what is measured of a person, and for how long (reward.py)
+    window = "6 hours"
 
     [budget]                         # of each person, in all studies of the project together
     epsilon = 1
     period = "90 days"               # left out: for ever
 
-A protocol is frozen when its study starts; its hash is the first entry of the study's ledger.
+More tables are [guardrail], [enrolment] and [operators], each with a file here; docs/protocol.md has every key. A
+protocol is frozen when its study starts; its hash is the first entry of the study's ledger.
 """
 
 from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -268,7 +248,7 @@ class Protocol:
         """The second outcome, if there is one."""
         if "guardrail" not in self.table:
             return None
-        names = tuple(name for name, _ in tables.read_arms(self.table["arms"]))
+        names = tuple(name for name, _ in tables.read_arms(self.table.get("arms")))
         return Guardrail.from_table(self.table["guardrail"], self.reward, names)
 
     @cached_property
@@ -298,14 +278,24 @@ class Protocol:
         return tuple(outcome.offer(n) for outcome in self.outcomes)
 
     def check(self) -> None:
-        """Raise `InvalidValue` unless everything is allowed."""
-        refuse_unknown("key", self.table, PROTOCOL_KEYS)
+        """Raise `InvalidValue` unless everything is allowed; `list_faults` (faults.py) says all that is not."""
+        for _, check in self.list_checks():
+            check()
+
+    def list_checks(self) -> Iterator[tuple[str, Callable[[], Any]]]:
+        """What is checked, one after the other, with the part that it is about; the last one is of all parts."""
+        yield "", lambda: refuse_unknown("key", self.table, PROTOCOL_KEYS)
         parts = "name about project arms control policy operators channel aim reward guardrail enrolment budget period"
-        for each in (*parts.split(), "signed_by"):
-            getattr(self, each)
-        tables.check_simulation_table(self.table)
-        tables.refuse_texts_of_numbers(self.table)
-        tables.check_new_budget(self.table["budget"])
+        for part in (*parts.split(), "signed_by"):
+            yield part, partial(getattr, self, part)
+        yield "simulation", partial(tables.check_simulation_table, self.table)
+        for part in ("arms", "guardrail", "channel", "policy"):
+            yield part, partial(tables.refuse_texts_of_numbers, self.table, part)
+        yield "budget", lambda: tables.check_new_budget(self.table["budget"])
+        yield "", self.check_together
+
+    def check_together(self) -> None:
+        """Raise `InvalidValue` unless the parts, of which each is allowed, fit together."""
         if self.control:
             check_control(self.control, self.choices, self.people, self.channel.law())
         check_policy_of_study(self.policy, self.choices, self.people)

@@ -285,6 +285,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/studies/{study}/releases.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All that was released, one row a release, as CSV.
+         * @description For keys of role owner or officer.
+         */
+        get: operations["get_v1_studies_study_releases_csv"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/studies/{study}/ledger": {
         parameters: {
             query?: never;
@@ -628,6 +648,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/studies/{study}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve the protocol of a draft, by its hash: with an officer in the project, it is not started without that.
+         * @description For keys of role officer.
+         */
+        post: operations["post_v1_studies_study_approve"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/studies/{study}/start": {
         parameters: {
             query?: never;
@@ -782,6 +822,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All webhooks, without their secrets, and how their receivers do.
+         * @description For keys of role owner.
+         */
+        get: operations["get_v1_webhooks"];
+        put?: never;
+        /**
+         * Have the receiver at an address told of what is published from now on; the secret is shown this once.
+         * @description For keys of role owner.
+         */
+        post: operations["post_v1_webhooks"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Send nothing there any more; what waits is not sent.
+         * @description For keys of role owner.
+         */
+        delete: operations["delete_v1_webhooks_webhook"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -853,6 +937,7 @@ export interface components {
             made: number;
             ends: number | null;
             origins: string[];
+            last_used: string | null;
         };
         /**
          * KeyMade
@@ -1052,6 +1137,16 @@ export interface components {
             status: number;
             code: string;
             detail: string;
+            /** @default [] */
+            faults?: components["schemas"]["WrongValue"][];
+        };
+        /**
+         * WrongValue
+         * @description What is wrong at a place of a protocol.
+         */
+        WrongValue: {
+            place: string;
+            detail: string;
         };
         /**
          * Report
@@ -1116,6 +1211,13 @@ export interface components {
             helper: string;
         };
         /**
+         * Approve
+         * @description The protocol that an officer of privacy has looked at and approves, by its hash.
+         */
+        Approve: {
+            protocol: string;
+        };
+        /**
          * Deleted
          * @description A draft that is no more.
          */
@@ -1151,10 +1253,14 @@ export interface components {
             protocol: string;
             /** @default null */
             finished?: components["schemas"]["Finished"] | null;
-            /** @default [] */
-            attention?: components["schemas"]["AttentionItem"][];
             /** @default null */
             control?: string | null;
+            /** @default [] */
+            attention?: components["schemas"]["AttentionItem"][];
+            /** @default [] */
+            approved_by?: string[];
+            /** @default false */
+            needs_approval?: boolean;
         };
         /**
          * Finished
@@ -1236,9 +1342,12 @@ export interface components {
             arm: string;
             n: number;
             total: number;
+            mean: number;
             loss: string;
             at: number;
             entry: number;
+            /** @default null */
+            guardrail?: number | null;
         };
         /**
          * Results
@@ -1346,6 +1455,56 @@ export interface components {
             ends: number | null;
             taken_until: number | null;
             reported: number | null;
+        };
+        /**
+         * NewWebhook
+         * @description A webhook to be made: for a study or, without one, for all; of all kinds, unless some are named.
+         */
+        NewWebhook: {
+            /** @description https://..., or http://localhost:... */
+            url: string;
+            /** @default null */
+            study?: string | null;
+            /** @default [] */
+            kinds?: ("arm" | "attention" | "finished" | "released" | "state")[];
+        };
+        /**
+         * WebhookDeleted
+         * @description A webhook that is no more.
+         */
+        WebhookDeleted: {
+            webhook: string;
+        };
+        /**
+         * WebhookMade
+         * @description A new webhook, and the secret by which its receiver checks signatures. The secret is shown this once.
+         */
+        WebhookMade: {
+            webhook: string;
+            secret: string;
+        };
+        /**
+         * WebhooksListed
+         * @description All webhooks.
+         */
+        WebhooksListed: {
+            webhooks: components["schemas"]["WebhookListed"][];
+        };
+        /**
+         * WebhookListed
+         * @description A webhook without its secret, and how its receiver does; times are in milliseconds.
+         */
+        WebhookListed: {
+            webhook: string;
+            url: string;
+            study: string | null;
+            kinds: string[];
+            made: number;
+            sent: number | null;
+            waiting: number;
+            failing: number | null;
+            error: string;
+            lost: number;
         };
         /**
          * Statement
@@ -1690,7 +1849,7 @@ export interface components {
             name: string;
             /** @description what the application is given with the arm: any JSON */
             payload?: unknown;
-            /** @description of all places, whatever the policy does; of one arm at most, which is the control */
+            /** @description of all places, whatever the policy does, of one arm at most: the control */
             share?: number | string;
         };
         /** @description How what is reported of a person becomes one reward. */
@@ -3490,6 +3649,82 @@ export interface operations {
             };
         };
     };
+    get_v1_studies_study_releases_csv: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            /** @description A key or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_v1_studies_study_ledger: {
         parameters: {
             query?: {
@@ -5109,6 +5344,113 @@ export interface operations {
             };
         };
     };
+    post_v1_studies_study_approve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Approve"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StudyState"];
+                };
+            };
+            /** @description A key or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is not allowed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     post_v1_studies_study_start: {
         parameters: {
             query?: {
@@ -5845,6 +6187,252 @@ export interface operations {
             };
             /** @description A value is not allowed */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_v1_webhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhooksListed"];
+                };
+            };
+            /** @description A key or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_v1_webhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewWebhook"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookMade"];
+                };
+            };
+            /** @description A key or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is not allowed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_v1_webhooks_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                webhook: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeleted"];
+                };
+            };
+            /** @description A key or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -37,7 +37,7 @@ def foreseen(protocol: Protocol, baseline: float, difference: float, per_day: fl
 
 
 def count_late(protocol: Protocol, per_day: float) -> int:
-    """How many people come until an outcome is there."""
+    """How many people of the policy come until an outcome is there."""
     return round(protocol.reward.taken_for / MILLISECONDS["day"] * per_day * share_left(protocol.control))
 
 

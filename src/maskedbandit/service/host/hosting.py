@@ -20,6 +20,7 @@ import httpx
 from maskedbandit.errors import BehindWitness, Corrupted, FencedOff, MaskedBanditError, StorageFailed, StoreError
 from maskedbandit.service.host.attention import CLOCK, Attention
 from maskedbandit.service.host.elsewhere import PROCESS, Elsewhere
+from maskedbandit.service.host.last_use import LastUse
 from maskedbandit.service.host.metrics import Metrics
 from maskedbandit.service.host.questions import QUESTION_PATIENCE, Questions
 from maskedbandit.service.host.scrubbing import Scrubbing
@@ -62,7 +63,7 @@ class Hosting(ABC):
         self.held: dict[str, Writer | Elsewhere] = {}  # studies that were asked for, by name
         self._refused: dict[str, StoreError] = {}  # studies that could not be opened since the last round
         self._troubles: dict[str, BaseException] = {}  # of studies, when the clock last went round
-        self.attention, self.scrubbing = Attention(), Scrubbing(address)
+        self.attention, self.scrubbing, self.last_use = Attention(), Scrubbing(address), LastUse()
         self._opening = asyncio.Lock()
         open_database(address).close()  # its tables are brought up to date, however long that takes
         self.questions = Questions(address)
@@ -285,5 +286,7 @@ class Hosting(ABC):
             ahead = max(held.study.time - self.clock(), 0)
             self.metrics.ahead.labels(name).set(ahead / 1000)
             looks[name, CLOCK] = ahead > AHEAD
+        if self.last_use.waiting:
+            await self.questions.of_clock(self.last_use.write)
         looks |= self._settle(here)
         self.attention.renew(looks)

@@ -54,7 +54,10 @@ def _leads(view: StudyView) -> Markup:
         known = "not known" if view.over else "too early to tell"
         return Markup("It is {} which arm is best.").format(known)
     if view.standing.is_alone:
-        return Markup("")
+        harmful = ", and it was found harmful too" if view.standing.all_harmful else ""
+        return Markup("<strong>{}</strong> is the only arm in play{}.").format(
+            view.arms[view.standing.in_play[0]].name, harmful
+        )
     return Markup("No two arms in play were compared over the same people, so it is not known which is best.")
 
 

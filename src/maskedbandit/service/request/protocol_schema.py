@@ -27,7 +27,7 @@ from maskedbandit.study.tables import MOST_ARMS_OF_STUDY, MOST_LOSS, MOST_PEOPLE
 LIVE_CHANNELS = {
     "central": "The server adds noise to each sum, and sees every outcome.",
     "local": "Each device adds noise to its own outcome, which nobody else sees.",
-    "response": "Each device sends one randomized bit.",
+    "response": "Each device sends one randomized bit of its own outcome, which nobody else sees.",
     "tree": "The server adds noise to running sums, for the policies that know them.",
     "two_servers": "Devices seal their outcomes for two operators, of whom neither sees any; with `operators`.",
 }

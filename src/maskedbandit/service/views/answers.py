@@ -10,9 +10,11 @@ class Released(Struct):
     arm: str
     n: int
     total: float
+    mean: float  # of these people, in units of the outcome
     loss: str
     at: int  # milliseconds since 1970
     entry: int  # of the ledger
+    guardrail: float | None = None  # the total of the second outcome, scaled to [0, 1], with privacy noise
 
 
 class Releases(Struct):

@@ -29,7 +29,7 @@ from maskedbandit.theory.pooled_differences import pooled_interval, pooled_mean
 from maskedbandit.theory.sequences import Interval, mean_interval, mean_intervals, sum_releases
 
 ALPHA = 0.05
-COMPARED = 30  # arms: with more of them the page would be slow
+COMPARED = 40  # arms: with more of them the page would be slow
 
 
 class Estimate(Struct, frozen=True):
@@ -145,7 +145,7 @@ def find_confidences(
     return _confidences(law, tuple(map(tuple, arms)), tuple(in_play), began)
 
 
-_confidences = lru_cache(maxsize=64)(confidence_of_best)
+_confidences = lru_cache(maxsize=256)(confidence_of_best)  # of all studies in a list
 
 
 def estimate_guardrail(protocol: Protocol, releases: Iterable[Release]) -> tuple[GuardrailResult | None, ...]:

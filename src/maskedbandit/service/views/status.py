@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from maskedbandit.service.study_messages import AttentionItem
 from maskedbandit.service.views.view import SAID_FINISH, StudyView, read_view
 from maskedbandit.store.book.book import read_published
-from maskedbandit.store.book.entries import ArmChange, Burned, Entry, HelperLost, Release, Started
+from maskedbandit.store.book.entries import ArmChange, Burned, Entry, HelperLost, Release, Requested, Started
 from maskedbandit.store.book.standing import wrong_at_most
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
@@ -69,8 +69,19 @@ def write_ledger(database: Database, witness: Witness, name: str) -> list[str]:
     witness = witness.as_now()
     for entry in read_published(database, witness, name).entries:
         time = datetime.fromtimestamp(entry.at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
-        lines.append(f"{entry.number:5}  {time}  {entry.kind:11}  {entry.hash[:12]}  {describe_entry(entry)}".rstrip())
+        what = ", ".join(each for each in (describe_entry(entry), say_who_asked(entry)) if each)
+        lines.append(f"{entry.number:5}  {time}  {entry.kind:11}  {entry.hash[:12]}  {what}".rstrip())
     return lines
+
+
+def say_who_asked(entry: Entry) -> str:
+    """Whose keys an entry names: of whoever asked for it, and of the officer who approved a start."""
+    keys = []
+    if isinstance(entry, Requested) and entry.by:
+        keys.append(f"by key {entry.by}")
+    if isinstance(entry, Started) and entry.approved_by:
+        keys.append(f"approved by key {entry.approved_by}")
+    return ", ".join(keys)
 
 
 def describe_entry(entry: Entry) -> str:
