@@ -55,7 +55,7 @@ def check_worlds(folder: Path) -> set[str]:
     """The victim's application reports in one of them alone: all that was said to need attention."""
     said = set[str]()
     with pytest.MonkeyPatch.context() as patch:
-        worlds = Worlds(folder, patch, True, cause_all, **ROOM)
+        worlds = Worlds(folder, patch, True, prepare=cause_all, **ROOM)
         try:
             said |= kinds(worlds)
             report = asking("report", {"ticket": worlds.tickets[VICTIM], "value": 4})

@@ -13,7 +13,7 @@ import pytest
 import maskedbandit.reports.audit.over_http as audit_reached
 import maskedbandit.reports.audit.services as audit_service
 from maskedbandit.cli import main
-from maskedbandit.errors import Forbidden, InvalidValue, StorageFailed, Unauthorized, UnknownStudy
+from maskedbandit.errors import Forbidden, InvalidValue, NotApproved, StorageFailed, Unauthorized, UnknownStudy
 from maskedbandit.privacy.exact import to_fraction
 from maskedbandit.reports.audit.audit import ERROR, AuditPart, How
 from maskedbandit.reports.audit.over_http import Service, reach_service, start_own_service
@@ -22,6 +22,7 @@ from maskedbandit.reports.audit.services import (
     SERVICE_COHORT,
     audited_protocol,
     list_seen_of_arm,
+    make_audited_study,
     service_parts,
     shared_epsilon_channel,
     throw_away,
@@ -129,7 +130,8 @@ def test_a_running_service_is_audited_by_its_address(
     def audited(command: tuple[str, ...], samples: int, folder: Path) -> tuple[int, Any]:
         with live(folder, command=("-m", *command, "serve")) as server:
             server.start_study(TABLE)
-            code = main(["audit", "--url", server.url, "--key", server.keys["owner"], *given, str(samples)])
+            key = ["--key", server.keys["owner"], "--officer-key", server.keys["officer"]]
+            code = main(["audit", "--url", server.url, *key, *given, str(samples)])
             found = json.loads(capsys.readouterr().out)
             studies = {each["study"]: each for each in server.ask("GET", "/v1/studies", key="owner").json["studies"]}
             assert studies["small"]["people"] == 0
@@ -170,6 +172,19 @@ def test_the_study_is_found_and_what_is_wrong_is_said(service: Inside) -> None:
     service.begin(name="second")
     with pytest.raises(InvalidValue, match="second, small"):
         asked("owner", None)
+
+
+def test_an_audit_that_no_officer_approves_leaves_nothing(service: Inside) -> None:
+    async def play(officer: str | None) -> None:
+        async with make_audited_study(Service(client, service.keys["owner"], officer=officer), made):
+            pass
+
+    client, made = with_small(service), throw_away(SMALL, "audit-1")
+    with pytest.raises(NotApproved, match="no officer of privacy has approved the protocol of audit-1"):
+        service.run(play(None))
+    assert [each["study"] for each in service.ask("GET", "/v1/studies", key="owner").json["studies"]] == ["small"]
+    service.run(play(service.keys["officer"]))
+    assert service.ask("GET", "/v1/studies/audit-1", key="owner").json["state"] == "archived"
 
 
 def test_a_service_that_is_not_there() -> None:

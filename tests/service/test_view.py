@@ -10,12 +10,14 @@ import msgspec
 import pytest
 
 from maskedbandit.errors import BehindWitness, StorageFailed, UnknownStudy
+from maskedbandit.service.page.study_list import choose_studies
 from maskedbandit.service.page.visit import render_page
 from maskedbandit.service.views.describe import read_state
 from maskedbandit.service.views.health import NEWEST_PLACES
 from maskedbandit.service.views.status import write_status
+from maskedbandit.service.views.summaries import read_summaries
 from maskedbandit.service.views.tally import DELAYS, Tally
-from maskedbandit.service.views.view import StudyView, read_summaries, read_view
+from maskedbandit.service.views.view import StudyView, read_view
 from maskedbandit.store.book.book import EVER, Book, Horizon, read_published
 from maskedbandit.store.databases.database import Database
 from tests.service.all_pages import render_study
@@ -46,9 +48,8 @@ def shown(played: Played, viewer: Viewer = read_view, **more: Any) -> bytes:
     """Everything that anybody sees, as bytes."""
     found = viewer(played.database, played.witness(), played.protocol.name, played.now, **more)
     pages = render_study(found, OWNER, "token")
-    pages.append(
-        render_page("list", OWNER, "token", studies=read_summaries(played.database, played.witness(), played.now))
-    )
+    listed = read_summaries(played.database, played.witness(), played.now)
+    pages.append(render_page("list", OWNER, "token", **choose_studies(listed)))
     return msgspec.json.encode(found, enc_hook=str) + "".join(pages).encode()
 
 

@@ -108,7 +108,7 @@ def test_a_study_without_a_guardrail_is_as_it_was() -> None:
         ({"guardrail": {**HARM, "alpha": 0}}, "alpha"),
         ({"guardrail": {**HARM, "name": "a b"}}, "name of the guardrail"),
         ({"guardrail": {**HARM, "window": "1 hour"}}, "window"),
-        ({"guardrail": HARM, "channel": {"name": "response"}, "reward": {"rule": "first"}}, "rule of .guardrail"),
+        ({"guardrail": HARM, "channel": {"name": "response"}, "reward": {"rule": "first"}}, "rule of the guardrail"),
         ({"guardrail": HARM, "policy": "ucb1", "channel": {"name": "tree", "epsilon": 1, "length": 1000}}, "channel"),
         ({"guardrail": {**HARM, "harm": {"above": 0.1, "against": "a"}}, "policy": "thompson_sampling"}, "policy"),
     ],

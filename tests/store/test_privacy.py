@@ -284,4 +284,4 @@ def test_what_is_burned_elsewhere_is_charged_at_once(house):
     with other.transaction():
         Accounts(other, Losses(other), "both").burn(Loss.pure(1))
     other.close()
-    assert study.assign("bob").over_budget
+    assert study.assign("bob").why == "budget_exceeded"

@@ -340,6 +340,7 @@ UNFOUND = {  # what is not found, and why that is all right
     "study.lease": "as the fence",
 }
 OF_THE_SERVICE = {
+    "approval",
     "api_key",
     "delivery",
     "invitation",

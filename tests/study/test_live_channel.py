@@ -57,8 +57,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"channel": TWO | {"noise": {"name": "discrete_laplace", "scale": 2}}, "budget": {"epsilon": 9}}, "noise is"),
     ({"channel": TWO | {"grid": {"fineness": 100_000}}}, "steps, and it has 3162278 in large cohorts"),
     ({"guardrail": GUARDRAIL}, "guardrail is 'harm': it must be left out"),
-    ({"reward": {"rule": "sum"}}, "rule is 'sum': it must be last"),
-    ({"reward": {"rule": "first"}}, "rule is 'first': it must be last"),
+    ({"reward": {"rule": "sum"}}, "rule of the reward is 'sum': it must be last"),
+    ({"reward": {"rule": "first"}}, "rule of the reward is 'first': it must be last"),
     ({"reward": {"grace": "soon"}}, "grace is 'soon': it must be a time"),
 ]
 
@@ -81,7 +81,7 @@ def test_a_grace_is_for_devices() -> None:
     )
     assert local.guardrail is not None
     assert local.reward.grace == local.guardrail.outcome.grace == 3_600_000
-    with pytest.raises(InvalidValue, match="grace is '3600000 ms': it must be left out"):
+    with pytest.raises(InvalidValue, match="grace of the reward is '3600000 ms': it must be left out"):
         protocol(channel="central", operators=None, reward={"grace": "1 hour"})
 
 

@@ -38,6 +38,7 @@ from maskedbandit.study.naming import check_study_name, refuse_unknown
 from maskedbandit.study.reward import Reward
 
 OUTCOME = ("least", "most", "rule", "default")
+GUARDRAIL_KEYS = ("name", "harm", "share", "alpha", *OUTCOME)
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,8 @@ class Guardrail:
         """The [guardrail] table of a protocol with this [reward] and these arms."""
         if not isinstance(given, dict):
             raise InvalidValue("guardrail", given, "a [guardrail] table")
-        refuse_unknown("key of [guardrail]", given, ("name", "harm", "share", "alpha", *OUTCOME))
-        outcome = Reward.from_table({key: given[key] for key in OUTCOME if key in given})
+        refuse_unknown("key of [guardrail]", given, GUARDRAIL_KEYS)
+        outcome = Reward.from_table({key: given[key] for key in OUTCOME if key in given}, "guardrail")
         outcome = replace(outcome, window=reward.window, exposure=reward.exposure, grace=reward.grace)
         share = to_fraction("share of the guardrail", given.get("share", "1/2"))
         if share >= 1:
@@ -157,5 +158,5 @@ def list_outcomes(channel: Channel, reward: Reward, guardrail: Guardrail | None)
     for each in found:
         if each.on_devices and each.reward.rule != "first" and each.reward.cap == 1:
             allowed = "first: each device reports once, as its noise is in its report"
-            raise InvalidValue(f"rule of [{'guardrail' if each.metric else 'reward'}]", each.reward.rule, allowed)
+            raise InvalidValue(f"rule of the {'guardrail' if each.metric else 'reward'}", each.reward.rule, allowed)
     return tuple(each._replace(channel=each.channel.carrying(capped_sum(each.reward.cap))) for each in found)

@@ -285,6 +285,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/studies/{study}/releases.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All that was released, one row a release, as CSV.
+         * @description For keys of role owner or officer.
+         */
+        get: operations["get_v1_studies_study_releases_csv"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/studies/{study}/ledger": {
         parameters: {
             query?: never;
@@ -628,6 +648,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/studies/{study}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve the protocol of a draft, by its hash: with an officer in the project, it is not started without that.
+         * @description For keys of role officer.
+         */
+        post: operations["post_v1_studies_study_approve"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/studies/{study}/start": {
         parameters: {
             query?: never;
@@ -841,7 +881,7 @@ export interface components {
         };
         /**
          * Evaluate
-         * @description The context of an evaluation: `targetingKey` is the unit; what else it says is not read.
+         * @description The context of an evaluation: `targetingKey` is the unit; texts, numbers and booleans are its attributes.
          */
         Evaluate: {
             /** @default {} */
@@ -938,6 +978,10 @@ export interface components {
             token?: string | null;
             /** @default false */
             evaluated?: boolean;
+            /** @default null */
+            attributes?: {
+                [key: string]: string | number | boolean;
+            } | null;
         };
         /**
          * AssignBatch
@@ -962,7 +1006,7 @@ export interface components {
             /** @default false */
             exposed?: boolean;
             /** @default null */
-            why?: ("budget_exceeded" | "finished") | null;
+            why?: ("budget_exceeded" | "finished" | "not_eligible" | "not_yet" | "other_study") | null;
             /** @default null */
             device?: components["schemas"]["DevicePlace"] | null;
         };
@@ -1093,6 +1137,16 @@ export interface components {
             status: number;
             code: string;
             detail: string;
+            /** @default [] */
+            faults?: components["schemas"]["WrongValue"][];
+        };
+        /**
+         * WrongValue
+         * @description What is wrong at a place of a protocol.
+         */
+        WrongValue: {
+            place: string;
+            detail: string;
         };
         /**
          * Report
@@ -1157,6 +1211,13 @@ export interface components {
             helper: string;
         };
         /**
+         * Approve
+         * @description The protocol that an officer of privacy has looked at and approves, by its hash.
+         */
+        Approve: {
+            protocol: string;
+        };
+        /**
          * Deleted
          * @description A draft that is no more.
          */
@@ -1192,8 +1253,14 @@ export interface components {
             protocol: string;
             /** @default null */
             finished?: components["schemas"]["Finished"] | null;
+            /** @default null */
+            control?: string | null;
             /** @default [] */
             attention?: components["schemas"]["AttentionItem"][];
+            /** @default [] */
+            approved_by?: string[];
+            /** @default false */
+            needs_approval?: boolean;
         };
         /**
          * Finished
@@ -1275,9 +1342,12 @@ export interface components {
             arm: string;
             n: number;
             total: number;
+            mean: number;
             loss: string;
             at: number;
             entry: number;
+            /** @default null */
+            guardrail?: number | null;
         };
         /**
          * Results
@@ -1294,6 +1364,8 @@ export interface components {
             selected: string[] | null;
             loss: string;
             arms: components["schemas"]["ArmResult"][];
+            /** @default null */
+            gain?: components["schemas"]["Compared"] | null;
         };
         /**
          * ArmResult
@@ -1317,7 +1389,9 @@ export interface components {
         };
         /**
          * Compared
-         * @description What an arm has more than the first one over the same people, and an interval that holds it at any time.
+         * @description What an arm has more than another one over the same people, and an interval that holds it at any time.
+         *
+         *         The other one is the control, if the study has one, or else the first.
          */
         Compared: {
             minus: string;
@@ -1766,6 +1840,7 @@ export interface components {
             reward?: components["schemas"]["ProtocolReward"];
             operators?: components["schemas"]["ProtocolOperators"];
             guardrail?: components["schemas"]["ProtocolGuardrail"];
+            enrolment?: components["schemas"]["ProtocolEnrolment"];
             budget: components["schemas"]["ProtocolBudget"];
             simulation?: components["schemas"]["ProtocolSimulation"];
         };
@@ -1774,6 +1849,8 @@ export interface components {
             name: string;
             /** @description what the application is given with the arm: any JSON */
             payload?: unknown;
+            /** @description of all places, whatever the policy does, of one arm at most: the control */
+            share?: number | string;
         };
         /** @description How what is reported of a person becomes one reward. */
         ProtocolReward: {
@@ -1849,6 +1926,33 @@ export interface components {
             /** @description the probability that any arm is ever found harmful which is not: 0.05 */
             alpha?: number;
         };
+        /** @description Who may be enrolled, if not everybody; all others get the default arm, free of charge. */
+        ProtocolEnrolment: {
+            /** @description the arm of whoever is not enrolled: the first */
+            default?: string;
+            /** @description The shares of people who may be enrolled, from step to step, and everybody after the last. */
+            ramp?: {
+                /** @description each larger than the one before */
+                shares: (number | string)[];
+                /** @description how long a step takes, at least a minute */
+                every: string;
+            };
+            /** @description The part of a group of studies that this one has; those that run together have no part in common. */
+            group?: {
+                name: string;
+                /** @description where its part begins: 0 */
+                least?: number | string;
+                /** @description where its part ends: 1 */
+                below?: number | string;
+            };
+            /** @description A rule for each attribute; all must hold of what an assignment says of the person. */
+            eligible?: {
+                [key: string]: string | string[] | boolean | {
+                    least?: number;
+                    most?: number;
+                };
+            };
+        } | unknown | unknown | unknown;
         /** @description What each person may lose in all studies of the project together: epsilon and perhaps delta, or rho. */
         ProtocolBudget: {
             /** @description of (ε, δ)-privacy */
@@ -3545,6 +3649,82 @@ export interface operations {
             };
         };
     };
+    get_v1_studies_study_releases_csv: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            /** @description A key or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_v1_studies_study_ledger: {
         parameters: {
             query?: {
@@ -5128,6 +5308,113 @@ export interface operations {
             };
             /** @description Not found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_v1_studies_study_approve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Approve"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StudyState"];
+                };
+            };
+            /** @description A key or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is not allowed */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

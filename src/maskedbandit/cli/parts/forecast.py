@@ -19,6 +19,8 @@ from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.reports.plan.forecast import count_waits, find_planned, forecast_study
 from maskedbandit.reports.plan.means import find_hardest_means
 from maskedbandit.reports.plan.windows import Spread, find_spread, say_spread
+from maskedbandit.statement.sentences import say_control
+from maskedbandit.study.control import share_left
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import MILLISECONDS
 from maskedbandit.words import say_decimal, say_duration
@@ -27,7 +29,7 @@ CENTURY = 36_525  # days
 
 
 def foreseen(protocol: Protocol, baseline: float, difference: float, per_day: float) -> Forecast:
-    """The forecast of a protocol."""
+    """The forecast of a protocol: of the people whom its policy places."""
     means = expected_means(protocol, baseline, difference)
     return forecast_study(
         protocol.policy, make_ideal(protocol.channel), means, protocol.aim, count_late(protocol, per_day)
@@ -35,8 +37,8 @@ def foreseen(protocol: Protocol, baseline: float, difference: float, per_day: fl
 
 
 def count_late(protocol: Protocol, per_day: float) -> int:
-    """How many people come until an outcome is there."""
-    return round(protocol.reward.taken_for / MILLISECONDS["day"] * per_day)
+    """How many people of the policy come until an outcome is there."""
+    return round(protocol.reward.taken_for / MILLISECONDS["day"] * per_day * share_left(protocol.control))
 
 
 def spread_out(
@@ -48,8 +50,8 @@ def spread_out(
 
 
 def expected_means(protocol: Protocol, baseline: float, difference: float) -> list[float]:
-    """The means of a study's arms, or raise `InvalidValue`: with some of them there is no selection to be found."""
-    means = find_hardest_means(protocol.policy, protocol.k, baseline, difference)
+    """The means of the policy's arms, or raise `InvalidValue`: with some of them there is no selection to be found."""
+    means = find_hardest_means(protocol.policy, protocol.choices, baseline, difference)
     if isinstance(protocol.policy, Selection) and (lacks := protocol.policy.question.lacks(np.array(means))):
         raise InvalidValue("baseline and difference", (baseline, difference), lacks)
     return means
@@ -71,12 +73,16 @@ def in_words(
 ) -> list[tuple[str, str]]:
     """A forecast for a page: terms, and what is said of each."""
     window, planned = protocol.reward.taken_for / MILLISECONDS["day"], find_planned(protocol.policy.goal)
-    phases = count_waits(protocol.policy, make_ideal(protocol.channel), protocol.k, int(protocol.people or 0))
-    ends, late = (day(now, people / per_day + phases * window) for people in (found.people, found.people_most))
+    people = 0 if protocol.people is None else int(protocol.aim)
+    phases = count_waits(protocol.policy, make_ideal(protocol.channel), protocol.choices, people)
+    rate = per_day * share_left(protocol.control)
+    ends, late = (day(now, people / rate + phases * window) for people in (found.people, found.people_most))
     finish, search = f"about {ends}{planned.finish.format(late=late)}", list[tuple[str, str]]()
     if protocol.people is None:
-        people = f"{found.people:,.0f} ± {found.people_error:,.0f} on average"
-        search.append(("People it needs", f"{people}; in nine of ten studies at most {found.people_most:,.0f}"))
+        needs = f"{found.people:,.0f} ± {found.people_error:,.0f} on average"
+        search.append(("People it needs", f"{needs}; in nine of ten studies at most {found.people_most:,.0f}"))
+    if protocol.control is not None:
+        search.append(("Control arm", f"{say_control(protocol)} All else here is of the others."))
     name = planned.wrong or "Ends with another arm than the best"
     proved = "" if found.at_most is None else f"; proved: at most {found.at_most:.1%}, if everybody is seen"
     scaled = (

@@ -26,7 +26,7 @@ import numpy as np
 from maskedbandit.channels.channel import Channel, at_epsilon, epsilon_of
 from maskedbandit.channels.offers import Offer
 from maskedbandit.client.local_noise import add_report_noise
-from maskedbandit.errors import InvalidValue, MaskedBanditError, StorageFailed
+from maskedbandit.errors import InvalidValue, MaskedBanditError, Refused, StorageFailed
 from maskedbandit.policies.regret.successive_elimination import SuccessiveElimination
 from maskedbandit.privacy.exact import to_fraction
 from maskedbandit.reports.audit.audit import USUAL_AUDIT, Advance, AuditPart, How
@@ -209,9 +209,15 @@ async def played(audited: AuditedStudy, samples: int, seed: int, advance: Advanc
 @asynccontextmanager
 async def make_audited_study(service: Service, protocol: Protocol) -> AsyncIterator[AuditedStudy]:
     """A study of simulated people until the end of a block, with a key of its own."""
-    path = f"/v1/studies/{protocol.name}"
+    path, looked_at = f"/v1/studies/{protocol.name}", {"protocol": protocol.digest}
     await service.ask("POST", "/v1/studies", protocol.table)
-    await service.ask("POST", f"{path}/start?simulated=1")
+    try:
+        if service.officer is not None:
+            await service.ask("POST", f"{path}/approve", looked_at, service.officer)
+        await service.ask("POST", f"{path}/start?simulated=1", looked_at)
+    except Refused:
+        await service.ask("DELETE", path, looked_at=protocol.digest)
+        raise
     key = (await service.ask("POST", "/v1/keys", {"role": "client", "study": protocol.name}))["key"]
     try:
         yield AuditedStudy(service, protocol, key)

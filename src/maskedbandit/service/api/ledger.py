@@ -13,6 +13,7 @@ from maskedbandit.service.request.route import PROBLEM, Answer, Call, Route, enc
 from maskedbandit.service.views.answers import Ledger, LedgerEntry, LedgerHead, Releases, Verified
 from maskedbandit.service.views.describe import protocol_of
 from maskedbandit.service.views.release_answers import show_release
+from maskedbandit.service.views.releases_csv import write_csv
 from maskedbandit.store.book.book import read_published
 from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.book.witness import Witness
@@ -65,6 +66,11 @@ def read_released(database: Database, witness: Witness, name: str) -> Releases:
     return Releases(name, book.is_simulated, [show_release(book, each) for each in book.releases])
 
 
+async def list_releases_as_csv(call: Call) -> Answer:
+    """All that was released, one row a release, as CSV."""
+    return Answer(write_csv(await list_releases(call)).encode(), CSV)
+
+
 async def verify_ledger(call: Call) -> Verified | Answer:
     """Recompute all that is stored of the study. Whatever does not fit is an error, and nothing is changed."""
     try:
@@ -90,9 +96,11 @@ async def stream_events(call: Call) -> StreamingResponse:
     return await event_stream(call.host, call.study, after, call.key)
 
 
+CSV = b"text/csv; charset=utf-8"
 PATH = "/v1/studies/{study}"
 ROUTES = [
     Route("GET", f"{PATH}/releases", STAFF, list_releases, answer=Releases, refusals=(404,)),
+    Route("GET", f"{PATH}/releases.csv", STAFF, list_releases_as_csv, answer="text/csv", refusals=(404,)),
     Route("GET", f"{PATH}/ledger", STAFF, list_entries, answer=Ledger, refusals=(404, 422)),
     Route("GET", f"{PATH}/ledger/head", STAFF, show_head, answer=LedgerHead, refusals=(404,)),
     Route("POST", f"{PATH}/verify", STAFF, verify_ledger, answer=Verified, refusals=(404, 409)),

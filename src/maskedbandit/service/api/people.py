@@ -54,13 +54,13 @@ async def answer_person(call: Call, body: Assign | Expose | Report) -> Any:
         check_token(protocol.signed_by, call.study, body.unit, body.token, call.host.clock())
     if call.by_device:  # now that it is certain who comes, as everybody may name everybody
         call.host.people.take(body.unit)
-    given = await holder.submit("assign", body.unit, body.evaluated)
+    given = await holder.submit("assign", body.unit, body.evaluated, body.attributes)
     name, payload = study.protocol.arms[given.arm]  # as it is now: arms are added meanwhile
-    found = Assigned(call.study, name, payload, given.ticket, str(given.propensity), given.again, exposed=given.exposed)
+    found = Assigned(call.study, name, payload, given.ticket, str(given.propensity), given.again)
+    found.exposed, found.why = given.exposed, given.why
     if given.offers:
         found.device = describe_device_place(study, name, given)
         found.offer = None if protocol.operators else found.device.offer
-    found.why = "budget_exceeded" if given.over_budget else "finished" if given.finished else None
     return found
 
 

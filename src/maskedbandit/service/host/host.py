@@ -15,10 +15,12 @@ from maskedbandit.service.host.hosting import Hosting, Looks
 from maskedbandit.service.keys import SignedOut
 from maskedbandit.service.request.limits import Buckets, OpenStreams
 from maskedbandit.service.study_messages import StudyState
-from maskedbandit.service.views.describe import read_state
+from maskedbandit.service.views.describe import read_finish, read_state
 from maskedbandit.service.views.health import MANY_WASTED, WASTED_WARNING, count_wasted
 from maskedbandit.service.views.tally import Tally
 from maskedbandit.service.views.view import StudyView, read_view
+from maskedbandit.store.book.book import parse_protocol
+from maskedbandit.store.book.finish import Finish, is_used_up
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.lease import read_clock
 from maskedbandit.store.study import Study
@@ -51,6 +53,7 @@ class Host(Hosting):
             OpenStreams(500, 100),
             OpenStreams(100, 20),
         )  # of events: with a key, and without one
+        self._finishes: dict[str, tuple[tuple[Any, ...], Finish | None]] = {}  # of studies, by their last version
         self._tallies: dict[str, Tally] = {}  # what was counted for views, by study
         self.signed_out, self.links = SignedOut(), HelperLinks(clock)
         self.deliveries = Deliveries(self)
@@ -81,9 +84,18 @@ class Host(Hosting):
 
         def question(database: Database) -> tuple[Any, ...]:
             found, seen = read_study(database, name), self.witness.seen(name)
-            return found.state, found.people, seen.head.entries if seen else 0
+            used_up = is_used_up(database, name, found.people, parse_protocol(found.protocol))
+            return found.state, found.people, seen.head.entries if seen else 0, used_up
 
         return await self.read(question)
+
+    async def finish(self, name: str, version: tuple[Any, ...]) -> Finish | None:
+        """Why a study has finished: looked for once in each version, however many listen."""
+        kept = self._finishes.get(name)
+        if kept is None or kept[0] != version:
+            found = await self.read(partial(read_finish, witness=self.witness, name=name))
+            kept = self._finishes[name] = version, found
+        return kept[1]
 
     def sends_for(self, study: str, state: str) -> bool:
         """Whether this process tells receivers of a study: the one that holds it, or any, if it is archived."""

@@ -7,6 +7,7 @@ from maskedbandit.privacy.odds import best_guess, in_hundred
 from maskedbandit.service.views.counts import CohortStanding
 from maskedbandit.service.views.estimates import ALPHA, estimate_arms
 from maskedbandit.service.views.view import SAID_FINISH, StudyView
+from maskedbandit.statement.sentences import say_control
 from maskedbandit.store.book.entries import Release
 from maskedbandit.store.book.standing import wrong_at_most
 from maskedbandit.study.protocol import Protocol
@@ -53,7 +54,10 @@ def _leads(view: StudyView) -> Markup:
         known = "not known" if view.over else "too early to tell"
         return Markup("It is {} which arm is best.").format(known)
     if view.standing.is_alone:
-        return Markup("")
+        harmful = ", and it was found harmful too" if view.standing.all_harmful else ""
+        return Markup("<strong>{}</strong> is the only arm in play{}.").format(
+            view.arms[view.standing.in_play[0]].name, harmful
+        )
     return Markup("No two arms in play were compared over the same people, so it is not known which is best.")
 
 
@@ -182,6 +186,7 @@ def say_preview(protocol: Protocol) -> list[tuple[str, str]]:
     """
     people, reward = protocol.people, protocol.reward
     loss = protocol.price(max((people or 1000) // protocol.k, 1))
+    control = f" {said}" if (said := say_control(protocol)) else ""
     period = "for ever" if protocol.period is None else f"in {say_duration(protocol.period)}"
     times = in_hundred(best_guess(loss))
     found = [
@@ -189,9 +194,9 @@ def say_preview(protocol: Protocol) -> list[tuple[str, str]]:
         ("Budget of a person", f"{protocol.budget} {period}, in all studies of project {protocol.project}."),
     ]
     if people is None:
-        found.append(("People", "As many as it needs until its answer is certain: that depends on the arms."))
+        found.append(("People", f"As many as it needs until its answer is certain: that depends on the arms.{control}"))
         return found
-    found.append(("People", f"{say_count(people)}, for {say_things(protocol.k, 'arm')}."))
+    found.append(("People", f"{say_count(people)}, for {say_things(protocol.k, 'arm')}.{control}"))
     each = max(people // protocol.k, 1)
     (known,) = estimate_arms(protocol.channel.law(), [[core.Release(0, each, each / 2)]])
     assert known is not None

@@ -65,6 +65,10 @@ class Call:
         """What comes of an operation of the study that the path names; the request goes to whoever holds it."""
         return await (await find_writer(self.host, self.study, self.relayed)).submit(*operation)
 
+    async def change(self, verb: str, *given: Any) -> Any:
+        """The same, of a change that the ledger will say, with the key that asked for it."""
+        return await self.do(verb, self.key.key if self.key else "", *given)
+
     @property
     def relayed(self) -> bool:
         """Whether another process sent this here, as it takes this one for the holder."""

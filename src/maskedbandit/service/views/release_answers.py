@@ -8,4 +8,14 @@ from maskedbandit.store.book.entries import Release
 def show_release(book: Book, each: Release) -> Released:
     """A release of a study."""
     arm, _ = book.protocol.arms[each.arm]
-    return Released(each.cohort, arm, each.n, each.total, str(each.loss), each.at, each.number)
+    return Released(
+        cohort=each.cohort,
+        arm=arm,
+        n=each.n,
+        total=each.total,
+        mean=book.protocol.reward.in_units(each.total / each.n),
+        loss=str(each.loss),
+        at=each.at,
+        entry=each.number,
+        guardrail=each.guardrail,
+    )
