@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from maskedbandit.errors import InvalidValue, MaskedBanditError
 from maskedbandit.study.guardrail import GUARDRAIL_KEYS
 from maskedbandit.study.operators import OPERATOR_KEYS, ROLES
-from maskedbandit.study.protocol import PROTOCOL_KEYS, Protocol
+from maskedbandit.study.protocol import Protocol
+from maskedbandit.study.protocol_checks import PROTOCOL_KEYS, list_checks
 from maskedbandit.study.reward import REWARD_KEYS
 from maskedbandit.study.tables import BUDGET_KEYS
 
@@ -66,7 +67,7 @@ def list_faults(table: dict[str, Any]) -> list[Fault]:
     if first.name == "protocol":  # it is no table at all
         return [Fault(("protocol",), first)]
     found = dict[Place, InvalidValue]()
-    *each_alone, _ = Protocol.from_text(json.dumps(table)).list_checks()
+    *each_alone, _ = list_checks(Protocol.from_text(json.dumps(table)))
     for number, (part, _) in enumerate(each_alone):
         if not part or all(place[0] != part for place in found):
             for place, error in list_faults_of_part(table, part, number):
@@ -79,7 +80,7 @@ def list_faults_of_part(table: dict[str, Any], part: str, number: int) -> Iterat
     mended, places = json.loads(json.dumps(table)), set[Place]()
     while len(places) < MOST_FAULTS:
         try:
-            list(Protocol.from_text(json.dumps(mended)).list_checks())[number][1]()
+            list(list_checks(Protocol.from_text(json.dumps(mended))))[number][1]()
             return
         except InvalidValue as wrong:
             place = find_place(part, wrong.name)
