@@ -1,19 +1,17 @@
-"""What is checked of a new protocol: each of its parts, and then whether they fit together."""
+"""What is checked of a new protocol: each of its parts, and then whether they fit together.
 
-from __future__ import annotations
+The protocol is a `Protocol`, whose file imports this one.
+"""
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from maskedbandit.errors import BudgetExceeded, InvalidValue
 from maskedbandit.privacy.budget import Budget
 from maskedbandit.study import tables
 from maskedbandit.study.naming import refuse_unknown
 from maskedbandit.study.policy_checks import check_policy_of_guardrail, check_policy_of_study, check_tree
-
-if TYPE_CHECKING:
-    from maskedbandit.study.protocol import Protocol
 
 PROTOCOL_KEYS = (
     *("name", "about", "project", "people", "delta", "policy", "channel", "arms", "reward", "budget", "signed_by"),
@@ -25,7 +23,7 @@ PROTOCOL_PARTS = (  # properties that raise `InvalidValue` if their part is not 
 )
 
 
-def list_checks(protocol: Protocol) -> Iterator[tuple[str, Callable[[], Any]]]:
+def list_checks(protocol: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     """What is checked, one after the other, with the part that it is about; the last one is of all parts."""
     table = protocol.table
     yield "", lambda: refuse_unknown("key", table, PROTOCOL_KEYS)
@@ -38,7 +36,7 @@ def list_checks(protocol: Protocol) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "", partial(check_parts_together, protocol)
 
 
-def check_parts_together(protocol: Protocol) -> None:
+def check_parts_together(protocol: Any) -> None:
     """Raise `InvalidValue` unless the parts, of which each is allowed, fit together."""
     policy, channel, people = protocol.policy, protocol.channel, protocol.people
     check_policy_of_study(policy, protocol.k, people)
