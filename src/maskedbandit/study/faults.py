@@ -96,16 +96,18 @@ def find_place(part: str, name: str) -> Place:
 
     >>> find_place("guardrail", "least of the reward"), find_place("channel", "epsilon"), find_place("", "people")
     (('reward', 'least'), ('channel', 'epsilon'), ('people',))
+    >>> find_place("", "number of the arms"), find_place("policy", "name of something else")
+    (('arms',), ('policy',))
     """
     if arm := re.fullmatch(r"(\w+) of arm (\d+)", name):
         return "arms", int(arm[2]) - 1, arm[1]
-    key, *_, table = name.replace("[", "").replace("]", "").split() * 2
-    for each in (table, part, "", *KEYS_OF_TABLES):
+    key, *more = name.replace("[", "").replace("]", "").split()
+    for each in more[-1:] or (part, "", *KEYS_OF_TABLES):
         if key in KEYS_OF_TABLES.get(each, ()):
             return (*(("operators",) if each in ROLES else ()), each, key)
         if not each and key in PROTOCOL_KEYS:
             return (key,)
-    return next(((each,) for each in (table, part) if each in PROTOCOL_KEYS), ())
+    return next(((each,) for each in (*more[-1:], part, key) if each in PROTOCOL_KEYS), ())
 
 
 def mend_table(table: dict[str, Any], place: Place) -> None:
