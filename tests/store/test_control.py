@@ -92,7 +92,7 @@ def test_what_is_shown_is_compared_with_the_control(tmp_path: Path) -> None:
     assert "all whom the policy placed, minus plain: -0." in said
     assert said.endswith("from now on everybody is served c")
     assert {played.study.assign(f"late {i}").arm for i in range(20)} == {1}
-    assert view.statement.points.choices.endswith(
+    assert view.statement.points.bias.endswith(
         "One in 3 people who take part is given the control arm, plain, whatever the policy does."
     )
     played.verify()
