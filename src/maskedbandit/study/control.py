@@ -74,13 +74,15 @@ class Control(NamedTuple):
         return [*rest, last, Decision(self.arm, n, 1)]
 
 
-def count_left(control: Control | None, people: int) -> int:
-    """How many of so many people are left to the policy, so that the control may have its share.
+def count_left(control: Control | None, people: int | None, placed: int = 0) -> int | None:
+    """How many people are left to the policy, so that the control may have its share of those who have no place yet.
 
-    >>> count_left(Control(2, Fraction(1, 10)), 1005), count_left(None, 1005)
-    (904, 1005)
+    >>> count_left(Control(2, Fraction(1, 10)), 1005), count_left(None, 1005, 5), count_left(None, None)
+    (904, 1000, None)
     """
-    return people if control is None else math.floor(people * (1 - control.share))
+    if people is None:
+        return None
+    return people - placed if control is None else math.floor((people - placed) * (1 - control.share))
 
 
 def share_left(control: Control | None) -> float:

@@ -22,7 +22,6 @@
     exposure = "10 minutes"          # after which the place of a person who saw nothing goes to another
     evaluating = "exposes"           # whether a flag that is evaluated (OFREP) counts as seen; or "enrols": not yet
     grace = "1 day"                  # of devices: how long after the window reports are taken; left out: no time
-
     [operators]                      # of the two servers, if the channel is two_servers (operators.py)
     [guardrail]                      # a second outcome, by which harm is seen (guardrail.py)
     name = "unsubscribed"
@@ -235,19 +234,13 @@ class Protocol:
     @property
     def aim(self) -> int | float:
         """What the policy's `init` gets: the people who are left to it, or the probability of a wrong answer."""
-        return (
-            tables.read_aim(self.table, self.policy.goal)
-            if self.people is None
-            else count_left(self.control, self.people)
-        )
+        left = count_left(self.control, self.people)
+        return tables.read_aim(self.table, self.policy.goal) if left is None else left
 
     def aim_of_stage(self, number: int, placed: int) -> int | float:
         """The same in stage `number`, from 2 on, before which so many people got a place: see store.book.standing."""
-        return (
-            self.aim / (number * (number - 1))
-            if self.people is None
-            else max(count_left(self.control, self.people - placed), 1)
-        )
+        left = count_left(self.control, self.people, placed)
+        return self.aim / (number * (number - 1)) if left is None else max(left, 1)
 
     @cached_property
     def signed_by(self) -> tuple[str, ...]:
@@ -295,8 +288,7 @@ class Protocol:
         tables.check_simulation_table(self.table)
         tables.refuse_texts_of_numbers(self.table)
         tables.check_new_budget(self.table["budget"])
-        if self.control:
-            check_control(self.control, self.choices, self.people, self.channel.law())
+        check_control(self.control, self.choices, self.people, self.channel.law())
         check_policy_of_study(self.policy, self.choices, self.people)
         if self.guardrail:
             check_policy_of_guardrail(self.policy, self.stages)
