@@ -27,7 +27,7 @@ def check_control(control: Control | None, choices: int, people: int | None, law
     left = count_left(control, people)
     if people is not None and left is not None and (people * control.share < 1 or left < choices):
         allowed = f"such that of {people} people somebody gets the control, and one is left for each other arm"
-        raise InvalidValue("share of the control arm", str(control.share), allowed)
+        raise InvalidValue(control.name, str(control.share), allowed)
     if law.counter > 0:
         allowed = "central, local, response or two_servers, if there is a control: on a tree no difference is known"
         raise InvalidValue("channel", "tree", allowed)
