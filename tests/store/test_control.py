@@ -77,7 +77,7 @@ def test_what_is_shown_is_compared_with_the_control(tmp_path: Path) -> None:
     """The control looks best, and yet is neither the answer, nor called the best, nor served."""
     arms = [{"name": "b"}, {"name": "c"}, {"name": "plain", "share": "1/3"}]
     played = Played(tmp_path, arms=arms, people=20_000, policy="contemporaneous_klucb", **NOISELESS)
-    run_study(played, (0.3, 0.45, 0.95), 10, 600)
+    run_study(played, (0.3, 0.45, 0.95), 8, 600)
     view = view_of(played)
     assert (played.study.answer, view.answer, view.highest) == (1, 1, 1)
     assert view.best in (None, 1)
@@ -174,6 +174,7 @@ def test_harm_against_the_control(tmp_path: Path) -> None:
     played.study.close()
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(
     "how",
     [
@@ -192,6 +193,7 @@ def test_an_answer_beside_a_control(tmp_path: Path, how: dict[str, Any]) -> None
     check_its_answer(played)
 
 
+@pytest.mark.slow
 def test_a_rehearsal_has_the_control_too(tmp_path: Path) -> None:
     means = {"instance": {"name": "bernoulli", "means": [0.5, 0.2, 0.9]}, "every": "1 second"}
     how = {"people": 400, "policy": "noise_aware_klucb", "arms": HELD, "simulation": means, **EIGHT}
