@@ -151,8 +151,8 @@ class Protocol:
     @cached_property
     def control(self) -> Control | None:
         """The arm with a fixed share of all places, if there is one."""
-        tables.read_arms(given := self.table.get("arms"))  # or raise
-        return Control.of(given)
+        tables.read_arms(self.table.get("arms"))  # or raise
+        return Control.of(self.table["arms"])
 
     @property
     def control_arm(self) -> int | None:
