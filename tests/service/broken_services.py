@@ -17,7 +17,7 @@ from maskedbandit.cli import main
 from maskedbandit.device import local_reports
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.study.deck import CohortDeck, Places
-from maskedbandit.study.guardrail import MeasuredOutcome
+from maskedbandit.study.outcomes import MeasuredOutcome
 
 ANALYZE, DEAL = Central.analyze, CohortDeck.deal
 Set = Callable[[Any, str, Any], None]

@@ -16,17 +16,10 @@ from maskedbandit.cli import main
 from maskedbandit.errors import Forbidden, InvalidValue, StorageFailed, Unauthorized, UnknownStudy
 from maskedbandit.privacy.exact import to_fraction
 from maskedbandit.reports.audit.audit import ERROR, AuditPart, How
+from maskedbandit.reports.audit.audit_study import SERVICE_COHORT, shared_epsilon_channel, throw_away
 from maskedbandit.reports.audit.over_http import Service, reach_service, start_own_service
 from maskedbandit.reports.audit.samples import promise_to_samples, sampled_part
-from maskedbandit.reports.audit.services import (
-    SERVICE_COHORT,
-    audited_protocol,
-    list_seen_of_arm,
-    service_parts,
-    shared_epsilon_channel,
-    throw_away,
-    views_of,
-)
+from maskedbandit.reports.audit.services import audited_protocol, list_seen_of_arm, service_parts, views_of
 from maskedbandit.study.protocol import Protocol
 from tests.for_each import for_each
 from tests.service.broken_services import BROKEN, lazy_device, silent_guardrail

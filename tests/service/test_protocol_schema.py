@@ -16,8 +16,8 @@ from maskedbandit.lab.experiments.examples import find_packaged_folder
 from maskedbandit.service.api import list_routes
 from maskedbandit.service.request.openapi import write_openapi
 from maskedbandit.service.request.protocol_schema import LIVE_CHANNELS
-from maskedbandit.study.guardrail import OUTCOME
 from maskedbandit.study.naming import STUDY_PARTS
+from maskedbandit.study.outcomes import FURTHER_KEYS
 from maskedbandit.study.protocol import PROTOCOL_KEYS, Protocol
 from maskedbandit.study.reward import REWARD_KEYS
 from tests.client.built_package import SDK, build_package
@@ -63,7 +63,7 @@ def test_the_schema_has_the_keys_that_are_read() -> None:
     schemas = find_schemas()
     assert set(schemas["Protocol"]["properties"]) == set(PROTOCOL_KEYS)
     assert set(schemas["ProtocolReward"]["properties"]) == set(REWARD_KEYS)
-    assert set(schemas["ProtocolGuardrail"]["properties"]) == {"name", "harm", "share", "alpha", *OUTCOME}
+    assert set(schemas["ProtocolGuardrail"]["properties"]) == {"name", "harm", "share", "alpha", *FURTHER_KEYS}
     assert set(schemas["ProtocolBudget"]["properties"]) == {"epsilon", "delta", "rho", "period"}
 
 

@@ -33,7 +33,7 @@ from maskedbandit.service.views import status
 from maskedbandit.store import reconcile, writer
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.sqlite import Sqlite
-from maskedbandit.study.guardrail import MeasuredOutcome
+from maskedbandit.study.outcomes import MeasuredOutcome
 from maskedbandit.study.signatures import sign_person
 from tests.service.inside import Inside, Reply, inside
 from tests.store.small_study import Clock

@@ -348,5 +348,5 @@ class OnDevices(Machine):
         for name in NAMES if hasattr(self, "use") else ():
             rows = self.use.studies[name].database.rows("SELECT body FROM entry WHERE study = ?", name)
             said = [each for (body,) in rows if (each := json.loads(body))["kind"] == "released"]
-            found = {each["cohort"]: float.fromhex(each["guardrail"]) for each in said}
+            found = {each["cohort"]: float.fromhex(each["further"][0][0]) for each in said}
             assert found == self.use.models[name].harms, "another sum of the guardrail was released"

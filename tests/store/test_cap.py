@@ -133,7 +133,7 @@ def test_devices_add_up_under_local_trust(tmp_path: Path) -> None:
     protocol = small_protocol(**CAPPED, **LOCAL)
     assert protocol.on_devices
     assert dict(protocol.channel.offer(4).terms)["cap"] == 3
-    with pytest.raises(InvalidValue, match=r"rule of \[reward\] is 'sum': it must be first: each device reports once"):
+    with pytest.raises(InvalidValue, match=r"rule of the reward is 'sum': it must be first: each device reports once"):
         small_protocol(**LOCAL, reward={"rule": "sum"})
     clock = Simulated()
     with capped_study(tmp_path, clock, **{**PLAYED, **LOCAL}) as study:

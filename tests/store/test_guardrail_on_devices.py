@@ -26,7 +26,7 @@ from maskedbandit.privacy import sampling
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.reports.audit.bounds import largest_ratio
 from maskedbandit.store import release
-from maskedbandit.study.guardrail import Guardrail, MeasuredOutcome
+from maskedbandit.study.outcomes import MeasuredOutcome
 from maskedbandit.study.protocol import Protocol
 from tests.for_each import for_each
 from tests.statistics import same_distribution, seeded
@@ -161,7 +161,7 @@ def test_a_device_draws_both_by_itself(kind: str, monkeypatch: pytest.MonkeyPatc
 def told(played: Played) -> np.ndarray:
     """Both sums of all releases."""
     said = [each for each in played.said() if each["kind"] == "released"]
-    return np.array([[float.fromhex(each[name]) for name in ("total", "guardrail")] for each in said])
+    return np.array([[float.fromhex(each["total"]), float.fromhex(each["further"][0][0])] for each in said])
 
 
 @pytest.mark.parametrize("kind", AGREED)
@@ -198,7 +198,10 @@ def test_what_a_guardrail_costs_is_verified(
     """Broken services give the guardrail all of epsilon, or forget what it costs: their ledgers are refused."""
     with monkeypatch.context() as patch:
         if lie == "noise":
-            patch.setattr(Guardrail, "channels", lambda self, channel: (at_epsilon(channel, Fraction(2, 3)), channel))
+            patch.setattr(
+                "maskedbandit.study.outcomes.share_channel",
+                lambda channel, outcome: channel if outcome.metric else at_epsilon(channel, Fraction(2, 3)),
+            )
             patch.setattr(Protocol, "price", lambda self, n: Loss.pure(1))
         else:
             patch.setattr(Protocol, "price", lambda self, n: self.channel.loss(n))
@@ -250,8 +253,8 @@ def test_what_a_device_may_report(kind: str, tmp_path: Path) -> None:
     with pytest.raises(PersonalValue, match="metric must be harm, or left out"):
         played.study.report(played.tickets[0], 1, metric="other")
     played.study.close()
-    for part in ("reward", "guardrail"):
-        with pytest.raises(InvalidValue, match=rf"rule of \[{part}\]"):
+    for part, called in (("reward", "the reward"), ("guardrail", "harm")):
+        with pytest.raises(InvalidValue, match=f"rule of {called}"):
             small_protocol(**devices(kind, **{part: {**devices(kind)[part], "rule": "last"}}))
 
 

@@ -24,9 +24,9 @@
 
     [operators]                      # of the two servers, if the channel is two_servers (operators.py)
 
-    [guardrail]                      # a second outcome, by which harm is seen (guardrail.py)
-    name = "unsubscribed"
-    harm = { above = 0.02 }
+    [guardrail]                      # a further outcome, by which harm is seen (guardrail.py)
+
+    [[metrics]]                      # further outcomes that are published, and decide nothing (metrics.py)
 
     [budget]                         # of each person, in all studies of the project together
     epsilon = 1
@@ -55,17 +55,19 @@ from maskedbandit.privacy.budget import Budget
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.study import tables
 from maskedbandit.study.driver import Driver
-from maskedbandit.study.guardrail import Guardrail, MeasuredOutcome, list_outcomes
+from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.live_channel import check_live_outcomes, make_live_channel
+from maskedbandit.study.metrics import Metric, read_metrics
 from maskedbandit.study.naming import STUDY_PARTS, check_study_name, refuse_unknown
 from maskedbandit.study.operators import Operators
+from maskedbandit.study.outcomes import FurtherOutcome, MeasuredOutcome, list_outcomes
 from maskedbandit.study.policy_checks import check_policy_of_guardrail, check_policy_of_study, check_tree
 from maskedbandit.study.reward import Reward
 from maskedbandit.study.signatures import read_signers
 
 PROTOCOL_KEYS = (
     *("name", "about", "project", "people", "delta", "policy", "channel", "arms", "reward", "budget", "signed_by"),
-    *("guardrail", "operators", "simulation"),
+    *("guardrail", "metrics", "operators", "simulation"),
 )
 MOST_ABOUT = 1000
 
@@ -185,17 +187,18 @@ class Protocol:
 
     @property
     def guardrail_channel(self) -> Channel:
-        """The channel of the guardrail."""
-        return self.outcomes[-1].channel
+        """The channel of the guardrail, of a study that has one."""
+        return self.outcomes[1].channel
 
     @cached_property
     def outcomes(self) -> tuple[MeasuredOutcome, ...]:
-        """The reward, and the guardrail if there is one; their channels share epsilon."""
+        """The reward, the guardrail if there is one, and the metrics; their channels share epsilon."""
         found = make_live_channel(self.table.get("channel"), self.operators)
-        check_live_outcomes(found, self.reward, self.guardrail, self.people)
+        further: list[FurtherOutcome] = [*([self.guardrail] if self.guardrail else []), *self.metrics]
+        check_live_outcomes(found, self.reward, self.table.keys() & {"guardrail", "metrics"}, self.people)
         if lacks := self.policy.needs(found.law()):
             raise InvalidValue("channel", found, f"one that gives {type(self.policy).__name__} {lacks}")
-        return list_outcomes(found, self.reward, self.guardrail)
+        return list_outcomes(found, self.reward, further)
 
     @property
     def stages(self) -> bool:
@@ -239,11 +242,16 @@ class Protocol:
 
     @cached_property
     def guardrail(self) -> Guardrail | None:
-        """The second outcome, if there is one."""
+        """The outcome by which harm is seen, if there is one."""
         if "guardrail" not in self.table:
             return None
         names = tuple(name for name, _ in tables.read_arms(self.table["arms"]))
         return Guardrail.from_table(self.table["guardrail"], self.reward, names)
+
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """Further outcomes of which the sums are published, and by which nothing is decided."""
+        return read_metrics(self.table.get("metrics", []), self.reward, self.guardrail.name if self.guardrail else "")
 
     @cached_property
     def budget(self) -> Loss:
@@ -256,9 +264,9 @@ class Protocol:
         return tables.read_period(self.table.get("budget", {}))
 
     def price(self, n: int) -> Loss:
-        """What the release of a cohort of n, of both outcomes if there are two, costs each of its people."""
-        first, *second = [outcome.channel.loss(n) for outcome in self.outcomes]
-        return first + second[0] if second else first
+        """What the release of a cohort of n, of all outcomes together, costs each of its people."""
+        first, *further = [outcome.channel.loss(n) for outcome in self.outcomes]
+        return sum(further, first)
 
     def offers(self, n: int) -> tuple[Offer, ...]:
         """What is offered to a cohort of n, one for each outcome."""
@@ -273,7 +281,7 @@ class Protocol:
         refuse_unknown("key", self.table, PROTOCOL_KEYS)
         for each in (
             *("name", "about", "project", "arms", "policy", "operators", "channel", "aim"),
-            *("reward", "guardrail", "budget", "period", "signed_by"),
+            *("reward", "guardrail", "metrics", "budget", "period", "signed_by"),
         ):
             getattr(self, each)
         tables.check_simulation_table(self.table)

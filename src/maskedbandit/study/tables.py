@@ -122,6 +122,7 @@ def check_simulation_table(table: Mapping[str, Any]) -> None:
 
 def refuse_texts_of_numbers(table: Mapping[str, Any]) -> None:
     """Raise `InvalidValue` where a protocol has a number as a text."""
-    refuse_number_texts({"share": table.get("guardrail", {}).get("share")})
+    for further in (table.get("guardrail", {}), *table.get("metrics", [])):
+        refuse_number_texts({"share": further.get("share")})
     for part in ("channel", "policy"):
         refuse_number_texts(table.get(part))

@@ -2,7 +2,7 @@
 
 The study has the channel and the rewards of the audited one, many arms, and small cohorts, which are released again and
 again. In every other round the first person of each arm's cohort has the highest reward or the lowest, as a coin says;
-all others have the lowest. If the study has a guardrail, so it is with its outcome, of the same people. What is seen of
+all others have the lowest. If the study has further outcomes, so it is with these, of the same people. What is seen of
 an arm: its release, its next release, and when the arm is dealt next; of two operators also what each of them makes of
 both releases, as it knows its own noise (sealed_reports.py). The broken twin is a study on the same service
 with twice the epsilon, of which the same is asked as of the sound one.
@@ -13,24 +13,20 @@ simulated.
 
 import asyncio
 import json
-import math
 import secrets
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from maskedbandit.channels.channel import Channel, at_epsilon, epsilon_of
 from maskedbandit.channels.offers import Offer
 from maskedbandit.client.local_noise import add_report_noise
 from maskedbandit.errors import InvalidValue, MaskedBanditError, StorageFailed
-from maskedbandit.policies.regret.successive_elimination import SuccessiveElimination
-from maskedbandit.privacy.exact import to_fraction
 from maskedbandit.reports.audit.audit import USUAL_AUDIT, Advance, AuditPart, How
-from maskedbandit.reports.audit.over_http import COHORTS_AT_ONCE, NO_WINDOW, REQUESTS_AT_ONCE, Service
+from maskedbandit.reports.audit.audit_study import SERVICE_COHORT, shared_epsilon_channel, throw_away
+from maskedbandit.reports.audit.over_http import NO_WINDOW, REQUESTS_AT_ONCE, Service
 from maskedbandit.reports.audit.samples import (
     MOST_SAMPLES,
     Both,
@@ -39,73 +35,20 @@ from maskedbandit.reports.audit.samples import (
     sampled_part,
 )
 from maskedbandit.reports.audit.sealed_reports import OPERATOR_VIEWS, SealedReports, compare_views
-from maskedbandit.study.guardrail import Guardrail
-from maskedbandit.study.naming import expand_table
 from maskedbandit.study.protocol import Protocol
-from maskedbandit.study.tables import MOST_LOSS
 
-SERVICE_COHORT = 2  # people in a cohort
 SERVICE_PART = "the service: its releases, and its arms"
 ARMS_OF_DEVICES, WINDOW_OF_DEVICES = 200, "15 seconds"  # so that a service takes as much from one address
 WINDOW_PATIENCE = 60  # seconds until a release must have come
 SEEN = ("the release", "the release after it", "when the arm is dealt next", "what the device sends")
 
 
-def throw_away(
-    protocol: Protocol, name: str, factor: int = 1, arms: int = COHORTS_AT_ONCE, window: str = NO_WINDOW
-) -> Protocol:
-    """A study with the channel and the rewards of another, of many small cohorts; at so many times its epsilon."""
-    given = protocol.table
-    channel, budget = dict(expand_table("channel", given["channel"])), dict(given["budget"])
-    if factor > 1:
-        channel["epsilon"] = write_exact_number(factor * epsilon_of(shared_epsilon_channel(protocol)))
-        for key in budget.keys() & {"epsilon", "rho"}:
-            budget[key] = write_exact_number(min(1000 * to_fraction(key, budget[key]), Fraction(MOST_LOSS)))
-    reward = {key: value for key, value in given.get("reward", {}).items() if key in ("least", "most", "rule", "cap")}
-    second = {} if protocol.guardrail is None else {"guardrail": never_harmful(protocol.guardrail, given["guardrail"])}
-    if protocol.operators is not None:
-        second["operators"] = given["operators"]
-    if lacks := SuccessiveElimination().needs(protocol.channel.law()):
-        raise InvalidValue("channel", protocol.channel, f"one with {lacks}: audit the protocol's file, without a url")
-    return Protocol.from_table(
-        {
-            "name": name,
-            "about": "an audit: nobody takes part",
-            "people": 10**9,
-            "policy": {"name": "successive_elimination", "least": SERVICE_COHORT, "base": 1.000001, "failure": 1e-200},
-            "channel": channel,
-            "arms": [{"name": f"arm{i}"} for i in range(arms)],
-            "reward": reward | {"window": window, "exposure": "0 seconds"},
-            "budget": budget,
-            **second,
-        }
-    )
-
-
-def write_exact_number(value: Fraction) -> int | str:
-    """An exact number as a protocol has it."""
-    return value.numerator if value.denominator == 1 else str(value)
-
-
-def never_harmful(guardrail: Guardrail, given: dict[str, Any]) -> dict[str, Any]:
-    """The same guardrail, with a limit that no arm is found beyond."""
-    kept = {key: value for key, value in given.items() if key in ("name", "least", "most", "rule", "share")}
-    outcome = guardrail.outcome
-    limit = min(outcome.in_units(1 - 1e-9), math.nextafter(outcome.most, outcome.least))  # most is no limit
-    return kept | {"harm": {"above": limit}, "alpha": 1e-9}
-
-
-def shared_epsilon_channel(protocol: Protocol) -> Channel:
-    """The channel of a protocol, with the epsilon that its outcomes share."""
-    return at_epsilon(protocol.channel, sum((epsilon_of(each.channel) for each in protocol.outcomes), Fraction(0)))
-
-
 def list_seen_of_arm(protocol: Protocol) -> list[str]:
     """What is seen of an arm."""
     names = list[str]()
-    for metric, _, channel in protocol.outcomes:
-        local = channel.trust == "local"
-        shown = [SEEN[0], SEEN[1], *([] if metric else SEEN[2:3]), *(SEEN[3:] if local else [])]
+    for outcome in protocol.outcomes:
+        metric = outcome.metric
+        shown = [SEEN[0], SEEN[1], *([] if metric else SEEN[2:3]), *(SEEN[3:] if outcome.on_devices else [])]
         names += [f"{each} ({metric})" if metric else each for each in shown]
     return [*names, *(OPERATOR_VIEWS if protocol.operators else ())]
 
@@ -173,13 +116,14 @@ class AuditedStudy:
     async def totals(self) -> dict[str, list[list[float]]]:
         """All releases of each arm, in their order: the sums of all outcomes, and what two operators make of them."""
         found: dict[str, list[list[float]]] = {}
-        after, names = 0, ("total", "guardrail")[: len(self.protocol.outcomes)]
+        after = 0
         while entries := (await self.service.ask("GET", f"{self.path}/ledger?after={after}"))["entries"]:
             after = entries[-1]["number"]
             for says in (json.loads(entry["body"]) for entry in entries):
                 if says["kind"] == "released":
                     views = self._sealed.find_views(says) if self.protocol.operators else []
-                    sums = [float.fromhex(says[name]) for name in names]
+                    further = (total for total, _ in says.get("further", []))
+                    sums = [float.fromhex(total) for total in (says["total"], *further)]
                     found.setdefault(f"arm{says['arm']}", []).append(sums + views)
         return found
 

@@ -61,9 +61,12 @@ async def list_releases(call: Call) -> Releases:
 def read_released(database: Database, witness: Witness, name: str) -> Releases:
     """All that was released of a study."""
     book = read_published(database, witness.as_now(), name)
-    arms = [arm for arm, _ in book.protocol.arms]
+    arms, names = [arm for arm, _ in book.protocol.arms], [each.metric for each in book.protocol.outcomes[1:]]
     found = [
-        Released(each.cohort, arms[each.arm], each.n, each.total, str(each.loss), each.at, each.number)
+        Released(
+            *(each.cohort, arms[each.arm], each.n, each.total, str(each.loss), each.at, each.number),
+            dict(zip(names, (further.total for further in each.further), strict=True)),
+        )
         for each in book.releases
     ]
     return Releases(name, book.is_simulated, found)

@@ -40,6 +40,7 @@ async def list_results(call: Call) -> Results:
                 surely_beaten=beaten,
                 compared=compare_arms(found, arm),
                 guardrail=arm.guarded,
+                metrics=arm.metrics,
             )
         )
     names = None if found.named is None else [found.arms[arm].name for arm in found.named]

@@ -9,10 +9,9 @@ import json
 
 from msgspec import Struct
 
-from maskedbandit import core
 from maskedbandit.errors import BehindWitness, Corrupted
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.service.views.answers import GuardrailResult
+from maskedbandit.service.views.answers import GuardrailResult, MetricResult
 from maskedbandit.service.views.counts import StudyCounts, count_places
 from maskedbandit.service.views.estimates import (
     ALPHA,
@@ -20,9 +19,9 @@ from maskedbandit.service.views.estimates import (
     Estimate,
     estimate_arms,
     estimate_differences,
-    estimate_guardrail,
     find_confidences,
 )
+from maskedbandit.service.views.further import estimate_guardrail, estimate_metrics, list_released
 from maskedbandit.service.views.link import LinkState
 from maskedbandit.service.views.tally import Tally
 from maskedbandit.statement.content import Statement
@@ -54,6 +53,7 @@ class ArmView(Struct, frozen=True):
     confidence: Confidence | None = None  # that it is the best, and that it is beaten, if arms in play were compared
     more: ArmDifference | None = None  # what it has more than the first arm, if both were dealt together
     guarded: GuardrailResult | None = None  # what is estimated of its guardrail
+    metrics: list[MetricResult] = []  # and of its metrics, once it has a release
     stands: str = "in play"  # or paused, or harmful
 
 
@@ -197,14 +197,11 @@ def read_view(database: Database, witness: Witness, name: str, now: int, tally: 
 
 def show_arms(book: Book) -> tuple[ArmView, ...]:
     """The arms, with their estimates from what was released."""
-    protocol, now, cohorts = book.protocol, book.standing, book.demand.deck.cohorts
-    released: list[list[core.Release]] = [[] for _ in protocol.arms]
-    for each in book.releases:
-        released[each.arm].append(each.in_epoch(cohorts[each.cohort].epoch))
+    protocol, now, released = book.protocol, book.standing, list_released(book, 0)
     law = protocol.channel.law()
     found, more = estimate_arms(law, released), estimate_differences(law, released)
     sure = find_confidences(law, released, now.in_play, book.draft.k)
-    named = zip(protocol.arms, found, more, estimate_guardrail(protocol, book.releases), strict=True)
+    named = zip(protocol.arms, found, more, estimate_guardrail(book), estimate_metrics(book), strict=True)
     return tuple(
         ArmView(
             name,
@@ -212,8 +209,9 @@ def show_arms(book: Book) -> tuple[ArmView, ...]:
             each,
             sure.get(arm),
             other,
-            second,
+            guarded,
+            metrics,
             now.is_said(arm),
         )
-        for arm, ((name, payload), each, other, second) in enumerate(named)
+        for arm, ((name, payload), each, other, guarded, metrics) in enumerate(named)
     )

@@ -35,7 +35,7 @@ def follow_harm(study: str, protocol: Protocol, found: Sequence[Entry], cohorts:
             continue
         check_none(study, watch, due)
         if isinstance(entry, Release):
-            due = {each.arm: each.evidence for each in watch.saw(entry.of_guardrail(cohorts[entry.cohort].epoch))}
+            due = {each.arm: each.evidence for each in watch.saw(entry.in_epoch(cohorts[entry.cohort].epoch, 1))}
     check_none(study, watch, due)
     return watch
 
