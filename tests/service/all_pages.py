@@ -102,8 +102,14 @@ def all_views() -> Iterator[dict[str, StudyView]]:
         made_gauss.study.start()
         made_gauss.come(60, [0.5, 0.6, 0.45], every=1000)
         found["gauss"] = seen(made_gauss)
+        metrics = [{"name": "spent", "most": 80, "share": "1/8"}, {"name": "left-early", "share": "1/8"}]
+        measured = play("measured", metrics=metrics, **quick)
+        measured.study.start()
+        measured.come(200, [0.5, 0.6, 0.45], unseen=0)
+        measured.wait(3 * HOUR)
+        found["measured"] = seen(measured)
         yield found
-        for each in (usual, ended, many, made, selected, fixed, made_gauss):
+        for each in (measured, usual, ended, many, made, selected, fixed, made_gauss):
             each.study.close()
 
 

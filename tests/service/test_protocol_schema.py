@@ -16,6 +16,7 @@ from maskedbandit.lab.experiments.examples import find_packaged_folder
 from maskedbandit.service.api import list_routes
 from maskedbandit.service.request.openapi import write_openapi
 from maskedbandit.service.request.protocol_schema import LIVE_CHANNELS
+from maskedbandit.study.metrics import METRIC_KEYS
 from maskedbandit.study.naming import STUDY_PARTS
 from maskedbandit.study.outcomes import FURTHER_KEYS
 from maskedbandit.study.protocol import PROTOCOL_KEYS, Protocol
@@ -63,6 +64,7 @@ def test_the_schema_has_the_keys_that_are_read() -> None:
     schemas = find_schemas()
     assert set(schemas["Protocol"]["properties"]) == set(PROTOCOL_KEYS)
     assert set(schemas["ProtocolReward"]["properties"]) == set(REWARD_KEYS)
+    assert set(schemas["ProtocolMetric"]["properties"]) == {"name", "share", *METRIC_KEYS}
     assert set(schemas["ProtocolGuardrail"]["properties"]) == {"name", "harm", "share", "alpha", *FURTHER_KEYS}
     assert set(schemas["ProtocolBudget"]["properties"]) == {"epsilon", "delta", "rho", "period"}
 
@@ -100,6 +102,7 @@ def test_each_live_channel_is_typed_with_its_parameters(name: str) -> None:
         {"channel": SEALED, "operators": OPERATORS},
         {"reward": {"rule": "sum", "cap": 3, "most": 2.5, "window": "1.5 days", "evaluating": "enrols"}},
         {"guardrail": {"name": "left", "harm": {"below": 0.9}, "share": "1/4", "alpha": 0.01}},
+        {"metrics": [{"name": "spent", "share": "1/4", "most": 9, "cap": 2}, {"name": "left", "share": 0.25}]},
         {"budget": {"rho": "1/2", "period": "90 days"}},
         {"signed_by": ["9f" * 32, "8e" * 32], "about": "why", "project": "p"},
     ],
@@ -135,6 +138,9 @@ def test_the_studies_of_the_package_fit(path: Path) -> None:
         {"reward": {"window": "6 years"}},
         {"guardrail": {"name": "left", "harm": {"above": 0.1, "below": 0.9}}},
         {"guardrail": {"name": "left", "harm": {"above": 0.1}, "share": 2}},
+        {"metrics": [{"name": "spent"}]},
+        {"metrics": [{"name": f"m{i}", "share": "1/9"} for i in range(4)]},
+        {"metrics": [{"name": "spent", "share": "1/4", "window": "1 hour"}]},
         {"budget": {"epsilon": 10**7}},
         {"budget": {"epsilon": 1, "days": 1}},
         {"signed_by": "ab"},

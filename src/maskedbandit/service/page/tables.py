@@ -120,5 +120,6 @@ def tabulate_protocol(view: StudyView) -> list[tuple[str, str]]:
         ("Window", f"{say_duration(reward.window)} after the arm was seen{grace}"),
         ("Time to see it", f"{say_duration(reward.exposure)}; {evaluated} as seen"),
         *([] if protocol.guardrail is None else [("Guardrail", f"{protocol.guardrail.name}, by which harm is seen")]),
+        *([("Metrics", ", ".join(each.name for each in protocol.metrics))] if protocol.metrics else []),
         ("Protocol (SHA-256)", protocol.digest),
     ]

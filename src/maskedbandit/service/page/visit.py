@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from maskedbandit import words
 from maskedbandit.errors import Forbidden, TooLarge, Unauthorized
-from maskedbandit.service.page import charts, operators, sentences, tables
+from maskedbandit.service.page import charts, metrics, operators, sentences, tables
 from maskedbandit.service.page.form import CHOICES
 from maskedbandit.service.request.holders import HeldElsewhere
 from maskedbandit.service.request.limits import BODY
@@ -161,6 +161,6 @@ def render_page(name: str, role: str | None, csrf: str, **given: Any) -> str:
 def load_templates() -> Environment:
     """The templates, and what they call."""
     given: dict[str, Any] = {"words": words, "charts": charts, "sentences": sentences, "tables": tables}
-    given["operators"] = operators
+    given |= {"operators": operators, "metrics": metrics}
     given |= {"privacy": privacy, "most": MOST_LINES, "notice": "", "problem": "", "choices": CHOICES}
     return make_environment(Path(__file__).parent / "templates", given)
