@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from maskedbandit.channels.local import Local
+from maskedbandit.channels.offers import to_lines
+from maskedbandit.channels.response import Response
+from maskedbandit.client.local_noise import add_report_noise
 from maskedbandit.errors import Conflict, Corrupted, InvalidValue, PersonalValue
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.book.chain import Link
@@ -197,3 +201,36 @@ def test_an_entry_of_an_earlier_version_says_its_guardrail_otherwise() -> None:
             parse(**wrong)
     with pytest.raises(Corrupted, match="says nothing of outcome 2"):
         old.in_epoch(4, 2)
+
+
+@pytest.mark.parametrize("kind", ["local", "response"])
+def test_devices_send_each_outcome_with_noise_of_its_own(kind: str, tmp_path: Path) -> None:
+    first = {"rule": "first"}
+    how: dict[str, Any] = {
+        "channel": {"name": kind, "epsilon": 1},
+        "reward": {"window": "20 seconds", "exposure": "10 seconds", **first},
+        "metrics": [{**SPENT, **first}, {**LEFT, **first}],
+        "guardrail": {**HARM, **first},
+    }
+    assert small_protocol(**how).price(1).pure_epsilon == 1
+    played, agreed = Played(tmp_path, **how), {"local": Local(epsilon=1), "response": Response(epsilon=1)}[kind]
+    played.come(12)
+    study, sums = played.study, [0] * 4
+    for ticket in played.tickets:
+        offers = study.offers(ticket)
+        assert [offer.metric for offer in offers] == ["", "harm", "spent", "guardrail"]
+        assert [dict(offer.terms)["epsilon"] for offer in offers] == [Fraction(1, each) for each in (2, 8, 4, 8)]
+        for j, offer in enumerate(offers):
+            sent = add_report_noise(agreed, to_lines(offers), 1, offer.metric)
+            sums[j] += sent.value
+            study.report(ticket, sent.value, metric=offer.metric)
+    played.wait()
+    told = [each for each in played.said() if each["kind"] == "released"]
+    found = [[float.fromhex(total) for total in (each["total"], *(sum for sum, _ in each["further"]))] for each in told]
+    for outcome, totals, known in zip(study.protocol.outcomes, zip(*found, strict=True), sums, strict=True):
+        flip = outcome.channel.law().flip
+        assert sum(totals) == pytest.approx((known - 12 * flip) / (1 - 2 * flip))
+    played.verify()
+    study.close()
+    with pytest.raises(InvalidValue, match="rule of spent is 'sum': it must be first"):
+        small_protocol(**how | {"metrics": [SPENT]})

@@ -14,7 +14,7 @@ beforeEach(() => {
 const guarded = () =>
   localPlace({
     offer: [localPlace().offer, `${localPlace().offer} metric=gone`].join("\n"),
-    guardrail: { name: "gone", least: 0, most: 1, default: 0 },
+    further: [{ name: "gone", least: 0, most: 1, default: 0 }],
   });
 
 test("is drawn once, and sent as it is until there is an answer", async () => {
@@ -68,7 +68,7 @@ test("rewards of a study with a cap add up", async () => {
 test("a guardrail may have a name that every object has", async () => {
   const device = await makeDevice(service, { agreed: new Agreed(400) });
   const offer = `${offerLaplace(200)}\n${offerLaplace(200)} metric=constructor`;
-  await device.join(localPlace({ offer, guardrail: { name: "constructor", least: 0, most: 1, default: 0 } }));
+  await device.join(localPlace({ offer, further: [{ name: "constructor", least: 0, most: 1, default: 0 }] }));
   expect(await device.record(STUDY, 1, "constructor")).toBe(true);
   service.time = EXPOSED + WINDOW;
   await device.contact();
