@@ -42,7 +42,8 @@ from tests.store.two_worlds_of_batches import difference
 WINDOW = 20  # seconds
 REWARD = {"most": 4, "rule": "sum", "window": f"{WINDOW} seconds", "exposure": "10 seconds"}
 HARM = "harm"
-GUARDRAIL = {"name": HARM, "harm": {"above": 0.9}, "rule": "first"}
+GUARDRAIL = {"name": HARM, "harm": {"above": 0.9}, "rule": "first", "share": "1/4"}
+SPENT = {"name": "spent", "most": 4, "rule": "sum", "share": "1/4"}
 VICTIM, OTHERS = "victim", ("one", "two", "three", "four", "five", "six")
 SIGNER = Ed25519PrivateKey.from_private_bytes(bytes(32))  # of the application
 SHOP = "https://shop.example"  # on whose pages the device key may be used
@@ -101,7 +102,7 @@ class Worlds(logging.Handler):
         with inside(f"sqlite:///{original}/studies.db", original / "witness", clock=self.clock) as first:
             first.sign = sign
             public = SIGNER.public_key().public_bytes_raw().hex()
-            first.begin(reward=REWARD, guardrail=GUARDRAIL, signed_by=public)
+            first.begin(reward=REWARD, guardrail=GUARDRAIL, metrics=[SPENT], signed_by=public)
             self.tickets = {name: first.seen(name) for name in ("early", "earlier", "earliest", "first")}
             first.tick(WINDOW + 1)  # whose cohorts are released
             self.tickets |= {name: first.seen(name) for name in (VICTIM, *OTHERS)}
