@@ -46,7 +46,7 @@ class MaskedBanditProvider(AbstractProvider):
 
     * `expose_on_evaluation`: evaluating says too that the arm was seen. Otherwise `track("exposed", context)` does.
     * `outcomes`: for each study the name of the event whose value is its outcome; other studies take all events.
-    * `metrics`: for each study that has some the names of its guardrail and metrics; events so called are their outcomes.
+    * `metrics`: for each study that has some the names of its guardrail and metrics: events so called are for these.
     * A `token` among the attributes of the context is the application's signature of the person.
     * `channels`: for each study of local trust the channel to which people agreed.
 

@@ -1,11 +1,12 @@
 """An audit of a service through its API, as an application sees it: studies of its own, with people who are not there.
 
-The study has the channel and the rewards of the audited one, many arms, and small cohorts, which are released again and
-again. In every other round the first person of each arm's cohort has the highest reward or the lowest, as a coin says;
-all others have the lowest. If the study has further outcomes, so it is with these, of the same people. What is seen of
-an arm: its release, its next release, and when the arm is dealt next; of two operators also what each of them makes of
-both releases, as it knows its own noise (sealed_reports.py). The broken twin is a study on the same service
-with twice the epsilon, of which the same is asked as of the sound one.
+The study has the channel and the outcomes of the audited one, many arms, and small cohorts, which are released again
+and again. In every other round the first person of each arm's cohort has the highest reward or the lowest, as a coin
+says; all others have the lowest. Each further outcome of that person is like the reward or opposite to it, as other
+coins say, which the auditor knows: so sums that have the same noise are found by what two of them are together. What
+is seen of an arm: its release, its next release, and when the arm is dealt next; of two operators also what each of
+them makes of both releases, as it knows its own noise (sealed_reports.py). The broken twin is a study on the same
+service with twice the epsilon, of which the same is asked as of the sound one.
 
 The real study is only read. Each audit leaves two archived studies on the service, whose ledgers say that they were
 simulated.
@@ -17,11 +18,12 @@ import secrets
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from maskedbandit.channels.offers import Offer
+from maskedbandit.channels.offers import Offer, from_lines
 from maskedbandit.client.local_noise import add_report_noise
 from maskedbandit.errors import InvalidValue, MaskedBanditError, StorageFailed
 from maskedbandit.reports.audit.audit import USUAL_AUDIT, Advance, AuditPart, How
@@ -40,6 +42,7 @@ from maskedbandit.study.protocol import Protocol
 SERVICE_PART = "the service: its releases, and its arms"
 ARMS_OF_DEVICES, WINDOW_OF_DEVICES = 200, "15 seconds"  # so that a service takes as much from one address
 WINDOW_PATIENCE = 60  # seconds until a release must have come
+Highs = tuple[int, ...]  # whether the first person of an arm has the highest of each outcome, or the lowest
 SEEN = ("the release", "the release after it", "when the arm is dealt next", "what the device sends")
 
 
@@ -50,6 +53,8 @@ def list_seen_of_arm(protocol: Protocol) -> list[str]:
         metric = outcome.metric
         shown = [SEEN[0], SEEN[1], *([] if metric else SEEN[2:3]), *(SEEN[3:] if outcome.on_devices else [])]
         names += [f"{each} ({metric})" if metric else each for each in shown]
+    several = combinations([outcome.metric or "the reward" for outcome in protocol.outcomes], 2)
+    names += [f"the release, of {one} and {other} together" for one, other in several]
     return [*names, *(OPERATOR_VIEWS if protocol.operators else ())]
 
 
@@ -61,10 +66,10 @@ class AuditedStudy:
         self.path, self._people, self._awaited = f"/v1/studies/{protocol.name}", 0, 0
         self._sealed = SealedReports()
 
-    async def round(self, worlds: dict[str, int]) -> dict[str, tuple[float, ...]]:
+    async def round(self, worlds: dict[str, Highs]) -> dict[str, tuple[float, ...]]:
         """All cohorts once: when each arm was dealt first, and what that person's device sent, if it adds the noise.
 
-        The first person of an arm is in its world.
+        The first person of an arm has the outcomes of its world, and all others the lowest.
         """
         firsts = dict[str, tuple[float, ...]]()
         units = [{"unit": f"person {self._people + i}"} for i in range(self.service.arms * SERVICE_COHORT)]
@@ -91,21 +96,23 @@ class AuditedStudy:
         raise StorageFailed(f"the service released nothing in {WINDOW_PATIENCE} seconds")
 
     def _told(
-        self, dealt: Any, place: int, worlds: dict[str, int], firsts: dict[str, tuple[float, ...]]
+        self, dealt: Any, place: int, worlds: dict[str, Highs], firsts: dict[str, tuple[float, ...]]
     ) -> list[dict[str, Any]]:
         """The reports of a person; the first of an arm is noted."""
         if dealt["ticket"] is None:
             raise StorageFailed("the service gave a person no place: it released less than it was to release")
         first, sent, reports = dealt["arm"] not in firsts, list[float](), list[dict[str, Any]]()
-        high = float(first and worlds.get(dealt["arm"], 0) > 0)
+        lowest = (0,) * len(self.protocol.outcomes)
+        highs = worlds.get(dealt["arm"], lowest) if first else lowest
         if self.protocol.operators is not None:
             highest = Offer.from_text(dealt["device"]["offer"]).steps
-            reports.append(self._sealed.seal(dealt["device"], int(high) * highest))
-        for outcome in () if reports else self.protocol.outcomes:
-            values = outcome.reward.reports(high)  # of one person, however many
+            reports.append(self._sealed.seal(dealt["device"], highs[0] * highest))
+        for j, outcome in () if reports else enumerate(self.protocol.outcomes):
+            values = outcome.reward.reports(float(highs[j]))  # of one person, however many
             if outcome.on_devices:
-                values = [add_report_noise(self._channel, dealt["offer"], high, outcome.metric).value]
-                sent += values
+                values = [add_report_noise(self._channel, dealt["offer"], float(highs[j]), outcome.metric).value]
+                steps = from_lines(dealt["offer"])[j].steps
+                sent += [steps - values[0]] if highs[j] != highs[0] else values
             for i, value in enumerate(values):
                 told = {"value": value, "event": str(i or ""), "metric": outcome.metric}
                 reports.append({"ticket": dealt["ticket"], **told})
@@ -129,25 +136,42 @@ class AuditedStudy:
 
 
 async def played(audited: AuditedStudy, samples: int, seed: int, advance: Advance) -> Both:
-    """What was seen, of the arms whose first person had the lowest reward, and of those who had the highest."""
-    rng, chosen, dealt = np.random.default_rng(seed), list[dict[str, int]](), list[Any]()
-    arms = audited.service.arms
+    """What was seen, of the arms whose first person had the lowest reward, and of those who had the highest.
+
+    A sum whose outcome was opposite to the reward is seen from the other end.
+    """
+    rng, chosen, dealt = np.random.default_rng(seed), list[dict[str, Highs]](), list[Any]()
+    arms, outcomes = audited.service.arms, len(audited.protocol.outcomes)
     names = [f"arm{i}" for i in range(arms)]
     for _ in range(-(-samples // arms)):
-        worlds = dict(zip(names, rng.permutation(np.arange(arms) % 2).tolist(), strict=True))
+        rewards = rng.permutation(np.arange(arms) % 2)
+        opposite = rng.integers(2, size=(arms, outcomes - 1))
+        highs = np.column_stack([rewards, rewards[:, None] ^ opposite]).tolist()
+        worlds = dict(zip(names, map(tuple, highs), strict=True))
         chosen.append(worlds)
         dealt.append((await audited.round(worlds), await audited.round({})))
         advance(arms)
     totals, views = await audited.totals(), (list[Any](), list[Any]())
-    outcomes = len(audited.protocol.outcomes)
     for i, (worlds, (now, after)) in enumerate(zip(chosen, dealt, strict=True)):
-        for arm, world in worlds.items():
+        for arm, highs in worlds.items():
             view, (first, second) = list[float](), totals[arm][2 * i : 2 * i + 2]
-            for j, both in enumerate(zip(first[:outcomes], second[:outcomes], strict=True)):
+            turned = [high != highs[0] for high in highs]
+            seen = [turn_sums(each[:outcomes], turned) for each in (first, second)]
+            for j, both in enumerate(zip(*seen, strict=True)):
                 view += [*both, *([] if j else after[arm][:1]), *now[arm][1 + j : 2 + j]]
+            pairs = combinations(range(outcomes), 2)
+            view += [seen[0][j] + seen[0][k] if turned[j] != turned[k] else 0.0 for j, k in pairs]
             view += compare_views(first[outcomes:], second[outcomes:])
-            views[world].append(view)
+            views[highs[0]].append(view)
     return np.array(views[0]), np.array(views[1])
+
+
+def turn_sums(sums: Sequence[float], turned: Sequence[bool]) -> list[float]:
+    """Sums of an arm, of which those of outcomes that were opposite to the reward are seen from the other end.
+
+    Two that are opposite, and have the same noise, have none once they are added up.
+    """
+    return [1 - total if other else total for total, other in zip(sums, turned, strict=True)]
 
 
 @asynccontextmanager
