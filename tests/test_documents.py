@@ -318,7 +318,7 @@ def test_all_keys_of_a_protocol_are_documented_and_no_others():
     base = {"name": "x", "people": 10, "channel": "central", "arms": [{"name": "a"}, {"name": "b"}]}
     parts = re.split(r"^\*\*`\[+(\w+)\]+`\*\*", (ROOT / "docs" / "protocol.md").read_text(), flags=re.MULTILINE)
     tables = {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
-    assert list(tables) == ["", "reward", "operators", "guardrail", "metrics", "budget", "simulation"]
+    assert list(tables) == ["", "reward", "operators", "guardrail", "metrics", "enrolment", "budget", "simulation"]
     del tables["simulation"]  # which a rehearsal reads, and no study
     del tables["operators"]  # whose two tables need all that they may have
     for name, text in tables.items():

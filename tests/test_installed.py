@@ -189,7 +189,7 @@ def check_commands_of_the_readme(whole: Environment) -> None:
     assert "graph.png" in whole.says("secagg-demo", "-n", "64")
     assert "log" in whole.says("convert", "news.gz")
     assert '"state": "draft"' in whole.says("study", "new", "newsletter")
-    assert '"state": "running"' in whole.says("study", "start")
+    assert '"state": "running"' in whole.says("study", "start", "--yes")
     assert '"ticket"' in whole.says("study", "assign", "ann")
     assert "newsletter: " in whole.says("ledger", "verify")
     assert '"key"' in whole.says("key", "new", "owner")

@@ -9,7 +9,18 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "maskedbandit"
 LAYERS = (
-    ("core", "errors", "device_refusals", "extras", "checks", "golden_section", "law", "noise_bounds", "private_files"),
+    (
+        "core",
+        "errors",
+        "device_refusals",
+        "extras",
+        "checks",
+        "golden_section",
+        "law",
+        "noise_bounds",
+        "private_files",
+        "person_attributes",
+    ),
     ("rooms", "privacy", "words", "drawing"),
     ("noises", "secagg", "shuffle", "theory"),
     ("backends", "policies"),
@@ -45,9 +56,9 @@ APART = {
 }
 # rooms that know of the package what is here, and nothing else: an application has the client, and not numpy
 ONLY = {
-    "client": {"errors", "device_refusals", "extras", "private_files"},
+    "client": {"errors", "device_refusals", "extras", "private_files", "person_attributes"},
     "device": {
-        *("errors", "device_refusals", "extras", "private_files", "checks"),
+        *("errors", "device_refusals", "extras", "private_files", "checks", "person_attributes"),
         *("privacy", "channels", "secagg", "study"),
     },
 }

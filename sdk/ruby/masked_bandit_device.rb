@@ -36,15 +36,16 @@ module MaskedBandit
       send_due { |entry| news(entry) }
     end
 
-    # The arm that the person sees, and its payload: from the book, or from the service, which then gives a place.
-    def assign(study, unit, token)
+    # The arm that the person sees, and its payload: from the book, or from the service, which then gives a place. The
+    # attributes are what rules of the study on who is enrolled are about: texts, numbers, true and false.
+    def assign(study, unit, token, attributes = nil)
       Place::STUDY.match?(study) or MaskedBandit.refuse("study", "#{study.inspect}, which is no name of one")
       change_agreed_book do |book|
         entry = find(book, study)
         MaskedBandit.refuse("study", "#{study}, which the person left") if entry && !entry.key?("arm")
         next entry.slice("arm", "payload") if entry
 
-        status, answer = post("/v1/studies/#{study}/assign", { unit:, token: }.to_json)
+        status, answer = post("/v1/studies/#{study}/assign", { unit:, token:, attributes: }.compact.to_json)
         raise Away, "status #{status}" unless answer.key?(status == 200 ? "arm" : "code")
 
         MaskedBandit.refuse(answer["code"], "the service gives no arm of #{study}") if status != 200

@@ -6,13 +6,14 @@ A picture is drawn twice, wide and narrow, and the style sheet shows the one tha
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from markupsafe import Markup, escape
 
 WIDE, NARROW = 720, 328
+LABEL, LINE = 13, 17  # the size of the letters of a label, and the height of its line
 
 
 def draw_picture(name: str, title: str, about: str, draw: Callable[[Drawing], None]) -> Markup:
@@ -61,6 +62,11 @@ class Drawing:
         """Words, at the left end of their base line unless the class says otherwise."""
         self._parts.append(Markup('<text class="{}" x="{:.1f}" y="{:.1f}">{}</text>').format(kind, x, y, text))
 
+    def lines(self, kind: str, x: float, y: float, lines: Sequence[str]) -> None:
+        """Words in several lines, of which this is the base line of the first."""
+        for i, line in enumerate(lines):
+            self.text(kind, x, y + i * LINE, line)
+
     @contextmanager
     def group(self, kind: str) -> Iterator[None]:
         """Shapes that belong together."""
@@ -79,6 +85,39 @@ class Drawing:
     def _add(self, shape: str, kind: str, where: str, hint: str) -> None:
         inside = Markup("<title>{}</title>").format(hint) if hint else ""
         self._parts.append(Markup(f'<{shape} class="{escape(kind)}" {where}>{inside}</{shape}>'))
+
+
+def measure_text(text: str) -> float:
+    """How wide a label is at most, in the widest of the usual fonts.
+
+    >>> measure_text("WWW") > measure_text("nnn") > measure_text("iii")
+    True
+    """
+
+    def wide(letter: str) -> float:
+        if letter in "MW@%mw…":
+            return 1.0
+        if letter in "ijltfr.,:;|!'()- ":
+            return 0.42
+        return 0.78 if letter.isupper() else 0.65 if letter.isascii() else 1.0
+
+    return LABEL * sum(map(wide, text))
+
+
+def wrap_text(text: str, width: float) -> list[str]:
+    """The lines of a label that is not to be wider than this; they end where names have a joint, if there is one.
+
+    >>> wrap_text("a-long-name-of-an-arm", 100), wrap_text("abcdefghijklmnopqrstuvw", 100)
+    (['a-long-name-', 'of-an-arm'], ['abcdefghijklmn', 'opqrstuvw'])
+    """
+    lines = list[str]()
+    while measure_text(text) > width and len(text) > 1:
+        fits = max([1, *(i for i in range(1, len(text)) if measure_text(text[:i]) <= width)])
+        joint = max(text.rfind(each, 0, fits) + 1 for each in "-._ ")
+        cut = joint if joint > fits // 2 else fits
+        lines.append(text[:cut].rstrip())
+        text = text[cut:].lstrip()
+    return [*lines, text]
 
 
 def round_ticks(low: float, high: float, about: int) -> list[float]:

@@ -22,8 +22,11 @@
     │   ├── UnknownTicket           no place of the study has this ticket
     │   ├── UnknownArm              no arm of the study has this name
     │   ├── UnknownKey              no key of the service has this public part
+    │   ├── UnknownWebhook          the service has no webhook of this name
     │   ├── FrozenProtocol          a study that was started keeps its protocol
     │   ├── NotRunning              the study is not in a state in which this can be done
+    │   ├── NotApproved             no officer of privacy has approved the protocol that is to be started
+    │   ├── NotConfirmed            what cannot be undone was asked, and whoever was asked did not say yes
     │   ├── NotExposed              a report of a person of whom nobody said that the arm was seen
     │   ├── NoConsent               a device whose person did not agree to take part in studies
     │   ├── Conflict                something else is there than the request says, or takes for granted
@@ -103,7 +106,10 @@ class InvalidValue(MaskedBanditError, ValueError):
     maskedbandit.errors.InvalidValue: epsilon is -1: it must be a positive number
     """
 
+    faults: tuple[tuple[str, str], ...] = ()  # of a protocol: all that is wrong with it, each with its place before it
+
     def __init__(self, name: str, value: object, allowed: str) -> None:
+        self.name = name  # of the value; `study/faults.py` knows by it where in a protocol the value stands
         super().__init__(f"{name} is {shorten_value(value)}: it must be {allowed}")
 
 
@@ -116,6 +122,7 @@ class UnknownName(InvalidValue):
     """
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        self.name = kind
         known = sorted(known)
         spelled = {plain_name(each): each for each in known}
         near = get_close_matches(plain_name(name), spelled, n=1, cutoff=0.56)
@@ -132,6 +139,7 @@ class PersonalValue(InvalidValue):
     """
 
     def __init__(self, name: str, allowed: str) -> None:
+        self.name = name
         Exception.__init__(self, f"{name} must be {allowed} (the value given is personal and not shown)")
 
 
@@ -181,12 +189,24 @@ class UnknownKey(Refused):
     """No key of the database has this public part."""
 
 
+class UnknownWebhook(Refused):
+    """There is no webhook of this name."""
+
+
 class FrozenProtocol(Refused):
     """A study that was started keeps the protocol with which it was started."""
 
 
 class NotRunning(Refused):
     """The study is not in a state in which this can be done: a draft, paused, stopped or archived."""
+
+
+class NotApproved(Refused):
+    """An officer of privacy is to approve the protocol before it is started, and has not."""
+
+
+class NotConfirmed(Refused):
+    """What cannot be undone is asked first, and whoever was asked did not say yes, or nobody could be asked."""
 
 
 class NotExposed(Refused):

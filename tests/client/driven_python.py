@@ -60,6 +60,10 @@ def forget_arms(self: object, study: str, unit: str) -> None:
     """Nobody is known while the service is away."""
 
 
+def forget_default(self: object, study: str) -> None:
+    """Whoever is not known gets the fallback, also where people are turned away to another arm."""
+
+
 def take_anything(reply: answers.Reply, count: int, good: frozenset[str]) -> list[str]:
     """Whatever comes counts as an answer."""
     return [""] * count
@@ -80,7 +84,13 @@ def sign_for_somebody(private: str, study: str, unit: str, expires: int) -> str:
     return real_sign(private, study, "somebody", expires)
 
 
+def leave_out_attributes(unit: str, token: str | None, attributes: object) -> dict[str, Any]:
+    """Nobody is eligible."""
+    return real_person(unit, token, None)
+
+
 real_body, real_put, real_sign = Message.body.fget, Outbox.put, signatures.sign_person
+real_person = engine.write_person
 late: list[Any] = []
 TWINS: dict[str, tuple[object, str, object]] = {
     "asks once": (calls.Calls, "ask", ask_once),
@@ -93,6 +103,8 @@ TWINS: dict[str, tuple[object, str, object]] = {
     "takes anything": (delivery, "read_verdicts", take_anything),
     "leaves out the metric": (Message, "body", property(leave_out_metric)),
     "signs for somebody": (signatures, "sign_person", sign_for_somebody),
+    "leaves out attributes": (engine, "write_person", leave_out_attributes),
+    "forgets the default": (engine.KnownArms, "served", forget_default),
     "checks nothing": (engine, "check_ticket", lambda ticket: None),
     "leaves the rest": (Outbox, "put_leaving", leave_the_rest),
     "reports anyway": (engine.KnownArms, "offer", lambda self, study, ticket: None),

@@ -27,7 +27,7 @@ class FakeService:
         self.late: set[str] = set()
         self.left: list[str] = []
         self.state: dict[str, int] = {}  # a status with which all requests of a path are refused
-        self.enrols, self.over_budget = True, set[str]()
+        self.enrols, self.over_budget, self.turned_away = True, set[str](), set[str]()
 
     def handle(self, path: str, body: dict[str, object]) -> tuple[int, object]:
         """The answer to a request."""
@@ -52,10 +52,11 @@ class FakeService:
     def assign(self, study: str, unit: str) -> tuple[int, object]:
         again = (study, unit) in self.places
         number = len(self.places)
-        enrols = self.enrols and unit not in self.over_budget
+        enrols = self.enrols and unit not in self.over_budget | self.turned_away
         arm, payload = self.arms[number % len(self.arms)] if enrols else self.arms[-1]
         given = {"study": study, "arm": arm, "payload": payload, "ticket": None, "propensity": "1", "again": False}
         given["why"] = "budget_exceeded" if unit in self.over_budget else None
+        given["why"] = "not_eligible" if unit in self.turned_away else given["why"]
         if enrols and not again:
             self.places[study, unit] = given | {"ticket": f"ticket{number}", "propensity": "1/2", "offer": self.offer}
         return 200, self.places.get((study, unit), given) | {"again": again}

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from maskedbandit.client.answers import Assigned
+from maskedbandit.client.answers import TURNED_AWAY, Assigned
 from maskedbandit.client.places import FORGET_AFTER, KnownArms
 
 ANN = Assigned("bold", {"subject": "HELLO"}, "abc", Fraction(1, 3), offer="an offer")
@@ -46,3 +46,20 @@ def test_the_file_lists_no_names(tmp_path) -> None:
     content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert b"example.org" not in content
     assert b"bold" in content
+
+
+def test_that_somebody_was_turned_away_is_not_remembered_but_the_default_arm_is(tmp_path) -> None:
+    """Whoever is not known may be one whom the rules turn away: so the default, and not what others are served."""
+    known = KnownArms(tmp_path / "known")
+    known.remember("newsletter", "bob", Assigned("best", why="budget_exceeded", propensity=Fraction(1)))
+    assert known.served("newsletter").arm == "best"
+    for why in TURNED_AWAY:
+        known.remember("newsletter", "eve", Assigned("plain", why=why, propensity=Fraction(1)))
+        assert known.find("newsletter", "eve") is None
+    known.remember("newsletter", "bob", Assigned("best", why="finished", propensity=Fraction(1)))
+    assert known.served("newsletter").arm == "plain"
+    assert known.served("another") is None
+    known.remember("newsletter", "eve", ANN)  # she became eligible
+    assert known.find("newsletter", "eve").ticket == "abc"
+    assert [place.ticket for place in known.places("eve")] == ["abc"]
+    known.close()

@@ -1,6 +1,7 @@
 """An application that knows OpenFeature alone: flags are studies, and what is tracked counts."""
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -123,7 +124,7 @@ def test_while_the_service_is_away_the_person_keeps_the_arm(application, network
     network.fault = only("drop request")
     found = application().get_object_details(STUDY, {}, ANN)  # started again
     assert (found.value, found.variant, found.reason) == ({"subject": "Hello"}, "plain", Reason.STALE)
-    assert found.flag_metadata == {"again": False, "source": "fallback"}
+    assert found.flag_metadata == {"again": False, "source": "fallback", "why": "unreachable"}
     network.fault = only(None)
 
 
@@ -239,3 +240,20 @@ def test_an_outcome_finds_its_person_after_the_application_was_started_again(app
     second.track("opened", ANN)  # without an evaluation
     assert provider(second).flush()
     assert list(service.reports.values()) == [1.0]
+
+
+def test_the_context_says_what_rules_are_about(application, service, network) -> None:
+    app = application()
+    service.turned_away.add("ann")
+    said = {"age": 18, "country": "AT", "beta": True, "token": "signed", "tags": ["a"], "long": "x" * 257, "a name": 1}
+    found = app.get_object_details(STUDY, {}, EvaluationContext("ann", said))
+    assert json.loads(network.sent[-1][1]) == {
+        "unit": "ann",
+        "token": "signed",
+        "attributes": {"age": 18.0, "country": "AT", "beta": True},
+    }
+    assert (found.variant, found.reason, found.flag_metadata["why"]) == ("bold", Reason.STATIC, "not_eligible")
+    service.turned_away.clear()
+    assert app.get_object_details(STUDY, {}, EvaluationContext("ann", said)).reason == Reason.SPLIT
+    many = EvaluationContext("ann", {f"field{i}": i for i in range(33)})
+    assert app.get_object_details(STUDY, {}, many).error_code == ErrorCode.INVALID_CONTEXT

@@ -7,7 +7,7 @@ import pytest
 
 from maskedbandit.device import Agreed, Device, ShownArm
 from maskedbandit.device_refusals import Unreachable, WrongClock
-from maskedbandit.errors import AlreadySpent, InvalidValue, Late, NoConsent, Refused
+from maskedbandit.errors import AlreadySpent, InvalidValue, Late, NoConsent, PersonalValue, Refused
 from tests.device.fake_leader import (
     EXPOSED,
     GRACE,
@@ -99,6 +99,25 @@ class TestAssign:
         assert device.expose(STUDY) is False
         assert device.record(STUDY, 1) is False
         assert device.show() == []
+
+    def test_whoever_was_turned_away_may_come_again_with_other_attributes(self, leader, device, monkeypatch) -> None:
+        given = {"study": STUDY, "arm": "plain", "payload": None, "ticket": None, "again": False, "why": "not_eligible"}
+        real = leader.assign
+
+        def by_age(body):
+            return real(body) if body.get("attributes", {}).get("age", 0) >= 18 else (200, given)
+
+        monkeypatch.setattr(leader, "assign", by_age)
+        for attributes in (None, {}, {"age": 17}):
+            assert device.assign(STUDY, "ann", "token", attributes) == ShownArm("plain", None, "not_eligible")
+        assert json.loads(leader.bodies[0]) == {"unit": "ann", "token": "token"}
+        assert device.show() == []
+        assert device.assign(STUDY, "ann", "token", {"age": 18}) == ShownArm("bold", PAYLOAD)
+        assert json.loads(leader.bodies[-1]) == {"unit": "ann", "token": "token", "attributes": {"age": 18}}
+        assert device.assign(STUDY, "ann", "token", {"age": 3}) == ShownArm("bold", PAYLOAD)
+        assert len(leader.bodies) == 4
+        with pytest.raises(PersonalValue):
+            device.assign("another", "ann", "token", {"age": None})
 
     def test_a_study_of_central_trust_is_refused(self, leader, device, monkeypatch) -> None:
         given = {"study": STUDY, "arm": "plain", "payload": None, "ticket": TICKET, "again": False, "device": None}

@@ -1,25 +1,43 @@
 """All pages, of studies of all kinds and at all stages."""
 
+import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, get_args
 
 from msgspec.structs import replace
 
 from maskedbandit.service.keys import Key
-from maskedbandit.service.page.form import EXAMPLE_FORM, read_protocol_form
+from maskedbandit.service.page.drafts import Preview, fill_form
+from maskedbandit.service.page.form import EXAMPLE_FORM, FIELDS, PLANNED_NUMBERS, read_protocol_form, read_sent_form
+from maskedbandit.service.page.glossary import OWN_WORDS, WORDS_OF_OTHERS
+from maskedbandit.service.page.keys import ROLE_CHOICES
 from maskedbandit.service.page.sentences import say_preview
+from maskedbandit.service.page.study_list import choose_studies
 from maskedbandit.service.page.visit import render_page
+from maskedbandit.service.page.webhooks import SAID_KINDS
+from maskedbandit.service.study_messages import AttentionItem, AttentionKind
 from maskedbandit.service.views.counts import CohortStanding
 from maskedbandit.service.views.estimates import Estimate
-from maskedbandit.service.views.view import StudySummary, StudyView, read_view
+from maskedbandit.service.views.moves import ask_move
+from maskedbandit.service.views.summaries import StudySummary
+from maskedbandit.service.views.view import StudyView, read_view
+from maskedbandit.service.webhook_messages import WebhookListed
+from maskedbandit.service.webhooks import WEBHOOK_KINDS
 from maskedbandit.statement.page import fill_statement
+from maskedbandit.store.approvals import Approvals
+from maskedbandit.study.faults import list_faults
 from maskedbandit.study.protocol import Protocol
+from maskedbandit.study.toml_text import write_toml
 from maskedbandit.theory.sequences import Interval
 from tests.service.played import HOUR, MINUTE, Played, quick_folder
 
-OWNER, OFFICER, READER = "owner", "officer", None
 HOSTILE = "<script>alert(1)</script>\"' onload=x <img src=x onerror=y> {{ 7*7 }} &lt;"
+ALL_ITEMS = tuple(
+    AttentionItem(kind, f"{HOSTILE} {kind}.", "Do something.", HOSTILE if i % 2 else None, HOUR if i % 3 else None)
+    for i, kind in enumerate(get_args(AttentionKind))
+)
+OWNER, OFFICER, READER = "owner", "officer", None
 
 
 def seen(played: Played) -> StudyView:
@@ -36,6 +54,50 @@ def answered(played: Played) -> StudyView:
         if played.study.named is not None:
             break
     return seen(played)
+
+
+def with_harm(view: StudyView) -> StudyView:
+    """The same study when the first arm was paused, and the second one, of the highest mean, was found harmful."""
+    paused, harmful, *others = view.arms
+    assert paused.estimate is not None
+    high = replace(paused.estimate, mean=0.9)
+    standing = dataclasses.replace(
+        view.standing, in_play=(2,), paused=frozenset({0}), harmful=frozenset({1}), stage=view.standing.stage + 1
+    )
+    arms = (
+        replace(paused, stands="paused", confidence=None),
+        replace(harmful, stands="harmful", confidence=None, estimate=high),
+        *(replace(each, confidence=None) for each in others),
+    )
+    return replace(view, arms=arms, standing=standing)
+
+
+def with_many_arms(view: StudyView, k: int) -> StudyView:
+    """The same study with so many arms, whose names are as long as they may be."""
+    names = [f"{'W' * 12 if i % 2 else 'a-name-with-joints'}-{i:03}-".ljust(64, "m-"[i % 3 == 0]) for i in range(k)]
+    some = [view.arms[i % len(view.arms)] for i in range(k)]
+    out = {1: "harmful", k - 1: "paused"}
+    arms = tuple(
+        replace(each, name=name, payload='{"text": "' + 100 * "x" + '"}', stands=out.get(i, "in play"))
+        for i, (each, name) in enumerate(zip(some, names, strict=True))
+    )
+    in_play = tuple(i for i in range(k) if i not in out)
+    standing = dataclasses.replace(
+        view.standing, k=k, in_play=in_play, paused=frozenset({k - 1}), harmful=frozenset({1})
+    )
+    table = view.protocol.table | {"arms": [{"name": name} for name in names]}
+
+    def spread(numbers: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(numbers[i % len(numbers)] for i in range(k))
+
+    counts = replace(
+        view.counts,
+        dealt=spread(view.counts.dealt),
+        seen=spread(view.counts.seen),
+        returned=spread(view.counts.returned),
+        columns=tuple(replace(each, arms=spread(each.arms)) for each in view.counts.columns),
+    )
+    return replace(view, protocol=Protocol.from_table(table), arms=arms, standing=standing, counts=counts)
 
 
 @contextmanager
@@ -59,6 +121,8 @@ def all_views() -> Iterator[dict[str, StudyView]]:
         below = Estimate(100, 2, -0.1, 0.1, Interval(0.0, 0.05), Interval(0.0, 0.1))
         first, *others = found["running"].arms
         found["negative"] = replace(found["running"], arms=(replace(first, estimate=below), *others))
+        found["harmful"] = with_harm(found["running"])
+        found["forty"] = with_many_arms(found["running"], 40)
         usual.study.pause()
         found["paused"] = seen(usual)
         usual.study.resume()
@@ -108,8 +172,15 @@ def all_views() -> Iterator[dict[str, StudyView]]:
         measured.come(200, [0.5, 0.6, 0.45], unseen=0)
         measured.wait(3 * HOUR)
         found["measured"] = seen(measured)
+        held = play("held", arms=[{"name": "short"}, {"name": "plain", "share": "1/3"}, {"name": "long"}], **quick)
+        held.study.start()
+        found["held, early"] = seen(held)
+        for _ in range(4):
+            held.come(100, [0.5, 0.3, 0.9], every=1, unseen=0, lost=0)
+            held.wait(3 * MINUTE)
+        found["held"] = seen(held)
         yield found
-        for each in (measured, usual, ended, many, made, selected, fixed, made_gauss):
+        for each in (usual, ended, many, made, selected, fixed, made_gauss, held, measured):
             each.study.close()
 
 
@@ -118,33 +189,44 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
     found = {f"study, {name}": render_page("study", OWNER, "token", view=each) for name, each in views.items()}
     found["study, nobody"] = render_page("study", READER, "", view=views["running"])
     found["ledger, notice"] = render_page("ledger", OFFICER, "token", view=views["running"], notice=HOSTILE)
-    wasted = replace(views["running"], counts=replace(views["running"].counts, wasted=37))
-    found["study, places wasted"] = render_page("study", OFFICER, "token", view=wasted)
+    attention = replace(views["running"], attention=ALL_ITEMS)
+    found["study, attention"] = render_page("study", OFFICER, "token", view=attention)
     for name in ("usual draft", "stopped", "many", "gauss", "answer", "selected", "fixed"):
         found[f"ledger, {name}"] = render_page("ledger", OFFICER, "token", view=views[name], notice="It holds.")
         found[f"statement, {name}"] = render_page(
             "statement", OFFICER, "token", **fill_statement(views[name].statement)
         )
     listed = [
-        StudySummary(each.name, each.protocol.table["about"], each.state, each.simulated, 3, None, 1)
+        StudySummary(each.name, each.protocol.table["about"], each.state, each.simulated, 3, None, 1, each.started)
         for each in views.values()
     ]
-    found["list"] = render_page("list", OWNER, "token", studies=listed)
-    found["list, empty"] = render_page("list", READER, "", studies=[])
-    meant = say_preview(Protocol.from_table(read_protocol_form(EXAMPLE_FORM)))
-    found["new"] = render_page("new", OWNER, "token", values=EXAMPLE_FORM, problems=[], preview=meant)
-    values = dict.fromkeys(EXAMPLE_FORM, HOSTILE) | {"protocol": HOSTILE}
-    found["new, wrong"] = render_page("new", OWNER, "token", values=values, problems=[HOSTILE], preview=[])
-    values = {"protocol": HOSTILE, "looked_at": HOSTILE} | dict.fromkeys(("per_day", "baseline", "difference"), HOSTILE)
-    found["draft"] = render_page("draft", OWNER, "token", study="usual", values=values, preview=meant, problem=HOSTILE)
+    listed += [replace(listed[1], name=f"{i:064}", answer="short", latest=HOUR, finished=2 * HOUR) for i in range(3)]
+    found["list"] = render_page("list", OWNER, "token", **choose_studies(listed))
+    found["list, searched"] = render_page("list", OWNER, "token", **choose_studies(listed, HOSTILE, "running"))
+    found["list, empty"] = render_page("list", READER, "", **choose_studies([]))
+    words = {"own_words": OWN_WORDS, "words_of_others": WORDS_OF_OTHERS}
+    found["glossary"] = render_page("glossary", READER, "", **words)
+    found |= form_pages()
     found["person"] = render_page("person", READER, "")
     key = Key("3f2a9c01", "device", "usual", "", HOUR, None, ("https://shop.example", HOSTILE))
-    shown = {"study": "usual", "listed": [key, key._replace(key="3f2a9c02", ends=2 * HOUR, origins=())]}
-    found["keys"] = render_page("device_keys", OWNER, "token", **shown, values={}, notice="mb_device_3f2a9c01_secret")
-    found["keys, wrong"] = render_page(
-        "device_keys", OWNER, "token", **shown, values={"origins": HOSTILE}, problem=HOSTILE
+    client = key._replace(key="3f2a9c03", role="client", origins=(), last_used="2026-11-26")
+    old = key._replace(key="3f2a9c02", ends=2 * HOUR, origins=())
+    shown: dict[str, Any] = {"study": "usual", "listed": [key, client], "ended": [old], "own": "3f2a9c03"}
+    shown |= {"studies": ["usual"], "roles": ROLE_CHOICES, "values": {}}
+    found["keys"] = render_page("keys", OWNER, "token", **shown, notice="mb_device_3f2a9c01_secret")
+    wrong = shown | {"values": {"origins": HOSTILE, "role": HOSTILE}, "study": None}
+    found["keys, wrong"] = render_page("keys", OWNER, "token", **wrong, problem=HOSTILE)
+    found["keys, none"] = render_page("keys", OWNER, "token", **shown | {"listed": [], "ended": []})
+    hook = WebhookListed(
+        "0" * 16, f"https://hooks.example/{HOSTILE}", None, WEBHOOK_KINDS, HOUR, HOUR, 2, HOUR, HOSTILE, 3
     )
-    found["keys, none"] = render_page("device_keys", OWNER, "token", study="usual", listed=[], values={})
+    quiet = WebhookListed("1" * 16, "https://hooks.example", "usual", ("released",), HOUR, None, 0, None, "", 0)
+    hooks: dict[str, Any] = {"listed": [hook, quiet], "studies": ["usual"], "kinds": SAID_KINDS, "values": {}}
+    found["webhooks"] = render_page("webhooks", OWNER, "token", **hooks, notice="whsec_secret")
+    given = {"url": HOSTILE, "study": HOSTILE}
+    found["webhooks, wrong"] = render_page("webhooks", OWNER, "token", **hooks | {"values": given}, problem=HOSTILE)
+    found["webhooks, none"] = render_page("webhooks", OWNER, "token", **hooks | {"listed": []})
+    found["revoke"] = render_page("revoke_key", OWNER, "token", study=None, key=key, own=True)
     found["sign in"] = render_page("sign_in", OWNER, "token")
     found["sign in, wrong"] = render_page("sign_in", OWNER, "token", problem=HOSTILE)
     numbers = {"baseline": "0.4", "difference": "0.05", "per_day": "2000"}
@@ -161,11 +243,44 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
         "violation": False,
         "controls": [{"twin": HOSTILE, "lower_bound": None, "caught": True}],
     }
-    parts = [part, part, {"left_out": HOSTILE}]
+    parts = [part, part | {"part": "the release of a cohort of 40"}, {"left_out": HOSTILE}]
     found["audit"] = render_page("audit", OFFICER, "token", view=views["running"], parts=parts)
     found["audit, wrong"] = render_page("audit", OFFICER, "token", view=views["many"], parts=[], problem=HOSTILE)
+    unapproved = replace(views["usual draft"], approvals=Approvals(("3f2a9c01",)))
+    found["study, unapproved"] = render_page("study", OWNER, "token", view=unapproved)
+    approved = replace(unapproved, approvals=Approvals(("3f2a9c01",), ("3f2a9c01",)))
+    found["study, approved"] = render_page("study", OFFICER, "token", view=approved)
+    asked = {"unapproved": (unapproved, "start"), "start": (approved, "start"), "approve": (unapproved, "approve")}
+    asked |= {"stop": (views["running"], "stop"), "archive": (views["stopped"], "archive")}
+    asked |= {"stop first": (views["ended"], "archive"), "waiting": (views["stopped, waiting"], "archive")}
+    for name, (view, verb) in asked.items():
+        shown = {"verb": verb, "question": ask_move(view, verb), "protocol": HOSTILE if view.state == "draft" else ""}
+        found[f"question, {name}"] = render_page("question", OWNER, "token", view=view, **shown)
     found["problem"] = render_page("problem", OWNER, "token", title=HOSTILE, detail=HOSTILE)
     return found
+
+
+def form_pages() -> dict[str, str]:
+    """The form of a study: empty, filled in, with everything wrong, with many arms, as TOML, and of a draft."""
+    example = Protocol.from_table(read_protocol_form(EXAMPLE_FORM)[0])
+    preview = Preview(say_preview(example), write_toml(example.table))
+    hostile = dict.fromkeys((*FIELDS, *PLANNED_NUMBERS, "signed_by", "arms.0.name", "arms.0.payload"), HOSTILE)
+    many = {"more_arms": "\n".join(f'a-long-name-of-an-arm-number-{arm} {{"template": {arm}}}' for arm in range(40))}
+    given: dict[str, tuple[Any, ...]] = {
+        "new": ("", {}, []),
+        "new, filled": ("", EXAMPLE_FORM, [], example, preview),
+        "draft": ("usual", EXAMPLE_FORM | {"looked_at": HOSTILE}, [], example, preview),
+    }
+    for name, values in {
+        "new, nothing": {},
+        "new, wrong": hostile,
+        "new, many arms": many,
+        "new, other TOML": {"protocol": f"name = 'x'\n[enrolment]\ndefault = {HOSTILE!r}"},
+        "new, no TOML": {"protocol": HOSTILE},
+    }.items():
+        sent = read_sent_form(values)
+        given[name] = ("", sent.values, sent.faults + ([] if sent.table is None else list_faults(sent.table)))
+    return {name: render_page("new", OWNER, "token", **fill_form(*each)) for name, each in given.items()}
 
 
 def render_study(view: StudyView, role: str | None, csrf: str) -> list[str]:

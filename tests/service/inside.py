@@ -53,6 +53,7 @@ class Inside:
     def __init__(self, address: str, folder: Path, clock: Callable[[], int] | None = None, rate: float = 1e9) -> None:
         self.clock = clock or Clock()
         self.sign: Callable[[str], str] | None = None  # the token of a person, if people are signed
+        self.said: dict[str, Any] = {}  # of each person, for rules on who is enrolled
         self.runner = asyncio.Runner()
         self.address, self.folder = address, folder
         self.host: Any = self.run(self._made(rate))
@@ -166,13 +167,29 @@ class Inside:
         table = {key: value for key, value in (TABLE | changes).items() if value is not None}
         made = self.ask("POST", "/v1/studies", table, "owner")
         assert made.status == 201, made
-        assert self.study("start", key="owner", name=table["name"]).status == 200
+        assert self.start(table["name"]).status == 200
         return table
+
+    async def approved(self, name: str) -> Reply:
+        """What an officer is answered who approves the protocol of a draft."""
+        found = (await self.asked("GET", f"/v1/studies/{name}", None, "officer")).json["protocol"]
+        return await self.asked("POST", f"/v1/studies/{name}/approve", {"protocol": found}, "officer")
+
+    async def started(self, name: str, query: str = "") -> Reply:
+        """What an owner is answered who starts a draft that an officer has approved."""
+        assert (await self.approved(name)).status == 200
+        return await self.asked("POST", f"/v1/studies/{name}/start{query}", None, "owner")
+
+    def start(self, name: str = "small", query: str = "") -> Reply:
+        """The same, outside of an event loop."""
+        found: Reply = self.run(self.started(name, query))
+        return found
 
     def assign(self, unit: str, name: str = "small") -> dict[str, Any]:
         """The arm of a person."""
-        token = {"token": self.sign(unit)} if self.sign else {}
-        found = self.study("assign", {"unit": unit} | token, name=name)
+        more = {"token": self.sign(unit)} if self.sign else {}
+        more |= {"attributes": self.said} if self.said else {}
+        found = self.study("assign", {"unit": unit} | more, name=name)
         assert found.status == 200, found
         return dict(found.json)
 

@@ -116,7 +116,13 @@ class Live:
         """A running study."""
         made = self.ask("POST", "/v1/studies", table, "owner")
         assert made.status == 201, made
+        self.approve(table["name"])
         assert self.study("start", key="owner", name=table["name"]).status == 200
+
+    def approve(self, name: str) -> None:
+        """An officer approves the protocol of a draft."""
+        protocol = self.ask("GET", f"/v1/studies/{name}", None, "officer").json["protocol"]
+        assert self.study("approve", {"protocol": protocol}, "officer", name).status == 200
 
     def send(self, raw: bytes) -> socket.socket:
         """A connection on which these bytes were sent."""

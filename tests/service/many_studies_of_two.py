@@ -97,7 +97,7 @@ class ManyStudiesOfTwo:
         """A running study."""
         given = TABLE | table | {"name": name, "project": name, "operators": self.operators}
         assert (await self.leader.asked("POST", "/v1/studies", given, "owner")).status == 201
-        assert (await self.leader.asked("POST", f"/v1/studies/{name}/start", None, "owner")).status == 200
+        assert (await self.leader.started(name)).status == 200
         made, held = StudyOfTwo(name, given["people"]), await self.leader.host.hold(name)
         made.deck = held.study._session.driver.deck
         return made

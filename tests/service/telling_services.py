@@ -11,6 +11,7 @@ from msgspec import structs
 from maskedbandit.errors import Conflict
 from maskedbandit.service import app
 from maskedbandit.service.api import ofrep, person
+from maskedbandit.service.host import deliveries
 from maskedbandit.service.host.metrics import Metrics
 from maskedbandit.service.views import status, view
 from maskedbandit.store import people, reconcile
@@ -220,6 +221,29 @@ def telling_the_person(patch: Patch) -> None:
     patch.setattr(person, "read_person", leaking)
 
 
+def posting_the_sum(patch: Patch) -> None:
+    """What is sent to receivers has the sum of what was reported so far."""
+    real = deliveries.list_announcements
+
+    def adding(database: Any, **given: Any) -> Any:
+        said, end = real(database, **given)
+        ((total,),) = database.rows("SELECT SUM(value) FROM reward WHERE study = ?", given["delivery"].study)
+        return [each._replace(body=f"{each.body} {total}") for each in said], end
+
+    patch.setattr(deliveries, "list_announcements", adding)
+
+
+def posting_when_reported(patch: Patch) -> None:
+    """What waits for receivers is sent sooner, once there is a report."""
+    real = deliveries.Deliveries._find_due
+
+    def sooner(found: Any, database: Any) -> Any:
+        ((many,),) = database.rows("SELECT COUNT(*) FROM reward")
+        return real(found, database) if many % 2 else []
+
+    patch.setattr(deliveries.Deliveries, "_find_due", sooner)
+
+
 REPORT = people.report
 TWINS = {
     "today's report": told_by(as_it_was),
@@ -241,4 +265,6 @@ TWINS = {
     "erasure counts": counting_in_erasure,
     "preflights count": telling_pages,
     "the person's page tells": telling_the_person,
+    "webhooks tell the sum": posting_the_sum,
+    "webhooks wait for reports": posting_when_reported,
 }

@@ -211,7 +211,7 @@ def test_what_the_witness_has_not_seen_is_not_shown(service: Inside) -> None:
 
     def told() -> tuple[Any, ...]:
         reader = open_database(service.address)
-        lines = write_status(reader, service.host.witness, "small").splitlines()
+        lines = write_status(reader, service.host.witness, "small", service.clock()).splitlines()
         reader.close()
         states = [service.ask("GET", f"/v1/studies{path}", key="owner").json for path in ("", "/small")]
         states[0] = states[0]["studies"][0]

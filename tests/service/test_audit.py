@@ -13,13 +13,19 @@ import pytest
 import maskedbandit.reports.audit.over_http as audit_reached
 import maskedbandit.reports.audit.services as audit_service
 from maskedbandit.cli import main
-from maskedbandit.errors import Forbidden, InvalidValue, StorageFailed, Unauthorized, UnknownStudy
+from maskedbandit.errors import Forbidden, InvalidValue, NotApproved, StorageFailed, Unauthorized, UnknownStudy
 from maskedbandit.privacy.exact import to_fraction
 from maskedbandit.reports.audit.audit import ERROR, AuditPart, How
 from maskedbandit.reports.audit.audit_study import SERVICE_COHORT, shared_epsilon_channel, throw_away
 from maskedbandit.reports.audit.over_http import Service, reach_service, start_own_service
 from maskedbandit.reports.audit.samples import promise_to_samples, sampled_part
-from maskedbandit.reports.audit.services import audited_protocol, list_seen_of_arm, service_parts, views_of
+from maskedbandit.reports.audit.services import (
+    audited_protocol,
+    list_seen_of_arm,
+    make_audited_study,
+    service_parts,
+    views_of,
+)
 from maskedbandit.study.protocol import Protocol
 from tests.for_each import for_each
 from tests.service.broken_services import BROKEN, lazy_device, share_noise, silent_guardrail
@@ -135,7 +141,8 @@ def test_a_running_service_is_audited_by_its_address(
     def audited(command: tuple[str, ...], samples: int, folder: Path) -> tuple[int, Any]:
         with live(folder, command=("-m", *command, "serve")) as server:
             server.start_study(TABLE)
-            code = main(["audit", "--url", server.url, "--key", server.keys["owner"], *given, str(samples)])
+            key = ["--key", server.keys["owner"], "--officer-key", server.keys["officer"]]
+            code = main(["audit", "--url", server.url, *key, *given, str(samples)])
             found = json.loads(capsys.readouterr().out)
             studies = {each["study"]: each for each in server.ask("GET", "/v1/studies", key="owner").json["studies"]}
             assert studies["small"]["people"] == 0
@@ -176,6 +183,19 @@ def test_the_study_is_found_and_what_is_wrong_is_said(service: Inside) -> None:
     service.begin(name="second")
     with pytest.raises(InvalidValue, match="second, small"):
         asked("owner", None)
+
+
+def test_an_audit_that_no_officer_approves_leaves_nothing(service: Inside) -> None:
+    async def play(officer: str | None) -> None:
+        async with make_audited_study(Service(client, service.keys["owner"], officer=officer), made):
+            pass
+
+    client, made = with_small(service), throw_away(SMALL, "audit-1")
+    with pytest.raises(NotApproved, match="no officer of privacy has approved the protocol of audit-1"):
+        service.run(play(None))
+    assert [each["study"] for each in service.ask("GET", "/v1/studies", key="owner").json["studies"]] == ["small"]
+    service.run(play(service.keys["officer"]))
+    assert service.ask("GET", "/v1/studies/audit-1", key="owner").json["state"] == "archived"
 
 
 def test_a_service_that_is_not_there() -> None:
@@ -219,7 +239,7 @@ def test_the_study_of_an_audit_keeps_channel_and_rewards() -> None:
         twin = throw_away(protocol, "twin", 2)
         assert [each.metric for each in twin.outcomes] == ["", "harm"]
         assert twin.price(2).epsilon() == 2
-        assert twin.guardrail_channel.epsilon == Fraction(2, 3)
+        assert twin.outcomes[1].channel.epsilon == Fraction(2, 3)
         assert (twin.guardrail.outcome.least, twin.guardrail.outcome.most) == (1, 7)
         assert shared_epsilon_channel(protocol).epsilon == 1
     assert list_seen_of_arm(SMALL) == ["the release", "the release after it", "when the arm is dealt next"]

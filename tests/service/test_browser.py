@@ -23,13 +23,14 @@ pytestmark = pytest.mark.slow
 FORM = {
     "name": "greeting",
     "about": "which greeting is answered",
-    "arms": "hello\nwelcome",
+    "arms.0.name": "hello",
+    "arms.1.name": "welcome",
     "people": "5000",
     "per_day": "1000",
     "baseline": "0.3",
     "difference": "0.1",
-    "window": "1 day",
-    "period": "",
+    "reward.window": "1 day",
+    "channel.epsilon": "1",
 }
 TEXTS = "h1, h2, h3, p, td, th, dt, dd, li, label, button, summary, svg text"
 # the text of each visible element, and where its letters are on the page
@@ -48,13 +49,13 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 
 @contextmanager
-def signed_in(browser: Browser, server: Live, look: str = "light") -> Iterator[Page]:
-    """A page of an owner who has signed in; no script fails, and nothing is missing or against the page's policy."""
+def signed_in(browser: Browser, server: Live, look: str = "light", role: str = "owner") -> Iterator[Page]:
+    """A page of somebody who has signed in; no script fails, and nothing is missing or against the page's policy."""
     page, said = browser.new_page(**LOOKS[look]), list[str]()
     page.set_default_timeout(1000 * LATE)
     page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: said.append(str(error)))
-    page.goto(f"{server.url}/sign-in#{server.keys['owner']}")
+    page.goto(f"{server.url}/sign-in#{server.keys[role]}")
     page.wait_for_url(f"{server.url}/")
     try:
         yield page
@@ -76,13 +77,13 @@ def assigned(provider: MaskedBanditProvider, people: list[str]) -> dict[str, str
 def test_the_first_five_minutes(
     browser: Browser, demo: Live, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with signed_in(browser, demo) as page:
-        five_minutes(page, demo, tmp_path)
+    with signed_in(browser, demo) as page, signed_in(browser, demo, role="officer") as officer:
+        five_minutes(page, officer, demo, tmp_path)
         out = capsys.readouterr().out
         assert "greeting: 1 entries" in out
 
 
-def five_minutes(page: Page, demo: Live, tmp_path: Path) -> None:
+def five_minutes(page: Page, officer: Page, demo: Live, tmp_path: Path) -> None:
     """From the demo to the statement of a study of one's own."""
     page.goto(f"{demo.url}/studies/demo")
     assert "A simulation" in page.inner_text("main")
@@ -90,7 +91,8 @@ def five_minutes(page: Page, demo: Live, tmp_path: Path) -> None:
     # a new study, with what is expected of it
     page.goto(f"{demo.url}/new")
     for name, value in FORM.items():
-        page.fill(f"[name={name}]", value)
+        page.fill(f'[name="{name}"]', value)
+    page.check("text=The server, which is trusted")
     page.click("text=Say what it would mean")
     page.wait_for_selector("#preview")
     said = page.inner_text("section[aria-labelledby=preview]")
@@ -99,7 +101,18 @@ def five_minutes(page: Page, demo: Live, tmp_path: Path) -> None:
     assert "an equal split would lose 250" in said
     page.click("text=Write it down as a draft")
     page.wait_for_url("**/studies/greeting")
-    page.click("text=Start the study")
+    page.click("#ask-start")
+    page.wait_for_selector("text=An officer of privacy is to approve this protocol first")
+    # an officer looks at the protocol that is to be started
+    officer.goto(f"{demo.url}/studies/greeting")
+    officer.click("#ask-approve")
+    officer.click("#do-approve")
+    officer.wait_for_selector("text=An officer of privacy has approved the protocol")
+    page.goto(f"{demo.url}/studies/greeting")
+    page.click("#ask-start")
+    for part in ("5\u202f000 people", "1 day", "This cannot be undone", 'name = "greeting"'):
+        assert part in page.inner_text("main")
+    page.click("#do-start")
     page.wait_for_selector("text=Pause")
     # the application
     people = [f"person {number}" for number in range(40)]  # who get one arm all with a probability below 1e-11
@@ -128,7 +141,16 @@ def five_minutes(page: Page, demo: Live, tmp_path: Path) -> None:
     assert statement["simulated"] is False
 
 
-PAGES = ("/", "/studies/demo", "/studies/demo/ledger", "/studies/demo/statement", "/new", "/sign-in")
+PAGES = (
+    "/",
+    "/studies/demo",
+    "/studies/demo/stop",
+    "/studies/demo/start",
+    "/studies/demo/ledger",
+    "/studies/demo/statement",
+    "/new",
+    "/sign-in",
+)
 
 
 @pytest.mark.parametrize("look", LOOKS)

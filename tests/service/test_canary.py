@@ -256,11 +256,11 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> None:
     """A state that says how many reports came."""
     real = describe.read_state
 
-    def leaking(database: Any, witness: Any, name: str) -> Any:
+    def leaking(database: Any, **given: Any) -> Any:
         (count,) = database.rows("SELECT COUNT(*) FROM reward")[0]
-        return structs.replace(real(database, witness, name), about=f"{count} reports")
+        return structs.replace(real(database, **given), about=f"{count} reports")
 
-    monkeypatch.setattr("maskedbandit.service.api.studies.read_state", leaking)
+    monkeypatch.setattr("maskedbandit.service.host.host.read_state", leaking)
 
 
 def measuring(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
 """Device keys: published, worth nothing without a person's token, and usable on pages of the sites that they name."""
 
 import json
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +20,6 @@ from maskedbandit.store.databases.connection import open_database
 from tests.for_each import for_each
 from tests.service.inside import Inside, Reply
 from tests.service.test_people import PUBLIC, rows, sign
-from tests.service.test_site import Eyes
 
 SHOP, APP = "https://shop.example", "http://localhost:5173"
 VERBS = ("assign", "expose", "report", "budget", "upload", "leave")
@@ -313,27 +311,3 @@ def test_a_command_makes_one(shop: Inside, capsys: pytest.CaptureFixture[str]) -
         assert said in capsys.readouterr().err
     assert main(new[:-2]) == 2
     assert "study is None: it must be the study that the device key is for" in capsys.readouterr().err
-
-
-def test_an_owner_makes_and_ends_one_on_the_page(shop: Inside) -> None:
-    eyes = Eyes(shop)
-    eyes.sign_in("owner")
-    where = "/studies/small/keys"
-    assert where in eyes.get("/studies/small").body.decode()
-    found = eyes.post(where, csrf=eyes.token(where), origins=f"{SHOP}\r\n {APP} ").body.decode()
-    (made,) = re.findall(r"mb_device_[0-9a-f]{8}_[\w-]{30,}", found)
-    assert made not in eyes.get(where).body.decode()  # it was shown once
-    assert ask(shop, "assign", {"unit": "ann", "token": sign(shop)}, made, APP).status == 200
-    wrong = eyes.post(where, csrf=eyes.token(where), origins="https://*.example")
-    assert (wrong.status, "origin is &#39;https://*.example&#39;" in wrong.body.decode()) == (422, True)
-    public = {name: shop.keys[name].split("_")[2] for name in ("there", "owner", "device")}
-    for other in (public["there"], public["owner"], "nothing"):
-        assert eyes.post(where, csrf=eyes.token(where), end=other).status == 404
-    assert eyes.post(where, csrf=eyes.token(where), end=public["device"]).status == 303
-    assert ask(shop, "assign", {"unit": "ann", "token": sign(shop)}).status == 401
-    for name in ("there", "owner"):
-        assert shop.ask("GET", "/v1/keys", None, name).status != 401
-    assert eyes.post("/studies/open/keys", csrf=eyes.token(where)).status == 404
-    shop.begin(name="open")
-    assert "signed_by" in eyes.post("/studies/open/keys", csrf=eyes.token(where)).body.decode()
-    assert eyes.post(where, csrf="0" * 64, origins=SHOP).status == 403

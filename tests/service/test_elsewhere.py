@@ -75,6 +75,7 @@ def test_a_request_is_relayed_with_its_query(service: Inside, query: str) -> Non
 def test_a_study_whose_holder_is_gone_is_let_go(service: Inside, state: str) -> None:
     """In whichever state it is: somebody will ask for it."""
     service.ask("POST", "/v1/studies", TABLE, "owner")
+    assert service.run(service.approved("small")).status == 200
     for verb in {"draft": [], "running": ["start"], "archived": ["start", "stop", "archive"]}[state]:
         assert service.study(verb, key="owner").status == 200
     service.run(service.host.drop("small"))

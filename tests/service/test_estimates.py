@@ -9,13 +9,12 @@ from scipy.special import erf
 from maskedbandit.channels.central import Central
 from maskedbandit.channels.local import Local
 from maskedbandit.channels.response import Response
+from maskedbandit.channels.tree import Tree
 from maskedbandit.core import Release
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.odds import best_guess, in_hundred, right
-from maskedbandit.service.views.estimates import estimate_arms
-from maskedbandit.service.views.health import RARE_CHANCE, exposure_chance
-from tests.for_each import for_each
+from maskedbandit.service.views.estimates import estimate_arms, estimate_differences, estimate_gain
 from tests.statistics import at_most
 
 PLAYS, COHORTS, PEOPLE = 2000, 4, 100
@@ -91,15 +90,32 @@ def test_odds_are_rounded_upwards():
     assert [in_hundred(right(each)) for each in (0.1, 0.5, 1, 2, 5)] == ["52.5", "62.3", "73.2", "88.1", "99.4"]
 
 
-def test_an_application_that_shows_an_arm_less_often_is_found():
-    rng = np.random.default_rng(8)
-    fair = [rng.binomial(1000, [0.9] * 3) for _ in range(2000)]
-    alarms = sum(exposure_chance(list(seen), list(1000 - seen)) < RARE_CHANCE for seen in fair)
-    at_most(alarms, 2000, 2 * RARE_CHANCE)
-    biased = rng.binomial(1000, [0.9, 0.9, 0.8])
-    assert exposure_chance(list(biased), list(1000 - biased)) < RARE_CHANCE
+# --- a control --------------------------------------------------------------------------------------------------------
+
+CONTROL_RELEASES = [
+    [Release(0, 90, 45.0, 1), Release(0, 60, 30.0, 2), Release(0, 40, 20.0, 5)],
+    [Release(1, 20, 5.0, 2), Release(1, 20, 6.0, 3), Release(1, 20, 7.0, 4)],
+    [Release(2, 30, 6.0, 2), Release(2, 90, 45.0, 4)],
+    [Release(3, 9, 3.0, 5)],
+]
 
 
-@for_each(("seen", "not_seen"), [([], []), ([5], [5]), ([100, 100], [0, 0]), ([3, 4], [1, 0])])
-def test_too_few_people_tell_nothing(seen, not_seen):
-    assert exposure_chance(seen, not_seen) is None
+def test_arms_are_compared_with_the_control_over_the_epochs_that_they_share() -> None:
+    first, control, third, fourth = estimate_differences(Central(epsilon=1).law(), CONTROL_RELEASES, 1)
+    assert control is None
+    assert fourth is None
+    assert first.mean == pytest.approx(0.5 - 0.25)  # in epoch 2
+    assert third.mean == pytest.approx((0.2 - 0.25 + 0.5 - 0.35) / 2)  # in epochs 2 and 4, of 20 people each
+    assert first.interval.low < first.mean < first.interval.high
+
+
+def test_what_the_policy_brings_is_that_of_epochs_of_which_all_is_released() -> None:
+    """In epoch 2 all three cohorts are; of epoch 3 nothing but the control is, and of epoch 4 one is missing."""
+    law, asked = Central(epsilon=1).law(), {1: 1, 2: 3, 3: 3, 4: 3, 5: 2}
+    found = estimate_gain(law, CONTROL_RELEASES, 1, asked)
+    assert found.mean == pytest.approx((30 + 6) / 90 - 0.25)
+    assert found.interval.low < found.mean < found.interval.high
+    assert estimate_gain(law, CONTROL_RELEASES, 1, asked | {2: 4}) is None
+    more = estimate_gain(law, CONTROL_RELEASES, 1, asked | {4: 2})
+    assert more.mean == pytest.approx((found.mean + 0.5 - 0.35) / 2)
+    assert estimate_gain(Tree(epsilon=1, length=1000).law(), CONTROL_RELEASES, 1, asked) is None

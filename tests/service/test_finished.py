@@ -1,5 +1,7 @@
 """A study that gives nobody a place any more says so, why, and since when; and nothing of that is of an outcome."""
 
+import asyncio
+import json
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -7,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from maskedbandit.service.host import host
+from maskedbandit.service.request import events
+from maskedbandit.service.request.events import event_stream
 from maskedbandit.service.views.status import write_status
 from maskedbandit.service.views.view import read_view
 from maskedbandit.store.book import finish
@@ -16,7 +21,7 @@ from maskedbandit.store.databases.connection import open_database
 from tests.service.all_pages import render_study
 from tests.service.inside import Inside, inside
 
-LEDGER = "/v1/studies/small/ledger"
+LEDGER, EVENTS = "/v1/studies/small/ledger", "/v1/studies/small/events?after=1000"
 FEW = {"people": 20, "policy": {"name": "successive_elimination", "least": 10}}
 SURE = {"channel": {"name": "central", "epsilon": 200}, "budget": {"epsilon": 200}}
 SEARCH = SURE | {"policy": {"name": "contemporaneous_elimination"}, "people": None, "delta": 0.2}
@@ -47,7 +52,7 @@ def late(service: Inside) -> Any:
     assert found["ticket"] is None
     assert (found["why"] == "finished") == (said is not None)
     with closing(open_database(service.address)) as database:
-        line = write_status(database, service.host.witness, "small").splitlines()[0]
+        line = write_status(database, service.host.witness, "small", service.clock()).splitlines()[0]
         view = read_view(database, service.host.witness, "small", service.clock())
     assert ("small: finished (" in line) == (said is not None)
     assert ("Finished since" in render_study(view, "owner", "")[0]) == (said is not None)
@@ -120,6 +125,66 @@ def test_arms_that_are_all_harmful(service: Inside) -> None:
     assert late(service) == "finished"
 
 
+def finishes(service: Inside) -> list[dict[str, Any]]:
+    """What the events say to whoever begins to listen now."""
+    said = service.streamed(EVENTS, "officer").decode().split("\n\n")
+    return [json.loads(each.partition("data: ")[2]) for each in said if each.startswith("event: finished")]
+
+
+def hear_the_last_person(service: Inside) -> list[str]:
+    """What somebody hears who listens while the last person sees the arm, which is in no entry and no count."""
+    service.begin(**FEW)
+    tickets = [service.seen(f"person {i}") for i in range(19)]
+    tickets.append(service.assign("the last one")["ticket"])
+    key = service.host.keys.of(service.keys["officer"], service.clock())
+
+    async def listen() -> list[str]:
+        stream = (await event_stream(service.host, "small", 1000, key)).body_iterator
+        said = [str(await anext(stream)) for _ in range(2)]  # that it begins, and `changed`
+        path, body = "/v1/studies/small/expose", {"ticket": tickets[-1]}
+        assert (await service.asked("POST", path, body)).status == 200
+        return [*said, *[str(await anext(stream)) for _ in range(2)]]
+
+    found: list[str] = service.run(asyncio.wait_for(listen(), 60))
+    return found
+
+
+def check_heard(service: Inside) -> None:
+    _, before, finished, changed = hear_the_last_person(service)
+    assert before.startswith("event: changed")
+    expected = {"study": "small", "simulated": False, "why": "people_used_up", "since": service.clock.now}
+    assert finished == f"event: finished\ndata: {json.dumps(expected)}\n\n"
+    assert changed.startswith("event: changed")
+    assert finishes(service) == [expected]  # whoever comes later is told, too
+    assert service.study("stop", key="owner").status == 200
+    assert finishes(service) == []
+
+
+@pytest.mark.slow
+def test_finishing_is_an_event(service: Inside) -> None:
+    check_heard(service)
+
+
+@pytest.mark.slow
+def test_events_that_look_at_counts_and_entries_alone_are_caught(
+    service: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As whoever sees the arm changes neither, the listener is told that there is nothing new."""
+    monkeypatch.setattr(host, "is_used_up", lambda *given: False)
+    monkeypatch.setattr(events, "QUIET", 1)
+    with pytest.raises(AssertionError):
+        check_heard(service)
+
+
+def test_a_study_that_goes_on_may_finish_again(service: Inside) -> None:
+    service.begin()
+    for _ in range(2):
+        service.study("arms/b/pause", key="owner")
+        assert [each["why"] for each in finishes(service)] == ["asks_for_nobody"]
+        service.study("arms/b/resume", key="owner")
+        assert finishes(service) == []
+
+
 def all_that_is_said(folder: Path, reports: bool) -> list[Any]:
     """What is said while people come, of whom one reports, or not, and nothing is released yet."""
     found = list[Any]()
@@ -131,7 +196,7 @@ def all_that_is_said(folder: Path, reports: bool) -> list[Any]:
                 service.study("report", {"ticket": ticket, "value": 1})
             said = state(service)
             found.append((said["state"], said["finished"], service.assign("person 0")["why"]))
-        found.append((late(service), state(service)["finished"]))
+        found.append((late(service), state(service)["finished"], service.streamed(EVENTS, "officer")))
     return found
 
 

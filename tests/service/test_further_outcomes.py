@@ -74,7 +74,7 @@ def test_the_page_the_status_and_the_statement_say_each_metric(measured: Inside)
         "At least",
         "At most",
     ]
-    assert [row[:3] for row in tabulate_metric(view, "spent")] == [["a", "20", "0"], ["b", "20", "20"]]
+    assert [row[:3] for row in tabulate_metric(view, "spent", (1, 0))] == [["b", "20", "20"], ["a", "20", "0"]]
     assert "have 6 intervals" in say_many_intervals(view)
     page = render_page("study", "owner", "token", view=view)
     assert page.count("table-metric-") == 2

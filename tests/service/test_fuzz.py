@@ -70,17 +70,21 @@ def requests(service: Inside, rng: Random, tickets: list[str]) -> Iterator[tuple
     ticket = tickets[0]
     at = "/v1/studies/small"
     toml = [("content-type", "application/toml")]
-    protocol = json.dumps(TABLE | {"name": "fuzzed", "project": "fuzzed"}).encode()
+    rules = {"eligible": {"age": {"least": 18}, "land": ["DE"], "beta": True}, "group": {"name": "g", "below": "1/2"}}
+    rules["ramp"] = {"shares": ["1/20"], "every": "1 day"}
+    protocol = json.dumps(TABLE | {"name": "fuzzed", "project": "fuzzed", "enrolment": rules}).encode()
     report = b'{"ticket": "%s", "value": 0.5, "event": "e"}' % ticket.encode()
     sound: list[tuple[str, bytes, str, Any, int]] = [
-        (f"{at}/assign", b'{"unit": "ann", "token": null}', "client", (), 6),
+        (f"{at}/assign", b'{"unit": "ann", "token": null}', "client", (), 3),
+        (f"{at}/assign", b'{"unit": "eve", "attributes": {"age": 18, "beta": true, "land": "DE"}}', "client", (), 3),
         (f"{at}/report", report, "client", (), 8),
         (f"{at}/expose", b'{"ticket": "%s"}' % ticket.encode(), "client", (), 4),
         (f"{at}/budget", b'{"ticket": "%s"}' % ticket.encode(), "client", (), 2),
         (f"{at}/assign/batch", b'{"requests": [{"unit": "ann"}, {"unit": "bob"}]}', "client", (), 4),
         (f"{at}/report/batch", b'{"requests": [%s, %s]}' % (report, report), "client", (), 4),
         (f"{at}/expose/batch", b'{"requests": [{"ticket": "%s"}]}' % ticket.encode(), "client", (), 2),
-        ("/ofrep/v1/evaluate/flags/small", b'{"context": {"targetingKey": "ann", "x": [1, {}]}}', "client", (), 4),
+        ("/ofrep/v1/evaluate/flags/small", b'{"context": {"targetingKey": "ann", "x": [1, {}]}}', "client", (), 2),
+        ("/ofrep/v1/evaluate/flags/small", b'{"context": {"targetingKey": "bo", "age": 18}}', "client", (), 2),
         ("/ofrep/v1/evaluate/flags", b'{"context": {"targetingKey": "ann"}}', "client", (), 1),
         (f"{at}/erase", b'{"unit": "eve"}', "officer", (), 1),
         ("/v1/keys", b'{"role": "client", "study": "nobodys"}', "owner", (), 1),
@@ -107,7 +111,8 @@ ALLOWED = {
 
 def fuzz(service: Inside, count: int, seed: int) -> Counter[int]:
     """Ask so often, some at the same time: how often each status came."""
-    service.begin()
+    service.said = {"age": 20}
+    service.begin(enrolment={"eligible": {"age": {"least": 18}}})
     rng, found = Random(seed), Counter[int]()
     tickets = [service.seen(f"u{i}") for i in range(2)]
 

@@ -148,8 +148,8 @@ def test_a_study_ends_without_its_helper(tmp_path: Path, helper: Inviting, capsy
     write_study(
         small_protocol(channel=CHANNEL, reward=REWARD, operators=name_operators(own, helper.keys)), address, folder
     )
-    assert main(["study", "start", *place]) == 0
+    assert main(["study", "start", "--yes", *place]) == 0
     capsys.readouterr()
-    assert main(["study", "stop", "--without-helper", *place]) == 0
+    assert main(["study", "stop", "--yes", "--without-helper", *place]) == 0
     assert json.loads(capsys.readouterr().out)["state"] == "stopped"
-    assert main(["study", "stop", "--without-helper", *place]) == 2
+    assert main(["study", "stop", "--yes", "--without-helper", *place]) == 2

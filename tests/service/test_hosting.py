@@ -52,7 +52,7 @@ def test_a_draft_that_is_written_anew_is_opened_anew(service: Inside) -> None:
     assert service.study("assign", {"unit": "ann"}).code == "not_running"  # which opened it
     changed = service.ask("PUT", "/v1/studies/small", TABLE | {"people": 500}, "owner", [("if-match", digest)])
     assert changed.status == 200
-    assert service.study("start", key="owner").status == 200
+    assert service.start().status == 200
     held = service.host.held["small"]
     assert isinstance(held, Writer)
     assert held.study.protocol.people == 500

@@ -61,7 +61,7 @@ async def play(service: Inside, table: dict[str, Any], reward: Any) -> list[str]
     """A study from its first person to its last: the arms that they got. The clock goes as soon as a wave is over."""
     name = table["name"]
     assert (await service.asked("POST", "/v1/studies", table, "owner")).status == 201
-    assert (await service.asked("POST", f"/v1/studies/{name}/start", None, "owner")).status == 200
+    assert (await service.started(name)).status == 200
     held: Any = await service.host.hold(name)
     deck, arms = held.study._session.driver.deck, list[str]()
     while len(arms) < table["people"]:
@@ -142,7 +142,7 @@ def totals(service: Inside, releases: int) -> dict[str, list[float]]:
 
     async def rounds() -> dict[str, list[float]]:
         assert (await service.asked("POST", "/v1/studies", MANY, "owner")).status == 201
-        assert (await service.asked("POST", "/v1/studies/audited/start", None, "owner")).status == 200
+        assert (await service.started("audited")).status == 200
         held: Any = await service.host.hold("audited")
         for first in range(0, 2 * releases, 4 * EACH):
             victims.clear()

@@ -19,12 +19,7 @@ from tests.service.test_events import heard
 def simulated(service: Inside, name: str) -> None:
     """A study whose people are made up, so that everybody may see it."""
     service.ask("POST", "/v1/studies", TABLE | {"name": name}, "owner")
-
-    async def started() -> None:
-        held: Any = await service.host.hold(name)
-        await held.submit("start", True)
-
-    service.run(started())
+    assert service.start(name, "?simulated=1").status == 200
     service.tick()
 
 
@@ -105,8 +100,7 @@ def test_a_stream_says_that_a_study_is_simulated_though_it_began_before(service:
     async def both() -> list[str]:
         found = await events.event_stream(service.host, "small", -1, None)
         said: list[str] = [str(await anext(found.body_iterator)), str(await anext(found.body_iterator))]
-        held: Any = await service.host.hold("small")
-        await held.submit("start", True)
+        assert (await service.started("small", "?simulated=1")).status == 200
         said += [str(await anext(found.body_iterator)) for _ in range(2)]
         return said
 

@@ -139,7 +139,7 @@ def test_tickets_of_nobody_and_of_another_study_are_unknown(service: Inside) -> 
 def test_states_of_a_study(service: Inside) -> None:
     assert service.ask("POST", "/v1/studies", TABLE, "owner").json["state"] == "draft"
     assert service.study("assign", {"unit": "ann"}).code == "not_running"
-    assert service.study("start", key="owner").json["state"] == "running"
+    assert service.start().json["state"] == "running"
     assert service.study("start", key="owner").code == "not_running"
     assert service.ask("POST", "/v1/studies", TABLE, "owner").code == "conflict"
     ticket = service.seen("ann")

@@ -16,6 +16,7 @@ from maskedbandit.lab.experiments.examples import find_packaged_folder
 from maskedbandit.service.api import list_routes
 from maskedbandit.service.request.openapi import write_openapi
 from maskedbandit.service.request.protocol_schema import LIVE_CHANNELS
+from maskedbandit.study.enrolment import ENROLMENT_PARTS
 from maskedbandit.study.metrics import METRIC_KEYS
 from maskedbandit.study.naming import STUDY_PARTS
 from maskedbandit.study.outcomes import FURTHER_KEYS
@@ -64,8 +65,9 @@ def test_the_schema_has_the_keys_that_are_read() -> None:
     schemas = find_schemas()
     assert set(schemas["Protocol"]["properties"]) == set(PROTOCOL_KEYS)
     assert set(schemas["ProtocolReward"]["properties"]) == set(REWARD_KEYS)
-    assert set(schemas["ProtocolMetric"]["properties"]) == {"name", "share", *METRIC_KEYS}
+    assert set(schemas["ProtocolMetric"]["properties"]) == set(METRIC_KEYS)
     assert set(schemas["ProtocolGuardrail"]["properties"]) == {"name", "harm", "share", "alpha", *FURTHER_KEYS}
+    assert set(schemas["ProtocolEnrolment"]["properties"]) == {"default", *ENROLMENT_PARTS}
     assert set(schemas["ProtocolBudget"]["properties"]) == {"epsilon", "delta", "rho", "period"}
 
 
@@ -92,6 +94,7 @@ def test_each_live_channel_is_typed_with_its_parameters(name: str) -> None:
     [
         {},
         {"policy": "ucb1"},
+        {"arms": [{"name": "a", "share": "1/10"}, {"name": "b"}, {"name": "c"}]},
         {"policy": {"name": "successive_elimination", "least": 20, "failure": 0.1}},
         {"policy": {"name": "top_arms", "m": 1}, "people": None, "delta": 0.1},
         {
@@ -104,6 +107,14 @@ def test_each_live_channel_is_typed_with_its_parameters(name: str) -> None:
         {"guardrail": {"name": "left", "harm": {"below": 0.9}, "share": "1/4", "alpha": 0.01}},
         {"metrics": [{"name": "spent", "share": "1/4", "most": 9, "cap": 2}, {"name": "left", "share": 0.25}]},
         {"budget": {"rho": "1/2", "period": "90 days"}},
+        {
+            "enrolment": {
+                "default": "b",
+                "ramp": {"shares": ["1/20", 0.25], "every": "1 day"},
+                "group": {"name": "checkout", "least": 0, "below": "1/2"},
+                "eligible": {"country": ["DE", "AT"], "plan": "pro", "beta": True, "age": {"least": 18}},
+            }
+        },
         {"signed_by": ["9f" * 32, "8e" * 32], "about": "why", "project": "p"},
     ],
 )
@@ -143,6 +154,11 @@ def test_the_studies_of_the_package_fit(path: Path) -> None:
         {"metrics": [{"name": "spent", "share": "1/4", "window": "1 hour"}]},
         {"budget": {"epsilon": 10**7}},
         {"budget": {"epsilon": 1, "days": 1}},
+        {"enrolment": {"default": "b"}},
+        {"enrolment": {"ramp": {"shares": [0], "every": "1 day"}}},
+        {"enrolment": {"group": {"below": "1/2"}}},
+        {"enrolment": {"eligible": {"age": {}}}},
+        {"enrolment": {"eligible": {"age group": True}}},
         {"signed_by": "ab"},
         {"simulation": 5},
     ],

@@ -21,6 +21,11 @@ from tests.service.test_people import PUBLIC, sign
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "service.md").read_text()
 ALL, ROLES = "everybody", ("owner", "officer", "client", "device")
 SEEN = "owner, officer; everybody if the study is simulated"
+FOR_ALL = re.compile("/v1/(keys|webhooks)|/(keys|webhooks)$")  # of all studies: a key of one may not
+BODIES = {
+    "POST /v1/keys": {"role": "owner"},
+    "POST /v1/webhooks": {"url": "none"},
+}  # who may is known after they are read
 STREAMS = ("GET /v1/studies/{study}/events",)
 ROUTES = {f"{route.method} {route.path}": route for route in list_routes()}
 PAGES = {
@@ -58,7 +63,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
                 service.keys[f"{role} {kind}"] = service.ask("POST", "/v1/keys", new, "owner").json["key"]
             end(service, "revoke", f"{role} revoked")
         service.ask("POST", "/v1/studies", dict(TABLE, name="made_up"), "owner")
-        assert service.ask("POST", "/v1/studies/made_up/start?simulated=1", None, "owner").status == 200
+        assert service.start("made_up", "?simulated=1").status == 200
         yield service
 
 
@@ -74,10 +79,10 @@ def status(
 ) -> int:
     """What a route answers; the body is no JSON, so whoever may ask is told so."""
     method, path = which.split(" ")
-    path = path.format(study=study, arm="a", key="0" * 8 if "/keys/" in path else study)
+    path = path.format(study=study, arm="a", key="0" * 8 if "/keys/" in path else study, webhook="0" * 16)
     if which in STREAMS:
         path += "?after=x"  # which is refused before the stream begins
-    body = {"role": "owner"} if which == "POST /v1/keys" else b"{"
+    body = BODIES.get(which, b"{")
     return service.ask(method, path, body if method == "POST" else None, key, headers).status
 
 
@@ -85,7 +90,7 @@ def test_every_route_is_in_the_table() -> None:
     assert {which: ", ".join(sorted(route.roles, reverse=True)) or ALL for which, route in ROUTES.items()} == EXPECTED
     assert set(EXPECTED_PAGES) == PAGES
     assert set(EXPECTED.values()) | set(EXPECTED_PAGES.values()) == {
-        *(ALL, SEEN, "client", "device", "device, client", "owner", "owner, officer")
+        *(ALL, SEEN, "client", "device", "device, client", "owner", "officer", "owner, officer")
     }
 
 
@@ -115,7 +120,7 @@ def check(made: Inside, which: str) -> None:
         assert (with_cookie == 401) == (expected != ALL), "a cookie is no key"
         may = role in expected or expected == ALL
         assert (status(made, which, role) == 403) != may, role
-        assert (status(made, which, f"{role} of small") == 403) != (may and "/v1/keys" not in which), role
+        assert (status(made, which, f"{role} of small") == 403) != (may and not FOR_ALL.search(which)), role
         if "{study}" in which and expected != ALL:
             assert status(made, which, f"{role} of other") == 403, role
         wrong_secret = made.keys[role][:-1] + ("A" if made.keys[role][-1] != "A" else "B")
@@ -159,7 +164,7 @@ def check_page(made: Inside, which: str) -> None:
     for role in STAFF:
         may = role in expected or expected == ALL
         for key in (role, f"{role} of small"):
-            of_all = key == role or not which.endswith("/keys")
+            of_all = key == role or not FOR_ALL.search(which)
             assert page(made, which, cookie(made, key)) == (open_to_all if may and of_all else "refused"), key
         if "{study}" in which and expected != ALL:
             assert page(made, which, cookie(made, f"{role} of other")) == "refused"

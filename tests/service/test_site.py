@@ -73,7 +73,16 @@ def eyes(service: Inside) -> Eyes:
     return Eyes(service)
 
 
-PAGES = ("", "/ledger", "/statement", "/statement.html", "/statement.json", "/releases.json", "/ledger.json")
+PAGES = (
+    "",
+    "/ledger",
+    "/statement",
+    "/statement.html",
+    "/statement.json",
+    "/releases.json",
+    "/ledger.json",
+    "/protocol.toml",
+)
 
 
 def test_without_a_session_nothing_of_a_real_study_is_seen(eyes: Eyes) -> None:
@@ -177,7 +186,8 @@ def test_only_an_owner_makes_studies(eyes: Eyes) -> None:
     assert eyes.post("/studies", csrf=eyes.token("/studies/small"), do="create").status == 403
     owner = Eyes(eyes.service)
     owner.sign_in("owner")
-    form = {"name": "fresh", "arms": "a\nb", "people": "1000", "epsilon": "1", "trust": "central", "do": "create"}
+    form = {"name": "fresh", "more_arms": "a\nb", "people": "1000", "channel.epsilon": "1", "channel.name": "central"}
+    form["do"] = "create"
     wrong = owner.post("/studies", csrf=owner.token("/new"), **{**form, "people": "-1"})
     assert wrong.status == 422
     assert "people is -1" in wrong.body.decode()

@@ -8,7 +8,7 @@ import pytest
 
 from maskedbandit.errors import FencedOff, StorageFailed
 from maskedbandit.privacy.loss import ZERO
-from maskedbandit.service.views.view import read_summaries
+from maskedbandit.service.views.summaries import read_summaries
 from maskedbandit.store.book.chain import Head
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.studies import delete_draft, open_study, write_study
@@ -27,7 +27,7 @@ def create(service: Inside, once: str | None, key: str = "owner", **changes: Any
 def test_a_repeated_request_makes_a_study_once(service: Inside) -> None:
     first = create(service, "k1")
     assert (first.status, first.json["state"]) == (201, "draft")
-    assert service.study("start", key="owner").status == 200
+    assert service.start().status == 200
     again = create(service, "k1")
     assert (again.status, again.json["state"]) == (201, "running")  # what it made, as it stands
     other = create(service, "k1", people=999)
@@ -51,7 +51,7 @@ def test_a_request_that_failed_may_come_again(service: Inside, monkeypatch: pyte
     for _ in range(2):  # a refusal is not a study that was made
         refused = create(service, "k3", budget={"epsilon": 3}, project="p", name="b")
         assert (refused.status, refused.code) == (422, "invalid_value")
-    assert service.study("start", key="owner").status == 200
+    assert service.start().status == 200
     for _ in range(2):
         assert create(service, "k4").code == "conflict"
 
@@ -134,9 +134,10 @@ def test_a_draft_that_is_written_anew_while_it_is_held_is_the_new_one(service: I
     fresh = Protocol.from_table(TABLE | {"people": 2000})
     write_study(fresh, service.address, service.folder, DIGEST)
     for _ in range(3):
-        if service.study("start", key="owner").status == 200:
+        if service.run(service.approved("small")).status == 200:
             break
         service.tick(1)
+    assert service.start().status == 200
     service.assign("ann")
     state = service.ask("GET", "/v1/studies/small", key="owner").json
     assert (state["state"], state["of"], state["protocol"]) == ("running", 2000, fresh.digest)
@@ -175,7 +176,10 @@ def test_one_study_that_is_behind_its_witness_leaves_the_others(service: Inside)
         assert (reply.status, reply.code) == (503, "behind_witness"), part
         assert service.ask("GET", f"/v1/studies/other{part}", key="officer").status == 200
     database = open_database(service.address)
-    shown = {each.name: (each.state, each.releases) for each in read_summaries(database, service.host.witness)}
+    shown = {
+        each.name: (each.state, each.releases)
+        for each in read_summaries(database, service.host.witness, service.clock())
+    }
     database.close()
     assert shown == {"small": ("behind its witness", 0), "other": ("running", 0)}
 
@@ -190,7 +194,7 @@ def test_one_study_whose_ledger_was_changed_leaves_the_others(service: Inside) -
         database.change(change, json.dumps(json.loads(body) | {"note": "unknown"}), "small")
     states = {each["study"]: each["state"] for each in service.ask("GET", "/v1/studies", key="owner").json["studies"]}
     assert states == {"small": "corrupted", "other": "running"}
-    shown = {each.name: each.state for each in read_summaries(database, service.host.witness)}
+    shown = {each.name: each.state for each in read_summaries(database, service.host.witness, service.clock())}
     database.close()
     assert shown == {"small": "corrupted", "other": "running"}
 
@@ -256,6 +260,8 @@ def test_whoever_holds_a_deleted_draft_does_nothing_with_one_of_the_same_name(se
             for operation in (held.start, held.tick):
                 with pytest.raises(FencedOff):
                     operation()
+            officer = service.keys["officer"].split("_")[2]
+            fresh.apply([("approve", officer, DIGEST)])
             fresh.start()
             assert fresh.assign("ann").ticket is not None
 
@@ -267,6 +273,7 @@ def test_a_start_is_of_the_protocol_that_was_looked_at(service: Inside) -> None:
     for wrong in ({"protocol": "x"}, {}, [], {"protocol": changed, "more": 1}, b"{"):
         assert service.study("start", wrong, key="owner").code == "invalid_value", wrong
     assert service.ask("GET", "/v1/studies/small", key="owner").json["state"] == "draft"
+    assert service.run(service.approved("small")).status == 200
     started = service.study("start", {"protocol": changed}, key="owner").json
     assert (started["state"], started["protocol"]) == ("running", changed)
     assert service.study("start", {"protocol": DIGEST}, key="owner").code == "not_running"

@@ -47,7 +47,7 @@ def audit(samples: int) -> list[AuditPart]:
         async def play() -> Any:
             transport = httpx.ASGITransport(app=both.leader.app)
             async with httpx.AsyncClient(base_url="http://audit", transport=transport) as client:
-                service = Service(client, both.leader.keys["owner"], wait, ARMS)
+                service = Service(client, both.leader.keys["owner"], wait, ARMS, officer=both.leader.keys["officer"])
                 made = throw_away(protocol, "audit-x", arms=ARMS)
                 return await views_of(service, made, samples, 3, lambda n: None)
 

@@ -12,6 +12,7 @@ from maskedbandit.service.api import list_routes
 from tests.service.telling_services import TWINS
 from tests.service.two_worlds import (
     HARM,
+    SAID,
     SECRETS,
     SHOP,
     SPENT,
@@ -37,10 +38,14 @@ PAGES = (
     "",
     "",
     "",
+    "/start",
+    "/stop",
+    "/archive",
     "/ledger",
     "/statement",
     "/statement.json",
     "/releases.json",
+    "/releases.csv",
     "/ledger.json",
     "/plan",
     "/audit",
@@ -49,11 +54,11 @@ PAGES = (
 
 
 @contextmanager
-def worlds(folder: Path, all_exposed: bool) -> Iterator[Worlds]:
-    """Two worlds, in which one person may not have seen the arm."""
+def worlds(folder: Path, all_exposed: bool, held: bool) -> Iterator[Worlds]:
+    """Two worlds, in which one person may not have seen the arm, and whose study may have a control."""
     folder.mkdir()
     with pytest.MonkeyPatch.context() as patch:
-        made = Worlds(folder, patch, all_exposed)
+        made = Worlds(folder, patch, all_exposed, held)
         try:
             yield made
         finally:
@@ -100,12 +105,17 @@ def among_others(rng: Random, worlds: Worlds, quiet: bool) -> None:
         verb, who = rng.choice(verbs), rng.choice(["one", "last", "new", "newer"])
         body: dict[str, Any] = {"ticket": worlds.tickets.get(who, "0" * 32)}
         if verb == "assign":
-            body = {"unit": who, "token": sign(who)}
+            body = {"unit": who, "token": sign(who)} | say_of(who)
         elif verb == "report":
             body = report(rng, worlds, quiet)
         others.append(asking(verb, body, rng.choice(CLIENTS)))
     own = different(rng, worlds.tickets[VICTIM], quiet)
     worlds.together(others, [[(rng.randint(0, len(others)), each) for each in some] for some in own])
+
+
+def say_of(who: str) -> dict[str, Any]:
+    """Of whom is said what makes them eligible."""
+    return {"attributes": SAID} if who == "new" else {}
 
 
 def asking(verb: str, body: dict[str, Any], key: str = "client") -> Request:
@@ -117,8 +127,8 @@ def probe(rng: Random, worlds: Worlds, quiet: bool) -> tuple[str, Callable[[Any]
     """A request of anybody."""
     who = rng.choice([VICTIM, VICTIM, "one", "last", "new"])
     ticket, client = worlds.tickets.get(who, "0" * 32), rng.choice(CLIENTS)
-    staff, unit = rng.choice(["owner", "officer"]), {"unit": who, "token": sign(who)}
-    context = {"context": {"targetingKey": who, "token": sign(who)}}
+    staff, unit = rng.choice(["owner", "officer"]), {"unit": who, "token": sign(who)} | say_of(who)
+    context = {"context": {"targetingKey": who, "token": sign(who)} | (SAID if who == "new" else {})}
     origin, kind = rng.choice(ORIGINS), rng.randrange(30)
     if kind < 7:
         return asked("POST", f"{STUDY}/report", report(rng, worlds, quiet), client, origin=origin)
@@ -146,7 +156,8 @@ def probe(rng: Random, worlds: Worlds, quiet: bool) -> tuple[str, Callable[[Any]
     if kind == 20:
         return "an export", exported
     if kind == 21:
-        return asked("POST", f"{STUDY}/verify", None, staff)
+        what = rng.choice([("verify", None), ("verify", None), ("approve", {"protocol": "0" * 64})])
+        return asked("POST", f"{STUDY}/{what[0]}", what[1], staff)
     if kind == 22:
         verb = rng.choice(["pause", "resume", "pause", "resume", "arms/a/pause", "arms/a/resume", "stop", "archive"])
         return asked("POST", f"{STUDY}/{verb}", None, "owner")
@@ -159,7 +170,9 @@ def probe(rng: Random, worlds: Worlds, quiet: bool) -> tuple[str, Callable[[Any]
     if kind < 29:
         verb = rng.choice(["person", "person", "person", "person/leave"])
         return asked("POST", f"{STUDY}/{verb}", unit, "device", origin=rng.choice(["", "http://bandit", SHOP]))
-    what = rng.choice([("GET", "/v1/studies"), ("GET", "/v1/keys"), ("GET", "/readyz"), ("GET", "/healthz")])
+    what = rng.choice(
+        [("GET", "/v1/studies"), ("GET", "/v1/keys"), ("GET", "/v1/webhooks"), ("GET", "/readyz"), ("GET", "/healthz")]
+    )
     if rng.random() < 0.5:
         return asked("POST", f"{STUDY}/erase", {"unit": who}, staff)
     return asked(*what, None, "owner")
@@ -175,7 +188,7 @@ GETS = [
 def check_sequence(folder: Path, seed: int) -> bool:
     """Requests in some order, with time between them, until the windows are over: whether cohorts were released."""
     rng, quiet = Random(f"two worlds {seed}"), seed % 2 > 0
-    with worlds(folder / str(seed), seed % 4 > 0) as both:
+    with worlds(folder / str(seed), seed % 4 > 0, seed % 3 == 2) as both:
         ticket = both.tickets[VICTIM]
         differs = rng.randrange(LONG // 2)
         for i in range(LONG):

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from maskedbandit.service.host import host as hosts
-from maskedbandit.service.page import sentences
 from maskedbandit.service.views.health import MANY_WASTED, NEWEST_PLACES, WASTED_WARNING, count_wasted
 from tests.service.inside import TABLE, Inside
 from tests.service.test_people import EXPOSURE, WINDOW
@@ -19,8 +18,8 @@ def told(service: Inside) -> tuple[list[str], float | None, bool]:
     ready = service.ask("GET", "/readyz", None, None)
     assert (ready.status, ready.json["status"]) == (200, "ready")
     gauge = service.host.metrics.registry.get_sample_value("maskedbandit_study_wasted_places", {"study": "small"})
-    page = sentences.check_health(service.run(service.host.view("small")))
-    return ready.json["warnings"], gauge, any(each.title == "Places are wasted." for each in page)
+    page = service.run(service.host.view("small")).attention
+    return ready.json["warnings"], gauge, any(each.kind == "places_unseen" for each in page)
 
 
 def lose(service: Inside, people: range) -> None:
@@ -104,7 +103,7 @@ def test_only_a_study_that_gives_places_is_warned_of(service: Inside) -> None:
     assert told(service)[0] == [WASTED_WARNING]
     assert service.study("stop", key="owner").status == 200
     service.tick()
-    assert told(service) == ([], MANY_WASTED, True)
+    assert told(service) == ([], MANY_WASTED, False)
 
 
 def test_where_everybody_is_seen_at_once_nothing_is_wasted(service: Inside) -> None:

@@ -1,5 +1,7 @@
 """Two services that differ in what was reported of one person, and whoever looks for the difference.
 
+In some of them the study has a control arm, whose cohort the victim is in.
+
 The worlds have the same seeds, clocks, people and requests. In the one the application of one person, the victim,
 reports something, and in the other something else, or nothing. All that anybody else is answered must be the same, byte
 for byte, until the victim's cohort is released, and so must the statements that are made for it, the other tables, the
@@ -21,6 +23,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -36,6 +39,7 @@ from maskedbandit.store.databases.sqlite import Sqlite
 from maskedbandit.study.outcomes import MeasuredOutcome
 from maskedbandit.study.signatures import sign_person
 from tests.service.inside import Inside, Reply, inside
+from tests.service.receivers import Heard, is_signed
 from tests.store.small_study import Clock
 from tests.store.two_worlds_of_batches import difference
 
@@ -44,12 +48,21 @@ REWARD = {"most": 4, "rule": "sum", "window": f"{WINDOW} seconds", "exposure": "
 HARM = "harm"
 GUARDRAIL = {"name": HARM, "harm": {"above": 0.9}, "rule": "first", "share": "1/4"}
 SPENT = {"name": "spent", "most": 4, "rule": "sum", "share": "1/4"}
-VICTIM, OTHERS = "victim", ("one", "two", "three", "four", "five", "six")
+VICTIM, EARLY = "victim", ("early", "earlier", "earliest", "first")
+OTHERS = "one", "two", "three", "four", "five", "six"
+HELD = [{"name": "a", "payload": {"text": "A"}}, {"name": "plain", "share": "1/3"}, {"name": "b"}]
+MORE_EARLY, MORE_OTHERS = ("fifth", "sixth"), ("seven", "eight", "nine", "ten")  # who fill up the control's cohorts
 SIGNER = Ed25519PrivateKey.from_private_bytes(bytes(32))  # of the application
 SHOP = "https://shop.example"  # on whose pages the device key may be used
 SECRETS = ("proof-of-an-attacker", "another-proof-of-one")
 HASH = re.compile(r"[0-9a-f]{32,}|>[0-9a-f]{10}<")  # the page has the first ten digits of some
 Request = tuple[str, str, Any, str]  # method, path, body and key
+SAID = {"age": 20}
+ENROLMENT = {  # everybody of whom this is said, but for a chance of 1 in 10^18 that the ramp keeps one of them out
+    "eligible": {"age": {"least": 18}},
+    "group": {"name": "all"},
+    "ramp": {"shares": [f"{2**64 - 1}/{2**64}"], "every": "1 week"},
+}
 OF_A_COHORT = "LEFT JOIN reward"  # in what reads the reports of a whole cohort, when it is released, and after it
 
 
@@ -57,6 +70,25 @@ OF_A_COHORT = "LEFT JOIN reward"  # in what reads the reports of a whole cohort,
 def sign(unit: str) -> str:
     """The token of a person."""
     return sign_person(SIGNER.private_bytes_raw().hex(), "small", unit, expires=86_400)
+
+
+class Posted(httpx.AsyncBaseTransport):
+    """The way to the receiver of a webhook, who keeps all that comes, and now and then refuses it."""
+
+    def __init__(self) -> None:
+        self.heard: list[Heard] = []
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Whether it is taken."""
+        self.heard.append(Heard(dict(request.headers), await request.aread()))
+        return httpx.Response(500 if len(self.heard) % 5 == 0 else 204)
+
+    def tell(self, secret: str) -> str:
+        """All that came; a signature is as good as what is signed."""
+        signed = [is_signed(secret, each) for each in self.heard]
+        return repr(
+            [(each.headers | {"webhook-signature": ok}, each.body) for each, ok in zip(self.heard, signed, strict=True)]
+        )
 
 
 class World:
@@ -68,6 +100,8 @@ class World:
         self.logged: list[str] = []
         self.totals: list[float] = []
         self.random = Random(0)
+        self.posted = Posted()
+        service.host.deliveries.transport = self.posted
         self._looking = Sqlite(service.address.removeprefix("sqlite:///"))
 
     @property
@@ -90,32 +124,62 @@ class World:
 class Worlds(logging.Handler):
     """Both, of which one is asked at a time."""
 
-    def __init__(self, folder: Path, patch: pytest.MonkeyPatch, all_exposed: bool) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        patch: pytest.MonkeyPatch,
+        all_exposed: bool,
+        held: bool = False,
+        prepare: Callable[[Inside], None] = lambda service: None,
+        **changes: Any,
+    ) -> None:
         super().__init__()
         self.setFormatter(JsonLines())
         self.clock, self.asked, self.released = Clock(), 0, False
         self.now: World | None = None  # who is asked
-        self.random, self.replays = Random("both worlds"), False
+        self.random, self.replays = Random(), False
         self._patched(patch)
-        original = folder / "a"
-        original.mkdir()
-        with inside(f"sqlite:///{original}/studies.db", original / "witness", clock=self.clock) as first:
-            first.sign = sign
+        begun = (self._began(folder / f"{i}", i, all_exposed, held, prepare, changes) for i in range(50))
+        original = next(each for each in begun if each is not None)
+        self.exposed = self.clock.now
+        self.clock.now += 1
+        shutil.copytree(original, folder / "b")
+        self.both = [self._opened(each) for each in (original, folder / "b")]
+        logging.getLogger("maskedbandit").addHandler(self)
+
+    def _began(
+        self,
+        folder: Path,
+        again: int,
+        all_exposed: bool,
+        held: bool,
+        prepare: Callable[[Inside], None],
+        changes: dict[str, Any],
+    ) -> Path | None:
+        """The folder of a study that began; None if it has a control, and the victim is not in its cohort."""
+        self.random, self.clock.now = Random("both worlds" + " again" * again), Clock().now
+        folder.mkdir()
+        early, later, arms = EARLY, (VICTIM, *OTHERS), {}
+        if held:
+            early, later, arms = (*EARLY, *MORE_EARLY), (VICTIM, *OTHERS, *MORE_OTHERS), {"arms": HELD}
+        with inside(f"sqlite:///{folder}/studies.db", folder / "witness", clock=self.clock) as first:
+            first.sign, first.said = sign, SAID
             public = SIGNER.public_key().public_bytes_raw().hex()
-            first.begin(reward=REWARD, guardrail=GUARDRAIL, metrics=[SPENT], signed_by=public)
-            self.tickets = {name: first.seen(name) for name in ("early", "earlier", "earliest", "first")}
+            further = {"guardrail": GUARDRAIL, "metrics": [SPENT]}
+            first.begin(reward=REWARD, **further, signed_by=public, enrolment=ENROLMENT, **arms, **changes)
+            self.tickets = {name: first.seen(name) for name in early}
+            prepare(first)
             first.tick(WINDOW + 1)  # whose cohorts are released
-            self.tickets |= {name: first.seen(name) for name in (VICTIM, *OTHERS)}
+            self.tickets |= {name: first.seen(name) for name in later}
+            if held and first.assign(VICTIM)["arm"] != "plain":
+                return None
             self.tickets["last"] = first.seen("last") if all_exposed else first.assign("last")["ticket"]
             self.keys = first.keys | {"another": first.ask("POST", "/v1/keys", {"role": "client"}, "owner").json["key"]}
             self.keys["scoped"] = first.scoped("client", "small")
             page = {"role": "device", "study": "small", "origins": [SHOP]}
             self.keys["device"] = first.ask("POST", "/v1/keys", page, "owner").json["key"]
-        self.exposed = self.clock.now
-        self.clock.now += 1
-        shutil.copytree(original, folder / "b")
-        self.both = [self._opened(folder / name) for name in "ab"]
-        logging.getLogger("maskedbandit").addHandler(self)
+            self.hook = first.ask("POST", "/v1/webhooks", {"url": "https://hooks.example"}, "owner").json["secret"]
+        return folder
 
     def _patched(self, patch: pytest.MonkeyPatch) -> None:
         """What is drawn, and what the time is, is the same in both; what is asked of the database is noted."""
@@ -170,7 +234,9 @@ class Worlds(logging.Handler):
             database.change("DELETE FROM api_key WHERE made > ?", self.exposed)
         service.host.keys.read(database)
         database.close()
-        return World(service)
+        made = World(service)
+        service.run(service.host.deliveries.rest())
+        return made
 
     def emit(self, record: logging.LogRecord) -> None:
         """A line of the log."""
@@ -242,8 +308,11 @@ class Worlds(logging.Handler):
         """Time passes."""
         self.clock.now += 1000 * seconds
 
-        def gone_round(world: World) -> None:
-            world.service.run(world.service.host._round())
+        def gone_round(world: World) -> str:
+            host = world.service.host
+            world.service.run(host._round())
+            world.service.run(host.deliveries.rest())
+            return world.posted.tell(self.hook)
 
         self.probe(f"{seconds} seconds", gone_round)
 
@@ -281,7 +350,7 @@ def exported(world: World) -> list[str]:
     database = open_database(service.address)
     try:
         found = [*reconcile.export_ledger(database, service.host.witness, "small")]
-        return [*found, status.write_status(database, service.host.witness, "small")]
+        return [*found, status.write_status(database, service.host.witness, "small", service.clock())]
     except MaskedBanditError as why:
         return [str(why)]
     finally:

@@ -116,9 +116,9 @@ class Unlisted(Mutant):
     def install(self) -> None:
         real = session_module.Session.enter
 
-        def enter(self: session_module.Session, **says: Any) -> Entry:
+        def enter(self: session_module.Session, by: str = "", **says: Any) -> Entry:
             if says["kind"] != "released":
-                return real(self, **says)
+                return real(self, by, **says)
             return parse_entry(self.name, next_link(self.name, self.head, {**says, "at": self.now}, self._key))
 
         session_module.Session.enter = enter

@@ -134,9 +134,13 @@ def check_memory(study: Study, rows: dict[str, list[Any]], model: Model) -> None
     log |= {step: ("tell", cohort, n, total) for cohort, step, _, n, total in rows["release"]}
     said = [json.loads(row[1]) for row in rows["entry"]]
     log |= {each["step"]: ("stage", each["aim"], *each["arms"]) for each in said if "arms" in each}
-    in_play = [arm for arm, name in enumerate(model.arms) if name not in model.paused]
+    in_play = [arm for arm, name in enumerate(model.arms) if name not in model.paused and name != model.control]
     assert list(study.in_play) == list(study._session.driver.arms) == in_play, "other arms are in play"
     assert [name for name, _ in study.protocol.arms] == model.arms, "other arms are known"
+    sizes = [(arm, n) for _, _, arm, n, _ in rows["decision"]]
+    if (control := study.protocol.control) is not None:  # there is no noise: every group has what is due
+        given = sum(n for arm, n in sizes if arm == control.arm)
+        assert given == control.due(sum(n for arm, n in sizes) - given), "the control has another share"
     assert study._session.driver.log == [log[step] for step in range(len(log))], "what was decided is not stored"
     live = [row for row in rows["place"] if row[9] is None]
     for places in study._session.driver.cohorts:
@@ -155,6 +159,7 @@ def check_replay(study: Study, rows: dict[str, list[Any]], model: Model) -> None
     waiting = [row[1:3] for row in rows["place"] if row[9] is None and row[1] not in model.releases]
     seed = bytes.fromhex(study.database.rows("SELECT seed FROM study WHERE study = ?", study.name)[0][0])
     k, law = protocol.k - len(protocol.added), protocol.channel.law()
-    again = Driver.replay(protocol.policy, law, k, protocol.aim, seed, driver.log, waiting)
+    how = protocol.policy, law, k, protocol.aim, seed, driver.log, waiting
+    again = Driver.replay(*how, control=protocol.control)
     assert str(again.state) == str(driver.state), "another policy came back"
     assert again.answer == driver.answer

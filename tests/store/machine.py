@@ -18,6 +18,7 @@ from maskedbandit.errors import BehindWitness, Conflict, Late, MaskedBanditError
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.studies import find_witness, write_study
 from maskedbandit.store.study import Study
+from maskedbandit.study.protocol import Protocol
 from tests.statistics import seeded
 from tests.store.databases import copied_postgresql, fresh_postgresql
 from tests.store.invariants import check_database, check_study
@@ -47,7 +48,7 @@ class Machine(Stage):
         self.witness = self.witness_kind(find_witness(database, folder / "witness").folder)
         database.close()
         charges: Counter[tuple[str, int]] = Counter()
-        self.use = Open(address, {name: Model(charges) for name in NAMES})
+        self.use = Open(address, {each.name: self.modelled(each, charges) for each in self.protocols})
         self.reopen()
         for name in NAMES:
             self.do(name, "start", lambda study: study.start(), None, lambda model: model.move("start"))
@@ -55,6 +56,12 @@ class Machine(Stage):
         for _ in range(days):
             self.day("one", [1, 0, -1, 1], 0)
         self.copy()
+
+    def modelled(self, protocol: Protocol, charges: Counter[tuple[str, int]]) -> Model:
+        """What must hold of a new study."""
+        names = [name for name, _ in protocol.arms]
+        control = None if protocol.control_arm is None else names[protocol.control_arm]
+        return Model(charges, arms=names, control=control)
 
     def prepare(self) -> None:
         """What is done before anybody comes."""
@@ -305,6 +312,14 @@ class Changing(Machine):
         study.apply([])
         if how != "before" and refusal is None:
             model.change("pause", arm)
+
+
+class Held(Changing):
+    """The same, and both studies have a control arm, which has two of seven places and cannot be paused."""
+
+    protocols = tuple(
+        protocol(name, arms=[{"name": "a"}, {"name": "d", "share": "2/7"}, {"name": "b"}]) for name in NAMES
+    )
 
 
 class OnDevices(Machine):

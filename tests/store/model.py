@@ -75,6 +75,7 @@ class Model:
     further: dict[int, list[float]] = field(default_factory=dict)  # totals of the guardrail and of a metric
     sealed: dict[int, int] = field(default_factory=dict)  # when
     arms: list[str] = field(default_factory=lambda: ["a", "b"])
+    control: str | None = None  # one of them, which has its share of all places
     paused: set[str] = field(default_factory=set)
     ended: set[int] = field(default_factory=set)  # cohorts that were not released when their stage ended
 
@@ -203,8 +204,8 @@ class Model:
             return InvalidValue if name in self.arms else None
         if name not in self.arms:
             return UnknownArm
-        alone = what == "pause" and {*self.arms} - self.paused == {name}
-        return Conflict if alone or (what == "pause") == (name in self.paused) else None
+        alone = what == "pause" and {*self.arms} - self.paused - {self.control} == {name}
+        return Conflict if name == self.control or alone or (what == "pause") == (name in self.paused) else None
 
     def change(self, what: str, name: str) -> None:
         if what == "add":

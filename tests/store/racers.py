@@ -1,18 +1,24 @@
 """What other processes do in the tests of races; this file imports no more than they need."""
 
 import os
+from functools import partial
 from pathlib import Path
 from random import Random
 from threading import Event
 from typing import Any, NamedTuple
 
-from maskedbandit.errors import BudgetExceeded, FencedOff
+from maskedbandit.errors import BudgetExceeded, Conflict, FencedOff
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.store import states
 from maskedbandit.store.accounts import FOREVER, Accounts, Losses
+from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Again, Database
+from maskedbandit.store.groups import check_group
+from maskedbandit.store.lots import StudyLots
 from maskedbandit.store.studies import find_witness
 from maskedbandit.store.study import Study
+from maskedbandit.study.protocol import Protocol
 
 LATE = 600  # seconds after which a test has failed
 PEOPLE = ("ann", "bob")
@@ -115,3 +121,34 @@ def hold(address: str, folder: Path, name: str, barrier: Any, told: Any) -> None
     assigned = study.assign("somebody")
     told.put((os.getpid(), assigned.ticket))
     Event().wait(LATE)
+
+
+def name_enrolled(folder: Path, text: str, units: list[str], told: Any) -> None:
+    """Who of these is in the ramp of a study that has just been started, by the keys in a folder."""
+    protocol, witness = Protocol.from_text(text), Witness(next(folder.iterdir()))
+    lots, names = StudyLots(protocol, witness), witness.pseudonyms(protocol.project)
+    told.put([unit for unit in units if protocol.enrolment.turn_away({}, lots.of(names.of(unit))) is None])
+
+
+def start_one(address: str, folder: Path, name: str, barrier: Any, told: Any, naive: bool) -> None:
+    """Start a study when all others do: what came of it. If naive, without a lock, and all check before any commits."""
+    database = open_database(address)
+    study = Study(database, find_witness(database, folder), name)
+    if naive:
+        states.check_group = partial(check_without_lock, barrier)
+    barrier.wait(LATE)
+    try:
+        study.start()
+        told.put((name, "started"))
+    except Conflict as why:
+        told.put((name, str(why)))
+    study.close()
+
+
+def check_without_lock(barrier: Any, session: Any) -> None:
+    """The mutant's check."""
+    database, change = session.database, session.database.change
+    database.change = lambda text, *values: 0 if text.startswith("UPDATE project") else change(text, *values)
+    check_group(session)
+    database.change = change
+    barrier.wait(LATE)

@@ -214,7 +214,7 @@ class Stage(RuleBasedStateMachine):
         if before is not None:
             found = model.given[before]
             assert (given.ticket, given.arm, str(given.propensity)) == (before, found.arm, found.propensity)
-        elif given.over_budget:
+        elif given.why == "budget_exceeded":
             assert given.ticket is None
             assert model.enrols
             assert left > 0

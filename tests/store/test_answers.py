@@ -73,7 +73,7 @@ def check_its_answer(played: Played) -> None:
 
 def says(played: Played) -> str:
     """What `study status` prints."""
-    return write_status(played.database, played.witness(), played.protocol.name)
+    return write_status(played.database, played.witness(), played.protocol.name, played.now)
 
 
 @pytest.mark.parametrize("policy", ["pooled_elimination", "equal_split", "sequential_halving"])

@@ -72,8 +72,8 @@ def test_reports_are_added_up_and_cut(tmp_path: Path) -> None:
 def test_a_release_that_does_not_say_its_cap_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = Session.enter
 
-    def silent(self: Session, **says: Any) -> Entry:
-        return real(self, **{name: value for name, value in says.items() if name != "cap"})
+    def silent(self: Session, by: str = "", **says: Any) -> Entry:
+        return real(self, by, **{name: value for name, value in says.items() if name != "cap"})
 
     monkeypatch.setattr(Session, "enter", silent)
     clock = Clock()
@@ -116,7 +116,7 @@ def test_a_protocol_without_a_cap_is_what_it_was() -> None:
         ({"cap": 0}, "cap is 0: it must be a whole number of at least 1"),
         ({"cap": 2.5}, "cap is 2.5"),
         ({"cap": "3"}, "cap is '3'"),
-        ({"cap": 3, "rule": "last"}, "rule is 'last': it must be sum, or left out"),
+        ({"cap": 3, "rule": "last"}, "rule of the reward is 'last': it must be sum, or left out"),
         ({"cap": 3, "least": -1}, "least of the reward is -1.0: it must be 0, if there is a cap"),
         ({"cap": 10, "most": 1e308}, r"most of the reward is 1e\+308: it must be a number from -1e\+15 to 1e\+15"),
     ],
@@ -147,7 +147,7 @@ def test_a_guardrail_has_no_cap() -> None:
     guardrail = {"name": "harm", "harm": {"above": 0.5}}
     protocol = small_protocol(**CAPPED, guardrail=guardrail, policy="contemporaneous_klucb")
     assert "cap" in dict(protocol.channel.offer(4).terms)
-    assert "cap" not in dict(protocol.guardrail_channel.offer(4).terms)
+    assert "cap" not in dict(protocol.outcomes[1].channel.offer(4).terms)
     with pytest.raises(InvalidValue, match=r"key of \[guardrail\] is 'cap'"):
         small_protocol(**CAPPED, guardrail=guardrail | {"cap": 3})
 

@@ -1,8 +1,10 @@
 """The commands for stored studies and their ledgers, on both databases."""
 
 import json
+import re
 import sys
 import tomllib
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +74,10 @@ def test_a_study_is_played_to_its_end_and_verified(file, where, capsys) -> None:
     assert "each has spent at most ε = 2" in verified
     shown = said(capsys, "ledger", "show", *where).splitlines()
     assert "started" in shown[1]
+    times = re.findall(r"\d{4}-\d\d-\d\d", "\n".join(shown[1:]))
+    assert len(times) >= len(shown) - 1
+    year = datetime.now(UTC).year
+    assert {int(each[:4]) for each in times} <= {year - 1, year}
     assert all("released" in line for line in shown[2:-1])
     assert "stopped" in shown[-1]
     assert "is stopped" in refused(capsys, "study", "simulate", "--quiet", *where)
@@ -138,9 +144,9 @@ def test_a_changed_release_is_found(file, where, address, capsys) -> None:
 @pytest.mark.sparing(1)
 def test_verbs_for_scripts(file, where, capsys) -> None:
     said(capsys, "study", "new", str(file), *where)
-    assert "look at it again" in refused(capsys, "study", "start", "0" * 64, *where)
+    assert "look at it again" in refused(capsys, "study", "start", "0" * 64, "--yes", *where)
     assert "is draft" in refused(capsys, "study", "assign", "ann", *where)
-    assert json.loads(said(capsys, "study", "start", *where))["state"] == "running"
+    assert json.loads(said(capsys, "study", "start", "--yes", *where))["state"] == "running"
     ann = json.loads(said(capsys, "study", "assign", "ann", *where))
     assert ann["arm"] in ("a", "b")
     assert ann["propensity"] == "1/2"
@@ -158,8 +164,11 @@ def test_verbs_for_scripts(file, where, capsys) -> None:
     assert "is running: its protocol cannot be changed" in refused(capsys, *change)
     assert "VALUE must be a number" in refused(capsys, "study", "report", "x", "much", *where)
     assert "words after `study assign` is 0" in refused(capsys, "study", "assign", *where)
-    assert json.loads(said(capsys, "study", "stop", *where))["state"] == "stopped"
-    assert json.loads(said(capsys, "study", "archive", *where))["state"] == "archived"
+    assert "ATTRIBUTES is 'not shown': it must be JSON" in refused(capsys, "study", "assign", "bob", "{age}", *where)
+    assert "attributes must be a mapping" in refused(capsys, "study", "assign", "bob", "[18]", *where)
+    assert json.loads(said(capsys, "study", "assign", "bob", '{"age": 18}', *where))["ticket"]
+    assert json.loads(said(capsys, "study", "stop", "--yes", *where))["state"] == "stopped"
+    assert json.loads(said(capsys, "study", "archive", "--yes", *where))["state"] == "archived"
     said(capsys, "ledger", "verify", *where)
 
 
@@ -186,13 +195,13 @@ def test_a_mistyped_witness_is_named_and_not_made(file, where, tmp_path, capsys)
     elsewhere = [*where[:2], "--witness", str(tmp_path / "witnes")]
     (other := tmp_path / "other.toml").write_text(SMALL.replace('"small"', '"other"'))
     for command in (
-        *(["study", verb] for verb in ("start", "status", "simulate", "reconcile")),
+        *(["study", *words] for words in (["start", "--yes"], ["status"], ["simulate"], ["reconcile"])),
         *(["study", "new", str(other)], ["ledger", "verify"], ["serve", "--port", "0"], ["helper", "show"]),
     ):
         line = refused(capsys, *command, *elsewhere)
         assert str(tmp_path / "witnes") in line, (command, line)
     assert not (tmp_path / "witnes").exists()
-    assert '"running"' in said(capsys, "study", "start", *where)
+    assert '"running"' in said(capsys, "study", "start", "--yes", *where)
 
 
 def test_keys_with_which_operators_are_paired_are_not_made_anew(where, tmp_path, capsys) -> None:
@@ -288,7 +297,7 @@ def test_regret_is_that_of_each_person_where_means_change(file, tmp_path) -> Non
 def test_a_study_with_real_people_is_not_simulated(file, where, capsys) -> None:
     """A wrong verb would fill it with people who do not exist, and stop it."""
     said(capsys, "study", "new", str(file), *where)
-    said(capsys, "study", "start", *where)
+    said(capsys, "study", "start", "--yes", *where)
     said(capsys, "study", "assign", "ann", *where)
     assert "was started with real people" in refused(capsys, "study", "simulate", "--quiet", *where)
     assert "small: running, 1 of 400 people" in said(capsys, "study", "status", *where)
@@ -307,7 +316,7 @@ def test_the_budget_of_a_draft_can_be_changed(file, where, capsys) -> None:
     said(capsys, "study", "new", str(file), *where)
     file.write_text(SMALL.replace("budget = { epsilon = 2 }", "budget = { epsilon = 3 }"))
     said(capsys, "study", "change", str(file), shown_hash(capsys, where), *where)
-    said(capsys, "study", "start", *where)
+    said(capsys, "study", "start", "--yes", *where)
     assert "at a budget of ε = 3" in said(capsys, "study", "status", *where)
     file.write_text(SMALL.replace('name = "small"', 'name = "other"\nproject = "small"', 1))
     assert "budget is 'ε = 2" in refused(capsys, "study", "new", str(file), *where)
@@ -316,7 +325,7 @@ def test_the_budget_of_a_draft_can_be_changed(file, where, capsys) -> None:
 def test_a_study_that_is_paused_is_not_simulated(file, where, capsys) -> None:
     """All its people would be counted, and none would have a place."""
     said(capsys, "study", "new", str(file), *where)
-    said(capsys, "study", "start", *where)
+    said(capsys, "study", "start", "--yes", *where)
     said(capsys, "study", "pause", *where)
     assert "small is paused" in refused(capsys, "study", "simulate", *where)
     assert "small: paused, 0 of 400 people" in said(capsys, "study", "status", *where)
@@ -324,7 +333,7 @@ def test_a_study_that_is_paused_is_not_simulated(file, where, capsys) -> None:
 
 def test_arms_are_paused_resumed_and_added(file, where, capsys) -> None:
     said(capsys, "study", "new", str(file), *where)
-    said(capsys, "study", "start", *where)
+    said(capsys, "study", "start", "--yes", *where)
     found = json.loads(said(capsys, "study", "arm", "add", "c", '{"colour": "blue"}', *where))
     assert found == {"study": "small", "arms": ["a", "b", "c"], "in_play": ["a", "b", "c"]}
     assert json.loads(said(capsys, "study", "arm", "pause", "b", *where))["in_play"] == ["a", "c"]
@@ -386,7 +395,7 @@ def test_each_offer_is_a_line(file, where, capsys) -> None:
     local = SMALL.replace("central", "response").replace("reward = {", 'reward = { rule = "first",')
     file.write_text(local + '[guardrail]\nname = "harm"\nharm = { above = 0.2 }\nrule = "first"\n')
     said(capsys, "study", "new", str(file), *where)
-    said(capsys, "study", "start", *where)
+    said(capsys, "study", "start", "--yes", *where)
     first, second = json.loads(said(capsys, "study", "assign", "ann", *where))["offer"].split("\n")
     assert first + " metric=harm" == second
 
@@ -397,7 +406,7 @@ def test_the_guardrail_is_reported(file, where, capsys) -> None:
         + '[guardrail]\nname = "harm"\nharm = { above = 0.2 }\n'
     )
     said(capsys, "study", "new", str(file), *where)
-    said(capsys, "study", "start", *where)
+    said(capsys, "study", "start", "--yes", *where)
     ticket = json.loads(said(capsys, "study", "assign", "ann", *where))["ticket"]
     report = ("study", "report", ticket, "1", "--metric")
     assert json.loads(said(capsys, *report, "harm", *where)) == {"status": "accepted"}

@@ -71,7 +71,7 @@ def test_both_sums_are_released_and_both_are_charged(tmp_path: Path) -> None:
 @for_each("share", ["1/2", "1/3", "1/100"])
 def test_epsilon_is_shared_exactly(share: str) -> None:
     how = small_protocol(guardrail={**HARM, "share": share})
-    first, second = how.channel.loss(100), how.guardrail_channel.loss(100)
+    first, second = how.channel.loss(100), how.outcomes[1].channel.loss(100)
     assert second.pure_epsilon == Fraction(share)
     assert first.pure_epsilon + second.pure_epsilon == 1
     assert how.price(100) == first + second
@@ -109,7 +109,7 @@ def test_a_study_without_a_guardrail_is_as_it_was() -> None:
         ({"guardrail": {**HARM, "alpha": 0}}, "alpha"),
         ({"guardrail": {**HARM, "name": "a b"}}, "name of the guardrail"),
         ({"guardrail": {**HARM, "window": "1 hour"}}, "window"),
-        ({"guardrail": HARM, "channel": {"name": "response"}, "reward": {"rule": "first"}}, "rule of harm"),
+        ({"guardrail": HARM, "channel": {"name": "response"}, "reward": {"rule": "first"}}, "rule of the guardrail"),
         ({"guardrail": HARM, "policy": "ucb1", "channel": {"name": "tree", "epsilon": 1, "length": 1000}}, "channel"),
         ({"guardrail": {**HARM, "harm": {"above": 0.1, "against": "a"}}, "policy": "thompson_sampling"}, "policy"),
     ],

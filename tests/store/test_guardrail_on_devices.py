@@ -66,9 +66,9 @@ def worst(first: Any, second: Any) -> float:
 @for_each("kind", AGREED)
 def test_both_reports_cost_a_person_exactly_epsilon(kind: str, share: str) -> None:
     how = small_protocol(**devices(kind, guardrail=HARM | {"share": share}))
-    assert worst(how.channel, how.guardrail_channel) == pytest.approx(1, abs=1e-9)
+    assert worst(how.channel, how.outcomes[1].channel) == pytest.approx(1, abs=1e-9)
     assert how.price(1).pure_epsilon == how.price(50).pure_epsilon == Fraction(1)
-    assert how.guardrail_channel.loss(1).pure_epsilon == Fraction(share)
+    assert how.outcomes[1].channel.loss(1).pure_epsilon == Fraction(share)
 
 
 def silent(channel: Any) -> Any:
@@ -80,7 +80,7 @@ def silent(channel: Any) -> Any:
 @for_each("kind", AGREED)
 def test_twins_whose_guardrail_has_too_little_noise_cost_more(kind: str, twin: Callable[[Any], Any]) -> None:
     how = small_protocol(**devices(kind))
-    assert worst(how.channel, twin(how.guardrail_channel)) > 1.3
+    assert worst(how.channel, twin(how.outcomes[1].channel)) > 1.3
 
 
 def test_with_gaussian_noise_both_reports_cost_less_than_one_would() -> None:
@@ -136,7 +136,7 @@ def check_law(how: Protocol, outcomes: tuple[int, int], found: np.ndarray) -> No
     """The reports have the law of `sends`, and are independent of one another."""
     wide = 1 if how.channel.law().flip > 0 else ROOM - 1
     low = 0 if wide == 1 else -wide
-    laws = [sends(channel, x) for channel, x in zip((how.channel, how.guardrail_channel), outcomes, strict=True)]
+    laws = [sends(channel, x) for channel, x in zip((how.channel, how.outcomes[1].channel), outcomes, strict=True)]
     pairs, side = np.outer(*laws), wide - low + 1
     assert pairs.shape == (side, side)
     cells = (found - low) @ np.array([side, 1])
@@ -253,8 +253,8 @@ def test_what_a_device_may_report(kind: str, tmp_path: Path) -> None:
     with pytest.raises(PersonalValue, match="metric must be harm, or left out"):
         played.study.report(played.tickets[0], 1, metric="other")
     played.study.close()
-    for part, called in (("reward", "the reward"), ("guardrail", "harm")):
-        with pytest.raises(InvalidValue, match=f"rule of {called}"):
+    for part in ("reward", "guardrail"):
+        with pytest.raises(InvalidValue, match=f"rule of the {part}"):
             small_protocol(**devices(kind, **{part: {**devices(kind)[part], "rule": "last"}}))
 
 

@@ -25,9 +25,11 @@ from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.requests import Reported, name_report
 from maskedbandit.store.session import Session
 from maskedbandit.store.study import Study
-from tests.store.machine import Changing, Machine, OnDevices
+from maskedbandit.study.control import Control
+from tests.store.machine import Changing, Held, Machine, OnDevices
 
 STEPS = 25
+JOIN = Control.join
 
 
 def run(machine: type[Machine], examples: int, seed: int = 0) -> None:
@@ -44,11 +46,14 @@ def run(machine: type[Machine], examples: int, seed: int = 0) -> None:
 def test_all_that_can_happen_to_a_study() -> None:
     run(Machine, 8)
     run(Changing, 8)
+    run(Held, 4)
     run(OnDevices, 4)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("seed", "kind", "examples"), [(1, Machine, 138), (2, Changing, 138), (3, OnDevices, 40)])
+@pytest.mark.parametrize(
+    ("seed", "kind", "examples"), [(1, Machine, 118), (2, Changing, 118), (3, OnDevices, 40), (4, Held, 40)]
+)
 def test_more_of_all_that_can_happen(seed: int, kind: type[Machine], examples: int) -> None:
     run(kind, examples, seed)
 
@@ -215,6 +220,16 @@ MUTANTS: dict[str, tuple[type[Machine], dict[Any, Any], str]] = {
         machine(Changing),
         {(Book, "standing"): property(lambda book: Standing.at_start(book.protocol.k))},
         "other arms are in play",
+    ),
+    "a control whose share begins anew with each group": (
+        machine(Held),
+        {(Control, "join"): lambda control, group, law, placed, given: JOIN(control, group, law, 0, 0)},
+        "the control has another share",
+    ),
+    "a control that can be paused": (
+        machine(Held),
+        {(Standing, "at_start"): classmethod(lambda kind, k, control: kind(k, tuple(range(k))))},
+        "other arms are in play|cannot follow",
     ),
     "harm that counts as a reward": (
         machine(OnDevices),

@@ -107,16 +107,16 @@ def test_reports_of_outcomes_are_kept_apart_sealed_and_erased(tmp_path: Path) ->
         ({"metrics": 3}, "metrics is"),
         ({"metrics": [3]}, "metrics is"),
         ({"metrics": [{**SPENT, "name": f"m{i}", "share": "1/9"} for i in range(4)]}, "at most 3"),
-        ({"metrics": [{**SPENT, "share": 1}]}, "share of spent"),
-        ({"metrics": [{"name": "spent"}]}, "share of spent"),
+        ({"metrics": [{**SPENT, "share": 1}]}, "share of metric 1"),
+        ({"metrics": [{"name": "spent"}]}, "share of metric 1"),
         ({"metrics": [{**SPENT, "share": "0.25"}]}, "share"),
         ({"metrics": [{**SPENT, "share": "1/2"}, {**LEFT, "share": "1/2"}]}, "1/2 of spent, 1/2 of guardrail"),
         ({"metrics": [{**SPENT, "share": "1/2"}], "guardrail": {**HARM, "share": "1/2"}}, "the reward has the rest"),
         ({"metrics": [SPENT, SPENT]}, "different from one another"),
         ({"metrics": [{**SPENT, "name": "harm"}], "guardrail": HARM}, "and from the guardrail's"),
-        ({"metrics": [{**SPENT, "name": "a b"}]}, "name of a metric"),
+        ({"metrics": [{**SPENT, "name": "a b"}]}, "name of metric 1"),
         ({"metrics": [{**SPENT, "window": "1 hour"}]}, "window"),
-        ({"metrics": [{**SPENT, "most": 0}]}, "most of spent"),
+        ({"metrics": [{**SPENT, "most": 0}]}, "most of metric 1"),
         ({"metrics": [SPENT], "policy": "ucb1", "channel": {"name": "tree", "epsilon": 1, "length": 1000}}, "channel"),
         ({"metrics": [SPENT], "budget": {"epsilon": 0.9}}, "enough for one cohort"),
     ],
@@ -232,5 +232,5 @@ def test_devices_send_each_outcome_with_noise_of_its_own(kind: str, tmp_path: Pa
         assert sum(totals) == pytest.approx((known - 12 * flip) / (1 - 2 * flip))
     played.verify()
     study.close()
-    with pytest.raises(InvalidValue, match="rule of spent is 'sum': it must be first"):
+    with pytest.raises(InvalidValue, match="rule of metric 1 is 'sum': it must be first"):
         small_protocol(**how | {"metrics": [SPENT]})

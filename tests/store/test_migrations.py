@@ -225,7 +225,7 @@ def test_keys_of_an_older_version_hold(address: str) -> None:
             old.change("INSERT INTO api_key (key, role, study, hash, made, ends) VALUES (?, ?, ?, ?, ?, ?)", *row)
     old.close()
     new = open_database(address)
-    assert [tuple(key) for key in read_keys(new)] == [(*row, ()) for row in rows]
+    assert [tuple(key) for key in read_keys(new)] == [(*row, (), None) for row in rows]
     wrong = ("device", None, ""), ("device", "small", None), ("owner", None, "https://a"), ("root", None, None)
     for role, study, origins in wrong:
         insert = "INSERT INTO api_key (key, role, study, hash, made, origins) VALUES ('k3', ?, ?, 'h', 1, ?)"

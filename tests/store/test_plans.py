@@ -1,12 +1,14 @@
 """What is asked often goes to the few rows that it is about, however many people came before."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from maskedbandit.service.views.health import count_wasted
 from maskedbandit.service.views.tally import Tally
+from maskedbandit.store.book.finish import is_used_up
 from maskedbandit.store.reconcile import empty_places
 from maskedbandit.store.studies import open_example
 from maskedbandit.store.study import Study
@@ -28,6 +30,13 @@ def plans(study: Study, monkeypatch: pytest.MonkeyPatch, ask: Callable[[], Any],
 def test_the_page_looks_for_the_oldest_place_that_nobody_saw(monkeypatch) -> None:
     with open_example() as study:
         said = plans(study, monkeypatch, lambda: Tally().upto(study.database, "example", 2, 10**13), "exposed IS NULL")
+        assert all("unseen" in each for each in said)
+
+
+def test_whoever_listens_looks_for_the_oldest_place_that_nobody_saw(monkeypatch) -> None:
+    with open_example() as study:
+        used_up = partial(is_used_up, study.database, "example", 1000, study.protocol)
+        said = plans(study, monkeypatch, used_up, "exposed IS NULL")
         assert all("unseen" in each for each in said)
 
 

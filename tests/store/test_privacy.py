@@ -157,12 +157,12 @@ def test_what_the_witness_has_not_seen_is_not_shown(house):
         study.tick()
     assert study.releases() == []
     assert study.database.rows("SELECT COUNT(*) FROM release") == [(2,)]
-    assert " 0 releases" in write_status(study.database, witness, "one")
+    assert " 0 releases" in write_status(study.database, witness, "one", study.time)
     assert not any("released" in line for line in write_ledger(study.database, witness, "one"))
     del study._session.witness._write
     study.tick()
     assert len(study.releases()) == 2
-    assert " 2 releases" in write_status(study.database, witness, "one")
+    assert " 2 releases" in write_status(study.database, witness, "one", study.time)
 
 
 def test_a_copy_in_which_another_study_is_behind_is_refused(house):
@@ -284,4 +284,4 @@ def test_what_is_burned_elsewhere_is_charged_at_once(house):
     with other.transaction():
         Accounts(other, Losses(other), "both").burn(Loss.pure(1))
     other.close()
-    assert study.assign("bob").over_budget
+    assert study.assign("bob").why == "budget_exceeded"

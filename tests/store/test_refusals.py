@@ -218,7 +218,7 @@ def test_whoever_is_over_budget_changes_nothing_and_the_place_goes_to_the_next(s
         others = [second.assign(f"person {i}") for i in range(3)]  # of four places
         before, accounts = second.people, second.database.rows("SELECT * FROM account ORDER BY person")
         ann = second.assign("ann")
-        assert (ann.ticket, ann.propensity, ann.again, ann.over_budget) == (None, Fraction(1, 2), False, True)
+        assert (ann.ticket, ann.propensity, ann.again, ann.why) == (None, Fraction(1, 2), False, "budget_exceeded")
         assert second.people == before
         assert second.database.rows("SELECT * FROM account ORDER BY person") == accounts
         last = second.assign("next")
@@ -226,7 +226,7 @@ def test_whoever_is_over_budget_changes_nothing_and_the_place_goes_to_the_next(s
         assert last.ticket
         assert last.propensity == 1
         ann = second.assign("ann")  # without a place nobody is charged, and no budget is asked about
-        assert (ann.ticket, ann.over_budget) == (None, False)
+        assert (ann.ticket, ann.why) == (None, None)
 
 
 def test_whoever_is_over_budget_gets_the_best_arm_of_what_was_released(setting: Setting) -> None:
@@ -248,7 +248,7 @@ def test_whoever_is_over_budget_gets_the_best_arm_of_what_was_released(setting: 
         assert len(second.tick()) == 2
         for _ in range(40):
             ann = second.assign("ann")
-            assert (ann.arm, ann.propensity, ann.over_budget) == (1, 1, True)
+            assert (ann.arm, ann.propensity, ann.why) == (1, 1, "budget_exceeded")
 
 
 def test_a_place_that_is_not_given_back_is_noticed(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -325,7 +325,7 @@ def test_what_is_burned_holds_in_every_study_of_the_project(setting: Setting, tm
     database.close()
     with open_study(address, "second", setting.witness, setting.clock) as second:
         second.start()
-        assert second.assign("person 0").over_budget
+        assert second.assign("person 0").why == "budget_exceeded"
     database = open_database(address)
     for name in ("first", "second"):
         verify_study(database, find_witness(database, setting.witness), name)
@@ -428,8 +428,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [  # what is changed, and what the err
     ({"arms": ARMS[:1]}, "2 to 1000"),
     ({"arms": {"name": "a"}}, "2 to 1000"),
     ({"arms": ["a", "b"]}, "tables, each with a name"),
-    ({"arms": [{"name": "a"}, {"name": "a"}]}, "different from one another"),
-    ({"arms": [{"name": "a"}, {"payload": 1}]}, "name of an arm is None"),
+    ({"arms": [{"name": "a"}, {"name": "a"}]}, "name of arm 2 is 'a': it must be another one"),
+    ({"arms": [{"name": "a"}, {"payload": 1}]}, "name of arm 2 is None"),
     ({"arms": [{"name": "a"}, {"name": "b", "pay": 1}]}, r"key of \[\[arms\]\] is 'pay'"),
     ({"reward": 7}, r"reward is 7: it must be a \[reward\] table"),
     ({"reward": {"leats": 0}}, r"key of \[reward\] is 'leats'"),
@@ -440,11 +440,11 @@ WRONG: list[tuple[dict[str, Any], str]] = [  # what is changed, and what the err
     ({"reward": {"least": 2}}, "most of the reward is 1.0: it must be above its least, 2"),
     ({"reward": {"least": -1e308, "most": 1e308}}, "least of the reward is -1e.308: it must be a number from -1e.15"),
     ({"reward": {"most": 1.001e15}}, "most of the reward is 1001000000000000.0"),
-    ({"guardrail": {"name": "g", "most": 1e308, "harm": {"above": 1}}}, "most of the reward is 1e.308"),
+    ({"guardrail": {"name": "g", "most": 1e308, "harm": {"above": 1}}}, "most of the guardrail is 1e.308"),
     ({"reward": {"default": 2}}, "default of the reward is 2: it must be a number from 0 to 1"),
     ({"reward": {"default": "0"}}, "default of the reward is '0'"),
-    ({"reward": {"rule": "mean"}}, "rule is 'mean': it must be one of first, last, sum"),
-    ({"reward": {"rule": ["sum"]}}, "rule is"),
+    ({"reward": {"rule": "mean"}}, "rule of the reward is 'mean': it must be one of first, last, sum"),
+    ({"reward": {"rule": ["sum"]}}, "rule of the reward is"),
     ({"reward": {"window": "6 fortnights"}}, "window is '6 fortnights': it must be a time such as"),
     ({"reward": {"window": "-1 days"}}, "window is '-1 days'"),
     ({"reward": {"window": 6}}, "window is 6"),
@@ -503,7 +503,7 @@ def test_a_search_takes_delta_and_no_people() -> None:
         ({"delta": 1}, "delta is 1"),
         ({"delta": "0.1"}, "delta is '0.1'"),
         ({"delta": float("nan")}, "not JSON"),
-        ({"reward": {"rule": "sum"}}, r"rule of \[reward\] is 'sum': it must be first: each device reports once"),
+        ({"reward": {"rule": "sum"}}, r"rule of the reward is 'sum': it must be first: each device reports once"),
     ):
         with pytest.raises(InvalidValue, match=says):
             Protocol.from_table(table | changes)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from maskedbandit.errors import Corrupted
-from maskedbandit.store import states
+from maskedbandit.store import start
 from maskedbandit.store.book import harm as harm_module
 from maskedbandit.study.watch import Watch
 from tests.store.test_guardrail import guarded, play
@@ -13,7 +13,7 @@ from tests.store.test_guardrail import guarded, play
 
 def test_a_study_that_began_under_the_older_rule_keeps_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its ledger does not say how evidence of harm begins; by today's rule the evidence in it is another."""
-    monkeypatch.setattr(states, "rule_of_harm", lambda protocol: {})
+    monkeypatch.setattr(start, "rule_of_harm", lambda protocol: {})
     played = guarded(tmp_path)
     assert "evidence_of_harm" not in played.said()[0]
     played.open_again()

@@ -92,7 +92,7 @@ def test_what_is_missing_is_burned(tmp_path: Path, listed: bool) -> None:
     assert leading.do("due") == []
     assert leading.study.database.rows("SELECT * FROM listed") == []
     restored.clock.now += 1
-    assert leading.do("assign", "somebody").over_budget  # everybody was charged
+    assert leading.do("assign", "somebody").why == "budget_exceeded"  # everybody was charged
     leading.do("give_up_helper")
     assert leading.study.state == "stopped"
     leading.study.close()

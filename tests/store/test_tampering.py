@@ -340,11 +340,14 @@ UNFOUND = {  # what is not found, and why that is all right
     "study.lease": "as the fence",
 }
 OF_THE_SERVICE = {
+    "approval",
     "api_key",
+    "delivery",
     "invitation",
     "made_once",
     "pairing",
     "signed_out",
+    "webhook",
 }  # who may ask, and what was asked: nothing of a study follows from them
 # which test_settled_tampering.py and test_helping_tampering.py look at
 OF_TWO_OPERATORS = {"upload", "listed", "helped_report"}

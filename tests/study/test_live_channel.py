@@ -58,8 +58,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"channel": TWO | {"grid": {"fineness": 100_000}}}, "steps, and it has 3162278 in large cohorts"),
     ({"guardrail": GUARDRAIL}, "guardrail is 'given': it must be left out"),
     ({"metrics": [{"name": "spent", "share": "1/4"}]}, "metrics is 'given': it must be left out"),
-    ({"reward": {"rule": "sum"}}, "rule is 'sum': it must be last"),
-    ({"reward": {"rule": "first"}}, "rule is 'first': it must be last"),
+    ({"reward": {"rule": "sum"}}, "rule of the reward is 'sum': it must be last"),
+    ({"reward": {"rule": "first"}}, "rule of the reward is 'first': it must be last"),
     ({"reward": {"grace": "soon"}}, "grace is 'soon': it must be a time"),
 ]
 
@@ -82,7 +82,7 @@ def test_a_grace_is_for_devices() -> None:
     )
     assert local.guardrail is not None
     assert local.reward.grace == local.guardrail.outcome.grace == 3_600_000
-    with pytest.raises(InvalidValue, match="grace is '3600000 ms': it must be left out"):
+    with pytest.raises(InvalidValue, match="grace of the reward is '3600000 ms': it must be left out"):
         protocol(channel="central", operators=None, reward={"grace": "1 hour"})
 
 

@@ -33,6 +33,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--policy", metavar="TABLE", help="the policy on that channel")
     parser.add_argument("--url", metavar="URL", help="a running service")
     parser.add_argument("--key", metavar="KEY", help="of its owner (MASKEDBANDIT_KEY)")
+    parser.add_argument(
+        "--officer-key",
+        metavar="KEY",
+        help="of an officer, if the service has one, who approves the studies of the audit (MASKEDBANDIT_OFFICER_KEY)",
+    )
     parser.add_argument("--study", metavar="NAME", help="which of its studies, if it has several")
     parser.add_argument("--people", type=int, default=4, metavar="N", help="in a cohort (4)")
     parser.add_argument("--samples", type=int, metavar="N", help="as many; left out: as ε demands")
@@ -89,7 +94,8 @@ def audited(options: argparse.Namespace, how: How) -> Audit:
         key = options.key or os.environ.get("MASKEDBANDIT_KEY")
         if key is None:
             raise InvalidValue("--key", None, "given, or in MASKEDBANDIT_KEY")
-        return targets.audit_service(options.url, key, options.study, how)
+        officer = options.officer_key or os.environ.get("MASKEDBANDIT_OFFICER_KEY")
+        return targets.audit_service(options.url, key, options.study, how, officer)
     if options.channel is not None:
         policy = None if options.policy is None else STUDY_PARTS.made("policy", read_inline_table(options.policy))
         return targets.audit_channel(STUDY_PARTS.made("channel", read_inline_table(options.channel)), policy, how)

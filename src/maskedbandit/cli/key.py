@@ -52,7 +52,7 @@ def do(options: argparse.Namespace) -> None:
             say(key=keys.end_key(database, options.given[0], read_clock()).key, revoked=True)
         else:
             for key in keys.read_keys(database):
-                names = "key", "role", "study", "made", "ends", "origins"
+                names = "key", "role", "study", "made", "ends", "origins", "last_used"
                 say(**{name: getattr(key, name) for name in names})
     finally:
         database.close()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from maskedbandit.channels.offers import to_lines
+from maskedbandit.cli.parts.confirm import confirm_move
 from maskedbandit.cli.parts.drafts import do_change, do_copy, do_delete, do_new, do_show  # noqa: F401 - found by name
 from maskedbandit.cli.parts.verbs import add_verbs, check_words, say
 from maskedbandit.errors import InvalidValue, PersonalValue
@@ -13,7 +14,7 @@ from maskedbandit.errors import InvalidValue, PersonalValue
 EXAMPLE = (
     "maskedbandit study new newsletter --database sqlite:///studies.db\n"
     "  maskedbandit study simulate --database sqlite:///studies.db\n"
-    "  maskedbandit study start && maskedbandit study assign ann\n"
+    "  maskedbandit study start --yes && maskedbandit study assign ann\n"
     "  maskedbandit study expose TICKET && maskedbandit study report TICKET 1"
 )
 INTERRUPTED = "; all that was acknowledged is kept: the same command goes on from there"
@@ -25,7 +26,10 @@ VERBS = {
     "copy": ("NAME", "write a draft of this name down, with the protocol of the study"),
     "delete": ("HASH", "delete a draft whose protocol has this HASH; nothing of it is kept"),
     "start": ("[HASH]", "freeze the protocol and begin; with a HASH only if it is the one of the protocol"),
-    "assign": ("UNIT", "the arm for a person, whom the application calls UNIT"),
+    "assign": (
+        "UNIT [ATTRIBUTES]",
+        "the arm for a person, called UNIT; ATTRIBUTES are JSON, for rules of the protocol",
+    ),
     "expose": ("TICKET", "the person saw the arm"),
     "report": ("TICKET VALUE", "the person's outcome; --event names one of several"),
     "tick": ("", "do what is due: give back places, close cohorts, release"),
@@ -59,6 +63,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="of `stop`: the helper of two operators is away for ever, so cohorts that wait for it are given up",
     )
+    parser.add_argument("--yes", action="store_true", help="of `start`, `stop` and `archive`: ask nothing")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 
@@ -108,23 +113,31 @@ def moved(options: argparse.Namespace) -> None:
 
 
 def do_start(options: argparse.Namespace, looked_at: str | None = None) -> None:
-    """A running study."""
+    """A running study: of the protocol that was shown, if it was asked."""
+    shown = confirm_move(options, "start")
     with opened(options) as study:
-        study.start(looked_at=looked_at)
+        study.start(looked_at=looked_at or shown)
         say(study=study.name, state=study.state, protocol=study.protocol.digest)
 
 
-do_pause = do_resume = do_archive = moved
+do_pause = do_resume = moved
 
 
 def do_stop(options: argparse.Namespace) -> None:
     """No more places."""
+    confirm_move(options, "give_up_helper" if options.without_helper else "stop")
     with opened(options) as study:
         if options.without_helper:
             study.give_up_helper()
         else:
             study.stop()
         say(study=study.name, state=study.state)
+
+
+def do_archive(options: argparse.Namespace) -> None:
+    """Nobody's data."""
+    confirm_move(options, "archive")
+    moved(options)
 
 
 def do_arm(options: argparse.Namespace, what: str, name: str, payload: str = "null") -> None:
@@ -141,10 +154,14 @@ def do_arm(options: argparse.Namespace, what: str, name: str, payload: str = "nu
         say(study=study.name, arms=names, in_play=[names[arm] for arm in study.in_play])
 
 
-def do_assign(options: argparse.Namespace, unit: str) -> None:
+def do_assign(options: argparse.Namespace, unit: str, attributes: str = "null") -> None:
     """An arm."""
+    try:
+        said = json.loads(attributes)
+    except ValueError:
+        raise InvalidValue("ATTRIBUTES", "not shown", 'JSON, such as {"age": 18}') from None
     with opened(options) as study:
-        found = study.assign(unit)
+        found = study.assign(unit, said)
         name, payload = study.protocol.arms[found.arm]
         say(
             arm=name,
@@ -152,6 +169,7 @@ def do_assign(options: argparse.Namespace, unit: str) -> None:
             ticket=found.ticket,
             propensity=str(found.propensity),
             again=found.again,
+            why=found.why,
             offer=to_lines(found.offers) if found.offers else None,
         )
 
@@ -195,6 +213,7 @@ def do_status(options: argparse.Namespace) -> None:
     from maskedbandit.store.book.entries import state_after
     from maskedbandit.store.databases.connection import open_database
     from maskedbandit.store.helping.book import find_operators, is_helper, read_help_book
+    from maskedbandit.store.lease import read_clock
     from maskedbandit.store.studies import choose_study, find_witness
 
     database = open_database(options.database, create=False)
@@ -206,7 +225,7 @@ def do_status(options: argparse.Namespace) -> None:
             leader, state = find_operators(name, book.protocol).leader.name, state_after(book.entries)
             print(f"{name}: helped for {leader}, {state}, {len(book.totals)} cohorts have a total")
         else:
-            print(write_status(database, witness, name))
+            print(write_status(database, witness, name, read_clock()))
     finally:
         database.close()
 
@@ -214,16 +233,17 @@ def do_status(options: argparse.Namespace) -> None:
 def do_simulate(options: argparse.Namespace) -> None:
     """To the end of the study."""
     from maskedbandit.cli.parts.progress import Progress
-    from maskedbandit.cli.parts.simulation import Clock, Simulated, people_to_come, play_study
+    from maskedbandit.cli.parts.simulation import Clock, choose_start, people_to_come, play_study
     from maskedbandit.errors import NotRunning
     from maskedbandit.service.views.describe import read_simulated
     from maskedbandit.service.views.status import write_status
+    from maskedbandit.store.lease import read_clock
     from maskedbandit.store.studies import find_witness
 
     clock = Clock()
     with opened(options, clock=clock) as study:
         if study.state == "draft":
-            Simulated.of(study.protocol)  # before it is started, as that is for ever
+            clock.now = choose_start(study.protocol, read_clock())
             study.start(simulated=True)
         if study.state != "running":
             raise NotRunning(f"{study.name} is {study.state}: only a draft, or one that is running, can be simulated")
@@ -234,7 +254,7 @@ def do_simulate(options: argparse.Namespace) -> None:
             played = play_study(study, clock, progress.advance)
         study.stop()
         witness = find_witness(study.database, options.witness)
-        print(write_status(study.database, witness, study.name))
+        print(write_status(study.database, witness, study.name, clock()))
         print(
             f"simulated {played.people} people, {study.people} with a place: regret {played.regret:.1f}, "
             f"{played.over} over their budgets"

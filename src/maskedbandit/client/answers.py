@@ -10,6 +10,7 @@ TICKET_PATTERN = re.compile("[0-9a-z]{1,64}")
 STUDY_PATTERN = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _CODE = re.compile("[a-z_]{1,64}")
 _PROPENSITY = re.compile(r"[0-9]{1,20}(/[0-9]{1,20})?")
+TURNED_AWAY = frozenset({"not_eligible", "other_study", "not_yet"})  # by the protocol; all get the default arm
 FINAL = frozenset({"conflict", "late", "unknown_ticket", "not_exposed"})  # verdicts that a retry cannot change
 
 
@@ -29,7 +30,7 @@ class Assigned:
     propensity: Fraction | None = None  # the probability with which the person was to get this arm, if it is known
     again: bool = False  # the place that the person had before
     source: Literal["service", "fallback"] = "service"
-    # of a fallback "unreachable" or the code of a refusal, else "budget_exceeded" or "given_elsewhere": docs/client.md
+    # of a fallback "unreachable" or the code of a refusal, else why there is no ticket: docs/client.md
     why: str = ""
     offer: str | None = field(default=None, repr=False)  # of local trust: what reports are made from
     # of two operators, and of local trust if no channel was named: what the person's device joins with

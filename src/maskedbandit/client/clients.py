@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self, final
 from maskedbandit.client.answers import Assigned, Refusal
 from maskedbandit.client.calls import Transport
 from maskedbandit.client.engine import Engine
+from maskedbandit.person_attributes import PersonAttributes
 
 if TYPE_CHECKING:
     from maskedbandit.channels.channel import Channel
@@ -63,8 +64,13 @@ class StudyClient(ABC):
         return self._engine.refused
 
     @abstractmethod
-    def assign(self, unit: str, token: str | None = None) -> Assigned | Awaitable[Assigned]:
-        """The arm for a person, whatever happens; raises only if the key, the study or the unit is wrong."""
+    def assign(
+        self, unit: str, token: str | None = None, attributes: PersonAttributes | None = None
+    ) -> Assigned | Awaitable[Assigned]:
+        """The arm for a person, whatever happens; raises only if the key, the study or the unit is wrong.
+
+        The attributes are what the rules of the study on who is enrolled are about: texts, numbers, True and False.
+        """
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._engine.url!r}, study={self._study!r})"
@@ -74,9 +80,9 @@ class StudyClient(ABC):
 class Client(StudyClient):
     """One study of a service; see `StudyClient`. May be used by several threads."""
 
-    def assign(self, unit: str, token: str | None = None) -> Assigned:
+    def assign(self, unit: str, token: str | None = None, attributes: PersonAttributes | None = None) -> Assigned:
         """The arm for a person, whatever happens; raises only if the key, the study or the unit is wrong."""
-        reply = self._engine.ask(self._study, unit, token).result()
+        reply = self._engine.ask(self._study, unit, token, attributes).result()
         return self._engine.settle(self._study, unit, reply, self._fallback)
 
     def expose(self, ticket: str | None) -> None:
@@ -116,9 +122,9 @@ class Client(StudyClient):
 class AsyncClient(StudyClient):
     """One study of a service; see `StudyClient`. May be used in any event loop, and in several, and blocks none."""
 
-    async def assign(self, unit: str, token: str | None = None) -> Assigned:
+    async def assign(self, unit: str, token: str | None = None, attributes: PersonAttributes | None = None) -> Assigned:
         """The arm for a person, whatever happens; raises only if the key, the study or the unit is wrong."""
-        reply = await asyncio.wrap_future(self._engine.ask(self._study, unit, token))
+        reply = await asyncio.wrap_future(self._engine.ask(self._study, unit, token, attributes))
         return await asyncio.to_thread(self._engine.settle, self._study, unit, reply, self._fallback)
 
     async def expose(self, ticket: str | None) -> None:

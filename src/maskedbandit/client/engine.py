@@ -33,6 +33,7 @@ from maskedbandit.client.calls import Calls, Transport, check_key, check_url
 from maskedbandit.client.delivery import Delivery
 from maskedbandit.client.local_noise import add_report_noise, add_up_rewards
 from maskedbandit.client.outbox import Outbox
+from maskedbandit.client.person import write_person
 from maskedbandit.client.places import KnownArms, KnownPlace, hash_unit
 from maskedbandit.device_refusals import OutcomeStaysOnDevice, find_refusal
 from maskedbandit.errors import (
@@ -45,6 +46,7 @@ from maskedbandit.errors import (
     UnknownStudy,
     restore_error,
 )
+from maskedbandit.person_attributes import PersonAttributes
 from maskedbandit.private_files import name_service_files, prepare_file, usual_folder
 
 if TYPE_CHECKING:
@@ -157,11 +159,9 @@ class Engine:
 
     # assign
 
-    def ask(self, study: str, unit: str, token: str | None) -> Future[Reply]:
+    def ask(self, study: str, unit: str, token: str | None, attributes: PersonAttributes | None) -> Future[Reply]:
         """Ask for the arm of a unit."""
-        if not isinstance(unit, str) or not 1 <= len(unit) <= 256 or not unit.isprintable():
-            raise PersonalValue("unit", "a str of 1 to 256 printable characters")
-        body = {"unit": unit} if token is None else {"unit": unit, "token": token}
+        body = write_person(unit, token, attributes)
         running = self._running
 
         def right(reply: Reply) -> bool:

@@ -28,6 +28,7 @@ from maskedbandit.client.calls import Transport
 from maskedbandit.client.clients import ASSIGN_DEADLINE, LAST_TRY
 from maskedbandit.client.engine import LONGEST_EVENT, Engine
 from maskedbandit.errors import Forbidden, MaskedBanditError, PersonalValue, Refused, UnknownStudy
+from maskedbandit.person_attributes import pick_attributes
 
 if TYPE_CHECKING:
     from maskedbandit.channels.channel import Channel
@@ -41,13 +42,14 @@ class MaskedBanditProvider(AbstractProvider):
     """Evaluates flags as studies of a service.
 
     The value of a flag is the payload of the person's arm, or the arm's name if it has none. The arm is the variant;
-    `flag_metadata` has the ticket, the propensity and whether the person came before. Evaluating a flag enrols the
-    person; use it where the arm is shown.
+    `flag_metadata` has the ticket, or `why` there is none, the propensity and whether the person came before.
+    Evaluating a flag enrols the person; use it where the arm is shown.
 
     * `expose_on_evaluation`: evaluating says too that the arm was seen. Otherwise `track("exposed", context)` does.
     * `outcomes`: for each study the name of the event whose value is its outcome; other studies take all events.
     * `metrics`: for each study that has some the names of its guardrail and metrics: events so called are for these.
-    * A `token` among the attributes of the context is the application's signature of the person.
+    * A `token` among the attributes of the context is the application's signature of the person; texts, numbers and
+      booleans besides are what the rules of a study on who is enrolled are about.
     * `channels`: for each study of local trust the channel to which people agreed.
 
     The others are those of `Client`.
@@ -139,7 +141,8 @@ class MaskedBanditProvider(AbstractProvider):
             raise FlagNotFoundError("a flag has the name of a study, of letters, digits, '_', '.' and '-'")
         token = context.attributes.get("token") if context else None
         try:
-            return unit, self._engine.ask(study, unit, token if isinstance(token, str) else None)
+            said = pick_attributes(context.attributes, "token") if context else None
+            return unit, self._engine.ask(study, unit, token if isinstance(token, str) else None, said)
         except PersonalValue as why:
             raise InvalidContextError(str(why)) from None
 
@@ -160,6 +163,8 @@ class MaskedBanditProvider(AbstractProvider):
             metadata["ticket"] = given.ticket
         if given.propensity is not None:
             metadata["propensity"] = str(given.propensity)
+        if given.why:
+            metadata["why"] = given.why
         reason = Reason.STALE if given.source == "fallback" else Reason.SPLIT if given.ticket else Reason.STATIC
         return FlagResolutionDetails(value=value, variant=given.arm, reason=reason, flag_metadata=metadata)
 

@@ -11,12 +11,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from maskedbandit.client.answers import Assigned
+from maskedbandit.client.answers import TURNED_AWAY, Assigned
 from maskedbandit.private_files import PrivateFile
 
 FORGET_AFTER = 90 * 24 * 3600.0  # seconds after which an arm that was not given again is forgotten
 REWRITE_AFTER = 24 * 3600.0  # what is written down again only if it changed, or after this time
-_EVERYBODY = ""  # whoever comes without being enrolled: no unit has this hash
+# whoever comes without being enrolled, and whomever the protocol turns away: no unit has these hashes
+_EVERYBODY, _TURNED_AWAY = "", "turned away"
 
 # what is lost with the machine's power can be asked for again
 _SETTINGS = "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
@@ -72,8 +73,11 @@ class KnownArms:
             connection.execute("DELETE FROM arm WHERE until < ?", (clock(),))
 
     def remember(self, study: str, unit: str, given: Assigned) -> None:
-        """Write down what the service gave; without a ticket it is what everybody gets who is not enrolled."""
-        who = hash_unit(unit) if given.ticket else _EVERYBODY
+        """Write down what the service gave; without a ticket it is what everybody gets who is not enrolled.
+
+        That somebody was turned away is not written down, as it may be otherwise the next time: only the default arm.
+        """
+        who = hash_unit(unit) if given.ticket else _TURNED_AWAY if given.why in TURNED_AWAY else _EVERYBODY
         columns = given.arm, json.dumps(given.payload), given.ticket, str(given.propensity), given.offer
         until = self._clock() + FORGET_AFTER
         if self._rows(
@@ -91,8 +95,11 @@ class KnownArms:
         return self._find(study, hash_unit(unit))
 
     def served(self, study: str) -> Assigned | None:
-        """The arm that was given last to somebody who was not enrolled: the best one in what was released."""
-        return self._find(study, _EVERYBODY)
+        """The arm for somebody who is not known: the default, if people of the study are turned away.
+
+        In other studies it is the one that was given last to somebody without a place: the best in what was released.
+        """
+        return self._find(study, _TURNED_AWAY) or self._find(study, _EVERYBODY)
 
     def places(self, unit: str) -> list[KnownPlace]:
         """All places of a unit, in the order of the studies' names."""

@@ -21,6 +21,7 @@ from maskedbandit.device.shown_arms import ShownArm, read_answered_arm
 from maskedbandit.device.turns import WAYS_TO_REPORT, KeptReport
 from maskedbandit.device_refusals import WrongClock
 from maskedbandit.errors import AlreadySpent, InvalidValue, Late, NoConsent, UnknownStudy
+from maskedbandit.person_attributes import PersonAttributes, check_attributes
 from maskedbandit.privacy.sampling import Bits
 
 if TYPE_CHECKING:
@@ -97,8 +98,11 @@ class Device:
         self._take(self._consented(), place, now)
         self.contact()
 
-    def assign(self, study: str, unit: str, token: str) -> ShownArm:
+    def assign(self, study: str, unit: str, token: str, attributes: PersonAttributes | None = None) -> ShownArm:
         """Ask the service for the person's arm, with the token of the application's backend, and take the place.
+
+        The attributes are what the rules of the study on who is enrolled are about. Whoever these turn away gets the
+        default arm, and the service is asked again the next time.
 
         It sends nothing else, and nothing at all if the place is in the book. Where the service gave it before, and not
         to this book, the arm is shown and nothing is ever reported of it.
@@ -111,7 +115,8 @@ class Device:
             if booked.ended == PLACE_LEFT:
                 raise AlreadySpent("the person left this study: it gets no second place")
             return ShownArm(booked.place.arm, booked.place.payload, booked.ended)
-        body = json.dumps({"unit": unit, "token": token}, separators=(",", ":"))
+        said = {"attributes": named} if (named := check_attributes(attributes)) else {}
+        body = json.dumps({"unit": unit, "token": token, **said}, separators=(",", ":"))
         (reply,) = self._calls.post([DeviceRequest(study, "assign", body)])
         shown, place = read_answered_arm(reply, study)
         if place is not None:

@@ -15,7 +15,9 @@ class ShownArm(NamedTuple):
 
     arm: str
     payload: Any = None  # what the application is given with it
-    why: str = ""  # why nothing is reported of it: elsewhere, no_place, finished, budget_exceeded, late, unknown_ticket
+    # why nothing is reported of it: elsewhere, no_place, not_eligible, other_study, not_yet, finished, budget_exceeded,
+    # late or unknown_ticket
+    why: str = ""
 
 
 class AnsweredArm(NamedTuple):

@@ -33,6 +33,7 @@ class KeyListed(Struct):
     made: int
     ends: int | None
     origins: list[str]  # of a device key
+    last_used: str | None  # the day in UTC, as 2026-11-26; reports do not count, as when somebody reports is private
 
 
 class KeysListed(Struct):

@@ -42,6 +42,7 @@ class Key(NamedTuple):
     made: int
     ends: int | None
     origins: tuple[str, ...] = ()  # of a device key
+    last_used: str | None = None  # the day, but for reports: host/last_use.py
 
     def holds(self, now: int) -> bool:
         """Whether it was not revoked."""
@@ -92,8 +93,8 @@ def check_device_study(database: Database, study: str | None) -> None:
 
 def read_keys(database: Database) -> list[Key]:
     """All keys, oldest first."""
-    find = "SELECT key, role, study, hash, made, ends, origins FROM api_key ORDER BY made"
-    return [Key(*row)._replace(origins=tuple((named or "").split())) for *row, named in database.rows(find)]
+    find = "SELECT key, role, study, hash, made, ends, origins, last_used FROM api_key ORDER BY made"
+    return [Key(*row)._replace(origins=tuple((row[6] or "").split())) for row in database.rows(find)]
 
 
 def end_key(database: Database, public: str, when: int) -> Key:

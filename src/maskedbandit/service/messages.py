@@ -1,10 +1,11 @@
 """What the service is sent and answers, of which OpenAPI is made; views/answers.py has what a study publishes."""
 
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 from msgspec import Meta, Struct
 
-from maskedbandit.store.requests import PROOF
+from maskedbandit.person_attributes import LONGEST_TEXT, MOST_ATTRIBUTES
+from maskedbandit.store.requests import PROOF, WhyNoTicket
 
 ItemAnswer = TypeVar("ItemAnswer")
 
@@ -23,6 +24,13 @@ class Body(Struct, forbid_unknown_fields=True):
     """The body of a request: a field that nobody knows is refused, as it may be a misspelled one."""
 
 
+Attribute = Annotated[str, Meta(max_length=LONGEST_TEXT)] | float | bool
+Attributes = Annotated[
+    dict[ShortName, Attribute],
+    Meta(max_length=MOST_ATTRIBUTES, description="what rules on who is enrolled are about; it is not kept"),
+]
+
+
 class Assign(Body):
     """A person comes, with a token of the application's backend in studies that ask for one.
 
@@ -32,6 +40,7 @@ class Assign(Body):
     unit: Unit
     token: Token | None = None
     evaluated: bool = False
+    attributes: Attributes | None = None
 
 
 class DeviceTerms(Struct, omit_defaults=True):
@@ -91,8 +100,9 @@ class Assigned(Struct):
     again: bool  # the place that the person had before
     offer: str | None = None  # of local trust: what the device makes its report from; a line for each outcome
     exposed: bool = False  # the arm counts as seen
-    # there is no ticket: the person's budget allows no other place, or the study gives none to anybody any more
-    why: Literal["budget_exceeded", "finished"] | None = None
+    # there is no ticket: the person's budget allows no other place, the study gives none to anybody any more, or its
+    # protocol does not enrol the person, who gets the default arm
+    why: WhyNoTicket | None = None
     device: DevicePlace | None = None  # of two operators and of local trust: what the person's device is handed
 
 
@@ -183,6 +193,13 @@ class ReportBatch(Body):
     requests: Annotated[list[Report], Meta(max_length=MOST_TOGETHER)]
 
 
+class WrongValue(Struct):
+    """What is wrong at a place of a protocol."""
+
+    place: str  # the keys that lead to it, as reward.window or arms.2.name; empty: how several fit together
+    detail: str
+
+
 class Problem(Struct, omit_defaults=True):
     """Why a request was refused (RFC 9457), or one item of a batch; `code` is for programs, `detail` for people."""
 
@@ -191,6 +208,7 @@ class Problem(Struct, omit_defaults=True):
     status: int
     code: str
     detail: str
+    faults: list[WrongValue] = []  # of a protocol: all that is wrong with it, of which `detail` is the first
 
 
 class Item(Struct, Generic[ItemAnswer], omit_defaults=True):

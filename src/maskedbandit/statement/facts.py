@@ -25,6 +25,7 @@ class Facts(Struct, frozen=True):
     releases: int
     people: int  # in released cohorts
     noisiest: tuple[int, int]  # cohorts and people of the arm of which most was released
+    approved_by: str  # the key of the officer who approved the protocol before it was started, or nothing
     changes: int  # of arms, by people: paused, resumed or added
     harmful: tuple[str, ...]  # the names of the arms that were found harmful by the rule
     gaps: int  # times that a restored copy was reconciled by charging everybody
@@ -57,6 +58,7 @@ class Facts(Struct, frozen=True):
             releases=len(releases),
             people=sum(each.n for each in releases),
             noisiest=max(arms.values(), key=lambda each: each[1], default=(0, 0)),
+            approved_by=book.started.approved_by if book.started else "",
             changes=sum(not isinstance(each, ArmHarmful) for each in book.changes),
             harmful=tuple(each.name for each in book.changes if isinstance(each, ArmHarmful)),
             gaps=len(burned),

@@ -6,8 +6,9 @@ from maskedbandit.privacy.renyi_divergences import INF
 from maskedbandit.statement.content import Points
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.outcomes import compute_deviation, name_outcomes, say_both, say_defaults, say_further_noise
+from maskedbandit.statement.population import say_population
 from maskedbandit.statement.promises import describe_channel, name_variant
-from maskedbandit.statement.sentences import say_composition, say_so_far, say_trust, say_unit, say_where
+from maskedbandit.statement.sentences import say_composition, say_control, say_so_far, say_trust, say_unit, say_where
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import Reward
 from maskedbandit.words import say_count, say_decimal, say_duration, say_things
@@ -56,7 +57,7 @@ def answer_points(protocol: Protocol, facts: Facts) -> Points:
         ),
         utility=say_utility(protocol, facts),
         bias=say_bias(protocol),
-        choices=say_choices(protocol, facts),
+        choices=" ".join(filter(None, (say_choices(protocol, facts), say_control(protocol)))),
         testing=(
             "Exact comparison of neighbouring inputs where it can be computed, else samples with a stated probability "
             "of a false alarm; every check rejects a broken twin. See the evidence."
@@ -95,6 +96,8 @@ def say_choices(protocol: Protocol, facts: Facts) -> str:
     if not facts.entries:
         return "The protocol is a draft; its hash will be the first entry of the ledger, before anybody comes."
     begins = f"its ledger begins with their hash, {protocol.digest[:16]}."
+    if facts.approved_by:
+        begins += f" An officer of privacy had approved the protocol before it was started (key {facts.approved_by})."
     if not facts.changes and not facts.harmful:
         return (
             "ε, the budget and all else were frozen with the protocol before the first person came, so they follow "
@@ -207,6 +210,7 @@ def data_collection(protocol: Protocol, state: str) -> str:
         if protocol.operators
         else "and each outcome in the clear"
     )
+    said = " What the application says of a person, by which it is decided who takes part, is not kept."
     ended = state == "archived"
     until = (
         "until the study was archived, when that was erased"
@@ -216,7 +220,7 @@ def data_collection(protocol: Protocol, state: str) -> str:
     return (
         f"Kept {'were' if ended else 'are'} a pseudonym of each person (a keyed hash, whose key is elsewhere), the "
         f"arm, the times at which it was assigned and seen, {outcome}, {until}; what a person was charged stays. "
-        f"No context {'was' if ended else 'is'} collected."
+        f"No context {'was' if ended else 'is'} collected.{said * bool(protocol.enrolment.eligible)}"
     )
 
 
@@ -241,9 +245,10 @@ def say_bias(protocol: Protocol) -> str:
     if reward.cap > 1:
         most = say_decimal(reward.highest)
         cut = f" Sums above {most} are cut, so an arm whose people have more looks worse than it is."
+    about = f" {say_population(protocol)}".rstrip()
     return (
         f"The noise is 0 on average{of_both}. People who do not report count as {say_defaults(protocol)}, so "
         f" an arm whose people report less often looks different.{cut} Who is given which arm depends on earlier "
         "releases. Accuracy is not broken down by groups of people: a small group may be served badly without anybody "
-        "seeing it."
+        f"seeing it.{about}"
     )

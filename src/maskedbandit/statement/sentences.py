@@ -4,6 +4,7 @@ from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.odds import best_guess, in_hundred
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.outcomes import name_outcomes, say_both, say_further_sums
+from maskedbandit.statement.population import list_relied_on, list_revealed
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.words import say_count, say_decimal, say_duration, say_things
 
@@ -95,6 +96,18 @@ def say_composition(protocol: Protocol, facts: Facts) -> str:
     return text
 
 
+def say_control(protocol: Protocol) -> str:
+    """How many people get the control arm; nothing, if there is none."""
+    if protocol.control is None:
+        return ""
+    name, share = protocol.arms[protocol.control.arm][0], protocol.control.share
+    few, many = share.numerator, share.denominator
+    people = f"One in {say_count(many)} people" if few == 1 else f"{say_count(few)} in {say_count(many)} people"
+    return (
+        f"{people} who take part {'is' if few == 1 else 'are'} given the control arm, {name}, whatever the policy does."
+    )
+
+
 def say_trust(protocol: Protocol, state: str = "") -> str:
     """Who sees what; and who saw it, once a study is archived."""
     if protocol.operators is not None:
@@ -128,6 +141,7 @@ def list_unprotected(protocol: Protocol) -> list[str]:
         "What follows from the outcomes of all: if an arm is often successful, that is published, and is likely to be "
         "true of you too, whether or not you took part.",
         "What the application itself keeps, or sends elsewhere, of the same people.",
+        *list_revealed(protocol),
     ]
     if protocol.on_devices:
         found.append("A person whose device is not honest; and how many people send wrong reports on purpose.")
@@ -148,6 +162,7 @@ def list_assumptions(protocol: Protocol) -> list[str]:
         "The application names each person by one name, and nobody has two.",
         "Random numbers of the operating system cannot be guessed.",
         "A database that is restored from an older copy is reconciled with its ledger before it is used.",
+        *list_relied_on(protocol),
     ]
     if protocol.on_devices:
         found.append("A device keeps its report and sends the same one again if it has to.")

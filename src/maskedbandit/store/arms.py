@@ -14,7 +14,7 @@ from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.watch import HarmFound
 
 
-def change_arms(session: Session, what: str, name: str, payload: Any = None) -> None:
+def change_arms(session: Session, by: str, what: str, name: str, payload: Any = None) -> None:
     """Pause, resume or add an arm, or raise `NotRunning` or `Conflict` if that cannot be."""
     if session.state not in ("running", "paused"):
         raise NotRunning(f"{session.name} is {session.state}: its arms change only while it is running or paused")
@@ -23,17 +23,19 @@ def change_arms(session: Session, what: str, name: str, payload: Any = None) -> 
         raise InvalidValue("a change of arms", what, f"left to {allowed}")
     if what == "add":
         protocol = session.protocol.also([*session.protocol.added, (name, payload)])
-        enter_change(session, "arm_added", protocol.k - 1, name, payload=payload)
+        enter_change(session, by, "arm_added", protocol.k - 1, name, payload=payload)
         session.protocol = protocol
         return
     arm, now = find_arm(session.protocol, name), session.arms
+    if arm == now.control:
+        raise Conflict(f"arm {name} is the control, which has its share for as long as the study gives places")
     if arm in now.harmful:
         raise Conflict(f"arm {name} was found harmful, and stays out of play: add what was mended under another name")
     if (what == "pause") == (arm in now.paused):
         raise Conflict(f"arm {name} is {now.is_said(arm)} already")
     if what == "pause" and now.in_play == (arm,):
         raise Conflict(f"arm {name} is the only one in play: pause or stop the study instead")
-    enter_change(session, "arm_paused" if what == "pause" else "arm_resumed", arm, name)
+    enter_change(session, by, "arm_paused" if what == "pause" else "arm_resumed", arm, name)
 
 
 def find_arm(protocol: Protocol, name: str) -> int:
@@ -44,15 +46,15 @@ def find_arm(protocol: Protocol, name: str) -> int:
     return names.index(name)
 
 
-def enter_change(session: Session, kind: str, arm: int, name: str, **says: Any) -> None:
-    """Write a change into the ledger, and begin a stage if other arms are in play after it."""
+def enter_change(session: Session, by: str, kind: str, arm: int, name: str, **says: Any) -> None:
+    """Write a change into the ledger, with the key that asked; a stage begins if other arms are in play after it."""
     after = session.arms.after(kind, arm)
     says |= {"arm": arm, "name": name}
-    if after.in_play != session.arms.in_play:
+    if after.given != session.arms.given:
         aim = session.protocol.aim_of_stage(after.stage, session.people)
-        says |= {"step": len(session.driver.log), "aim": aim, "arms": list(after.in_play)}
-        session.driver.begin_stage(after.in_play, aim)
-    session.enter(kind=kind, **says)
+        says |= {"step": len(session.driver.log), "aim": aim, "arms": list(after.given)}
+        session.driver.begin_stage(after.given, aim)
+    session.enter(by, kind=kind, **says)
     session.arms = after
 
 
@@ -61,6 +63,6 @@ def put_out_of_play(session: Session, found: Sequence[HarmFound]) -> None:
     for arm, evidence in found:
         assert session.watch is not None
         session.watch.declare(arm)
-        enter_change(session, "arm_harmful", arm, session.protocol.arms[arm][0], evidence=evidence.hex())
+        enter_change(session, "", "arm_harmful", arm, session.protocol.arms[arm][0], evidence=evidence.hex())
     if found and session.state == "running" and session.arms.all_harmful:
-        move_study(session, "paused")
+        move_study(session, kind="paused")

@@ -57,9 +57,13 @@ class Holding(ABC):
         with self.lock:
             return do_again(partial(self._apply, operations, *read))
 
-    def enter(self, **says: Any) -> Entry:
-        """Add an entry to the ledger, within a transaction: what it says, as whoever reads it will."""
-        link = next_link(self.name, self.head, {**says, "at": self.now}, self._key)
+    def enter(self, by: str = "", /, **says: Any) -> Entry:
+        """Add an entry to the ledger, within a transaction: what it says, as whoever reads it will.
+
+        `by` is the public part of the key that asked for it, if one did.
+        """
+        asked = {"by": by} if by else {}
+        link = next_link(self.name, self.head, {**says, **asked, "at": self.now}, self._key)
         self.database.insert("entry", ENTRY, [(self.name, *link)])
         self.head = Head(link.number + 1, link.hash)
         return parse_entry(self.name, link)

@@ -5,35 +5,60 @@ assign (the place, and its charge) -> expose (the arm was seen) -> report (the o
 
 from fractions import Fraction
 from os import urandom
+from typing import Any
 
 from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import BudgetExceeded, Conflict, Late, MaskedBanditError, NotExposed, NotRunning, UnknownTicket
+from maskedbandit.person_attributes import check_attributes
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.book.finish import MAY_FINISH
 from maskedbandit.store.requests import Assigned, Reported, check_report, check_unit, name_report
 from maskedbandit.store.rows import Place
 from maskedbandit.store.session import Session
+from maskedbandit.study.enrolment import NotEnrolled
 
 
-def assign(session: Session, unit: str, evaluated: bool = False) -> Assigned:
+def assign(session: Session, unit: str, evaluated: bool = False, attributes: Any = None) -> Assigned:
     """The arm for a person, who is charged; the same one if the person has a place already.
 
     With `evaluated` the person is shown the arm as the value of a flag, which counts as exposure unless the protocol
-    says otherwise. Whoever is over budget is served as those for whom there is no place.
+    says otherwise. The attributes are what the application says of the person, for the rules of the protocol: whoever
+    is turned away by these gets the default arm, and is charged nothing.
     """
-    protocol, person = session.protocol, session.pseudonym(check_unit(unit))
-    exposes = evaluated and protocol.reward.evaluating == "exposes"
+    person, said = session.pseudonym(check_unit(unit)), check_attributes(attributes)
+    exposes = evaluated and session.protocol.reward.evaluating == "exposes"
     if (had := session.rows.place_of(person)) is not None:
         if exposes and had.exposed is None and may_be_exposed(session, had):
             had = note_exposed(session, had)
         return describe_place(session, had, again=True)
-    if session.state in ("draft", "archived"):
+    if session.began is None or session.state == "archived":
         raise NotRunning(f"{session.name} is {session.state}: nobody is given an arm")
+    lots, since = session.lots(person), session.now - session.began
+    if (why := session.protocol.enrolment.turn_away(said, lots, since)) is not None:
+        return serve_default(session, why)
+    return enrol(session, person, exposes)
+
+
+def serve_default(session: Session, why: NotEnrolled) -> Assigned:
+    """What a person gets whom the protocol does not enrol: the default arm, unless it was found harmful."""
+    default = session.protocol.enrolment.default
+    if default not in session.arms.harmful:
+        return Assigned(default, None, Fraction(1), why=why)
+    served = session.driver.serve(session.bits)
+    return Assigned(served.arm, None, served.propensity, why=why)
+
+
+def enrol(session: Session, person: str, exposes: bool = False) -> Assigned:
+    """A place for a person who has none, whom no rule turned away: see `assign`.
+
+    Whoever is over budget is served as those for whom there is no place.
+    """
+    protocol = session.protocol
     all_there = protocol.people is not None and session.people >= protocol.people
     enrols = session.state == "running" and not all_there and not session.rows.was_erased(person)
     given = (session.driver.assign if enrols else session.driver.serve)(session.bits)
     if given.cohort is None or given.place is None:
-        return Assigned(given.arm, None, given.propensity, finished=has_finished(session, all_there))
+        return Assigned(given.arm, None, given.propensity, why="finished" if has_finished(session, all_there) else None)
     period = session.accounts.period(session.now)
     milliseconds = session.now % 2**32  # first, so that rows that come together stand together on disk
     ticket = f"{milliseconds:08x}{urandom(12).hex()}"
@@ -47,7 +72,7 @@ def assign(session: Session, unit: str, evaluated: bool = False) -> Assigned:
         if not isinstance(why, BudgetExceeded):
             raise
         served = session.driver.serve(session.bits)
-        return Assigned(served.arm, None, served.propensity, over_budget=True)
+        return Assigned(served.arm, None, served.propensity, why="budget_exceeded")
     named = given.cohort, given.place, given.arm, person, str(given.propensity)
     session.rows.deal(dealt := Place(ticket, *named, price, period, session.now))
     if exposes or not protocol.reward.exposure:

@@ -3,14 +3,19 @@
 import re
 from fractions import Fraction
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from maskedbandit.channels.offers import Offer
 from maskedbandit.checks import is_number
 from maskedbandit.errors import MaskedBanditError, PersonalValue, RewardOutOfRange
+from maskedbandit.study.enrolment import NotEnrolled
 from maskedbandit.study.protocol import Protocol
 
 Operation = tuple[Any, ...]  # a verb of `Study.operations`, or a function of a session, and then what it is given
+
+
+# the budget allows no other place; nobody gets one any more (book/finish.py); or the protocol does not enrol the person
+WhyNoTicket = Literal["budget_exceeded", "finished", NotEnrolled]
 
 
 class Done(NamedTuple):
@@ -34,8 +39,7 @@ class Assigned(NamedTuple):
     propensity: Fraction  # the probability with which the person was to get this arm
     again: bool = False  # the place that the person had before
     seen: int | None = None  # when the arm was seen, or counts as seen
-    over_budget: bool = False  # the person has no ticket, as the budget does not allow another place
-    finished: bool = False  # nobody gets a ticket, as the study has finished: book/finish.py
+    why: WhyNoTicket | None = None  # of a person without a ticket, if there is a reason besides the moment
     offers: tuple[Offer, ...] = ()  # if the device makes the report private: what it is offered, one for each outcome
     cohort: int | None = None  # if its report is sealed: to this it is bound, besides the offer
 

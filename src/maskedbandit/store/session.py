@@ -19,6 +19,7 @@ from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Again, Database
 from maskedbandit.store.holding import Holding
 from maskedbandit.store.lease import end_lease
+from maskedbandit.store.lots import StudyLots
 from maskedbandit.store.memory import read_memory
 from maskedbandit.store.requests import Done, ReportName
 from maskedbandit.store.rows import Rows
@@ -60,6 +61,7 @@ class Session(Holding):
     positions: Iterator[int]  # of the next reports, among those of the study
     _written: int  # steps of the log that are in the database
     _shown: Shown
+    began: int | None  # when it was started, by its ledger
     exposed: dict[int, tuple[int, int]]  # of each cohort that is not released: places that were seen, and the last time
 
     def __init__(
@@ -70,7 +72,7 @@ class Session(Holding):
         with as_corrupted(name):
             self.protocol, self.seed = Protocol.from_text(text), bytes.fromhex(seed)
         self.losses, self.worst = Losses(database), ZERO
-        self.bits = Bits()
+        self.bits, self.lots = Bits(), StudyLots(self.protocol, witness).of
         self._counted, self._since = FEW, 0  # places when they were counted, and since then
         self.apply([])
         self.pseudonym = lru_cache(1024)(witness.pseudonyms(self.project).of)  # which a batch asks for twice
@@ -147,6 +149,7 @@ class Session(Holding):
         protocol = self.protocol = book.protocol
         self.rows = Rows(database, name, self.accounts, protocol.operators is not None)
         self.helper_lost, self.operators = book.helper_lost, book.started.operators if book.started else ()
+        self.began = book.started.at if book.started else None
         self.head, self.arms, self.worst, self.others = book.head, book.standing, book.worst, {}
         self.price = cache(lambda n: self.losses.number(protocol.price(n)))
         self.offers = cache(protocol.offers)

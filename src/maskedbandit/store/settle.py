@@ -121,7 +121,7 @@ def settle_cohort(session: Session, cohort: int, said: HelperTotal) -> Release |
     return made
 
 
-def give_up_helper(session: Session) -> None:
+def give_up_helper(session: Session, by: str = "") -> None:
     """End a study whose helper is away for ever, without what was not released: the ledger says so."""
     if session.protocol.operators is None or session.helper_lost:
         raise NotRunning(f"{session.name} has no helper to be given up")
@@ -129,10 +129,10 @@ def give_up_helper(session: Session) -> None:
         raise NotRunning(f"{session.name} is {session.state}: nothing of it waits for its helper")
     session.write()
     waiting = [each.cohort for each in session.driver.deck.unreleased() if each.full]
-    session.enter(kind="helper_lost", cohorts=waiting)
+    session.enter(by, kind="helper_lost", cohorts=waiting)
     session.helper_lost = True
     if session.state != "stopped":
-        move_study(session, "stopped")
+        move_study(session, by, kind="stopped")
     database, name = session.database, session.name
     released = "SELECT place.ticket FROM place JOIN release ON release.study = place.study "
     released += "AND release.cohort = place.cohort WHERE place.study = ?"

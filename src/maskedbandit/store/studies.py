@@ -119,6 +119,7 @@ def take_draft(database: Database, name: str, looked_at: str) -> int:
     if state != "draft":
         raise FrozenProtocol(f"{name} is {state}: its protocol cannot be changed, nor the study be deleted")
     check_looked_at(Protocol.from_text(text), looked_at)
+    database.change("DELETE FROM approval WHERE study = ?", name)
     database.change("DELETE FROM study WHERE study = ?", name)
     return int(fence)
 

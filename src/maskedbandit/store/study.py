@@ -16,7 +16,10 @@ from typing import Any, ClassVar
 
 from maskedbandit import core
 from maskedbandit.channels.offers import Offer
+from maskedbandit.errors import NotRunning
+from maskedbandit.person_attributes import PersonAttributes
 from maskedbandit.store import people
+from maskedbandit.store.approvals import approve_protocol
 from maskedbandit.store.arms import change_arms
 from maskedbandit.store.book.entries import Keys, Release, read_entries
 from maskedbandit.store.erasure import erase, leave
@@ -25,7 +28,8 @@ from maskedbandit.store.release import do_what_is_due
 from maskedbandit.store.requests import Assigned, Done, Operation, Reported, ReportName, is_text, name_report
 from maskedbandit.store.session import Session
 from maskedbandit.store.settle import cohorts_due, fix_list, give_up_helper, read_batch, settle_cohort
-from maskedbandit.store.states import archive, move_study, start
+from maskedbandit.store.start import start
+from maskedbandit.store.states import archive, move_study
 from maskedbandit.store.traces import Scrubber
 from maskedbandit.store.uploads import upload
 
@@ -60,6 +64,7 @@ class Study(HeldStudy[Session]):
         "list": fix_list,
         "settle": settle_cohort,
         "give_up_helper": give_up_helper,
+        "approve": approve_protocol,
         "start": start,
         "pause": partial(move_study, kind="paused"),
         "resume": partial(move_study, kind="resumed"),
@@ -86,8 +91,15 @@ class Study(HeldStudy[Session]):
         return self._session.helper_lost
 
     @property
+    def began(self) -> int:
+        """When it was started, in milliseconds."""
+        if self._session.began is None:
+            raise NotRunning(f"{self.name} was not started")
+        return self._session.began
+
+    @property
     def in_play(self) -> tuple[int, ...]:
-        """The arms that people may get."""
+        """The arms among which the policy chooses."""
         return self._session.shown.in_play
 
     @property
@@ -122,12 +134,13 @@ class Study(HeldStudy[Session]):
                 tickets.append(given[0])
         return self._session.apply(self._bind(operations), tickets, people, reports)
 
-    def assign(self, unit: str) -> Assigned:
+    def assign(self, unit: str, attributes: PersonAttributes | None = None) -> Assigned:
         """The arm for a person, who is charged; the same one if the person has a place already.
 
-        Whoever is over budget is served the best arm of what was released: without a ticket, and charged nothing.
+        The attributes are what rules of the protocol are about: whoever these do not enrol gets the default arm, and
+        whoever is over budget the best arm of what was released. Both have no ticket, and are charged nothing.
         """
-        found: Assigned = self._do("assign", unit)
+        found: Assigned = self._do("assign", unit, False, attributes)
         return found
 
     def expose(self, ticket: str) -> None:
@@ -161,7 +174,7 @@ class Study(HeldStudy[Session]):
 
         The ledger says for ever if all people of the study are `simulated`.
         """
-        self._do("start", simulated, looked_at)
+        self._do("start", "", simulated, looked_at)
 
     def pause(self) -> None:
         """Give no more places, until `resume`; reports and releases go on."""
@@ -187,7 +200,7 @@ class Study(HeldStudy[Session]):
 
     def change_arms(self, what: str, name: str, payload: Any = None) -> None:
         """`pause` or `resume` the arm of this name, or `add` one, while the study runs (store/book/standing.py)."""
-        self._do("change_arms", what, name, payload)
+        self._do("change_arms", "", what, name, payload)
 
     def offers(self, ticket: str) -> tuple[Offer, ...]:
         """What a device is offered that adds the noise itself: one offer for each outcome."""

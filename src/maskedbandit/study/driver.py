@@ -15,6 +15,8 @@ the log, which lists what was asked, with the answers, and what was told:
     ("tell", cohort, n, total)            cohorts are numbered from 0 in the order in which they were asked for
     ("stage", aim, arm, ..., arm)         from here on these arms are in play
 
+A control arm (control.py) is none of those that the policy knows. What is asked for it is in the log as all else.
+
 In a stage the same arms are in play. A policy that starts anew numbers them as they are listed, and is told nothing of
 the cohorts before, whose releases count for the arm that is served. So what it guarantees holds for the stage.
 
@@ -40,6 +42,7 @@ from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.exact import to_whole
 from maskedbandit.privacy.sampling import Bits
+from maskedbandit.study.control import Control
 from maskedbandit.study.decisions import check_seed, decision_generator
 from maskedbandit.study.deck import CohortDeck, Places
 from maskedbandit.study.illegal import check_decision
@@ -68,16 +71,18 @@ class Driver:
     [('ask', 0, 0, 2, 2), ('ask', 1, 1, 2, 1), ('tell', 0, 2, 1.5)]
     """
 
-    def __init__(self, policy: Policy, law: Law, k: int, aim: Any, seed: bytes) -> None:
+    def __init__(self, policy: Policy, law: Law, k: int, aim: Any, seed: bytes, control: Control | None = None) -> None:
         check_seed(seed)
         if not isinstance(policy, Policy) or isinstance(policy, ContextualPolicy):
             raise InvalidValue("policy", policy, "one of arms without contexts, such as UCB1()")
         self.policy, self.law, self.k, self.seed = policy, law, to_whole("k", k, 1), seed
-        self.arms = tuple(range(self.k))  # in play
-        self.state, self._serves = policy.init(self.k, aim), policy.purpose.serves
+        self.control = control  # while people are given it
+        self.arms = self._without_control(range(self.k))  # in play, which the policy knows
+        self.state, self._serves = policy.init(len(self.arms), aim), policy.purpose.serves
         self.log: list[tuple[Any, ...]] = []
         self.deck = CohortDeck()
-        self._asked, self._in_flight = 0, 0  # decisions so far; cohorts that are complete and not told
+        self._asked, self._in_flight = 0, 0  # decisions so far; the policy's cohorts that are complete and not told
+        self._placed, self._given = 0, 0  # places that were asked for, by the policy and for the control
         self._idle: Decision | None = None  # the last answer, if it was for nobody and nothing was told since
         self._released = [(0, Fraction(0))] * self.k  # n and total of all releases
 
@@ -163,7 +168,7 @@ class Driver:
             raise OutOfTurn(f"cohort {cohort} is not closed: its release cannot be told")
         if places.release:
             return
-        if not places.ended:
+        if not places.ended and places.arm in self.arms:
             with self._or_unchanged():
                 self.policy.tell(self.state, self.arms.index(places.arm), *release)
             if self.answer is None:
@@ -177,20 +182,26 @@ class Driver:
     def begin_stage(self, arms: Sequence[int], aim: Any) -> None:
         """From now on these arms are in play, of which the last may be a new one; `aim` is that of the stage.
 
-        No place of the cohorts so far is dealt any more. An arm that is alone in play is the answer.
+        No place of the cohorts so far is dealt any more. An arm that is alone in play, be it beside the control, is the
+        answer. A control that is none of them is over.
         """
         arms = tuple(to_whole("an arm in play", arm, 0, self.k) for arm in arms)
-        if not arms or list(arms) != sorted(set(arms)):
+        known = self._without_control(arms)
+        if not known or list(arms) != sorted(set(arms)):
             raise InvalidValue("arms", arms, "at least one, each once, in the order of their numbers")
         try:
-            self.state = self.policy.init(len(arms), aim) if len(arms) > 1 else None
+            self.state = self.policy.init(len(known), aim) if len(known) > 1 else None
         except Exception as why:
-            raise IllegalDecision(f"{type(self.policy).__name__} cannot begin a stage of {len(arms)} arms") from why
+            raise IllegalDecision(f"{type(self.policy).__name__} cannot begin a stage of {len(known)} arms") from why
         self._released += [(0, Fraction(0))] * (arms[-1] + 1 - self.k)
-        self.k, self.arms = max(self.k, arms[-1] + 1), arms
+        self.k, self.arms = max(self.k, arms[-1] + 1), known
+        self.control = self.control if len(known) < len(arms) else None
         self.deck.end_stage()
-        self._in_flight, self._idle = 0, Decision(arms[0], 0, 0) if len(arms) == 1 else None
+        self._in_flight, self._idle = 0, Decision(known[0], 0, 0) if len(known) == 1 else None
         self.log.append(("stage", aim, *arms))
+
+    def _without_control(self, arms: Iterable[int]) -> tuple[int, ...]:
+        return tuple(arm for arm in arms if self.control is None or arm != self.control.arm)
 
     @classmethod
     def replay(
@@ -203,13 +214,14 @@ class Driver:
         log: Iterable[Sequence[Any]],
         dealt: Iterable[tuple[int, int]] = (),
         closed: Iterable[int] = (),
+        control: Control | None = None,
     ) -> Driver:
         """The driver that wrote this log, or raise `InvalidValue` if it does not fit.
 
         Of the cohorts that were not told, `dealt` are those places, as cohort and place, that are dealt, and `closed`
         the numbers of those that are closed.
         """
-        driver = cls(policy, law, k, aim, seed)
+        driver = cls(policy, law, k, aim, seed, control)
         entries = [tuple(entry) if isinstance(entry, list | tuple) else (entry,) for entry in log]
         for i, entry in enumerate(entries):
             if i == len(driver.log):
@@ -259,6 +271,8 @@ class Driver:
                 asked.append(
                     check_decision(self.policy, decision, self.law, self.arms, asked, self.deck, self._in_flight)
                 )
+        if asked[0].n > 0 and self.control is not None:
+            asked = self.control.join(asked, self.law, self._placed, self._given)
         for decision in asked:
             self.log.append(("ask", self._asked, *decision))
             self._asked += 1
@@ -266,7 +280,11 @@ class Driver:
                 self._idle = decision
                 continue
             self.deck.add(decision)
-            self._in_flight += decision.close != 0
+            if decision.arm in self.arms:
+                self._in_flight += decision.close != 0
+                self._placed += decision.n
+            else:
+                self._given += decision.n
 
     @contextmanager
     def _or_unchanged(self) -> Iterator[None]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from maskedbandit.checks import is_number
 from maskedbandit.core import TOGETHER
@@ -28,6 +28,8 @@ from maskedbandit.study.decisions import decision_generator
 from maskedbandit.study.naming import check_study_name, refuse_unknown
 from maskedbandit.study.outcomes import FURTHER_KEYS, read_further_outcome, read_share
 from maskedbandit.study.reward import Reward
+
+GUARDRAIL_KEYS = ("name", "harm", "share", "alpha", *FURTHER_KEYS)
 
 
 @dataclass(frozen=True)
@@ -46,13 +48,14 @@ class Guardrail:
     against: int | None  # the number of the arm from which the difference is
     share: Fraction
     alpha: float
+    called: ClassVar[str] = "the guardrail"
 
     @classmethod
     def from_table(cls, given: Any, reward: Reward, arms: tuple[str, ...]) -> Guardrail:
         """The [guardrail] table of a protocol with this [reward] and these arms."""
         if not isinstance(given, dict):
             raise InvalidValue("guardrail", given, "a [guardrail] table")
-        refuse_unknown("key of [guardrail]", given, ("name", "harm", "share", "alpha", *FURTHER_KEYS))
+        refuse_unknown("key of [guardrail]", given, GUARDRAIL_KEYS)
         outcome = read_further_outcome("the guardrail", given, reward)
         share = read_share("the guardrail", given.get("share", "1/2"))
         if not is_number(alpha := given.get("alpha", 0.05)) or not 0 < alpha < 1:

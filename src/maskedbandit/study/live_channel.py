@@ -43,13 +43,17 @@ def make_live_channel(given: Any, operators: Operators | None) -> Channel:
 def check_live_outcomes(channel: Any, reward: Reward, further: Collection[str], people: int | None) -> None:
     """Raise `InvalidValue` unless the channel of a live study carries the reward, and what these `further` keys say."""
     if reward.grace and channel.trust == "central":
-        raise InvalidValue("grace", f"{reward.grace} ms", "left out: without devices the deadline closes by itself")
+        raise InvalidValue(
+            "grace of the reward", f"{reward.grace} ms", "left out: without devices the deadline closes by itself"
+        )
     if channel.trust != "distributed":
         return
     for key in sorted(further):
         raise InvalidValue(key, "given", "left out: two servers carry one number of each person")
     if reward.cap == 1 and reward.rule != "last":
-        raise InvalidValue("rule", reward.rule, "last, or sum with a cap above 1: devices say what holds by then")
+        raise InvalidValue(
+            "rule of the reward", reward.rule, "last, or sum with a cap above 1: devices say what holds by then"
+        )
     if channel.noise != DiscreteLaplace():
         raise InvalidValue("noise", channel.noise, f"{DiscreteLaplace()}, which is what devices look for")
     if (steps := channel.steps(people or MANY_PEOPLE)) > MOST_STEPS:

@@ -21,7 +21,8 @@ from maskedbandit.study.outcomes import FURTHER_KEYS, read_further_outcome, read
 from maskedbandit.study.reward import Reward
 
 MOST_METRICS = 3
-METRIC_KEYS = (*FURTHER_KEYS, "cap")
+MEASURED_KEYS = (*FURTHER_KEYS, "cap")
+METRIC_KEYS = ("name", "share", *MEASURED_KEYS)
 
 
 class Metric(NamedTuple):
@@ -30,6 +31,7 @@ class Metric(NamedTuple):
     name: str
     outcome: Reward
     share: Fraction
+    called: str  # what errors call it
 
 
 def read_metrics(given: Any, reward: Reward, guardrail: str = "") -> tuple[Metric, ...]:
@@ -41,15 +43,16 @@ def read_metrics(given: Any, reward: Reward, guardrail: str = "") -> tuple[Metri
     """
     if not isinstance(given, list) or len(given) > MOST_METRICS or not all(isinstance(each, dict) for each in given):
         raise InvalidValue("metrics", given, f"at most {MOST_METRICS} [[metrics]] tables")
-    found = tuple(read_metric(each, reward) for each in given)
+    found = tuple(read_metric(f"metric {i}", each, reward) for i, each in enumerate(given, 1))
     names = [*([guardrail] if guardrail else []), *(each.name for each in found)]
     if len(set(names)) < len(names):
         raise InvalidValue("names of the metrics", names, "different from one another, and from the guardrail's")
     return found
 
 
-def read_metric(given: dict[str, Any], reward: Reward) -> Metric:
+def read_metric(called: str, given: dict[str, Any], reward: Reward) -> Metric:
     """One of the tables."""
-    refuse_unknown("key of [[metrics]]", given, ("name", "share", *METRIC_KEYS))
-    name = check_study_name("name of a metric", given.get("name"))
-    return Metric(name, read_further_outcome(name, given, reward, METRIC_KEYS), read_share(name, given.get("share")))
+    refuse_unknown("key of [[metrics]]", given, METRIC_KEYS)
+    name = check_study_name(f"name of {called}", given.get("name"))
+    outcome = read_further_outcome(called, given, reward, MEASURED_KEYS)
+    return Metric(name, outcome, read_share(called, given.get("share")), called)

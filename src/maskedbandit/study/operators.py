@@ -18,6 +18,7 @@ from maskedbandit.errors import InvalidValue
 
 ROLES = ("leader", "helper")  # in the order of their shares
 FINGERPRINT = "[0-9a-f]{64}"
+OPERATOR_KEYS = ("name", "key", "address")  # of which the leader has no address
 ADDRESS = "https?://[!-~]{1,200}"
 LONGEST_NAME = 100
 
@@ -81,7 +82,7 @@ class Operators:
 
 def read_operator(role: str, given: Any) -> Operator:
     """One operator of the table."""
-    keys = ("name", "key") + ("address",) * (role == "helper")
+    keys = OPERATOR_KEYS if role == "helper" else OPERATOR_KEYS[:2]
     if not isinstance(given, dict) or set(given) != set(keys):
         raise InvalidValue(role, given, f"a table with {', '.join(keys)}")
     name, key, address = given["name"], given["key"], given.get("address", "")

@@ -38,6 +38,10 @@ class FurtherOutcome(Protocol):
     def share(self) -> Fraction:
         """Its part of the epsilon of the channel."""
 
+    @property
+    def called(self) -> str:
+        """What errors call it."""
+
 
 class MeasuredOutcome(NamedTuple):
     """An outcome, its reports, and the noise in its sum; by the name of the reports, which is empty for the reward.
@@ -92,16 +96,17 @@ def list_outcomes(channel: Channel, reward: Reward, further: Sequence[FurtherOut
     rest = 1 - sum((each.share for each in further), Fraction(0))
     if rest <= 0:
         shares = ", ".join(f"{each.share} of {each.name}" for each in further)
-        raise InvalidValue("share", shares, "parts of epsilon that add up to less than 1: the reward has the rest")
+        allowed = "parts of epsilon that add up to less than 1: the reward has the rest"
+        raise InvalidValue("shares of the metrics", shares, allowed)
     if further and channel.law().counter > 0:
         allowed = "central, local or response, if there is a guardrail or a metric: a tree keeps sums of one outcome"
         raise InvalidValue("channel", channel, allowed)
     found = [MeasuredOutcome("", reward, channel, rest)]
     found += [MeasuredOutcome(each.name, each.outcome, channel, each.share) for each in further]
-    for each in found:
+    for each, called in zip(found, ("the reward", *(each.called for each in further)), strict=True):
         if each.on_devices and each.reward.rule != "first" and each.reward.cap == 1:
             allowed = "first: each device reports once, as its noise is in its report"
-            raise InvalidValue(f"rule of {each.metric or 'the reward'}", each.reward.rule, allowed)
+            raise InvalidValue(f"rule of {called}", each.reward.rule, allowed)
     return tuple(each._replace(channel=share_channel(channel, each)) for each in found)
 
 

@@ -2,17 +2,32 @@
 
 from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import InvalidValue
+from maskedbandit.law import Law
 from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.policies.policy import Policy
+from maskedbandit.study.control import Control, count_left
 
 
 def check_policy_of_study(policy: Policy, k: int, people: int | None) -> None:
     """Raise `InvalidValue` unless a study of k arms and so many people can have this policy."""
     if isinstance(policy, Selection) and k < (least := policy.question.least_arms):
         allowed = f"at least {least}, as {type(policy).__name__} names some of them"
-        raise InvalidValue("the number of arms", k, allowed)
+        raise InvalidValue("number of the arms", k, allowed)
     if policy.purpose.phased and (people or 0) < k:
         raise InvalidValue("people", people, f"at least {k}, one for each arm")
+
+
+def check_control(control: Control, choices: int, people: int | None, law: Law) -> None:
+    """Raise `InvalidValue` unless a study can have this control beside the arms among which its policy chooses."""
+    if choices < 2:
+        allowed = "at least two without a share: with one of them there is nothing for a policy to choose"
+        raise InvalidValue("arms without a share", choices, allowed)
+    if people is not None and not (people * control.share >= 1 and count_left(control, people) >= choices):
+        allowed = f"such that of {people} people somebody gets the control, and one is left for each other arm"
+        raise InvalidValue("share of the control arm", str(control.share), allowed)
+    if law.counter > 0:
+        allowed = "central, local, response or two_servers, if there is a control: on a tree no difference is known"
+        raise InvalidValue("channel", "tree", allowed)
 
 
 def check_policy_of_guardrail(policy: Policy, stages: bool) -> None:

@@ -1,47 +1,28 @@
 """The protocol of a study: all that is decided before its first person comes, and never changed after that.
 
     name = "newsletter"
-    about = "which subject line is opened most often"
     people = 20_000                  # or delta = 0.1, if the policy searches until its answer is certain
     policy = "contemporaneous_klucb"
     channel = { name = "central", epsilon = 1 }
-    signed_by = "9f2a..."            # public key of the application, if it signs who comes, or a list (signatures.py)
+    arms = [{ name = "short", payload = { template = 7 } }, { name = "long" }]
 
-    [[arms]]
-    name = "short"
-    payload = { template = 7 }       # what the application is given with the arm
-
-    [reward]
-    least = 0                        # a reward is scaled to [0, 1] by these two bounds
-    most = 1
-    rule = "last"                    # of several reports of a person: first, last or sum, which is cut at `most`
-    cap = 3                          # with the rule sum: it is cut at so many times `most` instead; left out: 1
-    default = 0                      # of a person who never reports
-    window = "6 hours"               # from the moment at which the person sees the arm
-    exposure = "10 minutes"          # after which the place of a person who saw nothing goes to another
-    evaluating = "exposes"           # whether a flag that is evaluated (OFREP) counts as seen; or "enrols": not yet
-    grace = "1 day"                  # of devices: how long after the window reports are taken; left out: no time
-
-    [operators]                      # of the two servers, if the channel is two_servers (operators.py)
-
-    [guardrail]                      # a further outcome, by which harm is seen (guardrail.py)
-
-    [[metrics]]                      # further outcomes that are published, and decide nothing (metrics.py)
+    [reward]                         # what is measured of a person, and for how long (reward.py)
+    window = "6 hours"
 
     [budget]                         # of each person, in all studies of the project together
     epsilon = 1
     period = "90 days"               # left out: for ever
 
-A protocol is frozen when its study starts; its hash is the first entry of the study's ledger.
+More tables are [guardrail], [[metrics]], [enrolment] and [operators], each with a file here; docs/protocol.md has every
+key. A protocol is frozen when its study starts; its hash is the first entry of the study's ledger.
 """
 
 from __future__ import annotations
 
 import json
-import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -54,20 +35,21 @@ from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.budget import Budget
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.study import tables
-from maskedbandit.study.driver import Driver
+from maskedbandit.study.control import Control, count_left
+from maskedbandit.study.enrolment import Enrolment
 from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.live_channel import check_live_outcomes, make_live_channel
 from maskedbandit.study.metrics import Metric, read_metrics
 from maskedbandit.study.naming import STUDY_PARTS, check_study_name, refuse_unknown
 from maskedbandit.study.operators import Operators
 from maskedbandit.study.outcomes import FurtherOutcome, MeasuredOutcome, list_outcomes
-from maskedbandit.study.policy_checks import check_policy_of_guardrail, check_policy_of_study, check_tree
+from maskedbandit.study.policy_checks import check_control, check_policy_of_guardrail, check_policy_of_study, check_tree
 from maskedbandit.study.reward import Reward
 from maskedbandit.study.signatures import read_signers
 
 PROTOCOL_KEYS = (
     *("name", "about", "project", "people", "delta", "policy", "channel", "arms", "reward", "budget", "signed_by"),
-    *("guardrail", "metrics", "operators", "simulation"),
+    *("guardrail", "metrics", "operators", "enrolment", "simulation"),
 )
 MOST_ABOUT = 1000
 
@@ -90,10 +72,7 @@ class Protocol:
     @classmethod
     def from_file(cls, path: Path) -> Protocol:
         """The protocol in a TOML file."""
-        try:
-            found = tomllib.loads(path.read_text())
-        except (OSError, ValueError, RecursionError) as wrong:  # of numbers with too many digits, too
-            raise InvalidValue("protocol", str(path), f"a TOML file that can be read ({wrong})") from None
+        found = tables.read_toml_file(path)
         try:
             return cls.from_table(found)
         except InvalidValue as wrong:
@@ -159,11 +138,7 @@ class Protocol:
         ...     [name for name, _ in study.protocol.also([("c", {"color": "red"})]).arms]
         ['a', 'b', 'c']
         """
-        try:  # as they will be read from the ledger
-            same = json.loads(json.dumps([[name, payload] for name, payload in arms], sort_keys=True, allow_nan=False))
-        except (TypeError, ValueError, RecursionError):
-            raise InvalidValue("payload of an arm", "not shown", "what JSON can hold") from None
-        made = replace(self, added=tuple((name, payload) for name, payload in same))
+        made = replace(self, added=tables.copy_arms(arms))
         tables.check_arms(made.arms)
         return made
 
@@ -171,6 +146,21 @@ class Protocol:
     def k(self) -> int:
         """The number of arms."""
         return len(self.arms)
+
+    @cached_property
+    def control(self) -> Control | None:
+        """The arm with a fixed share of all places, if there is one."""
+        return Control.of(self.table["arms"])
+
+    @property
+    def control_arm(self) -> int | None:
+        """The number of that arm."""
+        return None if self.control is None else self.control.arm
+
+    @property
+    def choices(self) -> int:
+        """Among how many arms the policy chooses when the study starts: all but the control."""
+        return self.k - len(self.added) - (self.control is not None)
 
     @cached_property
     def policy(self) -> Policy:
@@ -185,14 +175,9 @@ class Protocol:
         """The channel of rewards."""
         return self.outcomes[0].channel
 
-    @property
-    def guardrail_channel(self) -> Channel:
-        """The channel of the guardrail, of a study that has one."""
-        return self.outcomes[1].channel
-
     @cached_property
     def outcomes(self) -> tuple[MeasuredOutcome, ...]:
-        """The reward, the guardrail if there is one, and the metrics; their channels share epsilon."""
+        """The reward, the guardrail if there is one, which has number 1 then, and metrics; they share epsilon."""
         found = make_live_channel(self.table.get("channel"), self.operators)
         further: list[FurtherOutcome] = [*([self.guardrail] if self.guardrail else []), *self.metrics]
         check_live_outcomes(found, self.reward, self.table.keys() & {"guardrail", "metrics"}, self.people)
@@ -223,12 +208,15 @@ class Protocol:
 
     @property
     def aim(self) -> int | float:
-        """What the policy's `init` gets: the horizon, or the probability of a wrong answer."""
-        return tables.read_aim(self.table, self.policy.goal)
+        """What the policy's `init` gets: the people who are left to it, or the probability of a wrong answer."""
+        people = self.people
+        return tables.read_aim(self.table, self.policy.goal) if people is None else count_left(self.control, people)
 
     def aim_of_stage(self, number: int, placed: int) -> int | float:
         """The same in stage `number`, from 2 on, before which so many people got a place: see store.book.standing."""
-        return self.aim / (number * (number - 1)) if self.people is None else max(self.people - placed, 1)
+        if self.people is None:
+            return self.aim / (number * (number - 1))
+        return max(count_left(self.control, self.people - placed), 1)
 
     @cached_property
     def signed_by(self) -> tuple[str, ...]:
@@ -245,13 +233,20 @@ class Protocol:
         """The outcome by which harm is seen, if there is one."""
         if "guardrail" not in self.table:
             return None
-        names = tuple(name for name, _ in tables.read_arms(self.table["arms"]))
+        names = tuple(name for name, _ in tables.read_arms(self.table.get("arms")))
         return Guardrail.from_table(self.table["guardrail"], self.reward, names)
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
         """Further outcomes of which the sums are published, and by which nothing is decided."""
         return read_metrics(self.table.get("metrics", []), self.reward, self.guardrail.name if self.guardrail else "")
+
+    @cached_property
+    def enrolment(self) -> Enrolment:
+        """Who may be enrolled: everybody, if the protocol does not say."""
+        if "enrolment" not in self.table:
+            return Enrolment()
+        return Enrolment.from_table(self.table["enrolment"], [name for name, _ in tables.read_arms(self.table["arms"])])
 
     @cached_property
     def budget(self) -> Loss:
@@ -272,25 +267,31 @@ class Protocol:
         """What is offered to a cohort of n, one for each outcome."""
         return tuple(outcome.offer(n) for outcome in self.outcomes)
 
-    def driver(self, seed: bytes) -> Driver:
-        """The driver of a study with this protocol, before its first person."""
-        return Driver(self.policy, self.channel.law(), self.k - len(self.added), self.aim, seed)
-
     def check(self) -> None:
-        """Raise `InvalidValue` unless everything is allowed."""
-        refuse_unknown("key", self.table, PROTOCOL_KEYS)
-        for each in (
-            *("name", "about", "project", "arms", "policy", "operators", "channel", "aim"),
-            *("reward", "guardrail", "metrics", "budget", "period", "signed_by"),
-        ):
-            getattr(self, each)
-        tables.check_simulation_table(self.table)
-        tables.refuse_texts_of_numbers(self.table)
-        tables.check_new_budget(self.table["budget"])
-        check_policy_of_study(self.policy, self.k, self.people)
+        """Raise `InvalidValue` unless everything is allowed; `list_faults` (faults.py) says all that is not."""
+        for _, check in self.list_checks():
+            check()
+
+    def list_checks(self) -> Iterator[tuple[str, Callable[[], Any]]]:
+        """What is checked, one after the other, with the part that it is about; the last one is of all parts."""
+        yield "", lambda: refuse_unknown("key", self.table, PROTOCOL_KEYS)
+        parts = "name about project arms control policy operators channel aim reward guardrail metrics enrolment budget"
+        for part in (*parts.split(), "period", "signed_by"):
+            yield part, partial(getattr, self, part)
+        yield "simulation", partial(tables.check_simulation_table, self.table)
+        for part in ("arms", "guardrail", "metrics", "channel", "policy"):
+            yield part, partial(tables.refuse_texts_of_numbers, self.table, part)
+        yield "budget", lambda: tables.check_new_budget(self.table["budget"])
+        yield "", self.check_together
+
+    def check_together(self) -> None:
+        """Raise `InvalidValue` unless the parts, of which each is allowed, fit together."""
+        if self.control:
+            check_control(self.control, self.choices, self.people, self.channel.law())
+        check_policy_of_study(self.policy, self.choices, self.people)
         if self.guardrail:
             check_policy_of_guardrail(self.policy, self.stages)
-            self.guardrail.check_policy(self.policy, self.channel.law(), self.k, self.aim)
+            self.guardrail.check_policy(self.policy, self.channel.law(), self.choices, self.aim)
         check_tree(self.channel, self.people)
         try:
             Budget(self.budget).after(None, self.price(max(self.people or 1000, 1000)))

@@ -71,10 +71,10 @@ class Reward:
         if not is_number(default) or not least <= default <= most:
             raise InvalidValue(f"default of {of}", default, f"a number from {least:g} to {most:g}")
         if (rule := given.get("rule", "sum" if "cap" in given else "last")) not in RULES:
-            raise InvalidValue("rule", rule, f"one of {', '.join(RULES)}")
+            raise InvalidValue(f"rule of {of}", rule, f"one of {', '.join(RULES)}")
         cap = capped_sum(given.get("cap", 1)).cap
         if "cap" in given and rule != "sum":
-            raise InvalidValue("rule", rule, "sum, or left out: a cap is of the sum of a person's rewards")
+            raise InvalidValue(f"rule of {of}", rule, "sum, or left out: a cap is of the sum of a person's rewards")
         if cap > 1 and least != 0:
             raise InvalidValue(f"least of {of}", least, "0, if there is a cap: the sum of no rewards is 0")
         window = parse_duration("window", given.get("window", "1 day"), 0)

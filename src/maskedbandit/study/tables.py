@@ -1,7 +1,9 @@
 """The tables of a protocol that name its arms, its people and their budget."""
 
 import json
+import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from maskedbandit.checks import is_number
@@ -14,7 +16,17 @@ from maskedbandit.study.reward import MILLISECONDS, parse_duration
 
 MOST_PEOPLE_OF_STUDY = 10**12
 MOST_ARMS_OF_STUDY = 1000
+ARM_KEYS = ("name", "payload", "share")
+BUDGET_KEYS = ("epsilon", "delta", "rho", "period")
 MOST_LOSS = 10**6  # of ε or rho: a person who loses 1 each hour takes a century for it, so more is a mistake
+
+
+def read_toml_file(path: Path) -> dict[str, Any]:
+    """What a TOML file has."""
+    try:
+        return tomllib.loads(path.read_text())
+    except (OSError, ValueError, RecursionError) as wrong:  # of numbers with too many digits, too
+        raise InvalidValue("protocol", str(path), f"a TOML file that can be read ({wrong})") from None
 
 
 def read_arms(given: Any) -> tuple[tuple[str, Any], ...]:
@@ -28,25 +40,38 @@ def read_arms(given: Any) -> tuple[tuple[str, Any], ...]:
     found: list[tuple[Any, Any]] = []
     for arm in given:
         if not isinstance(arm, dict):
-            raise InvalidValue("arms", given, "[[arms]] tables, each with a name and perhaps a payload")
-        refuse_unknown("key of [[arms]]", arm, ("name", "payload"))
+            raise InvalidValue("arms", given, "[[arms]] tables, each with a name, and perhaps a payload or a share")
+        refuse_unknown("key of [[arms]]", arm, ARM_KEYS)
         found.append((arm.get("name"), arm.get("payload")))
     check_arms(found)
     return tuple(found)
 
 
+def copy_arms(arms: Sequence[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
+    """The same arms, as they will be read from the ledger."""
+    try:
+        same = json.loads(json.dumps([[name, payload] for name, payload in arms], sort_keys=True, allow_nan=False))
+    except (TypeError, ValueError, RecursionError):
+        raise InvalidValue("payload of an arm", "not shown", "what JSON can hold") from None
+    return tuple((name, payload) for name, payload in same)
+
+
 def check_arms(arms: Sequence[tuple[Any, Any]]) -> None:
     """Raise `InvalidValue` unless a study can have these arms."""
-    names = [check_study_name("name of an arm", name) for name, _ in arms]
-    if len(set(names)) < len(names):
-        raise InvalidValue("names of the arms", names, "different from one another")
+    names = set[str]()
+    for number, (name, _) in enumerate(arms, 1):
+        if check_study_name(f"name of arm {number}", name) in names:
+            raise InvalidValue(f"name of arm {number}", name, "another one than those of the arms before it")
+        names.add(name)
     if len(arms) > MOST_ARMS_OF_STUDY:
         raise InvalidValue("the number of arms", len(arms), f"at most {MOST_ARMS_OF_STUDY}")
-    for _, payload in arms:
+    for number, (_, payload) in enumerate(arms, 1):
         try:
             json.dumps(payload, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as wrong:
-            raise InvalidValue("payload", type(payload).__name__, f"of what JSON has ({wrong})") from None
+            raise InvalidValue(
+                f"payload of arm {number}", type(payload).__name__, f"of what JSON has ({wrong})"
+            ) from None
 
 
 def read_people(table: Mapping[str, Any], goal: str) -> int | None:
@@ -110,7 +135,7 @@ def check_budget_table(given: Any) -> dict[str, Any]:
     """The table, without keys that nobody reads."""
     if not isinstance(given, dict):
         raise InvalidValue("budget", given, "a [budget] table")
-    refuse_unknown("key of [budget]", given, ("epsilon", "delta", "rho", "period"))
+    refuse_unknown("key of [budget]", given, BUDGET_KEYS)
     return given
 
 
@@ -120,9 +145,13 @@ def check_simulation_table(table: Mapping[str, Any]) -> None:
         raise InvalidValue("simulation", simulation, "a [simulation] table")
 
 
-def refuse_texts_of_numbers(table: Mapping[str, Any]) -> None:
-    """Raise `InvalidValue` where a protocol has a number as a text."""
-    for further in (table.get("guardrail", {}), *table.get("metrics", [])):
-        refuse_number_texts({"share": further.get("share")})
-    for part in ("channel", "policy"):
-        refuse_number_texts(table.get(part))
+def refuse_texts_of_numbers(table: Mapping[str, Any], part: str) -> None:
+    """Raise `InvalidValue` where a part of a protocol has a number as a text."""
+    given = table.get(part)
+    if part in ("arms", "metrics"):
+        for each in given or ():
+            refuse_number_texts({"share": each.get("share")})
+        return
+    if part == "guardrail" and isinstance(given, dict):
+        given = {"share": given.get("share")}
+    refuse_number_texts(given)

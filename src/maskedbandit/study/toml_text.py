@@ -19,7 +19,10 @@ def write_toml(table: Mapping[str, Any]) -> str:
     budget = { epsilon = 1.0 }
     """
     ordered = sorted(table, key=lambda name: (isinstance(table[name], dict | list), name != "name"))
-    return "\n".join(f"{write_name(name)} = {write_item(table[name])}" for name in ordered)
+    try:
+        return "\n".join(f"{write_name(name)} = {write_item(table[name])}" for name in ordered)
+    except RecursionError:
+        raise InvalidValue("protocol", "nested very deeply", "less deep, to be written as TOML") from None
 
 
 def write_item(value: Any) -> str:

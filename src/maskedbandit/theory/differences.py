@@ -149,16 +149,27 @@ def difference_interval(law: Law, epochs: Sequence[tuple[KnownTotal, KnownTotal]
     (0.061, 0.193)
     """
     check_fraction("alpha", alpha)
-    if law.counter > 0:
-        raise InvalidValue("law", law, "that of independent releases: on a tree they share their noise")
     if not epochs:
+        check_independent(law)
         return Interval(-1.0, 1.0)
+    return interval_of_pairs(law, pair_sums(law, epochs), pair_sums(law, [(b, a) for a, b in epochs]), alpha)
+
+
+def interval_of_pairs(law: Law, known: PairSums, turned: PairSums, alpha: float) -> Interval:
+    """The same from what the epochs add up to, and what they do with both arms in each other's place."""
+    check_independent(law)
     enough = math.log(2 / alpha)
 
     def lower(known: PairSums) -> float:
         return float(least_allowed(lambda difference: evidence_of_pair(law, known, difference) >= enough, -1.0, 1.0))
 
-    return from_bits(law, lower(pair_sums(law, epochs)), -lower(pair_sums(law, [(b, a) for a, b in epochs])))
+    return from_bits(law, lower(known), -lower(turned))
+
+
+def check_independent(law: Law) -> None:
+    """Raise `InvalidValue` if releases share their noise."""
+    if law.counter > 0:
+        raise InvalidValue("law", law, "that of independent releases: on a tree they share their noise")
 
 
 def evidence_apart(law: Law, a: Sums, b: Sums, difference: float) -> float:

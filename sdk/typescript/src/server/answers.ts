@@ -25,7 +25,7 @@ export class Assigned {
     /** The place that the person had before. */
     readonly again: boolean = false,
     readonly source: "service" | "fallback" = "service",
-    /** Of a fallback "unreachable" or the code of a refusal, else "budget_exceeded", "finished" or nothing. */
+    /** Of a fallback "unreachable" or the code of a refusal; else why there is no ticket, or nothing. */
     readonly why: string = "",
     /** Where outcomes stay on people's devices: what this person's device joins with, to be handed on as it came. */
     readonly device: DevicePlace | null = null,

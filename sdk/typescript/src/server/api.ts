@@ -285,6 +285,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/studies/{study}/releases.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All that was released, one row a release, as CSV.
+         * @description For keys of role owner or officer.
+         */
+        get: operations["get_v1_studies_study_releases_csv"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/studies/{study}/ledger": {
         parameters: {
             query?: never;
@@ -628,6 +648,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/studies/{study}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve the protocol of a draft, by its hash: with an officer in the project, it is not started without that.
+         * @description For keys of role officer.
+         */
+        post: operations["post_v1_studies_study_approve"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/studies/{study}/start": {
         parameters: {
             query?: never;
@@ -782,6 +822,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All webhooks, without their secrets, and how their receivers do.
+         * @description For keys of role owner.
+         */
+        get: operations["get_v1_webhooks"];
+        put?: never;
+        /**
+         * Have the receiver at an address told of what is published from now on; the secret is shown this once.
+         * @description For keys of role owner.
+         */
+        post: operations["post_v1_webhooks"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{webhook}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Send nothing there any more; what waits is not sent.
+         * @description For keys of role owner.
+         */
+        delete: operations["delete_v1_webhooks_webhook"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -797,7 +881,7 @@ export interface components {
         };
         /**
          * Evaluate
-         * @description The context of an evaluation: `targetingKey` is the unit; what else it says is not read.
+         * @description The context of an evaluation: `targetingKey` is the unit; texts, numbers and booleans are its attributes.
          */
         Evaluate: {
             /** @default {} */
@@ -853,6 +937,7 @@ export interface components {
             made: number;
             ends: number | null;
             origins: string[];
+            last_used: string | null;
         };
         /**
          * KeyMade
@@ -893,6 +978,10 @@ export interface components {
             token?: string | null;
             /** @default false */
             evaluated?: boolean;
+            /** @default null */
+            attributes?: {
+                [key: string]: string | number | boolean;
+            } | null;
         };
         /**
          * AssignBatch
@@ -917,7 +1006,7 @@ export interface components {
             /** @default false */
             exposed?: boolean;
             /** @default null */
-            why?: ("budget_exceeded" | "finished") | null;
+            why?: ("budget_exceeded" | "finished" | "not_eligible" | "not_yet" | "other_study") | null;
             /** @default null */
             device?: components["schemas"]["DevicePlace"] | null;
         };
@@ -1050,6 +1139,16 @@ export interface components {
             status: number;
             code: string;
             detail: string;
+            /** @default [] */
+            faults?: components["schemas"]["WrongValue"][];
+        };
+        /**
+         * WrongValue
+         * @description What is wrong at a place of a protocol.
+         */
+        WrongValue: {
+            place: string;
+            detail: string;
         };
         /**
          * Report
@@ -1114,6 +1213,13 @@ export interface components {
             helper: string;
         };
         /**
+         * Approve
+         * @description The protocol that an officer of privacy has looked at and approves, by its hash.
+         */
+        Approve: {
+            protocol: string;
+        };
+        /**
          * Deleted
          * @description A draft that is no more.
          */
@@ -1149,6 +1255,14 @@ export interface components {
             protocol: string;
             /** @default null */
             finished?: components["schemas"]["Finished"] | null;
+            /** @default null */
+            control?: string | null;
+            /** @default [] */
+            attention?: components["schemas"]["AttentionItem"][];
+            /** @default [] */
+            approved_by?: string[];
+            /** @default false */
+            needs_approval?: boolean;
         };
         /**
          * Finished
@@ -1158,6 +1272,20 @@ export interface components {
             /** @enum {unknown} */
             why: "all_arms_harmful" | "answer_found" | "asks_for_nobody" | "people_used_up";
             since: number;
+        };
+        /**
+         * AttentionItem
+         * @description Something of a study that somebody should look at: what is so, and what to do.
+         */
+        AttentionItem: {
+            /** @enum {unknown} */
+            kind: "budget_nearly_spent" | "clock_ahead" | "harmful_arm" | "nobody_comes" | "nobody_reports" | "one_window" | "places_unseen" | "sample_ratio" | "witness_behind" | "wrong_places";
+            says: string;
+            advice: string;
+            /** @default null */
+            arm?: string | null;
+            /** @default null */
+            since?: number | null;
         };
         /**
          * Validated
@@ -1216,6 +1344,7 @@ export interface components {
             arm: string;
             n: number;
             total: number;
+            mean: number;
             loss: string;
             at: number;
             entry: number;
@@ -1239,6 +1368,8 @@ export interface components {
             selected: string[] | null;
             loss: string;
             arms: components["schemas"]["ArmResult"][];
+            /** @default null */
+            gain?: components["schemas"]["Compared"] | null;
         };
         /**
          * ArmResult
@@ -1264,7 +1395,9 @@ export interface components {
         };
         /**
          * Compared
-         * @description What an arm has more than the first one over the same people, and an interval that holds it at any time.
+         * @description What an arm has more than another one over the same people, and an interval that holds it at any time.
+         *
+         *         The other one is the control, if the study has one, or else the first.
          */
         Compared: {
             minus: string;
@@ -1344,6 +1477,56 @@ export interface components {
             ends: number | null;
             taken_until: number | null;
             reported: number | null;
+        };
+        /**
+         * NewWebhook
+         * @description A webhook to be made: for a study or, without one, for all; of all kinds, unless some are named.
+         */
+        NewWebhook: {
+            /** @description https://..., or http://localhost:... */
+            url: string;
+            /** @default null */
+            study?: string | null;
+            /** @default [] */
+            kinds?: ("arm" | "attention" | "finished" | "released" | "state")[];
+        };
+        /**
+         * WebhookDeleted
+         * @description A webhook that is no more.
+         */
+        WebhookDeleted: {
+            webhook: string;
+        };
+        /**
+         * WebhookMade
+         * @description A new webhook, and the secret by which its receiver checks signatures. The secret is shown this once.
+         */
+        WebhookMade: {
+            webhook: string;
+            secret: string;
+        };
+        /**
+         * WebhooksListed
+         * @description All webhooks.
+         */
+        WebhooksListed: {
+            webhooks: components["schemas"]["WebhookListed"][];
+        };
+        /**
+         * WebhookListed
+         * @description A webhook without its secret, and how its receiver does; times are in milliseconds.
+         */
+        WebhookListed: {
+            webhook: string;
+            url: string;
+            study: string | null;
+            kinds: string[];
+            made: number;
+            sent: number | null;
+            waiting: number;
+            failing: number | null;
+            error: string;
+            lost: number;
         };
         /**
          * Statement
@@ -1679,6 +1862,7 @@ export interface components {
             reward?: components["schemas"]["ProtocolReward"];
             operators?: components["schemas"]["ProtocolOperators"];
             guardrail?: components["schemas"]["ProtocolGuardrail"];
+            enrolment?: components["schemas"]["ProtocolEnrolment"];
             budget: components["schemas"]["ProtocolBudget"];
             simulation?: components["schemas"]["ProtocolSimulation"];
             /** @description further outcomes that are published, and decide nothing */
@@ -1689,6 +1873,8 @@ export interface components {
             name: string;
             /** @description what the application is given with the arm: any JSON */
             payload?: unknown;
+            /** @description of all places, whatever the policy does; of one arm at most, which is the control */
+            share?: number | string;
         };
         /** @description How what is reported of a person becomes one reward. */
         ProtocolReward: {
@@ -1784,6 +1970,33 @@ export interface components {
             /** @description the probability that any arm is ever found harmful which is not: 0.05 */
             alpha?: number;
         };
+        /** @description Who may be enrolled, if not everybody; all others get the default arm, free of charge. */
+        ProtocolEnrolment: {
+            /** @description the arm of whoever is not enrolled: the first */
+            default?: string;
+            /** @description The shares of people who may be enrolled, from step to step, and everybody after the last. */
+            ramp?: {
+                /** @description each larger than the one before */
+                shares: (number | string)[];
+                /** @description how long a step takes, at least a minute */
+                every: string;
+            };
+            /** @description The part of a group of studies that this one has; those that run together have no part in common. */
+            group?: {
+                name: string;
+                /** @description where its part begins: 0 */
+                least?: number | string;
+                /** @description where its part ends: 1 */
+                below?: number | string;
+            };
+            /** @description A rule for each attribute; all must hold of what an assignment says of the person. */
+            eligible?: {
+                [key: string]: string | string[] | boolean | {
+                    least?: number;
+                    most?: number;
+                };
+            };
+        } | unknown | unknown | unknown;
         /** @description What each person may lose in all studies of the project together: epsilon and perhaps delta, or rho. */
         ProtocolBudget: {
             /** @description of (ε, δ)-privacy */
@@ -3482,6 +3695,82 @@ export interface operations {
             };
         };
     };
+    get_v1_studies_study_releases_csv: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            /** @description A key or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_v1_studies_study_ledger: {
         parameters: {
             query?: {
@@ -5101,6 +5390,113 @@ export interface operations {
             };
         };
     };
+    post_v1_studies_study_approve: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Approve"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StudyState"];
+                };
+            };
+            /** @description A key or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is not allowed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     post_v1_studies_study_start: {
         parameters: {
             query?: {
@@ -5837,6 +6233,252 @@ export interface operations {
             };
             /** @description A value is not allowed */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_v1_webhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhooksListed"];
+                };
+            };
+            /** @description A key or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_v1_webhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewWebhook"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookMade"];
+                };
+            };
+            /** @description A key or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is not allowed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_v1_webhooks_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                webhook: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeleted"];
+                };
+            };
+            /** @description A key or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };

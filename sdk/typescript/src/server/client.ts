@@ -1,5 +1,6 @@
 /** One study of a service, for an application's backend. */
 
+import type { PersonAttributes } from "../core/attributes.js";
 import type { Assigned } from "./answers.js";
 import { Engine, type EngineOptions } from "./engine.js";
 
@@ -30,9 +31,13 @@ export class Client {
     return this.#engine.refused;
   }
 
-  /** The arm for a person, whatever happens; throws only if the key, the study or the unit is wrong. */
-  async assign(unit: string, token?: string): Promise<Assigned> {
-    return this.#engine.assign(this.#study, unit, token, this.#fallback);
+  /**
+   * The arm for a person, whatever happens; throws only if the key, the study or the unit is wrong.
+   *
+   * The attributes are what the rules of the study on who is enrolled are about: texts, numbers and booleans.
+   */
+  async assign(unit: string, token?: string, attributes?: PersonAttributes): Promise<Assigned> {
+    return this.#engine.assign(this.#study, { unit, token, attributes }, this.#fallback);
   }
 
   /** The person saw the arm. It is on disk when this returns; without a ticket there is nothing to say. */

@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { type PersonAttributes, writeAttributes } from "../core/attributes.js";
 import { MaskedBanditError, refusePersonalValue, refuseValue } from "../core/errors.js";
 import { Assigned, isName, isTicket, readAssignment, readProblemCode } from "./answers.js";
 import type { Messages, Refusal, Reply } from "./answers.js";
@@ -30,6 +31,13 @@ export interface EngineOptions {
   readonly folder?: string;
   /** Called with each exposure or report that the service will never take. */
   readonly onRefused?: (refusal: Refusal) => void;
+}
+
+/** A person as the service is asked for an arm. */
+export interface Person {
+  readonly unit: string;
+  readonly token?: string | undefined;
+  readonly attributes?: PersonAttributes | undefined;
 }
 
 /** Of one study, or of all that a key may use. */
@@ -83,13 +91,13 @@ export class Engine {
   }
 
   /** What a unit gets by the service, or by what is known from before, or else the fallback. */
-  async assign(study: string, unit: string, token: string | undefined, fallback: string): Promise<Assigned> {
+  async assign(study: string, { unit, token, attributes }: Person, fallback: string): Promise<Assigned> {
     if (!isPrintable(unit, LONGEST_UNIT) || unit === "") {
       throw refusePersonalValue("unit", `a string of 1 to ${LONGEST_UNIT} printable characters`);
     }
     this.#checkOpen();
     const end = performance.now() + this.#deadline;
-    const body: Messages["Assign"] = token === undefined ? { unit } : { unit, token };
+    const body: Messages["Assign"] = { unit, ...(token !== undefined && { token }), ...writeAttributes(attributes) };
     const isRight = (reply: Reply) => readAssignment(reply, study) !== null;
     const reply = await this.#calls.ask(`/v1/studies/${study}/assign`, body, this.#deadline, isRight);
     const given = readAssignment(reply, study);

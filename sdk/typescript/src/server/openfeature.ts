@@ -11,6 +11,7 @@ import type {
   TrackingEventDetails,
 } from "@openfeature/server-sdk";
 
+import { pickAttributes } from "../core/attributes.js";
 import { MaskedBanditError } from "../core/errors.js";
 import { isName, type Assigned } from "./answers.js";
 import { say } from "./delivery.js";
@@ -38,8 +39,9 @@ export interface ProviderOptions extends EngineOptions {
  * Evaluates flags as studies of a service.
  *
  * The value of a flag is the payload of the person's arm, or the arm's name if it has none. The arm is the variant;
- * `flagMetadata` has the ticket, the propensity and whether the person came before. Evaluating a flag enrols the
- * person; use it where the arm is shown. A `token` in the context is the application's signature of the person.
+ * `flagMetadata` has the ticket, or `why` there is none, the propensity and whether the person came before. Evaluating
+ * a flag enrols the person; use it where the arm is shown. A `token` in the context is the application's signature of
+ * the person; texts, numbers and booleans in it are what rules of the study on who is enrolled are about.
  */
 export class MaskedBanditProvider implements Provider {
   readonly metadata = { name: "Masked Bandit" } as const;
@@ -122,7 +124,7 @@ export class MaskedBanditProvider implements Provider {
     const token = typeof context["token"] === "string" ? context["token"] : undefined;
     let given: Assigned;
     try {
-      given = await this.#open().assign(study, unit, token, "");
+      given = await this.#open().assign(study, { unit, token, attributes: pickAttributes(context) }, "");
     } catch (why) {
       if (!(why instanceof MaskedBanditError)) throw why;
       return refuse(CODES[why.code] ?? "GENERAL", why.message);
@@ -145,6 +147,7 @@ export class MaskedBanditProvider implements Provider {
         source: given.source,
         ...(given.ticket !== null && { ticket: given.ticket }),
         ...(given.propensity !== null && { propensity: given.propensity }),
+        ...(given.why !== "" && { why: given.why }),
       },
     };
   }

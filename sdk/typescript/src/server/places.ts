@@ -9,6 +9,7 @@ import { createHash } from "node:crypto";
 import { appendFile, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
+import { TURNED_AWAY } from "../core/attributes.js";
 import { Assigned } from "./answers.js";
 import { refuseStorage } from "./folder.js";
 import { GrowingSet } from "./growing_set.js";
@@ -16,7 +17,8 @@ import { GrowingSet } from "./growing_set.js";
 const DAY = 24 * 3600 * 1000;
 const FORGET_AFTER = 90 * DAY; // an arm that was not given again is forgotten
 const REWRITE_AFTER = DAY; // what is written down again only if it changed, or after this time
-const EVERYBODY = "everybody"; // whoever comes without being enrolled: no unit has this hash
+// whoever comes without being enrolled, and whomever the protocol turns away: no unit has these hashes
+const [EVERYBODY, NOT_ENROLLED] = ["everybody", "turned_away"];
 const ON_DEVICES = "devices"; // the file of the studies in which outcomes stay on people's devices
 
 /** Where a unit has a ticket. */
@@ -54,9 +56,14 @@ export class KnownArms {
     }
   }
 
-  /** Write down what the service gave; without a ticket it is what everybody gets who is not enrolled. */
+  /**
+   * Write down what the service gave; without a ticket it is what everybody gets who is not enrolled.
+   *
+   * That somebody was turned away is not written down, as it may be otherwise the next time: only the default arm.
+   */
   async remember(study: string, unit: string, given: Assigned): Promise<void> {
-    const who = given.ticket === null ? EVERYBODY : hashUnit(unit);
+    const nobody = TURNED_AWAY.has(given.why) ? NOT_ENROLLED : EVERYBODY;
+    const who = given.ticket === null ? nobody : hashUnit(unit);
     const { arm, payload, ticket, propensity } = given;
     const place: Place = { study, unit: who, arm, payload, ticket, propensity, until: this.#clock() + FORGET_AFTER };
     await this.#change(who, (places) => {
@@ -71,9 +78,13 @@ export class KnownArms {
     return this.#find(study, hashUnit(unit));
   }
 
-  /** The arm that was given last to somebody who was not enrolled: the best one in what was released. */
+  /**
+   * The arm for somebody who is not known: the default, if people of the study are turned away.
+   *
+   * In other studies it is the one that was given last to somebody without a place: the best in what was released.
+   */
   async served(study: string): Promise<Assigned | null> {
-    return this.#find(study, EVERYBODY);
+    return (await this.#find(study, NOT_ENROLLED)) ?? this.#find(study, EVERYBODY);
   }
 
   /** All places of a unit, in the order of the studies' names. */
@@ -116,7 +127,7 @@ export class KnownArms {
   }
 
   async #names(): Promise<string[]> {
-    return (await readdir(this.#folder)).filter((name) => name === EVERYBODY || /^[0-9a-f]{3}$/.test(name));
+    return (await readdir(this.#folder)).filter((name) => isOfNobody(name) || /^[0-9a-f]{3}$/.test(name));
   }
 
   async #find(study: string, who: string): Promise<Assigned | null> {
@@ -183,7 +194,11 @@ export function hashUnit(unit: string): string {
 }
 
 function nameFile(who: string): string {
-  return who === EVERYBODY ? who : who.slice(0, 3);
+  return isOfNobody(who) ? who : who.slice(0, 3);
+}
+
+function isOfNobody(who: string): boolean {
+  return who === EVERYBODY || who === NOT_ENROLLED;
 }
 
 function isSame(one: Place, other: Place): boolean {

@@ -5,7 +5,10 @@ import { type Reply, refuseReply } from "./calls.js";
 export interface ShownArm {
   arm: string;
   payload: unknown; // what the application is given with it
-  /** Why nothing is reported of it: elsewhere, no_place, finished, budget_exceeded, what ended it; else empty. */
+  /**
+   * Why nothing is reported of it: elsewhere, no_place, not_eligible, other_study, not_yet, finished, budget_exceeded,
+   * or what ended it; else empty.
+   */
   why: string;
 }
 

@@ -1,4 +1,5 @@
 import type { Agreed } from "../core/agreed.js";
+import { type PersonAttributes, writeAttributes } from "../core/attributes.js";
 import { MaskedBanditError, refuseValue } from "../core/errors.js";
 import { LATEST_TIME, type OwnPlace, readPlace } from "../core/place.js";
 import { chooseTurn } from "../core/turns.js";
@@ -76,21 +77,25 @@ export class Device {
    *
    * The device takes her place, and says nothing else of her before `expose`. If she has a place that this device does
    * not have, she gets her arm, and nothing is ever sent of it.
+   *
+   * The attributes are what the rules of the study on who is enrolled are about. Whomever these turn away gets the
+   * default arm, and the service is asked again the next time.
    */
-  async assign(study: string, unit: string, token: string): Promise<ShownArm> {
+  async assign(study: string, unit: string, token: string, attributes?: PersonAttributes): Promise<ShownArm> {
     if (!STUDY_TEXT.test(study)) throw refuseValue("study", study, "the name of a study");
     this.#calls.checkKey(study);
-    const ask = (): Promise<ShownArm> => this.#assign(study, unit, token);
+    const body = JSON.stringify({ unit, token, ...writeAttributes(attributes) });
+    const ask = (): Promise<ShownArm> => this.#assign(study, body);
     const lock = `maskedbandit ${this.#book.name} ${study}`; // a second page waits for the first one's place
     return globalThis.navigator?.locks ? navigator.locks.request(lock, ask) : ask();
   }
 
-  async #assign(study: string, unit: string, token: string): Promise<ShownArm> {
+  async #assign(study: string, body: string): Promise<ShownArm> {
     await this.#checkConsent();
     const had = await this.#book.find(study);
     if (had && !had.given) throw refuseSpent(had.ended);
     if (had) return pickArm(this.#read(had), had.ended);
-    const reply = await this.#calls.post(study, "assign", JSON.stringify({ unit, token }));
+    const reply = await this.#calls.post(study, "assign", body);
     const { shown, place } = readAnsweredArm(reply, study);
     if (!place) return shown;
     try {

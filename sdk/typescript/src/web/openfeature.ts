@@ -9,6 +9,7 @@ import {
   type ResolutionDetails,
   type TrackingEventDetails,
 } from "@openfeature/web-sdk";
+import { pickAttributes, TURNED_AWAY } from "../core/attributes.js";
 import { MaskedBanditError } from "../core/errors.js";
 import type { ShownArm } from "./answered_arm.js";
 import type { Device } from "./device.js";
@@ -31,7 +32,7 @@ export interface ProviderOptions {
  * as often as they are drawn. So the first evaluation of a flag asks for the person's arm and gives the default; when
  * the arm is there, the event ConfigurationChanged says so. Evaluating says nothing of what was seen: `device.expose`
  * does, or `track("exposed", { flag })`. The context's `token` is the backend's signature of the person, or one for
- * each study.
+ * each study; texts, numbers and booleans in it are what rules on who is enrolled are about.
  */
 export class MaskedBanditProvider implements Provider {
   readonly metadata = { name: "Masked Bandit" } as const;
@@ -53,14 +54,15 @@ export class MaskedBanditProvider implements Provider {
   async initialize(context: EvaluationContext = {}): Promise<void> {
     this.#unit = context.targetingKey || undefined;
     for (const { study, ended } of await this.#device.show()) {
-      if (ended !== "left") await this.#ask(study, context.targetingKey ?? "", "");
+      if (ended !== "left") await this.#ask(study, context.targetingKey ?? "", "", context);
     }
     this.#tell(this.#device.contact());
   }
 
-  /** Flags that could not be evaluated are asked for again; OpenFeature calls this. */
+  /** Flags that could not be evaluated, or turned the person away, are asked for again; OpenFeature calls this. */
   onContextChange(): void {
     this.#failed.clear();
+    for (const [flag, shown] of this.#arms) if (TURNED_AWAY.has(shown.why)) this.#arms.delete(flag);
   }
 
   resolveBooleanEvaluation(flag: string, usual: boolean, context: EvaluationContext): ResolutionDetails<boolean> {
@@ -115,7 +117,7 @@ export class MaskedBanditProvider implements Provider {
       if (failed) return refuseFlag(usual, CODES[failed.code] ?? "GENERAL", `${failed.code}: ${failed.message}`);
       const { token } = context;
       const own = typeof token === "object" ? (token as Record<string, unknown> | null)?.[flag] : token;
-      void this.#ask(flag, unit, typeof own === "string" ? own : "");
+      void this.#ask(flag, unit, typeof own === "string" ? own : "", context);
       return { value: usual, reason: "DEFAULT" };
     }
     const value = shown.payload ?? shown.arm;
@@ -125,11 +127,11 @@ export class MaskedBanditProvider implements Provider {
   }
 
   /** Ask for the arm of a flag, once. */
-  async #ask(flag: string, unit: string, token: string): Promise<void> {
+  async #ask(flag: string, unit: string, token: string, context: EvaluationContext): Promise<void> {
     if (this.#asking.has(flag)) return;
     this.#asking.add(flag);
     try {
-      this.#arms.set(flag, await this.#device.assign(flag, unit, token));
+      this.#arms.set(flag, await this.#device.assign(flag, unit, token, pickAttributes(context)));
     } catch (wrong) {
       if (!(wrong instanceof MaskedBanditError)) throw wrong;
       if (wrong.code === "no_consent") return; // it may come at any time, and asking costs nothing

@@ -44,6 +44,8 @@ const TWINS = {
   "leaves the rest": [Outbox.prototype, "drop", async () => undefined],
   "reports anyway": [KnownArms.prototype, "staysOnDevice", () => false],
   "signs for somebody": [signing, "signPerson", (key, study, _, until) => signPerson(key, study, "somebody", until)],
+  "leaves out attributes": [Client.prototype, "assign", leaveOutAttributes(Client.prototype.assign)],
+  "forgets the default": [KnownArms.prototype, "served", async () => null],
   "checks nothing": [Client.prototype, "report", checkNothing(Client.prototype.report)],
 };
 
@@ -61,6 +63,12 @@ function takeAnything(post) {
   };
 }
 
+function leaveOutAttributes(assign) {
+  return function (unit, token) {
+    return assign.call(this, unit, token);
+  };
+}
+
 function checkNothing(report) {
   return function (ticket, ...more) {
     return report.call(this, "f".repeat(32), ...more);
@@ -69,9 +77,9 @@ function checkNothing(report) {
 
 let client;
 
-async function doStep({ do: verb, deadline, timeout, ticket, unit, token, value, event, metric, ...given }) {
+async function doStep({ do: verb, deadline, timeout, ticket, unit, token, attributes, value, event, metric, ...given }) {
   if (verb === "open") client = await Client.open({ ...given, deadlineMs: 1000 * deadline });
-  else if (verb === "assign") return { ...(await client.assign(unit, token)) };
+  else if (verb === "assign") return { ...(await client.assign(unit, token, attributes)) };
   else if (verb === "sign") return signing.signPerson(given.private, given.study, unit, given.expires);
   else if (verb === "refused") return client.refused;
   else if (verb === "report") await client.report(ticket, value, { event, metric });

@@ -31,6 +31,17 @@ test("a token is sent along", async () => {
   expect(opened.service.sent[0]?.body).toBe('{"unit":"ann","token":"signed"}');
 });
 
+test("attributes are sent along, and none that can be none", async () => {
+  const client = await opened.open();
+  await client.assign("ann", undefined, { age: 18, land: "AT", beta: true });
+  await client.assign("ann", "signed", {});
+  const bodies = opened.service.sent.map(({ body }) => body);
+  const said = '{"unit":"ann","attributes":{"age":18,"land":"AT","beta":true}}';
+  expect(bodies).toEqual([said, '{"unit":"ann","token":"signed"}']);
+  const wrong = client.assign("ann", undefined, { age: NaN });
+  await expect(wrong).rejects.toMatchObject({ code: "personal_value" });
+});
+
 /** Of how many requests, and of how many different ones, a network heard that always has this fault. */
 async function countRequests(made: Opened, fault: Fault | Buffer): Promise<number[]> {
   made.service.fault = always(fault);

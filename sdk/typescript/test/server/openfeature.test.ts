@@ -32,6 +32,16 @@ test("a flag is a study, and its variant the arm", async () => {
   expect((await flags.getObjectDetails(STUDY, {}, ANN)).flagMetadata).toEqual({ ...metadata, again: true });
 });
 
+test("the context says what rules are about", async () => {
+  const flags = await start();
+  const said = { age: 18, land: "AT", beta: true, token: "signed", tags: ["a"], long: "x".repeat(257), "a name": 1 };
+  await flags.getObjectValue(STUDY, {}, { ...ANN, ...said });
+  const attributes = { age: 18, land: "AT", beta: true };
+  expect(JSON.parse(opened.service.sent[0]?.body ?? "")).toEqual({ unit: "ann", token: "signed", attributes });
+  const many = Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`field${i}`, i]));
+  expect((await flags.getObjectDetails(STUDY, {}, { ...ANN, ...many })).errorCode).toBe("INVALID_CONTEXT");
+});
+
 test("the value is the payload if it has the type, else the default, and then nobody saw an arm", async () => {
   opened.service.arms = [
     ["a", false],
@@ -92,7 +102,7 @@ test("while the service is away the person keeps the arm", async () => {
   opened.service.fault = always("drop request");
   const found = await flags.getObjectDetails(STUDY, {}, ANN);
   expect([found.value, found.variant, found.reason]).toEqual([{ subject: "Hello" }, "plain", "STALE"]);
-  expect(found.flagMetadata).toEqual({ again: false, source: "fallback" });
+  expect(found.flagMetadata).toEqual({ again: false, source: "fallback", why: "unreachable" });
 });
 
 /** Whether arms were seen and what was reported, by the ticket. */

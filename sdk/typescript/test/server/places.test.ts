@@ -6,6 +6,7 @@ import { join } from "node:path";
 
 import { afterEach, beforeEach, expect, test } from "vitest";
 
+import { TURNED_AWAY } from "../../src/core/attributes.js";
 import { Assigned } from "../../src/server/answers.js";
 import { hashUnit, KnownArms } from "../../src/server/places.js";
 
@@ -85,4 +86,23 @@ test("in which studies outcomes stay on devices is known after a start", async (
   await (await open()).keepOnDevices("newsletter");
   const known = await open();
   expect([known.staysOnDevice("newsletter"), known.staysOnDevice("banner")]).toEqual([true, false]);
+});
+
+test("that somebody was turned away is not remembered, but the default arm is", async () => {
+  const known = await open();
+  const give = (arm: string, why: string) => new Assigned(arm, null, null, "1", false, "service", why);
+  await known.remember("newsletter", "bob", give("best", "budget_exceeded"));
+  expect((await known.served("newsletter"))?.arm).toBe("best");
+  for (const why of TURNED_AWAY) {
+    await known.remember("newsletter", "eve", give("plain", why));
+    expect(await known.find("newsletter", "eve")).toBe(null);
+  }
+  await known.remember("newsletter", "bob", give("best", "finished"));
+  expect((await known.served("newsletter"))?.arm).toBe("plain");
+  expect(await known.served("another")).toBe(null);
+  await known.remember("newsletter", "eve", ANN); // she became eligible
+  expect((await known.find("newsletter", "eve"))?.ticket).toBe("abc");
+  now += 91 * DAY;
+  await (await open()).sweep();
+  expect(readdirSync(folder)).toEqual([]);
 });

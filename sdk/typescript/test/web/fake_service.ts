@@ -52,6 +52,7 @@ export class FakeService {
   left: string[] = [];
   faults: Record<number, "lost" | "unanswered" | number> = {}; // by the number of the request
   refusal = ""; // of `assign`
+  why: string | null = null; // nobody gets a place
   #first = new Map<string, number>();
 
   constructor() {
@@ -92,7 +93,8 @@ export class FakeService {
     if (verb === "assign") {
       if (this.refusal) return [401, { code: this.refusal, detail: "no" }];
       const { study = STUDY, arm = "bold", ticket = null } = this.place ?? {};
-      return [200, { study, arm, payload: { colour: "red" }, ticket, device: this.place, why: null }];
+      const payload = this.why ? "plain" : { colour: "red" };
+      return [200, { study, arm, payload, ticket, device: this.place, why: this.place ? null : this.why }];
     }
     if (body.ticket !== TICKET) return [404, { code: "unknown_ticket" }];
     if (verb === "expose") return [200, { status: "exposed" }];

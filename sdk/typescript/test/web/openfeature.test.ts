@@ -143,3 +143,26 @@ test("before consent nothing is asked, and after it all is", async () => {
   await changes(1);
   expect(flags.getObjectValue(STUDY, {})).toEqual({ colour: "red" });
 });
+
+test("whoever is turned away is asked about again when the context changes, and not before", async () => {
+  const place = service.place;
+  service.place = null;
+  service.why = "not_eligible";
+  const flags = await begin(await makeDevice(service), { ...ANN, age: 17, tags: ["a"] });
+  flags.getObjectValue(STUDY, {});
+  await changes(1);
+  for (let i = 0; i < 3; i++) {
+    const found = flags.getStringDetails(STUDY, "none");
+    expect(found).toMatchObject({ value: "plain", reason: "STATIC", flagMetadata: { why: "not_eligible" } });
+  }
+  expect(JSON.parse(service.bodies[0]!).attributes).toEqual({ age: 17 });
+  [service.place, service.why] = [place, null];
+  await OpenFeature.setContext({ ...ANN, age: 18 });
+  flags.getObjectValue(STUDY, {});
+  await changes(2);
+  expect(flags.getObjectDetails(STUDY, {})).toMatchObject({ variant: "bold", reason: "SPLIT" });
+  expect(JSON.parse(service.bodies[1]!).attributes).toEqual({ age: 18 });
+  await OpenFeature.setContext({ ...ANN, age: 3 });
+  expect(flags.getObjectDetails(STUDY, {})).toMatchObject({ variant: "bold", reason: "SPLIT" });
+  expect(service.verbs).toEqual(["assign", "assign"]);
+});

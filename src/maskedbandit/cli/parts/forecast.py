@@ -18,6 +18,9 @@ from maskedbandit.lab.goals.plans import Forecast
 from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.reports.plan.forecast import count_waits, find_planned, forecast_study
 from maskedbandit.reports.plan.means import find_hardest_means
+from maskedbandit.reports.plan.windows import Spread, find_spread, say_spread
+from maskedbandit.statement.sentences import say_control
+from maskedbandit.study.control import share_left
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import MILLISECONDS
 from maskedbandit.words import say_decimal, say_duration
@@ -26,15 +29,29 @@ CENTURY = 36_525  # days
 
 
 def foreseen(protocol: Protocol, baseline: float, difference: float, per_day: float) -> Forecast:
-    """The forecast of a protocol."""
+    """The forecast of a protocol: of the people whom its policy places."""
     means = expected_means(protocol, baseline, difference)
-    late = round(protocol.reward.taken_for / MILLISECONDS["day"] * per_day)
-    return forecast_study(protocol.policy, make_ideal(protocol.channel), means, protocol.aim, late)
+    return forecast_study(
+        protocol.policy, make_ideal(protocol.channel), means, protocol.aim, count_late(protocol, per_day)
+    )
+
+
+def count_late(protocol: Protocol, per_day: float) -> int:
+    """How many people of the policy come until an outcome is there."""
+    return round(protocol.reward.taken_for / MILLISECONDS["day"] * per_day * share_left(protocol.control))
+
+
+def spread_out(
+    protocol: Protocol, found: Forecast, baseline: float, difference: float, per_day: float
+) -> Spread | None:
+    """Over how many windows the people are to be spread, if most come within one."""
+    given = protocol.policy, make_ideal(protocol.channel), expected_means(protocol, baseline, difference), protocol.aim
+    return find_spread(*given, count_late(protocol, per_day), found)
 
 
 def expected_means(protocol: Protocol, baseline: float, difference: float) -> list[float]:
-    """The means of a study's arms, or raise `InvalidValue`: with some of them there is no selection to be found."""
-    means = find_hardest_means(protocol.policy, protocol.k, baseline, difference)
+    """The means of the policy's arms, or raise `InvalidValue`: with some of them there is no selection to be found."""
+    means = find_hardest_means(protocol.policy, protocol.choices, baseline, difference)
     if isinstance(protocol.policy, Selection) and (lacks := protocol.policy.question.lacks(np.array(means))):
         raise InvalidValue("baseline and difference", (baseline, difference), lacks)
     return means
@@ -51,21 +68,30 @@ def day(now: datetime, days: float) -> str:
     return (now + timedelta(days=days)).strftime("%-d %B %Y")
 
 
-def in_words(protocol: Protocol, found: Forecast, per_day: float, now: datetime) -> list[tuple[str, str]]:
+def in_words(
+    protocol: Protocol, found: Forecast, per_day: float, now: datetime, spread: Spread | None = None
+) -> list[tuple[str, str]]:
     """A forecast for a page: terms, and what is said of each."""
     window, planned = protocol.reward.taken_for / MILLISECONDS["day"], find_planned(protocol.policy.goal)
-    phases = count_waits(protocol.policy, make_ideal(protocol.channel), protocol.k, int(protocol.people or 0))
-    ends, late = (day(now, people / per_day + phases * window) for people in (found.people, found.people_most))
+    people = 0 if protocol.people is None else int(protocol.aim)
+    phases = count_waits(protocol.policy, make_ideal(protocol.channel), protocol.choices, people)
+    rate = per_day * share_left(protocol.control)
+    ends, late = (day(now, people / rate + phases * window) for people in (found.people, found.people_most))
     finish, search = f"about {ends}{planned.finish.format(late=late)}", list[tuple[str, str]]()
     if protocol.people is None:
-        people = f"{found.people:,.0f} ± {found.people_error:,.0f} on average"
-        search.append(("People it needs", f"{people}; in nine of ten studies at most {found.people_most:,.0f}"))
+        needs = f"{found.people:,.0f} ± {found.people_error:,.0f} on average"
+        search.append(("People it needs", f"{needs}; in nine of ten studies at most {found.people_most:,.0f}"))
+    if protocol.control is not None:
+        search.append(("Control arm", f"{say_control(protocol)} All else here is of the others."))
     name = planned.wrong or "Ends with another arm than the best"
     proved = "" if found.at_most is None else f"; proved: at most {found.at_most:.1%}, if everybody is seen"
     scaled = (
         "" if protocol.reward.width == 1 else f" (outcomes of {say_decimal(protocol.reward.width)} count as 1 here)"
     )
+    window_said = say_duration(protocol.reward.taken_for)
+    alone = [] if spread is None else [("Before you begin", say_spread(spread, protocol.policy.goal, window_said))]
     return [
+        *alone,
         *search,
         (
             "Finish",
@@ -87,13 +113,18 @@ async def forecast_in_words(
     """The same, computed in a process of its own."""
     expected_means(protocol, baseline, difference)
     module = "maskedbandit.cli.parts.forecast"
-    said = await compute_apart(module, protocol, baseline=baseline, difference=difference, per_day=per_day)
-    return in_words(protocol, Forecast(*said), per_day, datetime.now(UTC))
+    numbers = {"baseline": baseline, "difference": difference, "per_day": per_day}
+    said, spread = await compute_apart(module, protocol, **numbers)
+    spread_said = None if spread is None else Spread(*spread)
+    return in_words(protocol, Forecast(*said), per_day, datetime.now(UTC), spread_said)
 
 
-def main(given: Any) -> list[float | None]:
+def main(given: Any) -> tuple[Forecast, Spread | None]:
     """What is printed."""
-    return [*foreseen(Protocol.from_text(given["protocol"]), given["baseline"], given["difference"], given["per_day"])]
+    numbers = given["baseline"], given["difference"], given["per_day"]
+    protocol = Protocol.from_text(given["protocol"])
+    found = foreseen(protocol, *numbers)
+    return found, spread_out(protocol, found, *numbers)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """A stored study with people of the lab: the study is real, and its people, their rewards and the time are simulated.
 
-Person i comes at time i * `every`, sees the arm at once and reports at once, or never with probability `lost`. A cohort
-is closed at the deadline of its last place all the same, so with a window of W the study is that of the lab with a
-delay of W / every. As many people come as the study has places, as in the lab; whoever comes while the policy waits has
-none. Each person's reward is keyed by the person's number: a simulation that was interrupted goes on.
+Person i comes i * `every` after the start, sees the arm at once and reports at once, or never with probability `lost`.
+A cohort is closed at the deadline of its last place all the same, so with a window of W the study is that of the lab
+with a delay of W / every. As many people come as the study has places, as in the lab; whoever comes while the policy
+waits has none. Each person's reward is keyed by the person's number: a simulation that was interrupted goes on.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ WHAT = ("pause", "resume", "add")  # is done to an arm
 SIMULATION_KEYS = ("instance", "guardrail", "metrics", "changes", "every", "lost", "seed")
 TOGETHER = 200  # people in a transaction
 MOST = 10**7  # of a search that does not end
+YEAR, EARLIEST = 31_536_000_000, 946_684_800_000  # milliseconds; and the year 2000
 
 
 class Change(NamedTuple):
@@ -131,12 +132,28 @@ class Played(NamedTuple):
 
 def came(study: Study, every: int) -> int:
     """How many people came so far: the study had seen the time of the last but one when the last one began."""
-    return study.time // every + 2 if every and study.time else study.people
+    since = study.time - study.began
+    return since // every + 2 if every and since else study.people
 
 
 def people_to_come(protocol: Protocol) -> int | None:
     """How many people come in all; None if they come until the study has its answer, some while nobody gets a place."""
     return protocol.people if protocol.policy.purpose.serves else None
+
+
+def choose_start(protocol: Protocol, now: int) -> int:
+    """When a simulation begins that is to be over by now; a search is, if its people come within a year.
+
+    >>> protocol = Protocol.from_table({
+    ...     "name": "example", "people": 10, "policy": "ucb1", "channel": {"name": "central", "epsilon": 1},
+    ...     "arms": [{"name": "a"}, {"name": "b"}], "budget": {"epsilon": 1}, "reward": {"window": "1 hour"},
+    ...     "simulation": {"instance": {"name": "bernoulli", "means": [0.1, 0.2]}, "every": "1 minute"}})
+    >>> (1_795_305_600_000 - choose_start(protocol, 1_795_305_600_000)) / 60_000 > 10 + 60
+    True
+    """
+    every, people, reward = Simulated.of(protocol).every, people_to_come(protocol), protocol.reward
+    coming = YEAR if people is None else people * every
+    return max(now - coming - 3 * (reward.taken_for + reward.exposure + 1), EARLIEST)
 
 
 def play_study(study: Study, clock: Clock, advance: Callable[[int], None]) -> Played:
@@ -148,23 +165,23 @@ def play_study(study: Study, clock: Clock, advance: Callable[[int], None]) -> Pl
     of_people: Any = streams.of(run=0)
     stream, chances = Rewards(of_people[1], of_people[0]), Rewards(of_people[1], streams.of(run=1)[0])
     further = [(each, Rewards(of_people[1], streams.of(run=2 + i)[0])) for i, each in enumerate(simulated.further)]
-    first, over, regret = came(study, every), 0, 0.0
+    first, over, regret, began = came(study, every), 0, 0.0, study.began
 
     def come(session: Session, i: int) -> None:
         nonlocal over, regret
         if last is None and study.answer is not None:
             return  # the study has ended within these people
-        clock.now = i * every
+        clock.now = began + i * every
         do_what_is_due(session)
         for each in simulated.changes:
             if each.at == i:
                 with suppress(Conflict):  # the rule was faster
-                    change_arms(session, each.what, each.arm)
-        given = people.assign(session, f"person {i}")
+                    change_arms(session, "", each.what, each.arm)
+        given = people.enrol(session, session.pseudonym(f"person {i}"))  # whomever a rule turns away does not come
         known = simulated.instance.expected(world, given.arm, i)
         regret += float(known.best - known.mean)
         if given.ticket is None:
-            over += given.over_budget
+            over += given.why == "budget_exceeded"
             return
         people.expose(session, given.ticket)
         if is_lost(i):
@@ -197,7 +214,7 @@ def play_study(study: Study, clock: Clock, advance: Callable[[int], None]) -> Pl
             if last is None and every == 0:  # all come at the same moment, and the next ones when these are released
                 clock.now = study.time + protocol.reward.taken_for + protocol.reward.exposure + 1
                 study.tick()
-        clock.now = i * every + protocol.reward.taken_for + protocol.reward.exposure + 1
+        clock.now = began + i * every + protocol.reward.taken_for + protocol.reward.exposure + 1
         while study.tick():
             clock.now += protocol.reward.taken_for + 1
     return Played(i - first, over, regret)

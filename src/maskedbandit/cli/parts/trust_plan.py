@@ -9,6 +9,8 @@ from maskedbandit.cli.parts.forecast import expected_means
 from maskedbandit.cli.parts.own_process import Kept, answer_on_stdin
 from maskedbandit.lab.goals.plans import Row
 from maskedbandit.reports.plan.plan import TRUST, Question, plan
+from maskedbandit.statement.sentences import say_control
+from maskedbandit.study.control import share_left
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import MILLISECONDS
 from maskedbandit.words import say_count
@@ -20,13 +22,13 @@ def question(protocol: Protocol, baseline: float, difference: float, per_day: fl
     """What is asked, at the ε of the study's channel: for the policy of plans, or its own if there is none for all."""
     policy = None if protocol.policy.purpose.live else protocol.policy
     return Question(
-        arms=protocol.k,
+        arms=protocol.choices,
         baseline=baseline,
         difference=difference,
         epsilon=float(getattr(protocol.channel, "epsilon", 1.0)),
-        people=protocol.people,
+        people=None if protocol.people is None else int(protocol.aim),
         delta=min(float(protocol.aim), 0.5) if protocol.people is None else 0.05,
-        per_day=per_day,
+        per_day=per_day * share_left(protocol.control),
         window=protocol.reward.taken_for / MILLISECONDS["day"],
         goal=protocol.policy.goal,
         means=expected_means(protocol, baseline, difference) if policy else None,
@@ -81,6 +83,8 @@ class TrustPlan:
         )
         if share < 1:
             about += f" It is the ε of the reward, {share} of that of the channel: the other outcomes have the rest."
+        if protocol.control is not None:
+            about += f" {say_control(protocol)} People here are the others."
         return list(rows[0]), [list(row.values()) for row in rows], about
 
 

@@ -80,7 +80,8 @@ class TwoOperators:
                 "helper": {"name": "University", "key": helper, "address": self.helper},
             },
         }
-        self._ask("POST", "/v1/studies", table)
+        protocol = self._ask("POST", "/v1/studies", table)["protocol"]
+        self._ask("POST", f"/v1/studies/{STUDY}/approve", {"protocol": protocol}, "officer")
         self._ask("POST", f"/v1/studies/{STUDY}/start?simulated=1")
 
     def play(self, advance: Callable[[], None]) -> None:

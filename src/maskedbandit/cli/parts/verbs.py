@@ -18,7 +18,8 @@ SAMPLES = {
     "NAME": "short",
     "ROLE": "client",
     "KEY": "2b07426d",
-    "URL": "https://helper.example",
+    "URL": "https://hooks.example",
+    "WEBHOOK": "2b07426d91c3a5f0",
 }  # what an example has in place of a word; others stand for themselves, but those at will are left out
 
 
@@ -46,15 +47,16 @@ class Help(argparse.Action):
 
 
 def describe_verb(parser: argparse.ArgumentParser, verbs: Verbs, verb: str) -> str:
-    """The help of a verb. An option whose help begins with "of" and verbs is of these alone."""
+    """The help of a verb. An option whose help begins with "of", verbs and a colon is of these alone."""
     words, about = verbs[verb]
     options = [each for each in parser._actions if each.option_strings]
-    owners = [re.match("of `([a-z]+)", each.help or "") for each in options]
+    named = [(each.help or "").partition(":")[0] for each in options]
+    owners = [re.findall("`([a-z]+)", each) if each.startswith("of `") else [] for each in named]
     formatter = parser.formatter_class(prog=f"{parser.prog} {verb}")
     formatter.add_usage(f"{parser.prog} {verb} {words}".strip() + " [OPTION ...]", (), ())
     formatter.add_text(f"{about[0].upper()}{about[1:]}.")
     formatter.start_section("options")
-    formatter.add_arguments(each for each, owner in zip(options, owners, strict=True) if not owner or owner[1] == verb)
+    formatter.add_arguments(each for each, owner in zip(options, owners, strict=True) if not owner or verb in owner)
     formatter.end_section()
     sample = " ".join(SAMPLES.get(word, word) for word in words.split() if word in SAMPLES or word[0] != "[")
     formatter.add_text(f"example:\n  {parser.prog} {verb} {sample}".rstrip())

@@ -2,4 +2,10 @@
 
 from maskedbandit.policies.parts.purposes import Purpose
 
-PURPOSE = Purpose(heading="policy for the best arm", aim="delta", live="contemporaneous_elimination", rank=2)
+PURPOSE = Purpose(
+    heading="policy for the best arm",
+    aim="delta",
+    live="contemporaneous_elimination",
+    choice="People come until it is certain which arm is best",
+    rank=2,
+)

@@ -1,4 +1,4 @@
-"""Every arm in turn, until the likelihood ratio is significant: a baseline that does not adapt its pulls.
+"""Every arm in turn, until the likelihood ratio is large enough: a baseline that does not adapt its pulls.
 
     arm = t mod K;      stop with B = argmax_a m_a as soon as Z_Bb reaches its threshold for all b (see one_by_one.py)
 

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from maskedbandit.client.calls import check_key, check_url
-from maskedbandit.errors import Forbidden, MaskedBanditError, StorageFailed, Unauthorized, UnknownStudy
+from maskedbandit.errors import Forbidden, MaskedBanditError, NotApproved, StorageFailed, Unauthorized, UnknownStudy
 from maskedbandit.service import keys
 from maskedbandit.service.app import make_application
 from maskedbandit.service.host.host import Host
@@ -26,6 +26,7 @@ ERRORS_BY_CODE: dict[str, type[MaskedBanditError]] = {
     "unauthorized": Unauthorized,
     "forbidden": Forbidden,
     "unknown_study": UnknownStudy,
+    "not_approved": NotApproved,
 }
 Wait = Callable[[str], Awaitable[None]]
 
@@ -36,7 +37,7 @@ async def a_while(study: str) -> None:
 
 
 class Service:
-    """A service, asked with a key of its owner."""
+    """A service, asked with a key of its owner; one of an officer, if there is one, approves what is started."""
 
     def __init__(
         self,
@@ -45,12 +46,18 @@ class Service:
         wait: Wait = a_while,
         arms: int = COHORTS_AT_ONCE,
         window: str = NO_WINDOW,
+        officer: str | None = None,
     ) -> None:
+        self.officer = officer
         self._client, self._key, self.wait, self.arms, self.window = client, key, wait, arms, window
 
-    async def ask(self, method: str, path: str, body: Any = None, key: str | None = None) -> Any:
+    async def ask(
+        self, method: str, path: str, body: Any = None, key: str | None = None, looked_at: str | None = None
+    ) -> Any:
         """What the service answers, or raise what it says is wrong."""
         headers = {"Authorization": f"Bearer {key or self._key}", "Content-Type": "application/json"}
+        if looked_at is not None:
+            headers["If-Match"] = looked_at
         content = None if body is None else json.dumps(body).encode()
         for _ in range(20):
             try:
@@ -78,11 +85,13 @@ class Service:
 
 
 @asynccontextmanager
-async def reach_service(url: str, key: str) -> AsyncIterator[Service]:
+async def reach_service(url: str, key: str, officer: str | None = None) -> AsyncIterator[Service]:
     """A service that runs at an address."""
     check_key(key)
+    if officer is not None:
+        check_key(officer)
     async with httpx.AsyncClient(base_url=check_url(url), trust_env=False, timeout=60) as client:
-        yield Service(client, key, arms=ARMS_FAR, window=WINDOW_FAR)
+        yield Service(client, key, arms=ARMS_FAR, window=WINDOW_FAR, officer=officer)
 
 
 @asynccontextmanager

@@ -25,7 +25,7 @@ import numpy as np
 
 from maskedbandit.channels.offers import Offer, from_lines
 from maskedbandit.client.local_noise import add_report_noise
-from maskedbandit.errors import InvalidValue, MaskedBanditError, StorageFailed
+from maskedbandit.errors import InvalidValue, MaskedBanditError, Refused, StorageFailed
 from maskedbandit.reports.audit.audit import USUAL_AUDIT, Advance, AuditPart, How
 from maskedbandit.reports.audit.audit_study import SERVICE_COHORT, shared_epsilon_channel, throw_away
 from maskedbandit.reports.audit.over_http import NO_WINDOW, REQUESTS_AT_ONCE, Service
@@ -177,9 +177,15 @@ def turn_sums(sums: Sequence[float], turned: Sequence[bool]) -> list[float]:
 @asynccontextmanager
 async def make_audited_study(service: Service, protocol: Protocol) -> AsyncIterator[AuditedStudy]:
     """A study of simulated people until the end of a block, with a key of its own."""
-    path = f"/v1/studies/{protocol.name}"
+    path, looked_at = f"/v1/studies/{protocol.name}", {"protocol": protocol.digest}
     await service.ask("POST", "/v1/studies", protocol.table)
-    await service.ask("POST", f"{path}/start?simulated=1")
+    try:
+        if service.officer is not None:
+            await service.ask("POST", f"{path}/approve", looked_at, service.officer)
+        await service.ask("POST", f"{path}/start?simulated=1", looked_at)
+    except Refused:
+        await service.ask("DELETE", path, looked_at=protocol.digest)
+        raise
     key = (await service.ask("POST", "/v1/keys", {"role": "client", "study": protocol.name}))["key"]
     try:
         yield AuditedStudy(service, protocol, key)

@@ -136,13 +136,13 @@ def audit_protocol(protocol: Protocol, how: How) -> Audit:
     return join_audits(f"the protocol of {protocol.name}: {describe_part(protocol.channel)}", found, protocol.digest)
 
 
-def audit_service(url: str, key: str, study: str | None, how: How) -> Audit:
-    """An audit of a running service, and of the channel of one of its studies."""
+def audit_service(url: str, key: str, study: str | None, how: How, officer: str | None = None) -> Audit:
+    """An audit of a running service, and of the channel of one of its studies; `officer` is the key of an officer."""
     from maskedbandit.reports.audit.over_http import reach_service
     from maskedbandit.reports.audit.services import audited_protocol, service_parts
 
     async def through_the_service() -> tuple[Protocol, list[AuditPart]]:
-        async with reach_service(url, key) as service:
+        async with reach_service(url, key, officer) as service:
             protocol = await audited_protocol(service, study)
             parts = await service_parts(service, protocol, how)
             return protocol, parts

@@ -45,7 +45,9 @@ def estimate(
     simulations: int = 200,
     advance: Callable[[], object] = lambda: None,
 ) -> Estimates:
-    """The mean of each arm, and what it has more than that of the arm `against`, which is the first unless it is named.
+    """The mean of each arm, and what it has more than that of the arm `against`.
+
+    Unless an arm is named, that is the control of a study, or else the first.
 
     `what` is the result of `simulate`, `identify` or `select` that kept its releases (of several runs, number `run`), a
     stored study, or a list of releases that came through `channel`, in the order in which they were made. Each interval
@@ -63,7 +65,7 @@ def estimate(
     check_fraction("alpha", alpha)
     to_whole("simulations", simulations, 0, 10**6)
     source = source_of(what, channel, run)
-    base = index_of(against, source.names)
+    base = index_of(against, source)
     law, k, together = source.channel.law(), len(source.names), dealt_together(source, base)
     means, differences = point_estimates(source.rows, k, base, together)
     wrong, correction = np.full((2, k), math.nan), f"not corrected: {why_not(source, means, simulations)}"
@@ -100,13 +102,13 @@ def why_not(source: Source, means: ReleaseTable, simulations: int) -> str:
     return "no simulations were asked for" if simulations == 0 else "an arm has no release"
 
 
-def index_of(against: str | None, names: tuple[str, ...]) -> int:
-    """The number of the arm of this name."""
+def index_of(against: str | None, source: Source) -> int:
+    """The number of the arm of this name; if none is named that of the control, or 0."""
     if against is None:
-        return 0
-    if against not in names:
-        raise InvalidValue("against", against, f"the name of an arm: {', '.join(names[:20])}")
-    return names.index(against)
+        return source.control or 0
+    if against not in source.names:
+        raise InvalidValue("against", against, f"the name of an arm: {', '.join(source.names[:20])}")
+    return source.names.index(against)
 
 
 def dealt_together(source: Source, base: int) -> npt.NDArray[np.bool_]:
@@ -114,7 +116,10 @@ def dealt_together(source: Source, base: int) -> npt.NDArray[np.bool_]:
 
     That follows from the first releases alone, so it stays for ever, and does not depend on rewards; so it may choose
     between two kinds of intervals. Of an arm without any release nothing is said, and there is no difference yet.
+    A control is dealt together with all others.
     """
+    if base == source.control:
+        return np.arange(len(source.names)) != base
     first = np.full(len(source.names), math.nan)
     arms, where = np.unique(source.rows[:, 0].astype(int), return_index=True)
     first[arms] = source.rows[where, 3]

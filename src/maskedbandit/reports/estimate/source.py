@@ -39,6 +39,7 @@ class Source(NamedTuple):
     most: float = 1.0
     played: PlayedStudy | None = None  # how to simulate it, if that is known
     unplayed: str = "nothing is known of how arms were assigned"  # why it cannot be simulated
+    control: int | None = None  # the arm that was dealt together with all others, if there is one
 
 
 def source_of(what: Any, channel: Channel | None, run: int | None) -> Source:
@@ -120,6 +121,9 @@ def source_of_study(study: Study) -> Source:
     source = Source(title, rows, protocol.channel, names, reward.least, reward.highest)
     if Book(study.name, protocol, read_entries(study.database, study.name, "arm_")).stages:
         return source._replace(unplayed="its arms changed, and only the first stage of a study can be simulated")
+    if protocol.control is not None:
+        why = "it has a control arm, and simulations have none"
+        return source._replace(unplayed=why, control=protocol.control_arm)
     people = int(rows[:, 1].sum())
     most = min(LONGER * people, protocol.people or LONGER * people)
     released = people if study.answer is None else math.inf

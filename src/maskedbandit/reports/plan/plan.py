@@ -32,7 +32,10 @@ from maskedbandit.privacy.exact import to_whole
 from maskedbandit.reports.plan.compiled_ahead import compiled_ahead
 from maskedbandit.reports.plan.forecast import count_waits, find_planned, forecast_study
 from maskedbandit.reports.plan.means import described_by, find_hardest_means, question_of
+from maskedbandit.reports.plan.windows import Spread, find_spread, say_spread
+from maskedbandit.study.reward import MILLISECONDS
 from maskedbandit.theory.bounds import to_positive
+from maskedbandit.words import say_duration
 
 TRUST: dict[str, Callable[[float, float], Channel]] = {
     "central": lambda epsilon, delta: Central(epsilon=epsilon),
@@ -156,6 +159,13 @@ class Question:
         floor = early * (max(means) - sum(means) / self.arms)
         return Row(trust, self.difference, self.epsilon, found, days, days_most, bound, floor, str(loss))
 
+    def spread(self, row: Row, runs: int, advance: Callable[[], object]) -> Spread | None:
+        """Over how many windows the people of a row are to be spread, if most come within one."""
+        policy = self.played
+        means = list(self.means or find_hardest_means(policy, self.arms, self.baseline, row.difference))
+        channel, aim = TRUST[row.trust](row.epsilon, self.privacy_delta), getattr(self, policy.purpose.aim)
+        return find_spread(policy, channel, means, aim, self.late, row.expected, runs, advance)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -164,12 +174,18 @@ class Plan:
     question: Question
     rows: tuple[Row, ...]
     runs: int
+    spreads: tuple[Spread | None, ...] = ()  # of each row in which most people come within one window
 
     def __repr__(self) -> str:
         return str(self)
 
     def __str__(self) -> str:
-        return "\n".join(table_lines(self.question.planned, self.rows, self.runs, self.question.late))
+        lines = [*table_lines(self.question.planned, self.rows, self.runs, self.question.late)]
+        window = say_duration(round(self.question.window * MILLISECONDS["day"]))
+        for row, spread in zip(self.rows, self.spreads, strict=False):
+            if spread is not None:
+                lines.append(f"{row.trust}: {say_spread(spread, self.question.goal, window)}")
+        return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, for programs."""
@@ -178,7 +194,8 @@ class Plan:
         ]
         rows = [{**row._asdict(), "expected": each} for row, each in zip(self.rows, expected, strict=True)]
         question = {**self.question.__dict__, "policy": repr(self.question.played)}
-        return {"question": question, "runs": self.runs, "rows": rows}
+        spreads = [None if each is None else each._asdict() for each in self.spreads]
+        return {"question": question, "runs": self.runs, "rows": rows, "spreads": spreads}
 
 
 def share_budget(budget: float, studies: int) -> float:
@@ -219,7 +236,8 @@ def plan(
             raise UnknownName("trust", each, TRUST)
     runs = asked.planned.runs if runs is None else runs
     with compiled_ahead(asked.goal, trust if asked.policy is None else ()):
-        return Plan(asked, tuple(_row(asked, each, runs, advance) for each in trust), runs)
+        rows = tuple(_row(asked, each, runs, advance) for each in trust)
+        return Plan(asked, rows, runs, tuple(asked.spread(row, runs, advance) for row in rows))
 
 
 def _row(asked: Question, trust: str, runs: int, advance: Callable[[], object]) -> Row:

@@ -19,13 +19,13 @@ class NewArm(Body):
 
 async def change_arm(call: Call, what: str) -> StudyState:
     """Pause or resume an arm."""
-    await call.do("change_arms", what, call.path["arm"])
+    await call.change("change_arms", what, call.path["arm"])
     return await show_study(call)
 
 
 async def add_arm(call: Call, body: NewArm) -> StudyState:
     """Add an arm. Its name was never that of another arm of the study, and never will be."""
-    await call.do("change_arms", "add", body.name, body.payload)
+    await call.change("change_arms", "add", body.name, body.payload)
     return await show_study(call)
 
 

@@ -22,7 +22,7 @@ def only_unscoped(key: Key | None) -> None:
 
 def show_key(key: Key) -> KeyListed:
     """A key without its hash."""
-    return KeyListed(key.key, key.role, key.study, key.made, key.ends, list(key.origins))
+    return KeyListed(key.key, key.role, key.study, key.made, key.ends, list(key.origins), key.last_used)
 
 
 async def change_keys(host: Host, change: Callable[[Database], T]) -> T:

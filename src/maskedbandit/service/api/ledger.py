@@ -10,8 +10,10 @@ from maskedbandit.service.keys import STAFF
 from maskedbandit.service.request.events import event_stream, read_entries_after
 from maskedbandit.service.request.problems import make_problem
 from maskedbandit.service.request.route import PROBLEM, Answer, Call, Route, encode_answer
-from maskedbandit.service.views.answers import Ledger, LedgerEntry, LedgerHead, Released, Releases, Verified
+from maskedbandit.service.views.answers import Ledger, LedgerEntry, LedgerHead, Releases, Verified
 from maskedbandit.service.views.describe import protocol_of
+from maskedbandit.service.views.release_answers import show_release
+from maskedbandit.service.views.releases_csv import write_csv
 from maskedbandit.store.book.book import read_published
 from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.book.witness import Witness
@@ -61,15 +63,12 @@ async def list_releases(call: Call) -> Releases:
 def read_released(database: Database, witness: Witness, name: str) -> Releases:
     """All that was released of a study."""
     book = read_published(database, witness.as_now(), name)
-    arms, names = [arm for arm, _ in book.protocol.arms], [each.metric for each in book.protocol.outcomes[1:]]
-    found = [
-        Released(
-            *(each.cohort, arms[each.arm], each.n, each.total, str(each.loss), each.at, each.number),
-            dict(zip(names, (further.total for further in each.further), strict=True)),
-        )
-        for each in book.releases
-    ]
-    return Releases(name, book.is_simulated, found)
+    return Releases(name, book.is_simulated, [show_release(book, each) for each in book.releases])
+
+
+async def list_releases_as_csv(call: Call) -> Answer:
+    """All that was released, one row a release, as CSV."""
+    return Answer(write_csv(await list_releases(call)).encode(), CSV)
 
 
 async def verify_ledger(call: Call) -> Verified | Answer:
@@ -97,9 +96,11 @@ async def stream_events(call: Call) -> StreamingResponse:
     return await event_stream(call.host, call.study, after, call.key)
 
 
+CSV = b"text/csv; charset=utf-8"
 PATH = "/v1/studies/{study}"
 ROUTES = [
     Route("GET", f"{PATH}/releases", STAFF, list_releases, answer=Releases, refusals=(404,)),
+    Route("GET", f"{PATH}/releases.csv", STAFF, list_releases_as_csv, answer="text/csv", refusals=(404,)),
     Route("GET", f"{PATH}/ledger", STAFF, list_entries, answer=Ledger, refusals=(404, 422)),
     Route("GET", f"{PATH}/ledger/head", STAFF, show_head, answer=LedgerHead, refusals=(404,)),
     Route("POST", f"{PATH}/verify", STAFF, verify_ledger, answer=Verified, refusals=(404, 409)),

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from maskedbandit.channels.offers import to_lines
 from maskedbandit.errors import InvalidValue, MaskedBanditError, Unauthorized, UnknownStudy
+from maskedbandit.person_attributes import pick_attributes
 from maskedbandit.service.api.people import answer_person
 from maskedbandit.service.keys import CLIENT
 from maskedbandit.service.messages import Assign, Assigned, Token, Unit
@@ -33,7 +34,7 @@ CODES = {422: "INVALID_CONTEXT", 404: "FLAG_NOT_FOUND"}
 
 
 class Evaluate(Struct):
-    """The context of an evaluation: `targetingKey` is the unit; what else it says is not read."""
+    """The context of an evaluation: `targetingKey` is the unit; texts, numbers and booleans are its attributes."""
 
     context: dict[str, Any] = {}
 
@@ -120,7 +121,9 @@ async def evaluate_flag(call: Call, body: Evaluate) -> Evaluation | Answer:
         if call.key and call.key.study not in (None, name):
             raise UnknownStudy(f"there is no study {name!r} for this key")
         call.path = {"study": name}
-        return as_flag(await answer_person(call, read_unit(body)))
+        person = read_unit(body)
+        person.attributes = pick_attributes(body.context, "targetingKey", "token")
+        return as_flag(await answer_person(call, person))
     except MaskedBanditError as why:
         said = describe_problem(why)
         if said.status >= 500 or said.status == 429:

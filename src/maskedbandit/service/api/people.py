@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from maskedbandit.errors import MaskedBanditError
+from maskedbandit.errors import FencedOff, MaskedBanditError
 from maskedbandit.service.device_places import describe_device_place
 from maskedbandit.service.host.elsewhere import Elsewhere
 from maskedbandit.service.keys import CLIENT, DEVICE
@@ -21,7 +21,7 @@ from maskedbandit.service.messages import (
     ReportBatch,
     Reported,
 )
-from maskedbandit.service.request.holders import HeldElsewhere, find_holder, find_writer
+from maskedbandit.service.request.holders import HeldElsewhere, find_holder, find_writer, find_writer_after
 from maskedbandit.service.request.limits import BATCH
 from maskedbandit.service.request.problems import describe_problem
 from maskedbandit.service.request.route import Call, Route
@@ -38,7 +38,10 @@ async def answer_person(call: Call, body: Assign | Expose | Report) -> Any:
     if isinstance(holder, Elsewhere):
         if call.by_device:
             raise HeldElsewhere(holder)  # the request as it is: no device may send batches
-        return await holder.ask(body, call.bearer)
+        try:
+            return await holder.ask(body, call.bearer)
+        except FencedOff:
+            holder = await find_writer_after(call.host, holder)
     if isinstance(body, Report):
         done = await holder.submit("report", body.ticket, body.value, body.event, body.metric, body.proof)
         return Reported("duplicate" if done.again else "accepted")
@@ -51,13 +54,13 @@ async def answer_person(call: Call, body: Assign | Expose | Report) -> Any:
         check_token(protocol.signed_by, call.study, body.unit, body.token, call.host.clock())
     if call.by_device:  # now that it is certain who comes, as everybody may name everybody
         call.host.people.take(body.unit)
-    given = await holder.submit("assign", body.unit, body.evaluated)
+    given = await holder.submit("assign", body.unit, body.evaluated, body.attributes)
     name, payload = study.protocol.arms[given.arm]  # as it is now: arms are added meanwhile
-    found = Assigned(call.study, name, payload, given.ticket, str(given.propensity), given.again, exposed=given.exposed)
+    found = Assigned(call.study, name, payload, given.ticket, str(given.propensity), given.again)
+    found.exposed, found.why = given.exposed, given.why
     if given.offers:
         found.device = describe_device_place(study, name, given)
         found.offer = None if protocol.operators else found.device.offer
-    found.why = "budget_exceeded" if given.over_budget else "finished" if given.finished else None
     return found
 
 

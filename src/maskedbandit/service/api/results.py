@@ -8,7 +8,8 @@ from maskedbandit.service.api.ledger import answer_misfit
 from maskedbandit.service.keys import STAFF
 from maskedbandit.service.request.route import Answer, Call, Route
 from maskedbandit.service.views.answers import ArmResult, Compared, Results
-from maskedbandit.service.views.view import ArmView, StudyView
+from maskedbandit.service.views.estimates import ArmDifference
+from maskedbandit.service.views.view import StudyView
 from maskedbandit.statement.check import make_statement
 from maskedbandit.statement.content import Statement
 
@@ -38,7 +39,7 @@ async def list_results(call: Call) -> Results:
                 high_without_noise=inner[1],
                 surely_best=best,
                 surely_beaten=beaten,
-                compared=compare_arms(found, arm),
+                compared=None if arm.more is None else in_units(found, arm.more),
                 guardrail=arm.guarded,
                 metrics=arm.metrics,
             )
@@ -46,15 +47,14 @@ async def list_results(call: Call) -> Results:
     names = None if found.named is None else [found.arms[arm].name for arm in found.named]
     several = isinstance(found.protocol.policy, Selection)
     answer, selected = names[0] if names and not several else None, names if several else None
-    return Results(found.name, found.simulated, found.state, answer, selected, str(found.loss), arms)
+    gain = None if found.gain is None else in_units(found, found.gain)
+    return Results(found.name, found.simulated, found.state, answer, selected, str(found.loss), arms, gain)
 
 
-def compare_arms(found: StudyView, arm: ArmView) -> Compared | None:
-    """What the arm has more than the first one, in units of the outcome."""
-    if arm.more is None:
-        return None
+def in_units(found: StudyView, more: ArmDifference) -> Compared:
+    """A difference from the arm that others are compared with, in units of the outcome."""
     width = found.protocol.reward.width
-    return Compared(found.arms[0].name, *(width * each for each in (arm.more.mean, *arm.more.interval)))
+    return Compared(found.base.name, *(width * each for each in (more.mean, *more.interval)))
 
 
 async def state_privacy(call: Call) -> Statement | Answer:

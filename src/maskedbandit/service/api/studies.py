@@ -9,23 +9,31 @@ from typing import Any
 from maskedbandit.errors import Conflict, Forbidden, InvalidValue
 from maskedbandit.service.api.ledger import whole_number
 from maskedbandit.service.host.host import Host
-from maskedbandit.service.keys import OWNER, STAFF
+from maskedbandit.service.keys import OFFICER, OWNER, STAFF
 from maskedbandit.service.messages import Erase, Erased
 from maskedbandit.service.request.route import Call, Route
-from maskedbandit.service.study_messages import Deleted, Start, Studies, StudyState, Validated
-from maskedbandit.service.views.describe import protocol_of, read_listed_state, read_state
+from maskedbandit.service.study_messages import Approve, Deleted, Start, Studies, StudyState, Validated
+from maskedbandit.service.views.describe import protocol_of, read_listed_state
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.studies import delete_draft, write_study
 from maskedbandit.store.study_rows import read_studies
+from maskedbandit.study.faults import list_faults
 from maskedbandit.study.protocol import Protocol
 
 
 def check_table(body: Any) -> Protocol:
-    """The protocol that was sent; it names classes of this package alone, as importing others runs them."""
+    """The protocol that was sent; it names classes of this package alone, as importing others runs them.
+
+    The error of one that is not allowed has all that is wrong with it.
+    """
     if not isinstance(body, dict):
         raise InvalidValue("protocol", type(body).__name__, "a table: an object in JSON, or TOML")
     check_classes(body)
-    return Protocol.from_table(body)
+    try:
+        return Protocol.from_table(body)
+    except InvalidValue as wrong:
+        wrong.faults = tuple((".".join(map(str, place)), str(error)) for place, error in list_faults(body))
+        raise
 
 
 def check_classes(body: dict[str, Any]) -> None:
@@ -41,14 +49,14 @@ def check_classes(body: dict[str, Any]) -> None:
 
 async def validate_protocol(call: Call, body: Any) -> Validated:
     """Check a protocol, and say what it promises. Nothing is written."""
-    protocol = check_table(body)
+    protocol = await asyncio.to_thread(check_table, body)
     price = protocol.price(max(protocol.people or 1000, 1000))
     return Validated(protocol.name, protocol.digest, str(price), str(protocol.budget), protocol.channel.trust)
 
 
 async def create_study(call: Call, body: Any) -> StudyState:
     """Write a new study down as a draft; its name must be free."""
-    protocol = check_table(body)
+    protocol = await asyncio.to_thread(check_table, body)
     if call.key and call.key.study not in (None, protocol.name):
         raise Forbidden("this key is for another study")
     if (once := call.header("idempotency-key")) is None:
@@ -63,7 +71,7 @@ async def create_study(call: Call, body: Any) -> StudyState:
             except Conflict:
                 if not await call.host.read(came):  # at the same time
                     raise
-    return await call.host.read(partial(read_state, witness=call.host.witness, name=protocol.name))
+    return await call.host.state(protocol.name)
 
 
 async def write_draft_of(host: Host, protocol: Protocol, **how: Any) -> None:
@@ -88,7 +96,7 @@ def check_same_name(name: str, protocol: Protocol) -> None:
 
 async def change_draft(call: Call, body: Any) -> StudyState:
     """Put another protocol in place of a draft's, whose hash `If-Match` says."""
-    looked_at, protocol = read_looked_at(call), check_table(body)
+    looked_at, protocol = read_looked_at(call), await asyncio.to_thread(check_table, body)
     check_same_name(call.study, protocol)
     await write_draft_of(call.host, protocol, looked_at=looked_at)
     return await show_study(call)
@@ -124,16 +132,22 @@ async def list_studies(call: Call) -> Studies:
     only = call.key.study if call.key else None
 
     def question(database: Database) -> Studies:
-        witness = call.host.witness
-        names = [each.name for each in read_studies(database)]
-        return Studies([read_listed_state(database, witness, name) for name in names if only in (None, name)])
+        host, now = call.host, call.host.clock()
+        names = [each.name for each in read_studies(database) if only in (None, each.name)]
+        return Studies([read_listed_state(database, host.witness, name, now, host.tally_of(name)) for name in names])
 
     return await call.host.read(question)
 
 
 async def show_study(call: Call) -> StudyState:
     """How a study stands."""
-    return await call.host.read(partial(read_state, witness=call.host.witness, name=call.study))
+    return await call.host.state(call.study)
+
+
+async def approve_study(call: Call, body: Approve) -> StudyState:
+    """Approve the protocol of a draft, by its hash: with an officer in the project, it is not started without that."""
+    await call.change("approve", body.protocol)
+    return await show_study(call)
 
 
 async def begin_study(call: Call, body: Start | None) -> StudyState:
@@ -142,20 +156,20 @@ async def begin_study(call: Call, body: Start | None) -> StudyState:
     A body says the hash of the protocol that was looked at; without one it is whichever is there.
     """
     simulated = whole_number("simulated", call.query.get("simulated")) > 0
-    await call.do("start", simulated, body.protocol if body else None)
+    await call.change("start", simulated, body.protocol if body else None)
     return await show_study(call)
 
 
 async def stop_study(call: Call) -> StudyState:
     """Give no more places, for ever; with `?without_helper=1` what waits for a helper is given up."""
     given_up = whole_number("without_helper", call.query.get("without_helper")) > 0
-    await call.do("give_up_helper" if given_up else "stop")
+    await call.change("give_up_helper" if given_up else "stop")
     return await show_study(call)
 
 
 async def change_state(call: Call, verb: str) -> StudyState:
     """Have a study in another state."""
-    await call.do(verb)
+    await call.change(verb)
     return await show_study(call)
 
 
@@ -185,6 +199,7 @@ ROUTES = [
     Route("PUT", PATH, (OWNER,), change_draft, Any, StudyState, refusals=(404, 409)),
     Route("DELETE", PATH, (OWNER,), remove_draft, answer=Deleted, refusals=(404, 409, 422)),
     Route("GET", f"{PATH}/protocol", STAFF, show_protocol, answer=dict, refusals=(404,)),
+    Route("POST", f"{PATH}/approve", (OFFICER,), approve_study, Approve, StudyState, refusals=(404, 409, 422)),
     Route("POST", f"{PATH}/start", (OWNER,), begin_study, Start | None, StudyState, refusals=(404, 409, 422)),
     Route(
         *("POST", f"{PATH}/stop", STAFF, stop_study, None, StudyState),

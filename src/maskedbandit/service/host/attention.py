@@ -8,7 +8,6 @@ import logging
 from collections.abc import Mapping
 
 log = logging.getLogger("maskedbandit")
-AHEAD = 60_000  # milliseconds, in which clocks may differ
 CLOCK = (
     "the time of a study, which never goes back, is ahead of this server's clock, which was wrong or is: until it is "
     "there nothing is released, and no place goes back; the log says which study"

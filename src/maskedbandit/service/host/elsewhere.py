@@ -2,11 +2,13 @@
 
 Any number of processes may serve one database. One of them holds a study; the others check who asks, and send what
 clients ask in batches, each as large as what came while the last one was under way. Whatever else is asked of the study
-is relayed as it is. If the holder ends, nothing is acknowledged until its lease does, and then another process takes
-the study over.
+is relayed as it is. If the holder ends, nothing is acknowledged until its lease does, or until it is known that its
+process is gone; then another process takes the study over.
 """
 
 import asyncio
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import httpx
@@ -14,6 +16,7 @@ import msgspec
 
 from maskedbandit.errors import FencedOff, MaskedBanditError
 from maskedbandit.service.messages import Assign, Assigned, Expose, Exposed, Items, Problem, Report, Reported
+from maskedbandit.service.request.limits import BATCH
 
 VERBS: dict[type, str] = {Assign: "assign", Expose: "expose", Report: "report"}
 DECODE: dict[str, Any] = {
@@ -21,13 +24,25 @@ DECODE: dict[str, Any] = {
     "expose": msgspec.json.Decoder(Items[Exposed]).decode,
     "report": msgspec.json.Decoder(Items[Reported]).decode,
 }
+WaitingCall = tuple[msgspec.Raw, asyncio.Future[Any]]  # a body as it is sent, and who waits for its answer
 encode_call = msgspec.json.Encoder().encode
+BATCH_FRAME = 100  # bytes of a batch besides its requests
 RELAY_PATIENCE = 9  # seconds: longer than the holder waits for its database
-CALLS_TOGETHER = 300  # requests, of which even the longest fit a body
+CALLS_TOGETHER = 300  # requests
 RELAYED = "maskedbandit-relayed"  # a header: whoever is asked so answers, and sends it no further
 
 
 PROCESS = "maskedbandit-process"  # a header: a seal that only processes with one witness can write
+
+
+def count_that_fit(lengths: Sequence[int]) -> int:
+    """How many requests of these lengths, in bytes, fit the body of a batch: at least one, as each fits a body alone.
+
+    >>> count_that_fit([10, 10]), count_that_fit([60_000] * 300), count_that_fit([])
+    (2, 17, 0)
+    """
+    ends = accumulate(length + 1 for length in lengths)
+    return sum(end <= BATCH - BATCH_FRAME for end in ends)
 
 
 class Said(MaskedBanditError):
@@ -43,17 +58,17 @@ class Elsewhere:
 
     def __init__(self, name: str, holder: str, url: str, client: httpx.AsyncClient) -> None:
         self.name, self.holder, self.url, self._client = name, holder, url, client
-        self._waiting: dict[tuple[str, str], list[tuple[Any, asyncio.Future[Any]]]] = {}
+        self._waiting: dict[tuple[str, str], list[WaitingCall]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def ask(self, body: Assign | Expose | Report, key: str) -> Any:
         """What a client is answered by the holder."""
         future = asyncio.get_running_loop().create_future()
-        what = VERBS[type(body)], key
+        what, call = (VERBS[type(body)], key), (msgspec.Raw(encode_call(body)), future)
         if what in self._waiting:
-            self._waiting[what].append((body, future))
+            self._waiting[what].append(call)
         else:
-            self._waiting[what] = [(body, future)]
+            self._waiting[what] = [call]
             task = asyncio.create_task(self._send(what))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -74,12 +89,13 @@ class Elsewhere:
 
     async def _send(self, what: tuple[str, str]) -> None:
         """Send what waits, and what comes meanwhile."""
-        while self._waiting[what]:
-            now, self._waiting[what] = self._waiting[what][:CALLS_TOGETHER], self._waiting[what][CALLS_TOGETHER:]
+        while waiting := self._waiting[what]:
+            many = count_that_fit([len(bytes(call)) for call, _ in waiting[:CALLS_TOGETHER]])
+            now, self._waiting[what] = waiting[:many], waiting[many:]
             await self._batch(*what, now)
         del self._waiting[what]
 
-    async def _batch(self, verb: str, key: str, waiting: list[tuple[Any, asyncio.Future[Any]]]) -> None:
+    async def _batch(self, verb: str, key: str, waiting: list[WaitingCall]) -> None:
         path = f"/v1/studies/{self.name}/{verb}/batch"
         try:
             sent = encode_call({"requests": [body for body, _ in waiting]})

@@ -4,17 +4,23 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import structs
 
+from maskedbandit.service.host.deliveries import Deliveries
+from maskedbandit.service.host.elsewhere import Elsewhere
 from maskedbandit.service.host.helper_link import HelperLinks
 from maskedbandit.service.host.hosting import Hosting, Looks
 from maskedbandit.service.keys import SignedOut
 from maskedbandit.service.request.limits import Buckets, OpenStreams
+from maskedbandit.service.study_messages import StudyState
+from maskedbandit.service.views.describe import read_finish, read_state
 from maskedbandit.service.views.health import MANY_WASTED, WASTED_WARNING, count_wasted
 from maskedbandit.service.views.tally import Tally
 from maskedbandit.service.views.view import StudyView, read_view
+from maskedbandit.store.book.book import parse_protocol
+from maskedbandit.store.book.finish import Finish, is_used_up
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.lease import read_clock
 from maskedbandit.store.study import Study
@@ -22,6 +28,7 @@ from maskedbandit.store.study_rows import StudyRow, read_study
 from maskedbandit.store.writer import Writer
 from maskedbandit.study.protocol import Protocol
 
+Seen = TypeVar("Seen")
 Forecast = Callable[[Protocol, float, float, float], Awaitable[list[tuple[str, str]]]]
 OwnAudit = Callable[[Protocol], Awaitable[list[dict[str, Any]]]]
 TrustPlan = Callable[[Protocol, float, float, float], Awaitable[tuple[list[str], list[list[str]], str]]]
@@ -46,25 +53,54 @@ class Host(Hosting):
             OpenStreams(500, 100),
             OpenStreams(100, 20),
         )  # of events: with a key, and without one
+        self._finishes: dict[str, tuple[tuple[Any, ...], Finish | None]] = {}  # of studies, by their last version
         self._tallies: dict[str, Tally] = {}  # what was counted for views, by study
         self.signed_out, self.links = SignedOut(), HelperLinks(clock)
         super().__init__(address, folder, rate, clock)
+        self.deliveries = Deliveries(self)
 
     async def view(self, name: str) -> StudyView:
         """What may be shown of a study."""
-        tally = self._tallies.get(name) or Tally()
-        found = await self.read(partial(read_view, witness=self.witness, name=name, now=self.clock(), tally=tally))
-        self._tallies[name] = tally  # of studies that there are, and no other names
+        found = await self._counted(read_view, name)
         return structs.replace(found, link=self.links.show(name))
+
+    async def state(self, name: str) -> StudyState:
+        """How a study stands."""
+        return await self._counted(read_state, name)
+
+    async def _counted(self, read: Callable[..., Seen], name: str) -> Seen:
+        tally = self._tallies.get(name) or Tally()
+        ask = partial(read, witness=self.witness, name=name, now=self.clock(), tally=tally)
+        found = await self.read(ask)
+        self._tallies[name] = tally  # of studies that there are, and no other names
+        return found
+
+    def tally_of(self, name: str) -> Tally:
+        """What is kept of a study that there is."""
+        return self._tallies.setdefault(name, Tally())
 
     async def version(self, name: str) -> tuple[Any, ...]:
         """What changes whenever something changes that may be shown of a study."""
 
         def question(database: Database) -> tuple[Any, ...]:
             found, seen = read_study(database, name), self.witness.seen(name)
-            return found.state, found.people, seen.head.entries if seen else 0
+            used_up = is_used_up(database, name, found.people, parse_protocol(found.protocol))
+            return found.state, found.people, seen.head.entries if seen else 0, used_up
 
         return await self.read(question)
+
+    async def finish(self, name: str, version: tuple[Any, ...]) -> Finish | None:
+        """Why a study has finished: looked for once in each version, however many listen."""
+        kept = self._finishes.get(name)
+        if kept is None or kept[0] != version:
+            found = await self.read(partial(read_finish, witness=self.witness, name=name))
+            kept = self._finishes[name] = version, found
+        return kept[1]
+
+    def sends_for(self, study: str, state: str) -> bool:
+        """Whether this process tells receivers of a study: the one that holds it, or any, if it is archived."""
+        held = self.held.get(study)
+        return isinstance(held, Writer) or (state == "archived" and not isinstance(held, Elsewhere))
 
     def _hold(self, database: Database, name: str, holder: str) -> Study:
         return Study(database, self.witness, name, self.clock, holder)
@@ -79,10 +115,12 @@ class Host(Hosting):
         return self.links.settling
 
     def _settle(self, held: Mapping[str, Writer]) -> Looks:
+        self.deliveries.go_on()
         return self.links.go_on(held, self.metrics, self.witness)
 
     async def _end_settling(self) -> None:
         await self.links.end()
+        await self.deliveries.end()
 
     def _look_at(self, database: Database, study: StudyRow, published: bool) -> Looks:
         held, many = self.held.get(study.name), None

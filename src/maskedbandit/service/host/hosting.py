@@ -18,13 +18,15 @@ from typing import Any, ClassVar
 import httpx
 
 from maskedbandit.errors import BehindWitness, Corrupted, FencedOff, MaskedBanditError, StorageFailed, StoreError
-from maskedbandit.service.host.attention import AHEAD, CLOCK, Attention
+from maskedbandit.service.host.attention import CLOCK, Attention
 from maskedbandit.service.host.elsewhere import PROCESS, Elsewhere
+from maskedbandit.service.host.last_use import LastUse
 from maskedbandit.service.host.metrics import Metrics
 from maskedbandit.service.host.questions import QUESTION_PATIENCE, Questions
 from maskedbandit.service.host.scrubbing import Scrubbing
 from maskedbandit.service.keys import Key, Keys
 from maskedbandit.service.request.limits import Buckets
+from maskedbandit.service.views.health import AHEAD
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.held_study import HeldStudy
@@ -61,7 +63,7 @@ class Hosting(ABC):
         self.held: dict[str, Writer | Elsewhere] = {}  # studies that were asked for, by name
         self._refused: dict[str, StoreError] = {}  # studies that could not be opened since the last round
         self._troubles: dict[str, BaseException] = {}  # of studies, when the clock last went round
-        self.attention, self.scrubbing = Attention(), Scrubbing(address)
+        self.attention, self.scrubbing, self.last_use = Attention(), Scrubbing(address), LastUse()
         self._opening = asyncio.Lock()
         open_database(address).close()  # its tables are brought up to date, however long that takes
         self.questions = Questions(address)
@@ -135,6 +137,18 @@ class Hosting(ABC):
                     self._refused[name] = why
                     raise
         return self.held[name]
+
+    async def replace_holder(self, away: Elsewhere) -> Writer | Elsewhere:
+        """Whoever holds a study now whose holder does not answer; raise `FencedOff` if its process may be alive.
+
+        Without waiting for the clock: of those who ask at the same time the first one has the study opened.
+        """
+        if may_be_alive(away.holder):
+            raise away.away()
+        async with self._opening:
+            if self.held.get(away.name) is away:
+                del self.held[away.name]
+        return await self.hold(away.name)
 
     async def drop(self, name: str) -> None:
         """Give a study back, as it will be another one; whoever asks for it meanwhile waits until it was given back."""
@@ -272,5 +286,7 @@ class Hosting(ABC):
             ahead = max(held.study.time - self.clock(), 0)
             self.metrics.ahead.labels(name).set(ahead / 1000)
             looks[name, CLOCK] = ahead > AHEAD
+        if self.last_use.waiting:
+            await self.questions.of_clock(self.last_use.write)
         looks |= self._settle(here)
         self.attention.renew(looks)

@@ -1,29 +1,34 @@
 """The pictures of a study."""
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
 
 from markupsafe import Markup
 
-from maskedbandit.drawing import Drawing, draw_picture, round_ticks, round_times
+from maskedbandit.drawing import LINE, Drawing, draw_picture, measure_text, round_ticks, round_times, wrap_text
+from maskedbandit.service.page.arm_order import OUT_OF_PLAY, order_arms, say_arm
+from maskedbandit.service.page.row_pictures import Band, Bar, RowName, draw_bands, draw_bars, tell_bands, tell_bars
 from maskedbandit.service.page.tables import group_arms, name_delays
 from maskedbandit.service.views.view import ArmView, StudyView
 from maskedbandit.theory.sequences import Interval
-from maskedbandit.words import say_count, say_decimal, say_duration, say_fixed, say_percent, say_things
+from maskedbandit.words import say_count, say_duration, say_percent, say_things
 from maskedbandit.words import say_epsilon as as_text
 
-MOST_DRAWN = 30  # arms, at most
+MOST_DRAWN = 40  # arms, at most
 
 
-def choose_arms(view: StudyView) -> list[ArmView]:
-    """The arms that are drawn: those with the highest means, if there are many."""
-    if len(view.arms) <= MOST_DRAWN:
-        return list(view.arms)
-    least = -math.inf
-    means = [arm.estimate.mean if arm.estimate else least for arm in view.arms]
-    best = sorted(range(len(means)), key=lambda arm: -means[arm])[:MOST_DRAWN]
-    return [view.arms[arm] for arm in sorted(best)]
+def choose_arms(view: StudyView, order: Sequence[int]) -> list[ArmView]:
+    """The arms that are drawn, in this order; if there are many, those in play with the highest means."""
+    if len(order) <= MOST_DRAWN:
+        return [view.arms[arm] for arm in order]
+    drawn = set(order_arms(view, "mean")[:MOST_DRAWN])
+    return [view.arms[arm] for arm in order if arm in drawn]
+
+
+def name_row(arm: ArmView) -> RowName:
+    """What the row of an arm is called, and that it is out of play."""
+    return RowName(say_arm(arm), arm.stands if arm.stands in OUT_OF_PLAY else "")
 
 
 def choose_colours(view: StudyView) -> list[tuple[str, str, tuple[int, ...]]]:
@@ -32,102 +37,31 @@ def choose_colours(view: StudyView) -> list[tuple[str, str, tuple[int, ...]]]:
     return found if len(found[-1][2]) == 1 else [*found[:-1], ("rest", *found[-1][1:])]
 
 
-def draw_estimates(view: StudyView) -> Markup:
+def draw_estimates(view: StudyView, order: Sequence[int]) -> Markup:
     """A row for each arm: the released mean, the band of the people, and the band of the people and the noise."""
     rows, scale = list[Band](), view.protocol.reward.in_units
-    for arm in choose_arms(view):
+    for arm in choose_arms(view, order):
         if (each := arm.estimate) is None:
-            rows.append(Band(arm.name, 0.0, None))
+            rows.append(Band(name_row(arm), 0.0, None))
         else:
             outer, inner = (Interval(*map(scale, band)) for band in (each.outer, each.inner))
-            rows.append(Band(arm.name, scale(each.mean), outer, inner))
+            rows.append(Band(name_row(arm), scale(each.mean), outer, inner))
     return draw_picture(
         "estimates", "Estimated outcome of each arm, with two bands", tell_bands(rows), draw_bands(rows)
     )
 
 
-def draw_differences(view: StudyView) -> Markup:
-    """A row for each arm that was compared with the first one over the same people."""
+def draw_differences(view: StudyView, order: Sequence[int]) -> Markup:
+    """A row for each arm that was compared with the control, or the first arm, over the same people."""
     units = view.protocol.reward.width
     rows = [
-        Band(arm.name, units * arm.more.mean, Interval(*(units * end for end in arm.more.interval)))
-        for arm in view.arms
+        Band(name_row(arm), units * arm.more.mean, Interval(*(units * end for end in arm.more.interval)))
+        for arm in (view.arms[each] for each in order)
         if arm.more
     ]
     return draw_picture(
-        "differences", f"What each arm has more than {view.arms[0].name}", tell_bands(rows), draw_bands(rows)
+        "differences", f"What each arm has more than {view.base.name}", tell_bands(rows), draw_bands(rows)
     )
-
-
-class Band(NamedTuple):
-    """A row of a picture, in units of the outcome; without `outer` nothing is known."""
-
-    name: str
-    dot: float
-    outer: Interval | None
-    inner: Interval | None = None
-
-
-def draw_bands(rows: Sequence[Band]) -> Callable[[Drawing], None]:
-    """A row for each name, the first on top: a dot, and one or two bands around it."""
-    ends = [end for row in rows if row.outer for end in (row.dot, *row.outer)]
-    low, high = min(ends, default=0.0), max(ends, default=1.0)
-    low, high = low - 0.04 * (high - low), high + 0.04 * (high - low)
-
-    def draw(on: Drawing) -> None:
-        tall, label = (44, 0) if on.narrow else (34, 150)
-        left, right, top = label + 8, on.width - (16 if on.narrow else 116), 6
-        bottom = top + tall * len(rows)
-
-        def x(value: float) -> float:
-            return left + (value - low) / (high - low) * (right - left)
-
-        for tick in round_ticks(low, high, 4 if on.narrow else 8):
-            on.line("zero" if tick == 0 and low < 0 else "grid", x(tick), top, x(tick), bottom)
-            on.text("middle", x(tick), bottom + 17, say_decimal(tick, 4))
-        for i, row in enumerate(rows):
-            y = top + tall * i + (tall - 11 if on.narrow else tall / 2)
-            on.text("label", 0, y - 13 if on.narrow else y + 4, shorten_name(row.name, on))
-            if row.outer is None:
-                on.text("quiet", left, y + 4, "nothing released yet")
-                continue
-            half, hint = row.outer.width / 2, f"{row.name}: {say_decimal(row.dot)}"
-            number = f"{say_fixed(row.outer.low, half)} to {say_fixed(row.outer.high, half)}"
-            on.text("value end", on.width, y - 13 if on.narrow else y + 4, number)
-            for kind, band in (("outer", row.outer), ("inner", row.inner)):
-                if band is not None:
-                    on.rect(kind, x(band.low), y - 4, x(band.high) - x(band.low), 8, hint)
-            on.dot("mean", x(row.dot), y, 5, hint)
-        on.height = bottom + 24
-
-    return draw
-
-
-def tell_bands(rows: Sequence[Band]) -> str:
-    """The same rows in words."""
-    known = [(row, row.outer) for row in rows if row.outer]
-    said = [
-        f"{row.name} {say_decimal(row.dot)}, from {say_decimal(band.low)} to {say_decimal(band.high)}"
-        for row, band in known
-    ]
-    return "; ".join(said) or "Nothing was released."
-
-
-def draw_bars(rows: list[tuple[str, float, str]]) -> Callable[[Drawing], None]:
-    """A bar for each row: its name, the part of the full length, and its number in words."""
-
-    def draw(on: Drawing) -> None:
-        row, left = (42, 0) if on.narrow else (28, 158)
-        right = on.width - 84
-        for i, (name, part, number) in enumerate(rows):
-            y = row * i + (20 if on.narrow else 6)
-            on.text("label", 0, y - 6 if on.narrow else y + 12, shorten_name(name, on))
-            on.rect("track", left, y, right - left, 16)
-            on.rect("bar", left, y, part * (right - left), 16)
-            on.text("value", right + 8, y + 12, number)
-        on.height = row * len(rows) + 4
-
-    return draw
 
 
 def draw_audit(part: Mapping[str, Any], number: int) -> Markup:
@@ -136,35 +70,31 @@ def draw_audit(part: Mapping[str, Any], number: int) -> Markup:
     named += [(each["twin"], each["lower_bound"]) for each in part["controls"]]
     longest = max(epsilon for _, epsilon in named if epsilon is not None)
     rows = [
-        (name, (longest if epsilon is None else epsilon) / (longest or 1), as_text(epsilon)) for name, epsilon in named
+        Bar(RowName(name), (longest if epsilon is None else epsilon) / (longest or 1), as_text(epsilon))
+        for name, epsilon in named
     ]
-    said = "; ".join(f"{name}: {text}" for name, _, text in rows)
-    return draw_picture(f"audit-{number}", "The ε that is promised, and what was found", said, draw_bars(rows))
+    title = "The ε that is promised, and what was found"
+    return draw_picture(f"audit-{number}", title, tell_bars(rows), draw_bars(rows))
 
 
-def shorten_name(name: str, on: Drawing) -> str:
-    """As much of a name as fits."""
-    most = 42 if on.narrow else 19
-    return name if len(name) <= most else name[: most - 1] + "…"
-
-
-def draw_confidences(view: StudyView) -> Markup:
+def draw_confidences(view: StudyView, order: Sequence[int]) -> Markup:
     """A bar for each arm in play: how surely another one is better."""
-    rows = [(arm.name, arm.confidence.beaten) for arm in view.arms if arm.confidence]
-    about = "; ".join(f"{name} {say_percent(sure)}" for name, sure in rows)
-    draw = draw_bars([(name, sure, say_percent(sure)) for name, sure in rows])
-    return draw_picture("beaten", "How surely another arm is better than each", about, draw)
+    rows = [
+        Bar(name_row(arm), arm.confidence.beaten, say_percent(arm.confidence.beaten))
+        for arm in (view.arms[each] for each in order)
+        if arm.confidence
+    ]
+    return draw_picture("beaten", "How surely another arm is better than each", tell_bars(rows), draw_bars(rows))
 
 
 def draw_delays(view: StudyView) -> Markup:
     """A bar for each length of time."""
-    rows = list(zip(name_delays(), view.counts.delays, strict=True))
-    while len(rows) > 1 and rows[-1][1] == 0:
-        rows.pop()
-    most = max(people for _, people in rows) or 1
-    draw = draw_bars([(name, people / most, say_count(people)) for name, people in rows])
-    about = "; ".join(f"{name}: {say_count(people)}" for name, people in rows)
-    return draw_picture("delays", "How long it took until people saw their arm", about, draw)
+    found = list(zip(name_delays(), view.counts.delays, strict=True))
+    while len(found) > 1 and found[-1][1] == 0:
+        found.pop()
+    most = max(people for _, people in found) or 1
+    rows = [Bar(RowName(name), people / most, say_count(people)) for name, people in found]
+    return draw_picture("delays", "How long it took until people saw their arm", tell_bars(rows), draw_bars(rows))
 
 
 def draw_time_axis(on: Drawing, view: StudyView, left: float, top: float, bottom: float) -> tuple[float, float]:
@@ -182,7 +112,7 @@ def draw_time_axis(on: Drawing, view: StudyView, left: float, top: float, bottom
 
 def draw_allocation(view: StudyView) -> Markup:
     """Columns over time that are divided as the people were, with a mark for each release."""
-    columns, step, parts = view.counts.columns, view.counts.step, choose_colours(view)
+    columns, step, parts, after = view.counts.columns, view.counts.step, choose_colours(view), say_later(view)
 
     def draw(on: Drawing) -> None:
         left, top, bottom = 48, 22, 182 if on.narrow else 212
@@ -200,35 +130,54 @@ def draw_allocation(view: StudyView) -> Markup:
                     y -= tall
                     on.rect(f"part {kind}", left + i * wide, y, wide + 0.3, tall, f"{name}: {people} of {total}")
                     on.line("split", left + i * wide, y, left + (i + 1) * wide, y)
-        start = columns[0].at
-        marks = {round((left + (each.at - start) / step * wide) * 2) / 2 for each in view.releases}
-        for x in sorted(marks):
-            if left <= x <= on.width - 8:
+        start, right = columns[0].at, on.width - 8
+        for x in sorted({round((left + (each.at - start) / step * wide) * 2) / 2 for each in view.releases}):
+            if left <= x <= right:
                 on.line("mark", x, top, x, bottom)
                 on.arrow("tip", x, top, "a release")
-        draw_legend(on, parts, bottom + 40)
+        if after:
+            on.arrow_right("tip", right + 8, top - 4)
+        draw_legend(on, parts, after, bottom + 40)
 
     title = "Share of each arm among the people who came, over time"
     whole = max(sum(view.counts.dealt), 1)
     about = "; ".join(
         f"{name} {say_percent(sum(view.counts.dealt[arm] for arm in arms) / whole)} of all" for _, name, arms in parts
     )
+    about += f"; {after}" if after else ""
     return draw_picture("allocation", title, about, draw)
 
 
-def draw_legend(on: Drawing, parts: list[tuple[str, str, tuple[int, ...]]], y: float) -> None:
-    """What each colour means, and the mark; it ends the drawing."""
+def say_later(view: StudyView) -> str:
+    """The releases that came when nobody was given a place any more, which are right of the picture; empty without."""
+    end = view.counts.columns[-1].at + view.counts.step
+    later = [each.at for each in view.releases if each.at > end]
+    if not later:
+        return ""
+    until = datetime.fromtimestamp(max(later) / 1000, UTC).strftime("%-d %b %Y, %H:%M UTC")
+    return f"{say_things(len(later), 'release')} later, {'at' if len(later) == 1 else 'until'} {until}"
+
+
+def draw_legend(on: Drawing, parts: list[tuple[str, str, tuple[int, ...]]], after: str, y: float) -> None:
+    """What each colour means, and the marks; it ends the drawing."""
     x = 0.0
-    for kind, name, _ in [*parts, ("", "a release", ())]:
-        text = shorten_name(name, on)
-        wide = 34 + 7.7 * len(text)
+    for kind, name in [
+        *((kind, name) for kind, name, _ in parts),
+        ("tip", "a release"),
+        *([("after", after)] * bool(after)),
+    ]:
+        lines = wrap_text(name, on.width - 18)
+        wide = 34 + max(map(measure_text, lines))
         if x and x + wide > on.width:
             x, y = 0.0, y + 22
-        if kind:
-            on.rect(f"part {kind}", x, y - 10, 12, 12)
-        else:
+        if kind == "tip":
             on.arrow("tip", x + 6, y - 1)
-        on.text("label", x + 18, y, text)
+        elif kind == "after":
+            on.arrow_right("tip", x + 10, y - 4)
+        else:
+            on.rect(f"part {kind}", x, y - 10, 12, 12)
+        on.lines("label", x + 18, y, lines)
+        y += LINE * (len(lines) - 1)
         x += wide
     on.height = y + 10
 

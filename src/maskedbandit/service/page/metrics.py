@@ -1,5 +1,8 @@
 """The metrics of a study on its page: a table for each, and what may be read from them."""
 
+from collections.abc import Sequence
+
+from maskedbandit.service.page.arm_order import say_arm
 from maskedbandit.service.page.tables import PageTable
 from maskedbandit.service.views.view import StudyView
 from maskedbandit.study.protocol import Protocol
@@ -9,13 +12,13 @@ from maskedbandit.words import say_count, say_decimal, say_percent, say_things
 def head_metric(view: StudyView) -> list[str]:
     """The names of the columns of `tabulate_metric`."""
     found = ["Arm", "People", "Mean, with noise", "At least", "At most"]
-    return [*found, f"More than {view.arms[0].name}", "At least", "At most"] if is_compared(view) else found
+    return [*found, f"More than {view.base.name}", "At least", "At most"] if is_compared(view) else found
 
 
-def tabulate_metric(view: StudyView, metric: str) -> PageTable:
-    """A row for each arm: the mean of its people, and what it has more than the first one over the same people."""
+def tabulate_metric(view: StudyView, metric: str, order: Sequence[int]) -> PageTable:
+    """A row for each arm, in this order: its mean, and what it has more than the first one, or the control."""
     found = PageTable()
-    for arm in view.arms:
+    for arm in (view.arms[number] for number in order):
         each = next((each for each in arm.metrics if each.metric == metric), None)
         row = (
             ["0", *["–"] * 3]
@@ -24,7 +27,7 @@ def tabulate_metric(view: StudyView, metric: str) -> PageTable:
         )
         more = each and each.compared
         ends = ["–"] * 3 if not more else list(map(say_decimal, (more.difference, more.low, more.high)))
-        found.append([arm.name, *row, *(ends if is_compared(view) else [])])
+        found.append([say_arm(arm), *row, *(ends if is_compared(view) else [])])
     return found
 
 

@@ -1,7 +1,5 @@
 """What the page says of a study in sentences."""
 
-from typing import NamedTuple
-
 from markupsafe import Markup
 
 from maskedbandit import core
@@ -9,20 +7,12 @@ from maskedbandit.privacy.odds import best_guess, in_hundred
 from maskedbandit.service.page.metrics import say_metrics
 from maskedbandit.service.views.counts import CohortStanding
 from maskedbandit.service.views.estimates import ALPHA, estimate_arms
-from maskedbandit.service.views.health import MANY_WASTED, NEWEST_PLACES, RARE_CHANCE, exposure_chance
 from maskedbandit.service.views.view import SAID_FINISH, StudyView
+from maskedbandit.statement.sentences import say_control
 from maskedbandit.store.book.entries import Release
 from maskedbandit.store.book.standing import wrong_at_most
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.words import say_count, say_decimal, say_duration, say_things, say_time
-
-
-class Check(NamedTuple):
-    """Something that should be so, and whether it is; None: it is too early to say."""
-
-    good: bool | None
-    title: str
-    text: str
 
 
 def say_state(view: StudyView) -> Markup:
@@ -65,7 +55,10 @@ def _leads(view: StudyView) -> Markup:
         known = "not known" if view.over else "too early to tell"
         return Markup("It is {} which arm is best.").format(known)
     if view.standing.is_alone:
-        return Markup("")
+        harmful = ", and it was found harmful too" if view.standing.all_harmful else ""
+        return Markup("<strong>{}</strong> is the only arm in play{}.").format(
+            view.arms[view.standing.in_play[0]].name, harmful
+        )
     return Markup("No two arms in play were compared over the same people, so it is not known which is best.")
 
 
@@ -164,48 +157,6 @@ def say_cohorts(view: StudyView) -> str:
     return f"The policy has asked for {whole}: {', '.join(parts)}."
 
 
-def check_health(view: StudyView) -> list[Check]:
-    """What should be so."""
-    found = []
-    released = [each for each in view.counts.cohorts if each.state == "released"]
-    wrong = [each for each in view.counts.cohorts if each.dealt > each.size or each.seen > each.dealt]
-    wrong += [each for each in released if each.seen != each.size]
-    if wrong:
-        numbers = ", ".join(str(each.number) for each in wrong[:5])
-        text = f"Cohort {numbers} has not as many people as places: stop the study, and verify its ledger."
-        found.append(Check(False, "Places do not fit.", text))
-    elif released:
-        text = f"Each of the {say_things(len(released), 'released cohort')} has exactly one person in each place."
-        found.append(Check(True, "Places fit.", text))
-    if (wasted := view.counts.wasted) >= MANY_WASTED:
-        text = (
-            f"Of the {NEWEST_PLACES} newest places whose time to be seen is over, nobody saw {wasted}. They go to "
-            "others, and the budgets of those who had them are used up for nothing: see whether the application says "
-            f"that it shows an arm, and in time. This is said from {MANY_WASTED} places on."
-        )
-        found.append(Check(False, "Places are wasted.", text))
-    chance = exposure_chance(view.counts.seen, view.counts.returned)
-    if chance is None:
-        text = (
-            "Too few people saw their arms, or too few did not, to tell whether some are seen less often than others."
-        )
-        found.append(Check(None, "Too early.", text))
-    elif chance < RARE_CHANCE:
-        text = (
-            "If all arms were seen equally often, so large a difference would come about by chance in fewer than one "
-            "of 1000 studies. See whether the application shows some arms less often, or later."
-        )
-        found.append(Check(False, "Some arms are seen less often than others.", text))
-    else:
-        times = max(round(100 * chance), 1)
-        text = f"A difference as large as here comes about by chance in about {times} of 100 studies."
-        found.append(Check(True, "All arms are seen about equally often.", text))
-    if view.counts.placed is None:
-        text = "The newest entries of the ledger are not at their witness, so nothing after them is shown."
-        found.append(Check(False, "The witness is behind.", text))
-    return found
-
-
 def say_harm(protocol: Protocol) -> str:
     """What harm is, in a sentence."""
     found = protocol.guardrail
@@ -236,6 +187,7 @@ def say_preview(protocol: Protocol) -> list[tuple[str, str]]:
     """
     people, reward = protocol.people, protocol.reward
     loss = protocol.price(max((people or 1000) // protocol.k, 1))
+    control = f" {said}" if (said := say_control(protocol)) else ""
     period = "for ever" if protocol.period is None else f"in {say_duration(protocol.period)}"
     times = in_hundred(best_guess(loss))
     found = [
@@ -245,9 +197,9 @@ def say_preview(protocol: Protocol) -> list[tuple[str, str]]:
     if protocol.metrics:
         found.append(("Metrics", say_metrics(protocol)))
     if people is None:
-        found.append(("People", "As many as it needs until its answer is certain: that depends on the arms."))
+        found.append(("People", f"As many as it needs until its answer is certain: that depends on the arms.{control}"))
         return found
-    found.append(("People", f"{say_count(people)}, for {say_things(protocol.k, 'arm')}."))
+    found.append(("People", f"{say_count(people)}, for {say_things(protocol.k, 'arm')}.{control}"))
     each = max(people // protocol.k, 1)
     (known,) = estimate_arms(protocol.channel.law(), [[core.Release(0, each, each / 2)]])
     assert known is not None

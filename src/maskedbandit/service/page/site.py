@@ -19,21 +19,26 @@ from starlette.staticfiles import StaticFiles
 from maskedbandit.errors import BehindWitness, Corrupted, Unauthorized
 from maskedbandit.service.api.ledger import read_ledger, read_released
 from maskedbandit.service.api.studies import MOVES
-from maskedbandit.service.keys import OWNER, STAFF
-from maskedbandit.service.page.device_keys import change_device_keys, show_device_keys
-from maskedbandit.service.page.drafts import draft_study, show_copy_form, show_draft_form, show_new_form, submit_draft
-from maskedbandit.service.page.staff import (
-    show_audit,
-    show_plan,
-    show_verification,
-    submit_arms,
-    submit_start,
-    submit_state,
+from maskedbandit.service.keys import OFFICER, OWNER, STAFF
+from maskedbandit.service.page.arm_order import choose_sort
+from maskedbandit.service.page.drafts import (
+    download_toml,
+    show_copy_form,
+    show_draft_form,
+    show_new_form,
+    submit_draft,
+    submit_new_form,
 )
-from maskedbandit.service.page.visit import PAGE_HEADERS, Handler, Visit, handle_page
+from maskedbandit.service.page.glossary import OWN_WORDS, WORDS_OF_OTHERS
+from maskedbandit.service.page.keys import show_keys, submit_keys
+from maskedbandit.service.page.moves import show_question, submit_approval, submit_arms, submit_start, submit_state
+from maskedbandit.service.page.staff import show_audit, show_plan, show_verification
+from maskedbandit.service.page.study_list import list_seen_studies, show_studies
+from maskedbandit.service.page.visit import PAGE_HEADERS, Handler, Visit, handle_page, name_attachment
+from maskedbandit.service.page.webhooks import show_webhooks, submit_webhook
 from maskedbandit.service.request.events import event_stream
 from maskedbandit.service.request.sessions import BEFORE, COOKIE_NAME, SESSION_LENGTH, end_session, new_session
-from maskedbandit.service.views.view import read_summaries
+from maskedbandit.service.views.releases_csv import write_csv
 from maskedbandit.statement.content import Statement, encode_statement
 from maskedbandit.statement.facts import read_facts
 from maskedbandit.statement.page import STATEMENT_STYLE, TEMPLATE_FOLDER, fill_statement, print_statement
@@ -49,21 +54,15 @@ async def home(visit: Visit) -> Response:
     return await show_studies(visit)
 
 
-async def list_seen_studies(visit: Visit) -> list[Any]:
-    """The studies that these eyes may see."""
-    found = await visit.host.read(partial(read_summaries, witness=visit.host.witness))
-    key = visit.key
-    return [each for each in found if (each.simulated if key is None else key.study in (None, each.name))]
-
-
-async def show_studies(visit: Visit) -> Response:
-    """All studies that these eyes may see."""
-    return await visit.show("list", studies=await list_seen_studies(visit))
+async def show_glossary(visit: Visit) -> Response:
+    """What the words of all pages mean, and what others call the same."""
+    return await visit.show("glossary", words_of_others=WORDS_OF_OTHERS, own_words=OWN_WORDS)
 
 
 async def study(visit: Visit) -> Response:
     """A study."""
-    return await visit.show("study", view=await visit.view())
+    sort = choose_sort(visit.request.query_params.get("sort", ""))
+    return await visit.show("study", view=await visit.view(), sort=sort, address=visit.service_address)
 
 
 async def ledger_page(visit: Visit) -> Response:
@@ -99,12 +98,12 @@ async def statement_page(visit: Visit, said: Statement) -> Response:
 
 async def statement_to_print(visit: Visit, said: Statement) -> Response:
     """The statement as a page of its own."""
-    return HTMLResponse(print_statement(said), headers=attached(f"{visit.name}-statement.html"))
+    return HTMLResponse(print_statement(said), headers=name_attachment(f"{visit.name}-statement.html"))
 
 
 async def statement_as_json(visit: Visit, said: Statement) -> Response:
     """The statement for programs, the same bytes as the command writes."""
-    return Response(encode_statement(said), 200, attached(f"{visit.name}-statement.json"), "application/json")
+    return Response(encode_statement(said), 200, name_attachment(f"{visit.name}-statement.json"), "application/json")
 
 
 async def style(request: Request) -> Response:
@@ -122,18 +121,13 @@ class Static(StaticFiles):
         return found
 
 
-def attached(name: str) -> dict[str, str]:
-    """What makes an answer a file."""
-    return {"Content-Disposition": f'attachment; filename="{name}"'}
-
-
 def download(kind: str, content: Callable[[Visit], Awaitable[Any]]) -> Handler:
     """A file."""
 
     async def answer(visit: Visit) -> Response:
         await visit.may_see()
         text = msgspec.json.format(msgspec.json.encode(await content(visit)), indent=2)
-        return Response(text, headers=attached(f"{visit.name}-{kind}.json"), media_type="application/json")
+        return Response(text, headers=name_attachment(f"{visit.name}-{kind}.json"), media_type="application/json")
 
     return answer
 
@@ -141,6 +135,13 @@ def download(kind: str, content: Callable[[Visit], Awaitable[Any]]) -> Handler:
 async def read_all_releases(visit: Visit) -> Any:
     """All that was released."""
     return await visit.host.read(partial(read_released, witness=visit.host.witness, name=visit.name))
+
+
+async def releases_as_csv(visit: Visit) -> Response:
+    """All that was released, for spreadsheets and data frames."""
+    await visit.may_see()
+    text = write_csv(await read_all_releases(visit))
+    return Response(text, headers=name_attachment(f"{visit.name}-releases.csv"), media_type="text/csv")
 
 
 async def whole_ledger(visit: Visit) -> Any:
@@ -211,12 +212,17 @@ def list_pages() -> list[BaseRoute]:
     pages: dict[tuple[str, str], Handler] = {
         ("GET", "/"): home,
         ("GET", "/studies"): show_studies,
-        ("POST", "/studies"): draft_study,
+        ("POST", "/studies"): submit_new_form,
+        ("GET", "/glossary"): show_glossary,
         ("GET", "/new"): show_new_form,
         ("GET", "/person"): person_page,
         ("GET", "/sign-in"): sign_in_page,
         ("POST", "/sign-in"): sign_in,
         ("POST", "/sign-out"): sign_out,
+        ("GET", "/keys"): show_keys,
+        ("POST", "/keys"): submit_keys,
+        ("GET", "/webhooks"): show_webhooks,
+        ("POST", "/webhooks"): submit_webhook,
         ("GET", one): study,
         ("GET", f"{one}/events"): stream_page_events,
         ("GET", f"{one}/ledger"): ledger_page,
@@ -224,12 +230,14 @@ def list_pages() -> list[BaseRoute]:
         ("GET", f"{one}/statement.html"): of_statement(statement_to_print),
         ("GET", f"{one}/statement.json"): of_statement(statement_as_json),
         ("GET", f"{one}/releases.json"): download("releases", read_all_releases),
+        ("GET", f"{one}/releases.csv"): releases_as_csv,
         ("GET", f"{one}/ledger.json"): download("ledger", whole_ledger),
+        ("GET", f"{one}/protocol.toml"): download_toml,
         ("GET", f"{one}/copy"): show_copy_form,
         ("GET", f"{one}/draft"): show_draft_form,
         ("POST", f"{one}/draft"): submit_draft,
-        ("GET", f"{one}/keys"): show_device_keys,
-        ("POST", f"{one}/keys"): change_device_keys,
+        ("GET", f"{one}/keys"): show_keys,
+        ("POST", f"{one}/keys"): submit_keys,
         ("GET", f"{one}/plan"): show_plan,
         ("POST", f"{one}/plan"): show_plan,
         ("GET", f"{one}/audit"): show_audit,
@@ -239,6 +247,9 @@ def list_pages() -> list[BaseRoute]:
         ("POST", f"{one}/arms/{{arm}}/resume"): submit_arms("resume", (OWNER,)),
         **{("POST", f"{one}/{verb}"): submit_state(verb, roles) for verb, (roles, _) in MOVES.items()},
         ("POST", f"{one}/start"): submit_start,
+        ("POST", f"{one}/approve"): submit_approval,
+        ("GET", f"{one}/approve"): show_question("approve", (OFFICER,)),
+        **{("GET", f"{one}/{verb}"): show_question(verb, MOVES[verb][0]) for verb in ("start", "stop", "archive")},
     }
     return [
         *(Path_(path, handle_page(handler), methods=[method]) for (method, path), handler in pages.items()),

@@ -1,25 +1,20 @@
-"""What owners and officers do on the page: plans and audits of studies, and changes of those that there are.
+"""What owners and officers have computed on the page: plans, audits and verifications of studies.
 
 What is computed when somebody asks, a plan and an audit, and a forecast in drafts.py, depends on no outcome. It is
 computed in another process (cli/parts/own_process.py), one at a time, and other pages are answered meanwhile.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from maskedbandit.errors import BehindWitness, Corrupted, MaskedBanditError
 from maskedbandit.service.api.ledger import recompute_study
-from maskedbandit.service.host.elsewhere import RELAYED
-from maskedbandit.service.keys import OWNER, STAFF
-from maskedbandit.service.page.form import EXAMPLE_FORM, read_form_number, read_form_payload
-from maskedbandit.service.page.visit import Handler, Visit
-from maskedbandit.service.request.holders import find_writer
+from maskedbandit.service.keys import STAFF
+from maskedbandit.service.page.form import PLANNED_NUMBERS, read_form_number
+from maskedbandit.service.page.visit import Visit
 from maskedbandit.service.request.problems import describe_problem
-from maskedbandit.service.views.describe import check_visible
-
-PLANNED_NUMBERS = ("baseline", "difference", "per_day")  # what a forecast and a plan are told of the application
 
 
 def read_planned_numbers(values: Mapping[str, str]) -> list[float]:
@@ -31,7 +26,7 @@ async def show_plan(visit: Visit) -> Response:
     """The form that asks what a study would take under each trust model, and what it would take once it was sent."""
     visit.allow(STAFF)
     sent = visit.request.method == "POST"
-    values = visit.values if sent else {name: EXAMPLE_FORM[name] for name in PLANNED_NUMBERS}
+    values = visit.values if sent else {}
     view, found, status, problem_text = await visit.view(), ((), (), ""), 200, ""
     if sent and visit.host.trust_plan is not None:
         try:
@@ -71,37 +66,3 @@ async def show_verification(visit: Visit) -> Response:
         f"{found.releases} releases recomputed; {found.people} people charged, of whom none more than {found.worst}."
     )
     return await visit.show("ledger", view=await visit.view(), notice=notice)
-
-
-def submit_state(verb: str, roles: tuple[str, ...]) -> Handler:
-    """A form that moves a study to another state."""
-    return submit_change(verb, roles, lambda visit: ())
-
-
-async def submit_start(visit: Visit) -> Response:
-    """The form that starts the protocol which it has shown, by its hash."""
-    start = submit_change("start", (OWNER,), lambda visit: (False, visit.values.get("looked_at", "")))
-    return await start(visit)
-
-
-def submit_arms(what: str, roles: tuple[str, ...]) -> Handler:
-    """A form that changes the arms of a study."""
-
-    def change(visit: Visit) -> tuple[Any, ...]:
-        name = visit.request.path_params.get("arm", visit.values.get("name", "").strip())
-        return what, name, read_form_payload(visit.values.get("payload", ""))
-
-    return submit_change("change_arms", roles, change)
-
-
-def submit_change(verb: str, roles: tuple[str, ...], given: Callable[[Visit], tuple[Any, ...]]) -> Handler:
-    """A form that has something done with a study, wherever it is held, and leads back to its page."""
-
-    async def answer(visit: Visit) -> Response:
-        visit.allow(roles)
-        check_visible(visit.key, visit.name)
-        writer = await find_writer(visit.host, visit.name, RELAYED in visit.request.headers)
-        await writer.submit(verb, *given(visit))
-        return RedirectResponse(f"/studies/{visit.name}", 303)
-
-    return answer

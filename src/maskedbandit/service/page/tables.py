@@ -1,9 +1,15 @@
 """The rows of the tables that stand under the pictures."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from markupsafe import Markup
+
+from maskedbandit.service.page.arm_order import OUT_OF_PLAY, say_arm
 from maskedbandit.service.views.tally import DELAYS
-from maskedbandit.service.views.view import StudyView
+from maskedbandit.service.views.view import ArmView, StudyView
+from maskedbandit.statement.population import say_eligibility, say_ramp
+from maskedbandit.study.protocol import Protocol
 from maskedbandit.words import say_count, say_decimal, say_duration, say_percent, say_time
 
 PageTable = list[list[Any]]
@@ -11,33 +17,39 @@ LAST_LISTED = 100  # releases, and cohorts, that a table lists
 MOST_GROUPS = 8  # arms that are told apart over time
 
 
-def tabulate_estimates(view: StudyView) -> PageTable:
+def mark_arm(arm: ArmView) -> Markup:
+    """The name of an arm, and that it is out of play."""
+    mark = Markup(' <span class="stands {0}">{0}</span>').format(arm.stands) if arm.stands in OUT_OF_PLAY else ""
+    return Markup("{}{}").format(arm.name, mark)
+
+
+def tabulate_estimates(view: StudyView, order: Sequence[int]) -> PageTable:
     """The estimates of the arms."""
     scale, found = view.protocol.reward.in_units, PageTable()
-    for arm in view.arms:
+    for arm in (view.arms[each] for each in order):
         if (each := arm.estimate) is None:
-            found.append([arm.name, "0", "0", *["–"] * 6])
+            found.append([mark_arm(arm), "0", "0", *["–"] * 6])
             continue
         numbers = [say_decimal(scale(end)) for end in (each.mean, *each.inner, *each.outer)]
-        found.append([arm.name, say_count(each.n), say_count(each.cohorts), *numbers, f"×{each.widening:.2f}"])
+        found.append([mark_arm(arm), say_count(each.n), say_count(each.cohorts), *numbers, f"×{each.widening:.2f}"])
     return found
 
 
-def tabulate_differences(view: StudyView) -> PageTable:
-    """What arms have more than the first one."""
+def tabulate_differences(view: StudyView, order: Sequence[int]) -> PageTable:
+    """What arms have more than the control, or the first one."""
     units = view.protocol.reward.width
     return [
-        [arm.name, *(say_decimal(units * each) for each in (arm.more.mean, *arm.more.interval))]
-        for arm in view.arms
+        [mark_arm(arm), *(say_decimal(units * each) for each in (arm.more.mean, *arm.more.interval))]
+        for arm in (view.arms[each] for each in order)
         if arm.more
     ]
 
 
-def tabulate_confidences(view: StudyView) -> PageTable:
+def tabulate_confidences(view: StudyView, order: Sequence[int]) -> PageTable:
     """How surely another arm is better than each, and how surely it is the best."""
     return [
-        [arm.name, say_percent(arm.confidence.beaten), say_percent(arm.confidence.best)]
-        for arm in view.arms
+        [mark_arm(arm), say_percent(arm.confidence.beaten), say_percent(arm.confidence.best)]
+        for arm in (view.arms[each] for each in order)
         if arm.confidence
     ]
 
@@ -46,10 +58,10 @@ def group_arms(view: StudyView) -> list[tuple[str, tuple[int, ...]]]:
     """The arms that are told apart over time, by name: those with most people, and all others together."""
     arms = range(len(view.arms))
     if len(view.arms) <= MOST_GROUPS:
-        return [(view.arms[arm].name, (arm,)) for arm in arms]
+        return [(say_arm(view.arms[arm]), (arm,)) for arm in arms]
     first = sorted(sorted(arms, key=lambda arm: -view.counts.dealt[arm])[: MOST_GROUPS - 1])
     rest = tuple(arm for arm in arms if arm not in first)
-    return [*((view.arms[arm].name, (arm,)) for arm in first), (f"{len(rest)} other arms", rest)]
+    return [*((say_arm(view.arms[arm]), (arm,)) for arm in first), (f"{len(rest)} other arms", rest)]
 
 
 def head_allocation(view: StudyView) -> list[str]:
@@ -86,16 +98,14 @@ def tabulate_delays(view: StudyView) -> PageTable:
     return [[name, say_count(people)] for name, people in zip(name_delays(), view.counts.delays, strict=True)]
 
 
-def tabulate_exposures(view: StudyView) -> PageTable:
+def tabulate_exposures(view: StudyView, order: Sequence[int]) -> PageTable:
     """Who saw the arm."""
-    found = PageTable()
-    for arm, dealt, seen, back in zip(
-        view.arms, view.counts.dealt, view.counts.seen, view.counts.returned, strict=True
-    ):
+    found, counts = PageTable(), view.counts
+    for arm in order:
+        dealt, seen, back = counts.dealt[arm], counts.seen[arm], counts.returned[arm]
         share = say_percent(seen / (seen + back)) if seen + back else "–"
-        found.append(
-            [arm.name, say_count(dealt + back), say_count(seen), say_count(dealt - seen), say_count(back), share]
-        )
+        numbers = map(say_count, (dealt + back, seen, dealt - seen, back))
+        found.append([mark_arm(view.arms[arm]), *numbers, share])
     return found
 
 
@@ -119,7 +129,22 @@ def tabulate_protocol(view: StudyView) -> list[tuple[str, str]]:
         ("Outcome", f"{outcome}; {say_decimal(reward.default)} if nothing is reported"),
         ("Window", f"{say_duration(reward.window)} after the arm was seen{grace}"),
         ("Time to see it", f"{say_duration(reward.exposure)}; {evaluated} as seen"),
+        *tabulate_enrolment(protocol),
         *([] if protocol.guardrail is None else [("Guardrail", f"{protocol.guardrail.name}, by which harm is seen")]),
         *([("Metrics", ", ".join(each.name for each in protocol.metrics))] if protocol.metrics else []),
         ("Protocol (SHA-256)", protocol.digest),
     ]
+
+
+def tabulate_enrolment(protocol: Protocol) -> list[tuple[str, str]]:
+    """Who may be enrolled, if not everybody."""
+    rules, found = protocol.enrolment, list[tuple[str, str]]()
+    if rules.eligible:
+        found.append(("Who is eligible", f"a person of whom the application says that {say_eligibility(protocol)}"))
+    if (group := rules.group) is not None:
+        part = f"those from {group.least} to {group.below} of the people of the project"
+        found.append(("Group", f"{group.name}: {part}; no study with any of them runs at the same time"))
+    if rules.ramp is not None:
+        found.append(("Ramp", say_ramp(rules.ramp)))
+    others = ("All others get", f"{protocol.arms[rules.default][0]}, and nobody asks for their outcomes")
+    return [*found, others] if found else []

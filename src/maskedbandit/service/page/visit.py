@@ -13,13 +13,14 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from maskedbandit import words
 from maskedbandit.errors import Forbidden, TooLarge, Unauthorized
-from maskedbandit.service.page import charts, metrics, operators, sentences, tables
-from maskedbandit.service.page.form import CHOICES
+from maskedbandit.service.page import arm_order, charts, connect, control, health, metrics, operators, sentences, tables
 from maskedbandit.service.request.holders import HeldElsewhere
 from maskedbandit.service.request.limits import BODY
+from maskedbandit.service.request.multipart import read_multipart
 from maskedbandit.service.request.route import log_problem, study_name
 from maskedbandit.service.request.sessions import find_key, form_token, is_form_token, name_browser
 from maskedbandit.service.views.describe import check_visible, read_simulated
+from maskedbandit.service.views.status import say_who_asked
 from maskedbandit.service.views.view import StudyView
 from maskedbandit.statement import sentences as privacy
 from maskedbandit.statement.page import make_environment
@@ -49,6 +50,8 @@ class Visit:
         self.role = self.key.role if self.key else None
         self.browser = name_browser(self.cookie)
         self.body = b""
+        if self.key is not None:
+            self.host.last_use.note(self.key, "", self.host.clock())
 
     @property
     def csrf(self) -> str:
@@ -61,6 +64,11 @@ class Visit:
         return self.request.client.host if self.request.client else ""
 
     @property
+    def service_address(self) -> str:
+        """Where whoever looks reaches the service."""
+        return connect.find_address(self.request.url.scheme, self.request.headers.get("host", ""))
+
+    @property
     def name(self) -> str:
         """The study that the path names."""
         return study_name(str(self.request.path_params["study"]))
@@ -68,6 +76,9 @@ class Visit:
     @property
     def values(self) -> dict[str, str]:
         """What the form says."""
+        kind = self.request.headers.get("content-type", "")
+        if kind.startswith("multipart/form-data"):  # with a file
+            return read_multipart(kind, self.body)
         return dict(parse_qsl(self.body.decode(errors="replace"), keep_blank_values=True))
 
     async def may_see(self) -> None:
@@ -141,6 +152,11 @@ def handle_page(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
     return answer
 
 
+def name_attachment(name: str) -> dict[str, str]:
+    """What makes an answer a file of this name."""
+    return {"Content-Disposition": f'attachment; filename="{name}"'}
+
+
 async def elsewhere(visit: Visit, other: HeldElsewhere) -> Response:
     """What the process that holds the study answers to the form."""
     headers = {"cookie": visit.cookie or "", "content-type": "application/x-www-form-urlencoded"}
@@ -161,6 +177,8 @@ def render_page(name: str, role: str | None, csrf: str, **given: Any) -> str:
 def load_templates() -> Environment:
     """The templates, and what they call."""
     given: dict[str, Any] = {"words": words, "charts": charts, "sentences": sentences, "tables": tables}
-    given |= {"operators": operators, "metrics": metrics}
-    given |= {"privacy": privacy, "most": MOST_LINES, "notice": "", "problem": "", "choices": CHOICES}
+    given |= {"operators": operators, "health": health, "arm_order": arm_order, "sort": "", "control": control}
+    given["metrics"] = metrics
+    given |= {"say_who_asked": say_who_asked, "connect": connect, "address": connect.ANY_ADDRESS}
+    given |= {"privacy": privacy, "most": MOST_LINES, "notice": "", "problem": ""}
     return make_environment(Path(__file__).parent / "templates", given)

@@ -1,4 +1,8 @@
-"""Events: a study's ledger as it grows, so whoever was away can ask for what was missed."""
+"""Events: a study's ledger as it grows, so whoever was away can ask for what was missed.
+
+That a study has finished is no entry, as it follows from the ledger and from who saw the arm. It has an event of its
+own, which whoever comes later is told too.
+"""
 
 import asyncio
 import json
@@ -34,7 +38,7 @@ def read_entries_after(database: Database, witness: Witness, name: str, after: i
 
 
 async def event_stream(host: Host, name: str, after: int, key: Key | None, address: str = "") -> StreamingResponse:
-    """Server-sent events: every entry after one of the ledger, with its number, and `changed` when a count has.
+    """Server-sent events: entries after one of the ledger, by number, `finished`, and `changed` when a count has.
 
     They end when the server does, and when the key of whoever listens is revoked; and if the database fails, after
     which whoever listens asks again. Whoever has no key is told apart by address.
@@ -52,7 +56,7 @@ HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Content-Ty
 async def _stream(
     host: Host, name: str, after: int, key: Key | None, streams: OpenStreams, who: str
 ) -> AsyncIterator[str]:
-    shown, quiet = None, 0
+    shown, told, quiet = None, None, 0
     with suppress(StoreError, TooMany), streams.place(who):  # others may have come since it was looked
         yield ": the ledger, as it grows\n\n"
         while not host.stopping.is_set() and (key is None or host.keys.public(key.key, host.clock())):
@@ -66,6 +70,10 @@ async def _stream(
                         data = json.dumps({"study": name, "simulated": label, "hash": link.hash, **says})
                         yield f"id: {link.number}\nevent: {says['kind']}\ndata: {data}\n\n"
                         after = link.number
+                if (finish := await host.finish(name, version)) != told and finish is not None:
+                    data = json.dumps({"study": name, "simulated": label, **finish._asdict()})
+                    yield f"event: finished\ndata: {data}\n\n"
+                told = finish
                 yield f"event: changed\ndata: {json.dumps({'study': name, 'simulated': label})}\n\n"
                 shown, quiet = version, 0
             elif (quiet := quiet + 1) % QUIET == 0:

@@ -27,6 +27,14 @@ async def find_writer(host: Host, name: str, relayed: bool) -> Writer:
     return found
 
 
+async def find_writer_after(host: Host, away: Elsewhere) -> Writer:
+    """The writer of a study whose holder did not answer, and is gone; it is asked the same, which may not be done."""
+    found = await host.replace_holder(away)
+    if isinstance(found, Elsewhere):  # a third process was faster
+        raise found.away()
+    return found
+
+
 class HeldElsewhere(Exception):
     """Another process holds the study."""
 

@@ -17,6 +17,7 @@ PARAMETERS = {
     "arm": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"},
     "cohort": {"type": "integer", "minimum": 0},
     "key": {"type": "string", "pattern": "^[0-9a-f]{8}$"},
+    "webhook": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
 }
 QUERIES = {"ledger": ["after"], "events": ["after"], "start": ["simulated"], "stop": ["without_helper"]}
 WHOLE = {"type": "integer", "minimum": 0, "maximum": 10**15 - 1}

@@ -3,7 +3,7 @@
 from maskedbandit import errors
 from maskedbandit.errors import MaskedBanditError
 from maskedbandit.service.host.elsewhere import Said
-from maskedbandit.service.messages import Problem
+from maskedbandit.service.messages import Problem, WrongValue
 
 # the nearest class decides
 STATUS: dict[type[MaskedBanditError], int] = {
@@ -13,6 +13,7 @@ STATUS: dict[type[MaskedBanditError], int] = {
     errors.UnknownTicket: 404,
     errors.UnknownArm: 404,
     errors.UnknownKey: 404,
+    errors.UnknownWebhook: 404,
     errors.Late: 410,
     errors.Unauthorized: 401,
     errors.Forbidden: 403,
@@ -67,7 +68,10 @@ def describe_problem(why: BaseException) -> Problem:
         return make_problem(500, "server_error", "this should not have happened: the server's log has more")
     if status == 503:  # what failed is for the log of the server
         return make_problem(503, why.code, LASTING.get(type(why), AGAIN))
-    return make_problem(status, why.code, str(why))
+    found = make_problem(status, why.code, str(why))
+    if isinstance(why, errors.InvalidValue):
+        found.faults = [WrongValue(place, detail) for place, detail in why.faults]
+    return found
 
 
 def make_problem(status: int, code: str, detail: str) -> Problem:

@@ -16,6 +16,7 @@ import maskedbandit.policies as policies
 from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.policies.parts.purposes import list_purposes
 from maskedbandit.service.messages import NAME_PATTERN
+from maskedbandit.service.request.enrolment_schema import Schema, describe_enrolment, describe_table
 from maskedbandit.study.metrics import MOST_METRICS
 from maskedbandit.study.naming import STUDY_PARTS
 from maskedbandit.study.operators import ADDRESS, FINGERPRINT, LONGEST_NAME
@@ -24,12 +25,10 @@ from maskedbandit.study.reward import EVALUATING, MILLISECONDS, MOST_OUTCOME, RU
 from maskedbandit.study.signatures import MOST_SIGNERS
 from maskedbandit.study.tables import MOST_ARMS_OF_STUDY, MOST_LOSS, MOST_PEOPLE_OF_STUDY
 
-Schema = dict[str, Any]
-
 LIVE_CHANNELS = {
     "central": "The server adds noise to each sum, and sees every outcome.",
     "local": "Each device adds noise to its own outcome, which nobody else sees.",
-    "response": "Each device sends one randomized bit.",
+    "response": "Each device sends one randomized bit of its own outcome, which nobody else sees.",
     "tree": "The server adds noise to running sums, for the policies that know them.",
     "two_servers": "Devices seal their outcomes for two operators, of whom neither sees any; with `operators`.",
 }
@@ -73,7 +72,10 @@ def write_protocol_schemas() -> dict[str, Schema]:
                 "maxItems": MOST_ARMS_OF_STUDY,
                 "description": "what people may get, each with a name of its own",
             },
-            **{name.lower(): refer[name] for name in ("Reward", "Operators", "Guardrail", "Budget", "Simulation")},
+            **{
+                name.lower(): refer[name]
+                for name in ("Reward", "Operators", "Guardrail", "Enrolment", "Budget", "Simulation")
+            },
             "metrics": {
                 "type": "array",
                 "items": refer["Metric"],
@@ -90,12 +92,6 @@ def write_protocol_schemas() -> dict[str, Schema]:
         "ProtocolPolicy": describe_policies(),
         "ProtocolChannel": describe_channels(),
     }
-
-
-def describe_table(about: str, keys: dict[str, Schema], needed: tuple[str, ...] = ()) -> Schema:
-    """A table with these keys, and no others."""
-    found = {"type": "object", "description": about, "properties": keys, "additionalProperties": False}
-    return found | ({"required": list(needed)} if needed else {})
 
 
 def describe_choice(names: Iterable[str], about: str = "") -> Schema:
@@ -130,7 +126,14 @@ LIMIT: dict[str, Schema] = {"against": {"type": ["string", "null"], "description
 PROTOCOL_TABLES: dict[str, Schema] = {
     "Arm": describe_table(
         "What people may get.",
-        {"name": NAMED, "payload": {"description": "what the application is given with the arm: any JSON"}},
+        {
+            "name": NAMED,
+            "payload": {"description": "what the application is given with the arm: any JSON"},
+            "share": {
+                "anyOf": [{"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}, FRACTION],
+                "description": "of all places, whatever the policy does; of one arm at most, which is the control",
+            },
+        },
         ("name",),
     ),
     "Reward": describe_table(
@@ -186,6 +189,7 @@ PROTOCOL_TABLES: dict[str, Schema] = {
         },
         ("name", "harm"),
     ),
+    "Enrolment": describe_enrolment(FRACTION, TIME, NAMED),
     "Budget": describe_table(
         "What each person may lose in all studies of the project together: epsilon and perhaps delta, or rho.",
         {

@@ -26,7 +26,7 @@ from maskedbandit.service.logs import is_of_reports
 from maskedbandit.service.messages import NAME_PATTERN, Problem
 from maskedbandit.service.request.bodies import BadBody, check_names, may_name_twice, read_body
 from maskedbandit.service.request.cross_origin import allow_origin, check_origin
-from maskedbandit.service.request.holders import HeldElsewhere, find_writer
+from maskedbandit.service.request.holders import HeldElsewhere, find_writer, find_writer_after
 from maskedbandit.service.request.joining import Start, send_whole
 from maskedbandit.service.request.limits import BODY
 from maskedbandit.service.request.problems import describe_problem
@@ -64,6 +64,10 @@ class Call:
     async def do(self, *operation: Any) -> Any:
         """What comes of an operation of the study that the path names; the request goes to whoever holds it."""
         return await (await find_writer(self.host, self.study, self.relayed)).submit(*operation)
+
+    async def change(self, verb: str, *given: Any) -> Any:
+        """The same, of a change that the ledger will say, with the key that asked for it."""
+        return await self.do(verb, self.key.key if self.key else "", *given)
 
     @property
     def relayed(self) -> bool:
@@ -169,18 +173,12 @@ class Route:
         try:
             if self.roles:
                 call.key = await self.allowed(call)
-            if self.method == "GET":
-                found = await self.handler(call)
-            else:
+            if self.method != "GET":
                 call.raw = await read_body(receive, call.headers, self.limit)
-                if self.body is None:
-                    found = await self.handler(call)
-                elif self.body is Any:  # a protocol, which as TOML made for it takes half a minute to read
-                    found = await self.handler(call, await asyncio.to_thread(self.decoded, call))
-                else:
-                    found = await self.handler(call, self.decoded(call))
-        except HeldElsewhere as other:
-            found = await relay_call(call, other.holder)
+            try:
+                found = await self.handled(call)
+            except HeldElsewhere as other:
+                found = await self.relayed(call, other.holder)
         except Exception as why:
             found = answer_refusal(self.path, why)
         if isinstance(found, StreamingResponse):
@@ -194,6 +192,22 @@ class Route:
         if not send_whole(send, begins.head, body):
             await send(begins)
             await send({"type": "http.response.body", "body": body})
+
+    async def handled(self, call: Call) -> Any:
+        """What the handler answers to what was read."""
+        if self.method == "GET" or self.body is None:
+            return await self.handler(call)
+        if self.body is Any:  # a protocol, which as TOML made for it takes half a minute to read
+            return await self.handler(call, await asyncio.to_thread(self.decoded, call))
+        return await self.handler(call, self.decoded(call))
+
+    async def relayed(self, call: Call, holder: Elsewhere) -> Any:
+        """What the process that holds the study answers, or this one, if that one is gone."""
+        try:
+            return await relay_call(call, holder)
+        except FencedOff:
+            await find_writer_after(call.host, holder)
+            return await self.handled(call)
 
     async def allowed(self, call: Call) -> Key:
         """The key of the request, if its role may do this."""
@@ -211,6 +225,7 @@ class Route:
             raise Forbidden("this key is for another study")
         if key.role == DEVICE:
             check_origin(key, call.headers, self.from_pages)
+        call.host.last_use.note(key, self.path, call.host.clock())
         return key
 
     def decoded(self, call: Call) -> Any:
@@ -239,10 +254,7 @@ async def relay_call(call: Call, holder: Elsewhere) -> Answer:
     }
     query = call.scope["query_string"].decode("latin-1")
     path = f"{call.scope['path']}?{query}" if query else call.scope["path"]
-    try:
-        found = await holder.relay(call.scope["method"], path, kept, call.raw)
-    except FencedOff as why:
-        return answer_refusal(call.scope["path"], why)
+    found = await holder.relay(call.scope["method"], path, kept, call.raw)
     return Answer(found.content, found.headers.get("content-type", "").encode(), found.status_code)
 
 

@@ -10,6 +10,7 @@ class Released(Struct):
     arm: str
     n: int
     total: float
+    mean: float  # of these people, in units of the outcome
     loss: str
     at: int  # milliseconds since 1970
     entry: int  # of the ledger
@@ -34,7 +35,10 @@ class GuardrailResult(Struct, frozen=True):
 
 
 class Compared(Struct):
-    """What an arm has more than the first one over the same people, and an interval that holds it at any time."""
+    """What an arm has more than another one over the same people, and an interval that holds it at any time.
+
+    The other one is the control, if the study has one, or else the first.
+    """
 
     minus: str
     difference: float
@@ -61,7 +65,7 @@ class ArmResult(Struct):
     """What the releases say of an arm: its mean, and an interval that holds it at any time, in 95 of 100 studies."""
 
     arm: str
-    stands: str  # in play, paused or harmful
+    stands: str  # in play, paused or harmful, or control
     n: int  # people in its releases
     mean: float | None
     low: float | None
@@ -89,6 +93,7 @@ class Results(Struct):
     selected: list[str] | None  # the final arms in place of one, of a policy that names all arms of a kind
     loss: str  # of each person, by all that was published
     arms: list[ArmResult]
+    gain: Compared | None = None  # what all whom the policy placed had more than the control, if there is one
 
 
 class LedgerEntry(Struct):

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from maskedbandit.service.views.health import count_wasted
+from maskedbandit.service.views.sample_ratio import RatioEvidence
 from maskedbandit.service.views.tally import COLUMN_STEPS, CountedPlaces, Tally, add_to_column
 from maskedbandit.store.book.book import Book
 from maskedbandit.store.databases.database import Database
@@ -58,6 +59,7 @@ class StudyCounts(Struct, frozen=True):
     step: int  # milliseconds of a column
     columns: tuple[ArrivalColumn, ...]  # of all places that were given, also of those that went back
     delays: tuple[int, ...]  # from assignment to exposure, up to each of DELAYS and more
+    ratio: RatioEvidence  # whether all arms are seen alike
     served: int | None  # the arm with which the policy asks for nobody, if that is its last word
     answer: int | None  # that arm, if it is the final answer
 
@@ -81,6 +83,7 @@ def count_places(database: Database, book: Book, now: int, tally: Tally) -> Stud
     )
     (inside,) = database.rows(find, study, now - window - reward.exposure, min(horizon.time, now + 1), now - window)[0]
     step, columns = in_columns(counted, k)
+    ratio, settled = tally.ratio(book.draft.k)
     return StudyCounts(
         book.people,
         tuple(dealt),
@@ -93,6 +96,7 @@ def count_places(database: Database, book: Book, now: int, tally: Tally) -> Stud
         step,
         columns,
         counted.delays,
+        ratio.upto(database, study, [each.epoch for each in demand.deck.cohorts], k, settled),
         demand.served,
         demand.answer,
     )

@@ -10,7 +10,7 @@ mean is as good as the days on which it was dealt.
 """
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
@@ -20,10 +20,11 @@ from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.noise_bounds import deviation
 from maskedbandit.theory.best import Confidence, confidence_of_best
 from maskedbandit.theory.differences import difference_interval
+from maskedbandit.theory.pooled_differences import pooled_interval, pooled_mean
 from maskedbandit.theory.sequences import Interval, mean_intervals, sum_releases
 
 ALPHA = 0.05
-COMPARED = 30  # arms: with more of them the page would be slow
+COMPARED = 40  # arms: with more of them the page would be slow
 
 
 class Estimate(Struct, frozen=True):
@@ -70,25 +71,29 @@ EXACT_LAW = Law(NO_NOISE)
 
 
 class ArmDifference(Struct, frozen=True):
-    """The mean of an arm minus that of the first one over the same people, scaled to -1 to 1."""
+    """A mean minus that of the arm that others are compared with, over the same people, scaled to -1 to 1."""
 
     mean: float
     interval: Interval
 
 
-def estimate_differences(law: Law, arms: Sequence[Sequence[core.Release]]) -> tuple[ArmDifference | None, ...]:
-    """What each arm has more than the first one; None for arms whose first epoch is not also that of the first arm.
+def estimate_differences(
+    law: Law, arms: Sequence[Sequence[core.Release]], control: int | None = None
+) -> tuple[ArmDifference | None, ...]:
+    """What each arm has more than the control, over the epochs that they share; None if they share none.
 
-    For more than `COMPARED` arms, and on trees, there is none.
+    Without a control it is what each has more than the first one, and there is none of arms whose first epoch is not
+    also that of the first arm. For more than `COMPARED` arms, and on trees, there is none.
     """
-    if len(arms) > COMPARED or law.counter > 0 or not arms[0]:
+    base = control or 0
+    if len(arms) > COMPARED or law.counter > 0 or not arms[base]:
         return (None,) * len(arms)
-    epochs = {each.epoch: each for each in arms[0]}
-    found: list[ArmDifference | None] = [None]
-    for of in arms[1:]:
-        together = bool(of) and min(each.epoch for each in of) == min(epochs)
-        pairs = tuple((each, epochs[each.epoch]) for each in of if each.epoch in epochs) if together else ()
-        found.append(_difference(law, pairs) if pairs else None)
+    epochs = {each.epoch: each for each in arms[base]}
+    found = list[ArmDifference | None]()
+    for arm, of in enumerate(arms):
+        together = control is not None or (bool(of) and min(each.epoch for each in of) == min(epochs))
+        pairs = [(each, epochs[each.epoch]) for each in of if each.epoch in epochs] if together and arm != base else []
+        found.append(_difference(law, tuple(pairs)) if pairs else None)
     return tuple(found)
 
 
@@ -97,6 +102,33 @@ def _difference(law: Law, pairs: tuple[tuple[core.Release, core.Release], ...]) 
     weights = [min(a.n, b.n) for a, b in pairs]
     margins = [w * (a.total / a.n - b.total / b.n) for w, (a, b) in zip(weights, pairs, strict=True)]
     return ArmDifference(math.fsum(margins) / sum(weights), difference_interval(law, pairs, ALPHA))
+
+
+def estimate_gain(
+    law: Law, arms: Sequence[Sequence[core.Release]], control: int, asked: Mapping[int, int]
+) -> ArmDifference | None:
+    """What everybody whom the policy placed had more than the control, over the same people; None if nothing is known.
+
+    An epoch counts once all cohorts that were `asked` for in it are released; it says how many these are.
+    """
+    if law.counter > 0:
+        return None
+    together: dict[int, list[core.Release]] = {each.epoch: [] for each in arms[control]}
+    for arm, of in enumerate(arms):
+        for each in of:
+            if arm != control and each.epoch in together:
+                together[each.epoch].append(each)
+    found = tuple(
+        (tuple(together[each.epoch]), each)
+        for each in arms[control]
+        if together[each.epoch] and len(together[each.epoch]) + 1 == asked[each.epoch]
+    )
+    return _gain(law, found) if found else None
+
+
+@lru_cache(maxsize=64)
+def _gain(law: Law, epochs: tuple[tuple[tuple[core.Release, ...], core.Release], ...]) -> ArmDifference:
+    return ArmDifference(pooled_mean(epochs), pooled_interval(law, epochs, ALPHA))
 
 
 def find_confidences(
@@ -108,4 +140,4 @@ def find_confidences(
     return _confidences(law, tuple(map(tuple, arms)), tuple(in_play), began)
 
 
-_confidences = lru_cache(maxsize=64)(confidence_of_best)
+_confidences = lru_cache(maxsize=256)(confidence_of_best)  # of all studies in a list

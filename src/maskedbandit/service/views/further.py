@@ -47,13 +47,14 @@ def estimate_metrics(book: Book) -> tuple[list[MetricResult], ...]:
 def estimate_metric(
     outcome: MeasuredOutcome, arms: Sequence[Sequence[core.Release]], book: Book
 ) -> list[MetricResult | None]:
-    """What was released of a metric of each arm, and what it has more than the first one over the same people."""
-    law, found = outcome.channel.law(), list[MetricResult | None]()
-    for each, more in zip(arms, estimate_differences(law, arms), strict=True):
+    """What was released of a metric of each arm, and what it has more than the first one or the control."""
+    law, control, found = outcome.channel.law(), book.protocol.control_arm, list[MetricResult | None]()
+    base, _ = book.protocol.arms[control or 0]
+    for each, more in zip(arms, estimate_differences(law, arms, control), strict=True):
         known, compared = estimate_further(outcome.reward, law, tuple(each)) if each else None, None
         if more is not None:
             ends = (outcome.reward.width * end for end in (more.mean, *more.interval))
-            compared = Compared(book.protocol.arms[0][0], *ends)
+            compared = Compared(base, *ends)
         found.append(known and MetricResult(outcome.metric, *known, compared))
     return found
 

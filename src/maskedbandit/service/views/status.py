@@ -2,26 +2,39 @@
 
 from datetime import UTC, datetime
 
+from maskedbandit.service.study_messages import AttentionItem
 from maskedbandit.service.views.view import SAID_FINISH, StudyView, read_view
 from maskedbandit.store.book.book import read_published
-from maskedbandit.store.book.entries import ArmChange, Burned, Entry, HelperLost, Release, Started
+from maskedbandit.store.book.entries import ArmChange, Burned, Entry, HelperLost, Release, Requested, Started
 from maskedbandit.store.book.standing import wrong_at_most
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.words import say_things
 
 
-def write_status(database: Database, witness: Witness, name: str) -> str:
-    """A line for the study, one for each arm, and one for the answer, if there is one."""
-    found = read_view(database, witness, name, now=0)  # nothing here depends on the time
+def write_status(database: Database, witness: Witness, name: str, now: int) -> str:
+    """A line for the study, one for each arm, one for the answer, if there is one, and what needs attention."""
+    found = read_view(database, witness, name, now)
     lines = table(found)
+    if found.gain is not None:
+        width, what = found.protocol.reward.width, "all whom the policy placed"
+        mean, low, high = (width * each for each in (found.gain.mean, *found.gain.interval))
+        lines.append(f"{what}, minus {found.base.name}: {mean:.4g}, 95 % at any time {low:.4g} to {high:.4g}")
     if found.named is not None:
         names = ", ".join(found.arms[arm].name for arm in found.named) or "no arm"
         what = "from now on everybody is served" if found.protocol.policy.purpose.serves else "answer:"
         wrong = wrong_at_most(found.protocol, found.standing)
         surely = "" if wrong is None else f", wrong with probability at most {wrong:g}"
         lines.append(f"{what} {names}{surely}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *(write_item(each) for each in found.attention)])
+
+
+def write_item(item: AttentionItem) -> str:
+    """What needs attention, and since when."""
+    since = (
+        "" if item.since is None else f" (since {datetime.fromtimestamp(item.since / 1000, UTC):%Y-%m-%d %H:%M} UTC)"
+    )
+    return f"! {item.says}{since} {item.advice}"
 
 
 def table(found: StudyView) -> list[str]:
@@ -56,8 +69,19 @@ def write_ledger(database: Database, witness: Witness, name: str) -> list[str]:
     witness = witness.as_now()
     for entry in read_published(database, witness, name).entries:
         time = datetime.fromtimestamp(entry.at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
-        lines.append(f"{entry.number:5}  {time}  {entry.kind:11}  {entry.hash[:12]}  {describe_entry(entry)}".rstrip())
+        what = ", ".join(each for each in (describe_entry(entry), say_who_asked(entry)) if each)
+        lines.append(f"{entry.number:5}  {time}  {entry.kind:11}  {entry.hash[:12]}  {what}".rstrip())
     return lines
+
+
+def say_who_asked(entry: Entry) -> str:
+    """Whose keys an entry names: of whoever asked for it, and of the officer who approved a start."""
+    keys = []
+    if isinstance(entry, Requested) and entry.by:
+        keys.append(f"by key {entry.by}")
+    if isinstance(entry, Started) and entry.approved_by:
+        keys.append(f"approved by key {entry.approved_by}")
+    return ", ".join(keys)
 
 
 def describe_entry(entry: Entry) -> str:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from maskedbandit.service.views.sample_ratio import SampleRatio
 from maskedbandit.store.databases.database import Database
 
 DAY_SECONDS = 86_400
@@ -86,6 +87,17 @@ class Tally:
     def __init__(self) -> None:
         self._settled: CountedPlaces | None = None
         self._found: tuple[Any, Any] = None, None
+        self._ratio: SampleRatio | None = None
+
+    def ratio(self, k: int) -> tuple[SampleRatio, int]:
+        """What is known of how often each of the first k arms is seen, and up to when all is settled."""
+        settled = self._settled
+        if settled is None:
+            return SampleRatio(k), 0
+        known = self._ratio
+        if known is None or known.fence != settled.fence or known.scanned > settled.until:
+            known = self._ratio = SampleRatio(k, settled.fence)
+        return known, settled.until
 
     def once(self, where: Any, find: Callable[[], KeptValue]) -> KeptValue:
         """What is found, which is not looked for again while the study is where it was."""

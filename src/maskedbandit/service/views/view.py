@@ -6,19 +6,23 @@ study says so. Nothing else is in it. In particular nothing depends on rewards t
 """
 
 import json
+from collections import Counter
 
 from msgspec import Struct
 
-from maskedbandit.errors import BehindWitness, Corrupted
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.service.study_messages import AttentionItem
 from maskedbandit.service.views.answers import GuardrailResult, MetricResult
+from maskedbandit.service.views.attention import find_attention
 from maskedbandit.service.views.counts import StudyCounts, count_places
+from maskedbandit.service.views.describe import find_approvals
 from maskedbandit.service.views.estimates import (
     ALPHA,
     ArmDifference,
     Estimate,
     estimate_arms,
     estimate_differences,
+    estimate_gain,
     find_confidences,
 )
 from maskedbandit.service.views.further import estimate_guardrail, estimate_metrics, list_released
@@ -27,7 +31,8 @@ from maskedbandit.service.views.tally import Tally
 from maskedbandit.statement.content import Statement
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.study import study_statement
-from maskedbandit.store.book.book import Book, parse_protocol, read_published
+from maskedbandit.store.approvals import Approvals
+from maskedbandit.store.book.book import Book, read_published
 from maskedbandit.store.book.entries import Entry, Release
 from maskedbandit.store.book.finish import Finish, find_finish
 from maskedbandit.store.book.standing import Standing
@@ -51,10 +56,10 @@ class ArmView(Struct, frozen=True):
     payload: str | None  # JSON
     estimate: Estimate | None
     confidence: Confidence | None = None  # that it is the best, and that it is beaten, if arms in play were compared
-    more: ArmDifference | None = None  # what it has more than the first arm, if both were dealt together
+    more: ArmDifference | None = None  # what it has more than the arm that others are compared with
     guarded: GuardrailResult | None = None  # what is estimated of its guardrail
     metrics: list[MetricResult] = []  # and of its metrics, once it has a release
-    stands: str = "in play"  # or paused, or harmful
+    stands: str = "in play"  # or paused, or harmful, or control
 
 
 class StudyView(Struct, frozen=True):
@@ -73,7 +78,10 @@ class StudyView(Struct, frozen=True):
     named: tuple[int, ...] | None  # the arms of the final answer: that arm alone, or all arms of a kind
     kept_in: str  # the database and its version
     key: str  # that signs the ledger, its public part
+    approvals: Approvals = Approvals()  # of a draft, by officers of privacy; or the one on which the start rests
     finish: Finish | None = None  # why it gives nobody a place any more, and since when
+    gain: ArmDifference | None = None  # what all whom the policy placed had more than the control
+    attention: tuple[AttentionItem, ...] = ()  # what needs it
     link: LinkState | None = None  # to the helper of two operators, in the process that holds the study
 
     @property
@@ -100,6 +108,11 @@ class StudyView(Struct, frozen=True):
     def started(self) -> int | None:
         """When the study was started."""
         return self.ledger[0].at if self.ledger else None
+
+    @property
+    def base(self) -> ArmView:
+        """The arm that others are compared with: the control, or else the first one."""
+        return self.arms[self.protocol.control_arm or 0]
 
     @property
     def answer(self) -> int | None:
@@ -136,35 +149,6 @@ class StudyView(Struct, frozen=True):
         return max(means, key=means.__getitem__, default=None)
 
 
-class StudySummary(Struct, frozen=True):
-    """A study in a list."""
-
-    name: str
-    about: str
-    state: str
-    simulated: bool
-    placed: int | None
-    people: int | None
-    releases: int
-
-
-def read_summaries(database: Database, witness: Witness) -> list[StudySummary]:
-    """All studies, by name."""
-    witness = witness.as_now()
-    found = []
-    with database.still():
-        for name, placed, text in database.rows("SELECT study, people, protocol FROM study ORDER BY study"):
-            book = Book(name, parse_protocol(text), people=placed)
-            try:
-                book = read_published(database, witness, name)
-                state = "finished" if find_finish(book) else book.state
-            except (BehindWitness, Corrupted) as why:  # of this study alone: the others are shown as they are
-                state = "behind its witness" if isinstance(why, BehindWitness) else why.code
-            about, people, releases = book.protocol.about, book.protocol.people, len(book.releases)
-            found.append(StudySummary(name, about, state, book.is_simulated, book.people, people, releases))
-    return found
-
-
 def read_view(database: Database, witness: Witness, name: str, now: int, tally: Tally | None = None) -> StudyView:
     """The study at a time in milliseconds; raise `BehindWitness` if the database is not the one that was published.
 
@@ -175,15 +159,16 @@ def read_view(database: Database, witness: Witness, name: str, now: int, tally: 
     with database.still():
         book, tally = read_published(database, witness, name), tally or Tally()
         counted, kept_in = count_places(database, book, now, tally), database.named()
-        finish = find_finish(book)
+        finish, approvals = find_finish(book), find_approvals(database, book, now)
         named = tally.once((book.head, book.horizon.step, counted.answer), lambda: book.named)
+    arms, gain = show_arms(book)
     return StudyView(
         book.protocol,
         now,
         book.state,
         book.is_simulated,
         book.standing,
-        show_arms(book),
+        arms,
         book.entries,
         book.releases,
         Facts.of(book),
@@ -191,18 +176,24 @@ def read_view(database: Database, witness: Witness, name: str, now: int, tally: 
         named,
         kept_in,
         witness.signing_key().public_key().public_bytes_raw().hex(),
+        approvals,
         finish,
+        gain,
+        find_attention(book, counted, finish, now),
     )
 
 
-def show_arms(book: Book) -> tuple[ArmView, ...]:
-    """The arms, with their estimates from what was released."""
+def show_arms(book: Book) -> tuple[tuple[ArmView, ...], ArmDifference | None]:
+    """The arms, with their estimates from what was released, and what the policy brings, if there is a control."""
     protocol, now, released = book.protocol, book.standing, list_released(book, 0)
-    law = protocol.channel.law()
-    found, more = estimate_arms(law, released), estimate_differences(law, released)
+    law, control = protocol.channel.law(), protocol.control_arm
+    found, more = estimate_arms(law, released), estimate_differences(law, released, control)
+    gain = None
+    if control is not None:
+        gain = estimate_gain(law, released, control, Counter(each.epoch for each in book.demand.deck.cohorts))
     sure = find_confidences(law, released, now.in_play, book.draft.k)
     named = zip(protocol.arms, found, more, estimate_guardrail(book), estimate_metrics(book), strict=True)
-    return tuple(
+    arms = tuple(
         ArmView(
             name,
             None if payload is None else json.dumps(payload, ensure_ascii=False),
@@ -215,3 +206,4 @@ def show_arms(book: Book) -> tuple[ArmView, ...]:
         )
         for arm, ((name, payload), each, other, guarded, metrics) in enumerate(named)
     )
+    return arms, gain

@@ -184,8 +184,9 @@ class Book:
         if sorted(log) != list(range(len(self.decisions) + len(self.releases) + len(self.stages))):
             raise Corrupted(f"a decision or a release of {self.study} is missing from its log")
         protocol, k, steps = self.protocol, self.draft.k, [log[i] for i in range(len(log))]
+        how = protocol.policy, protocol.channel.law(), k, protocol.aim, self.seed
         try:
-            return Driver.replay(protocol.policy, protocol.channel.law(), k, protocol.aim, self.seed, steps, dealt)
+            return Driver.replay(*how, steps, dealt, control=protocol.control)
         except MaskedBanditError as why:
             raise Corrupted(f"the log of {self.study} is not one that it can have written: {why}") from why
 

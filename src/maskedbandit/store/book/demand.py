@@ -31,7 +31,8 @@ def follow_decisions(
     deck, last, alone = CohortDeck(), None, False  # the last decision that asks for nobody, and its step
     for step, *what in sorted([*decisions, *((step, None, *stage) for step, stage in stages.items())]):
         if step in stages:
-            _, _, _, *arms = what
+            _, _, _, *given = what
+            arms = [arm for arm in given if arm != protocol.control_arm]
             deck.end_stage()
             alone = len(arms) == 1
             last = (step, arms[0]) if alone else None
@@ -40,7 +41,7 @@ def follow_decisions(
         last = (step, int(arm)) if n == 0 and arm >= 0 else None
         if n > 0:
             deck.add(Decision(arm, n, close))
-    now = [each for each in deck.cohorts if not each.ended]
+    now = [each for each in deck.cohorts if not each.ended and each.arm != protocol.control_arm]
     told = max((released[each.cohort] for each in now if each.cohort in released), default=-1)
     lasts = alone or not protocol.policy.purpose.serves
     served = last[1] if last and (last[0] > told or lasts) else None

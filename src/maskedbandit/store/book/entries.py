@@ -65,7 +65,13 @@ class Entry:
 KINDS: dict[str, type[Entry]] = {}
 
 
-class Started(Entry, kind="started", state="running"):
+class Requested(Entry):
+    """Somebody asked for what the entry says: `by` is the public part of the key, and empty on the machine itself."""
+
+    by: str = ""
+
+
+class Started(Requested, kind="started", state="running"):
     """The study was started, with this protocol and this seed, of which these are hashes."""
 
     protocol: str
@@ -73,21 +79,22 @@ class Started(Entry, kind="started", state="running"):
     simulated: bool = False  # whether all people are
     evidence_of_harm: str = ""  # how it begins, if there is a guardrail: harm.py
     operators: Keys = ()  # their public keys, if there are two
+    approved_by: str = ""  # the public part of the officer's key that approved the protocol, if an officer had to
 
 
-class Paused(Entry, kind="paused", state="paused"):
-    """No places are given."""
+class Paused(Requested, kind="paused", state="paused"):
+    """No places are given; nobody asked for it if all arms in play were found harmful."""
 
 
-class Resumed(Entry, kind="resumed", state="running"):
+class Resumed(Requested, kind="resumed", state="running"):
     """Places are given again."""
 
 
-class Stopped(Entry, kind="stopped", state="stopped"):
+class Stopped(Requested, kind="stopped", state="stopped"):
     """No places are given, for ever."""
 
 
-class Archived(Entry, kind="archived", state="archived"):
+class Archived(Requested, kind="archived", state="archived"):
     """The data of all people was erased."""
 
 
@@ -127,7 +134,7 @@ class Burned(Entry, kind="burned"):
     loss: Loss
 
 
-class HelperLost(Entry, kind="helper_lost"):
+class HelperLost(Requested, kind="helper_lost"):
     """The second operator was given up: these cohorts are never released."""
 
     cohorts: Whole
@@ -143,15 +150,15 @@ class ArmChange(Entry):
     arms: Whole = ()  # in play in the stage
 
 
-class ArmPaused(ArmChange, kind="arm_paused"):
+class ArmPaused(ArmChange, Requested, kind="arm_paused"):
     """Nobody is given the arm."""
 
 
-class ArmResumed(ArmChange, kind="arm_resumed"):
+class ArmResumed(ArmChange, Requested, kind="arm_resumed"):
     """People may be given the arm again."""
 
 
-class ArmAdded(ArmChange, kind="arm_added"):
+class ArmAdded(ArmChange, Requested, kind="arm_added"):
     """There is one arm more."""
 
     payload: object

@@ -8,6 +8,8 @@ from typing import Literal, NamedTuple
 
 from maskedbandit.store.book.book import Book
 from maskedbandit.store.book.standing import Standing
+from maskedbandit.store.databases.database import Database
+from maskedbandit.study.protocol import Protocol
 
 Reason = Literal["answer_found", "people_used_up", "asks_for_nobody", "all_arms_harmful"]
 MAY_FINISH = ("running", "paused")  # what was stopped has ended by that
@@ -32,7 +34,7 @@ def find_finish(book: Book) -> Finish | None:
 
 def find_harm(book: Book) -> Finish | None:
     """Since when all arms in play are harmful."""
-    now, since = Standing.at_start(book.draft.k), None
+    now, since = Standing.at_start(book.draft.k, book.draft.control_arm), None
     for each in book.changes:
         now = now.after(each.kind, each.arm)
         since = (since or each.at) if now.all_harmful else None
@@ -55,13 +57,18 @@ def find_last_word(book: Book) -> Finish | None:
     return Finish("answer_found" if answers else "asks_for_nobody", max(before, default=started))
 
 
+def is_used_up(database: Database, study: str, placed: int | None, protocol: Protocol) -> bool:
+    """Whether as many people as planned have a place, and each has seen the arm."""
+    if protocol.people is None or placed is None or placed < protocol.people:
+        return False
+    unseen = "SELECT assigned FROM place WHERE study = ? AND exposed IS NULL AND returned IS NULL"
+    return database.one(f"{unseen} ORDER BY assigned, cohort LIMIT 1", study) is None  # as indexed
+
+
 def find_last_person(book: Book) -> Finish | None:
     """Since when as many people as planned have seen their arms: a place that nobody saw may go to somebody else."""
-    people, database, study = book.protocol.people, book.database, book.study
-    if people is None or book.people is None or book.people < people or database is None or not book.horizon.whole:
-        return None
-    unseen = "SELECT 1 FROM place WHERE study = ? AND exposed IS NULL AND returned IS NULL LIMIT 1"
-    if database.one(unseen, study) is not None:
+    database, study = book.database, book.study
+    if database is None or not book.horizon.whole or not is_used_up(database, study, book.people, book.protocol):
         return None
     newest = database.rows("SELECT MAX(assigned) FROM place WHERE study = ? AND returned IS NULL", study)[0][0]
     latest = "SELECT MAX(exposed) FROM place WHERE study = ? AND assigned >= ? AND returned IS NULL"

@@ -9,6 +9,8 @@ What a policy guarantees, it guarantees in each stage, among the arms in play. T
 people. A search has delta in its first stage and delta / (s (s - 1)) in stage s, which adds up to delta over all later
 ones: a study whose arms change has a wrong answer with probability at most 2 delta, however it is decided when they
 change. What a person loses does not change: whoever has a place is in one cohort, which is released once or not at all.
+
+A control arm stands beside those in play until it is found harmful. It is not paused, and no answer names it.
 """
 
 from __future__ import annotations
@@ -31,15 +33,21 @@ class Standing:
     """
 
     k: int
-    in_play: tuple[int, ...]
+    in_play: tuple[int, ...]  # among which the policy chooses
     paused: frozenset[int] = frozenset()
     harmful: frozenset[int] = frozenset()
     stage: int = 1  # the number of the stage
+    control: int | None = None  # the control arm, while people are given it
 
     @classmethod
-    def at_start(cls, k: int) -> Standing:
-        """All are in play."""
-        return cls(k, tuple(range(k)))
+    def at_start(cls, k: int, control: int | None = None) -> Standing:
+        """All but the control are in play."""
+        return cls(k, tuple(arm for arm in range(k) if arm != control), control=control)
+
+    @property
+    def given(self) -> tuple[int, ...]:
+        """The arms that people are given: those in play, and the control."""
+        return self.in_play if self.control is None else tuple(sorted((*self.in_play, self.control)))
 
     def after(self, kind: str, arm: int) -> Standing:
         """How they stand after a change. The last arm in play stays, whatever was found of it."""
@@ -50,10 +58,10 @@ class Standing:
             paused -= {arm}
         elif kind == "arm_harmful":
             harmful |= {arm}
-        left = tuple(each for each in range(k) if each not in paused | harmful) or self.in_play
-        return replace(
-            self, k=k, in_play=left, paused=paused, harmful=harmful, stage=self.stage + (left != self.in_play)
-        )
+        control = None if self.control in harmful else self.control
+        left = tuple(each for each in range(k) if each not in paused | harmful | {control}) or self.in_play
+        now = replace(self, k=k, in_play=left, paused=paused, harmful=harmful, control=control)
+        return replace(now, stage=self.stage + (now.given != self.given))
 
     @property
     def is_alone(self) -> bool:
@@ -71,18 +79,23 @@ class Standing:
             return arm == self.k
         if not 0 <= arm < self.k or arm in self.harmful:
             return False
-        if kind == "arm_harmful":
-            return True
+        if kind == "arm_harmful" or arm == self.control:
+            return kind == "arm_harmful"
         return (arm in self.paused) == (kind == "arm_resumed") and (kind == "arm_resumed" or self.in_play != (arm,))
 
     def is_said(self, arm: int) -> str:
         """What an arm is called in the state that it is in."""
+        if arm == self.control:
+            return "control"
         return "harmful" if arm in self.harmful else "paused" if arm in self.paused else "in play"
 
 
 def follow_changes(study: str, protocol: Protocol, changes: Iterable[ArmChange]) -> Standing:
     """How the arms stand, or raise `Corrupted` if one change does not follow from those before it."""
-    now, names = Standing.at_start(protocol.k - len(protocol.added)), [name for name, _ in protocol.arms]
+    now, names = (
+        Standing.at_start(protocol.k - len(protocol.added), protocol.control_arm),
+        [name for name, _ in protocol.arms],
+    )
     for each in changes:
         kind, arm, before = each.kind, each.arm, now
         can = before.can(kind, arm) and each.name == names[arm] and (kind != "arm_harmful" or protocol.guardrail)
@@ -94,11 +107,11 @@ def follow_changes(study: str, protocol: Protocol, changes: Iterable[ArmChange])
 
 
 def can_begin(change: ArmChange, now: Standing, protocol: Protocol) -> bool:
-    """Whether a stage can begin as an entry says: with the arms in play, and the aim of its number."""
+    """Whether a stage can begin as an entry says: with the arms that people are given, and the aim of its number."""
     aim, people = change.aim, protocol.people
     if people is None:
-        return change.arms == now.in_play and aim == protocol.aim_of_stage(now.stage, 0)
-    return change.arms == now.in_play and aim is not None and 1 <= aim <= people
+        return change.arms == now.given and aim == protocol.aim_of_stage(now.stage, 0)
+    return change.arms == now.given and aim is not None and 1 <= aim <= people
 
 
 def wrong_at_most(protocol: Protocol, now: Standing) -> float | None:

@@ -17,12 +17,14 @@ studies: keep a copy of `keys` where the database's copies are not.
 
 from __future__ import annotations
 
+import hmac
 import json
 import os
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -95,10 +97,17 @@ class Witness:
 
     def pseudonyms(self, project: str) -> Pseudonyms:
         """What makes pseudonyms of a project's people."""
+        return Pseudonyms(self._key_of_people(project))
+
+    def lots(self, project: str, use: str) -> Lots:
+        """What draws the lots of a project's people for one use, independent of those for any other."""
+        return Lots(hmac.digest(self._key_of_people(project), f"\nlots\n{use}".encode(), "sha256"))
+
+    def _key_of_people(self, project: str) -> bytes:
         key = self._keys()["people"].get(project)
         if key is None:
             raise self._lost()
-        return Pseudonyms(bytes.fromhex(key))
+        return bytes.fromhex(key)
 
     def seen(self, study: str) -> Seen | None:
         """What was seen of the ledger of a study."""
@@ -232,6 +241,22 @@ class Pseudonyms:
         keyed = self._keyed.copy()
         keyed.update(unit.encode())
         return keyed.finalize()[:16].hex()
+
+
+class Lots:
+    """Numbers in [0, 1) that nobody can tell, or choose, without the key: one for each pseudonym, for ever.
+
+    >>> float(Lots(bytes(32)).of("78352bae17eb6789b087bccad1370630"))
+    0.6475369123984895
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def of(self, pseudonym: str) -> Fraction:
+        """The lot of a person: HMAC-SHA-256 as a binary fraction."""
+        drawn = hmac.digest(self._key, pseudonym.encode(), "sha256")
+        return Fraction(int.from_bytes(drawn, "big"), 1 << 8 * len(drawn))
 
 
 @contextmanager

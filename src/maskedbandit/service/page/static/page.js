@@ -43,6 +43,11 @@ function replace(part, text) {
   part.querySelectorAll(".scroll").forEach((each, i) => { each.scrollLeft = scrolled[i] ?? 0; });
 }
 
+document.addEventListener("mouseover", (event) => { // what a time is where the reader is
+  const time = event.target.closest?.("time");
+  if (time) time.title = new Date(time.dateTime).toLocaleString([], { dateStyle: "full", timeStyle: "long" });
+});
+
 if (document.body.dataset.events) {
   new EventSource(document.body.dataset.events).addEventListener("changed", refresh);
 }

@@ -1,0 +1,57 @@
+"""Add, list or delete webhooks: addresses that the service tells when something of a study is published."""
+
+import argparse
+
+from maskedbandit.cli import study as studies
+from maskedbandit.cli.parts.verbs import add_verbs, check_words, say
+
+EXAMPLE = (
+    "maskedbandit webhook add https://hooks.example/bandit --database sqlite:///studies.db\n"
+    "  maskedbandit webhook add https://hooks.example/bandit --study newsletter --kind released --kind finished"
+)
+VERBS = {
+    "add": ("URL", "have the receiver at an address told from now on; its secret is shown once"),
+    "list": ("", "all webhooks, without their secrets, and how their receivers do"),
+    "delete": ("WEBHOOK", "send nothing there any more"),
+}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The verbs, and which database is meant."""
+    add_verbs(parser, VERBS)
+    studies.options(parser)
+    parser.add_argument(
+        "--kind",
+        action="append",
+        default=[],
+        metavar="KIND",
+        help="of `add`, again for each: released, finished, state, arm or attention; left out: all",
+    )
+
+
+def do(options: argparse.Namespace) -> None:
+    """Do what the verb says, and print what came of it as lines of JSON."""
+    check_words("webhook", VERBS, options)
+    from msgspec import structs
+
+    from maskedbandit.service import webhooks
+    from maskedbandit.service.views.receivers import list_receivers
+    from maskedbandit.store.databases.connection import open_database
+    from maskedbandit.store.lease import read_clock
+    from maskedbandit.store.studies import prepare_witness
+
+    database = open_database(options.database, create=False)
+    try:
+        witness = prepare_witness(database, options.witness)
+        if options.verb == "add":
+            given = options.given[0], options.study, options.kind, read_clock()
+            made, secret = webhooks.write_webhook(database, witness, *given)
+            say(webhook=made.webhook, secret=secret)
+        elif options.verb == "delete":
+            webhooks.delete_webhook(database, options.given[0])
+            say(webhook=options.given[0], deleted=True)
+        else:
+            for each in list_receivers(database, witness):
+                say(**structs.asdict(each))
+    finally:
+        database.close()

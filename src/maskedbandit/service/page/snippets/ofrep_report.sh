@@ -1,0 +1,3 @@
+
+# what became of her, once it is known
+ask /v1/studies/{{study}}/report "{\"ticket\": \"$ticket\", \"value\": {{value}}}"
