@@ -26,6 +26,7 @@ from maskedbandit.service.webhook_messages import WebhookListed
 from maskedbandit.service.webhooks import WEBHOOK_KINDS
 from maskedbandit.statement.page import fill_statement
 from maskedbandit.store.approvals import Approvals
+from maskedbandit.store.book.finish import Finish
 from maskedbandit.study.faults import list_faults
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.toml_text import write_toml
@@ -70,6 +71,13 @@ def with_harm(view: StudyView) -> StudyView:
         *(replace(each, confidence=None) for each in others),
     )
     return replace(view, arms=arms, standing=standing)
+
+
+def with_all_harmful(view: StudyView) -> StudyView:
+    """The same study when all its arms were found harmful, the last one at last: nobody is given a place any more."""
+    arms = tuple(replace(each, stands="harmful", confidence=None) for each in view.arms)
+    standing = dataclasses.replace(view.standing, in_play=(2,), harmful=frozenset({0, 1, 2}), stage=3)
+    return replace(view, arms=arms, standing=standing, finish=Finish("all_arms_harmful", view.now))
 
 
 def with_many_arms(view: StudyView, k: int) -> StudyView:
@@ -122,6 +130,7 @@ def all_views() -> Iterator[dict[str, StudyView]]:
         first, *others = found["running"].arms
         found["negative"] = replace(found["running"], arms=(replace(first, estimate=below), *others))
         found["harmful"] = with_harm(found["running"])
+        found["all harmful"] = with_all_harmful(found["running"])
         found["forty"] = with_many_arms(found["running"], 40)
         usual.study.pause()
         found["paused"] = seen(usual)
@@ -142,8 +151,14 @@ def all_views() -> Iterator[dict[str, StudyView]]:
         ended.come(60, [0.5, 0.6, 0.45], unseen=0)
         ended.wait(3 * HOUR)
         found["ended"] = seen(ended)
-        many = play("many", arms=[{"name": f"arm{i}", "payload": HOSTILE} for i in range(12)], about=HOSTILE)
+        many = play(
+            "many",
+            arms=[{"name": f"arm{i}", "payload": HOSTILE} for i in range(12)],
+            about=HOSTILE,
+            enrolment={"eligible": {"x": HOSTILE}},
+        )
         many.study.start()
+        many.said = {"x": HOSTILE}
         many.come(14, [0.5] * 12)
         found["many"] = seen(many)
         search = {"policy": "contemporaneous_elimination", "people": None, "delta": 0.2}
@@ -246,9 +261,9 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
     parts = [part, part | {"part": "the release of a cohort of 40"}, {"left_out": HOSTILE}]
     found["audit"] = render_page("audit", OFFICER, "token", view=views["running"], parts=parts)
     found["audit, wrong"] = render_page("audit", OFFICER, "token", view=views["many"], parts=[], problem=HOSTILE)
-    unapproved = replace(views["usual draft"], approvals=Approvals(("3f2a9c01",)))
+    unapproved = replace(views["usual draft"], approvals=Approvals(True, ("3f2a9c01",)))
     found["study, unapproved"] = render_page("study", OWNER, "token", view=unapproved)
-    approved = replace(unapproved, approvals=Approvals(("3f2a9c01",), ("3f2a9c01",)))
+    approved = replace(unapproved, approvals=Approvals(True, ("3f2a9c01",), ("3f2a9c01",)))
     found["study, approved"] = render_page("study", OFFICER, "token", view=approved)
     asked = {"unapproved": (unapproved, "start"), "start": (approved, "start"), "approve": (unapproved, "approve")}
     asked |= {"stop": (views["running"], "stop"), "archive": (views["stopped"], "archive")}

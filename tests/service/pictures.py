@@ -20,44 +20,6 @@ from tests.service.all_pages import all_pages, all_views
 from tests.service.browser import chromium
 
 HOST = "http://studies.invalid"
-STAGES = (
-    "usual draft",
-    "started",
-    "early",
-    "running",
-    "harmful",
-    "forty",
-    "negative",
-    "paused",
-    "stopped, waiting",
-    "ended",
-    "archived",
-    "answer",
-    "many",
-    "gauss",
-    "places wasted",
-)
-OTHERS = (
-    "ledger, many",
-    "ledger, notice",
-    "statement, answer",
-    "plan",
-    "plan, wrong",
-    "audit",
-    "audit, wrong",
-    "list",
-    "list, searched",
-    "list, empty",
-    "new",
-    "new, wrong",
-    "keys",
-    "keys, wrong",
-    "person",
-    "glossary",
-    "sign in, wrong",
-    "problem",
-)
-SHOWN = (*(f"study, {stage}" for stage in STAGES), *OTHERS)
 LOOKS_OF_PICTURES: dict[str, dict[str, Any]] = {
     "light": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
     "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
@@ -98,7 +60,7 @@ def draw_pages(browser: Browser, pages: dict[str, str], names: Sequence[str], lo
 def write_pictures(browser: Browser, pages: dict[str, str], folder: Path, words: Sequence[str]) -> None:
     """The pictures of the pages whose names have one of these words, or of all; few colours make them small."""
     folder.mkdir(parents=True, exist_ok=True)
-    names = [name for name in SHOWN if not words or any(word in name for word in words)]
+    names = [name for name in pages if not words or any(word in name for word in words)]
     for look in ("light", "dark", "phone"):
         for name, picture in draw_pages(browser, pages, names, look):
             with Image.open(BytesIO(picture)) as drawn:

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.service.all_pages import all_pages, all_views
 from tests.service.browser import ALL_ELSE, COLOURS, LOOKS, faults
-from tests.service.pictures import HOST, LOOKS_OF_PICTURES, SHOWN, serve, write_pictures
+from tests.service.pictures import HOST, LOOKS_OF_PICTURES, serve, write_pictures
 
 pytestmark = pytest.mark.slow
 # the sizes of the letters in the pictures that are shown, on the screen
@@ -34,16 +34,28 @@ OVER = """() => [...document.querySelectorAll("svg")].filter((each) => each.chec
   });
   return found;
 })"""
-# elements with more in them than they show, and whatever is wider than the screen; tables stand in regions that scroll
+# elements with more in them than they show, and what is wider than the screen, but for regions that scroll
 CUT = """() => [...document.querySelectorAll("body, body *:not(svg *)")].filter((each) => each.checkVisibility())
   .filter((each) => !each.closest(".scroll, textarea, input, select, .skip"))
+  .filter((each) => !["auto", "scroll"].includes(getComputedStyle(each).overflowX))
   .filter((each) => each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).display !== "inline"
     || each.getBoundingClientRect().right > innerWidth + 1)
   .map((each) => `cut: <${each.tagName} class="${each.className}"> ${each.textContent.trim().slice(0, 60)}`)"""
 
 
-# pages with nothing for the checker, which takes seconds of each, that is not on others
-ALIKE = [f"study, {stage}" for stage in ("started", "forty", "paused", "ended", "archived", "negative")]
+# the pages of a study for the checker, which takes seconds of each; it looks at all other pages too
+STAGES = ("usual draft", "early", "running", "harmful", "stopped, waiting", "answer", "many", "gauss", "attention")
+CHECKED = (
+    *(f"study, {stage}" for stage in (*STAGES, "unapproved")),
+    "ledger, many",
+    "ledger, notice",
+    "statement, answer",
+)
+
+
+def is_checked(name: str) -> bool:
+    """Whether the checker looks at a page."""
+    return name in CHECKED or not name.startswith(("study, ", "ledger, ", "statement, "))
 
 
 def find_hidden(page: Page) -> list[str]:
@@ -65,11 +77,12 @@ def test_every_stage_can_be_read(browser: Browser, pages: dict[str, str], look: 
     page, text, errors = browser.new_page(**LOOKS_OF_PICTURES[look]), list[str](), list[str]()
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     serve(page, text, [])
-    for name in SHOWN:
-        text.append(pages[name])
+    assert set(CHECKED) <= set(pages)
+    for name, shown in pages.items():
+        text.append(shown)
         page.goto(f"{HOST}/studies/x")
         page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
-        if look != "phone" and name not in ALIKE:  # a phone has the colours and the words of the others
+        if look != "phone" and is_checked(name):  # a phone has the colours and the words of the others
             assert faults(page, {"dark": COLOURS, "small": ALL_ELSE}.get(look)) == [], name  # small is dark, too
         assert find_hidden(page) == [], name
         assert min(page.evaluate(SIZES), default=12) >= 11, name
@@ -125,6 +138,18 @@ def test_a_page_is_kept_up_to_date(browser: Browser, pages: dict[str, str]) -> N
     page.wait_for_selector(".state:has-text('too early to tell which arm is best')")
     assert page.evaluate("[...document.querySelectorAll('details[open]')].map((each) => each.id)") == ["table-arrivals"]
     assert page.evaluate("document.activeElement.parentElement.id") == "table-health"
+    page.close()
+
+
+def test_a_time_is_told_where_the_reader_is(browser: Browser, pages: dict[str, str]) -> None:
+    page = browser.new_page(**LOOKS["light"], timezone_id="Asia/Tokyo", locale="en-GB")
+    serve(page, [pages["study, running"]], [])
+    page.goto(f"{HOST}/studies/newsletter")
+    time = page.locator("footer time")
+    assert "UTC" in time.inner_text()
+    assert time.get_attribute("title") is None
+    time.hover()
+    assert "GMT+9" in str(time.get_attribute("title"))
     page.close()
 
 

@@ -20,7 +20,8 @@ from maskedbandit.study.enrolment import ENROLMENT_PARTS
 from maskedbandit.study.metrics import METRIC_KEYS
 from maskedbandit.study.naming import STUDY_PARTS
 from maskedbandit.study.outcomes import FURTHER_KEYS
-from maskedbandit.study.protocol import PROTOCOL_KEYS, Protocol
+from maskedbandit.study.protocol import Protocol
+from maskedbandit.study.protocol_checks import PROTOCOL_KEYS
 from maskedbandit.study.reward import REWARD_KEYS
 from tests.client.built_package import SDK, build_package
 from tests.for_each import for_each

@@ -199,6 +199,23 @@ def test_one_study_whose_ledger_was_changed_leaves_the_others(service: Inside) -
     assert shown == {"small": "corrupted", "other": "running"}
 
 
+def test_studies_that_need_a_look_are_listed_first_and_then_the_newest(service: Inside) -> None:
+    for name in ("a", "b", "c"):
+        service.begin(name=name)
+        service.tick(60)
+    create(service, None, name="draft")
+    database = open_database(service.address)
+
+    def names() -> list[str]:
+        return [each.name for each in read_summaries(database, service.host.witness, service.clock())]
+
+    assert names() == ["draft", "c", "b", "a"]
+    with database.transaction():
+        database.change("UPDATE entry SET body = ? WHERE study = ? AND number = 0", "{}", "b")
+    assert names() == ["b", "draft", "c", "a"]
+    database.close()
+
+
 def change(service: Inside, looked_at: str | None, method: str = "PUT", **changes: Any) -> Reply:
     """Ask for another protocol of a draft, or for its end."""
     headers = [] if looked_at is None else [("if-match", looked_at)]

@@ -457,4 +457,10 @@ def test_the_answer_is_that_of_the_study(folder: Path, search: bool) -> None:
     assert now(played).answer == now(played).served == played.study.answer
     played.wait(2 * MINUTE)  # of cohorts that a search does not wait for
     assert now(played).over
+    view, (summary,) = now(played), read_summaries(played.database, played.witness(), played.now)
+    assert summary.answer == ("ab"[played.study.answer or 0] if search else None)
+    assert summary.best == (None if view.best is None else "ab"[view.best])
+    times = (summary.started, summary.latest, summary.finished)
+    assert times == (view.started, view.releases[-1].at, view.finish and view.finish.since)
+    assert summary.attention == view.attention
     played.study.close()

@@ -42,4 +42,4 @@ def check_tree(channel: Channel, people: int | None) -> None:
     length = getattr(channel, "length", 0)
     if channel.law().counter > 0 and (people is None or length < people):
         allowed = f"at least the number of people, {people}: an arm may have a release for each of them"
-        raise InvalidValue("length of the tree", length, allowed)
+        raise InvalidValue("length of the channel", length, allowed)

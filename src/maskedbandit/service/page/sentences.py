@@ -4,6 +4,7 @@ from markupsafe import Markup
 
 from maskedbandit import core
 from maskedbandit.privacy.odds import best_guess, in_hundred
+from maskedbandit.service.page.arm_order import say_arm
 from maskedbandit.service.page.metrics import say_metrics
 from maskedbandit.service.views.counts import CohortStanding
 from maskedbandit.service.views.estimates import ALPHA, estimate_arms
@@ -28,7 +29,8 @@ def _stands(view: StudyView) -> str:
         return "Archived: everybody's data was erased, and what was released stays."
     if view.finish is not None:
         many = "" if placed is None else f" {say_things(placed, 'person has', 'people have')} a place."
-        return f"Finished since {say_time(view.finish.since)}, as {SAID_FINISH[view.finish.why]}.{many}"
+        why = SAID_FINISH[view.finish.why]
+        return Markup("Finished since {}, as {}.{}").format(say_time(view.finish.since), why, many)
     if placed is None:
         return f"{view.state.capitalize()}."
     if people is None:
@@ -94,7 +96,7 @@ def say_next_step(view: StudyView) -> Markup:
         found.append(f"{has} {places} yet. {say_first_release(view)}")
     if view.state in ("paused", "stopped") or view.answer is not None or view.over:
         arm = view.served
-        best = "any arm, each with the same probability" if arm is None else view.arms[arm].name
+        best = "any arm, each with the same probability" if arm is None else say_arm(view.arms[arm])
         if view.state != "archived":
             found.append(Markup("Whoever comes is served {}, and is asked for nothing.").format(best))
     return Markup(" ").join(found)

@@ -37,6 +37,11 @@ class StudySummary(Struct, frozen=True):
     best: str | None = None  # the arm in play that is surely better than all others
     attention: tuple[AttentionItem, ...] = ()
 
+    @property
+    def needs_look(self) -> bool:
+        """Whether something needs attention, or nobody knows, as its ledger cannot be read."""
+        return bool(self.attention) or self.state not in STATES
+
     def is_about(self, text: str) -> bool:
         """Whether all of these words are in its name or in its question."""
         said = f"{self.name} {self.about}".casefold()
@@ -61,7 +66,7 @@ def read_summaries(
                 state = "behind its witness" if isinstance(why, BehindWitness) else why.code
                 about, people = book.protocol.about, book.protocol.people
                 found.append(StudySummary(name, about, state, book.is_simulated, placed, people, 0))
-    return sorted(found, key=lambda each: (not each.attention, each.started is not None, -(each.started or 0)))
+    return sorted(found, key=lambda each: (not each.needs_look, each.started is not None, -(each.started or 0)))
 
 
 def summarize_study(book: Book, now: int, tally: Tally) -> StudySummary:
