@@ -80,7 +80,7 @@ def test_the_page_the_status_and_the_statement_say_each_metric(measured: Inside)
     assert page.count("table-metric-") == 2
     assert "so its noise is 1.6 times as wide" in page
     database = open_database(measured.address)
-    status = write_status(database, measured.host.witness, "small")
+    status = write_status(database, measured.host.witness, "small", measured.clock())
     database.close()
     assert status.splitlines()[1].endswith(" spent left")
     assert status.splitlines()[3].split()[-2] == "20"
