@@ -181,6 +181,12 @@ def all_views() -> Iterator[dict[str, StudyView]]:
         made_gauss.study.start()
         made_gauss.come(60, [0.5, 0.6, 0.45], every=1000)
         found["gauss"] = seen(made_gauss)
+        metrics = [{"name": "spent", "most": 80, "share": "1/8"}, {"name": "left-early", "share": "1/8"}]
+        measured = play("measured", metrics=metrics, **quick)
+        measured.study.start()
+        measured.come(200, [0.5, 0.6, 0.45], unseen=0)
+        measured.wait(3 * HOUR)
+        found["measured"] = seen(measured)
         held = play("held", arms=[{"name": "short"}, {"name": "plain", "share": "1/3"}, {"name": "long"}], **quick)
         held.study.start()
         found["held, early"] = seen(held)
@@ -189,7 +195,7 @@ def all_views() -> Iterator[dict[str, StudyView]]:
             held.wait(3 * MINUTE)
         found["held"] = seen(held)
         yield found
-        for each in (usual, ended, many, made, selected, fixed, made_gauss, held):
+        for each in (usual, ended, many, made, selected, fixed, made_gauss, held, measured):
             each.study.close()
 
 

@@ -131,6 +131,7 @@ def tabulate_protocol(view: StudyView) -> list[tuple[str, str]]:
         ("Time to see it", f"{say_duration(reward.exposure)}; {evaluated} as seen"),
         *tabulate_enrolment(protocol),
         *([] if protocol.guardrail is None else [("Guardrail", f"{protocol.guardrail.name}, by which harm is seen")]),
+        *([("Metrics", ", ".join(each.name for each in protocol.metrics))] if protocol.metrics else []),
         ("Protocol (SHA-256)", protocol.digest),
     ]
 
