@@ -157,8 +157,14 @@ def all_views() -> Iterator[dict[str, StudyView]]:
         ended.come(60, [0.5, 0.6, 0.45], unseen=0)
         ended.wait(3 * HOUR)
         found["ended"] = seen(ended)
-        many = play("many", arms=[{"name": f"arm{i}", "payload": HOSTILE} for i in range(12)], about=HOSTILE)
+        many = play(
+            "many",
+            arms=[{"name": f"arm{i}", "payload": HOSTILE} for i in range(12)],
+            about=HOSTILE,
+            enrolment={"eligible": {"x": HOSTILE}},
+        )
         many.study.start()
+        many.said = {"x": HOSTILE}
         many.come(14, [0.5] * 12)
         found["many"] = seen(many)
         search = {"policy": "contemporaneous_elimination", "people": None, "delta": 0.2}
@@ -255,9 +261,9 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
     parts = [part, part | {"part": "the release of a cohort of 40"}, {"left_out": HOSTILE}]
     found["audit"] = render_page("audit", OFFICER, "token", view=views["running"], parts=parts)
     found["audit, wrong"] = render_page("audit", OFFICER, "token", view=views["many"], parts=[], problem=HOSTILE)
-    unapproved = replace(views["usual draft"], approvals=Approvals(("3f2a9c01",)))
+    unapproved = replace(views["usual draft"], approvals=Approvals(True, ("3f2a9c01",)))
     found["study, unapproved"] = render_page("study", OWNER, "token", view=unapproved)
-    approved = replace(unapproved, approvals=Approvals(("3f2a9c01",), ("3f2a9c01",)))
+    approved = replace(unapproved, approvals=Approvals(True, ("3f2a9c01",), ("3f2a9c01",)))
     found["study, approved"] = render_page("study", OFFICER, "token", view=approved)
     asked = {"unapproved": (unapproved, "start"), "start": (approved, "start"), "approve": (unapproved, "approve")}
     asked |= {"stop": (views["running"], "stop"), "archive": (views["stopped"], "archive")}

@@ -53,7 +53,7 @@ class Played:
         write_study(self.protocol, address or f"sqlite:///{folder}/{self.protocol.name}.db", folder / "witness")
         self.address = address or f"sqlite:///{folder}/{self.protocol.name}.db"
         self.study = self._opened()
-        self._people = 0
+        self._people, self.said = 0, dict[str, Any]()  # and what is said of each
         self._soon: list[tuple[int, Callable[[], Any]]] = []
 
     @classmethod
@@ -92,7 +92,7 @@ class Played:
         for _ in range(people):
             self.wait(every)
             self._people += 1
-            given = self.study.assign(f"person {self._people}")
+            given = self.study.assign(f"person {self._people}", self.said)
             if given.ticket is None or self.random.random() < unseen:
                 continue
             sees = self.now + int(self.random.expovariate(1 / (20 * SECOND)))

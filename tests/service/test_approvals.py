@@ -148,10 +148,15 @@ def test_an_officer_of_another_project_neither_asks_nor_approves(service: Inside
 def test_an_officer_of_one_study_asks_for_the_project(service: Inside) -> None:
     """Or a copy of the study, of another name, would do without."""
     draft(service, name="first", project="shared")
-    service.scoped("officer", "first")
+    first = service.scoped("officer", "first")
     revoke(service, "officer")
-    draft(service, project="shared")
+    protocol = draft(service, project="shared")
     check_refused(service)
+    assert "an owner first makes a key for this study" in start(service).json["detail"]
+    assert approve(service, protocol, first).code == "forbidden"  # who cannot look at it
+    force(service, protocol, first)
+    check_refused(service)
+    assert approve(service, protocol, service.scoped("officer", "small")).status == start(service).status == 200
 
 
 def test_both_databases_keep_approvals(address: str, tmp_path: Path) -> None:

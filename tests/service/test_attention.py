@@ -41,7 +41,7 @@ def come(service: Inside, people: range, value: int = 0, harm: int = 0) -> None:
 def test_a_draft_and_a_study_that_goes_well_need_none(service: Inside) -> None:
     assert service.ask("POST", "/v1/studies", TABLE, "owner").status == 201
     assert read_items(service) == {}
-    assert service.study("start", key="owner").status == 200
+    assert service.start("small").status == 200
     come(service, range(20), value=1)
     service.tick(21)
     assert read_items(service) == {}
@@ -137,7 +137,7 @@ def test_budgets_that_are_nearly_spent(service: Inside) -> None:
     for i in range(30):
         service.seen(f"u{i}", "first")
     service.ask("POST", "/v1/studies", TABLE | LARGE | terms, "owner")
-    service.study("start", key="owner")
+    service.start("small")
 
     def items() -> list[str]:
         return [each["kind"] for each in service.ask("GET", STUDY, None, "owner").json["attention"]]

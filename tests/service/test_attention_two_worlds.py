@@ -12,7 +12,7 @@ from maskedbandit.service.views.counts import StudyCounts
 from maskedbandit.store.book.book import Book
 from tests.service.inside import Inside
 from tests.service.test_two_worlds import FLAGS, STUDY, asking
-from tests.service.two_worlds import VICTIM, WINDOW, Worlds, asked, exported, sign
+from tests.service.two_worlds import SAID, VICTIM, WINDOW, Worlds, asked, exported, sign
 
 PAGES = (STUDY, "/v1/studies", "/studies/small", "/studies")
 LARGE = {"name": "successive_elimination", "least": 400}  # whose cohorts are never full
@@ -23,7 +23,7 @@ ROOM = {"people": 80, "policy": "contemporaneous_klucb", "project": "shop", "bud
 def cause_all(service: Inside) -> None:
     """People come at once, who are in another study too, and of one arm most never say that they see it."""
     public = service.ask("GET", f"{STUDY}/protocol", None, "owner").json
-    service.begin(**public | {"name": "other", "signed_by": None, "people": 1000, "policy": LARGE})
+    service.begin(**public | {"name": "other", "signed_by": None, "enrolment": None, "people": 1000, "policy": LARGE})
     of_b = 0
     for i in range(64):
         given = service.assign(f"lost {i}")
@@ -62,7 +62,7 @@ def check_worlds(folder: Path) -> set[str]:
             worlds.differ([], [report])
             look(worlds)
             for i in range(16):  # so that the victim's cohort is full; who evaluates a flag has seen the arm
-                context = {"targetingKey": f"more {i}", "token": sign(f"more {i}")}
+                context = SAID | {"targetingKey": f"more {i}", "token": sign(f"more {i}")}
                 worlds.probe(*asked("POST", f"{FLAGS}/small", {"context": context}))
             for seconds in (WINDOW - 2, 3, 86_400, 86_400):  # the last moment; the release; a day, and another
                 worlds.tick(seconds)

@@ -13,6 +13,7 @@ import pytest
 from maskedbandit.service.host.elsewhere import Elsewhere, count_that_fit
 from maskedbandit.service.messages import Assign, AssignBatch, Assigned, Item, Items
 from maskedbandit.service.request.limits import BATCH, BODY
+from maskedbandit.store import people
 from tests.for_each import for_each
 from tests.service.inside import Inside
 from tests.service.test_site import Eyes
@@ -110,7 +111,8 @@ def test_evaluating_all_flags_enrols_nobody(study: Inside) -> None:
     assert study.study("assign", {"unit": "ann"}).json["why"] == "not_eligible"
 
 
-def test_nothing_of_it_is_kept_or_logged(study: Inside, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def find_traces(study: Inside, folder: Path, caplog: pytest.LogCaptureFixture) -> set[str]:
+    """Where there is anything of what was said of people: in files, or in the log."""
     caplog.set_level(logging.DEBUG)
     said = FITS | {"diagnosis": "a-rare-disease"}
     study.study("assign", {"unit": "ann", "attributes": said})
@@ -118,11 +120,28 @@ def test_nothing_of_it_is_kept_or_logged(study: Inside, tmp_path: Path, caplog: 
     study.study("assign", {"unit": "eve", "attributes": said | {"diagnosis": ["a-rare-disease"]}})
     study.ask("POST", FLAG, {"context": {"targetingKey": "joe", **said}})
     study.tick()
-    assert "disease" not in caplog.text
-    assert "diagnosis" not in caplog.text
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    files = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert len(files) > 2
-    assert not any(b"disease" in path.read_bytes() or b"diagnosis" in path.read_bytes() for path in files)
+    kept = {name for name, content in files.items() if b"disease" in content or b"diagnosis" in content}
+    return kept | ({"the log"} if "disease" in caplog.text or "diagnosis" in caplog.text else set())
+
+
+def test_nothing_of_it_is_kept_or_logged(study: Inside, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert find_traces(study, tmp_path, caplog) == set()
+
+
+def test_a_service_that_keeps_or_logs_what_is_said_is_found(
+    study: Inside, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = people.check_attributes
+
+    def twin(given: Any) -> Any:
+        logging.getLogger("maskedbandit").debug("it is said that %s", given)
+        (tmp_path / "kept").write_text(repr(given))
+        return real(given)
+
+    monkeypatch.setattr(people, "check_attributes", twin)
+    assert find_traces(study, tmp_path, caplog) == {"kept", "the log"}
 
 
 def test_a_study_whose_part_is_taken_is_not_started_and_says_by_whom(service: Inside) -> None:
@@ -150,7 +169,10 @@ def test_the_page_and_the_statement_say_who_the_people_are(service: Inside) -> N
     (eyes := Eyes(service)).sign_in("officer")
     page = eyes.get("/studies/small").body.decode()
     rules = 'age is at least 18, beta is true and land is "DE" or "AT"'
-    for said in (rules.replace('"', "&#34;"), "1/20 of them from the start, 1/4 after 1 day, and all after 2 days"):
+    for said in (
+        rules.replace('"', "&#34;"),
+        "1/20 of the people from the start, 1/4 after 1 day, and all after 2 days",
+    ):
         assert said in page
     assert "b, and nobody asks for their outcomes" in page
     statement = service.ask("GET", "/v1/studies/small/statement", None, "officer").json

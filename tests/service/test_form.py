@@ -131,6 +131,7 @@ TEXTS = st.one_of(st.text(max_size=8), st.sampled_from(["first", "6 hours", "cen
 TREES = st.recursive(NUMBERS | TEXTS, lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner), max_leaves=6)
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(st.sampled_from([*FIELDS, "signed_by"]), NUMBERS | TEXTS | TREES, max_size=8),
     st.lists(st.fixed_dictionaries({"name": TEXTS}, optional={"payload": TREES, "share": NUMBERS}), max_size=4),
@@ -164,6 +165,7 @@ def test_what_is_nested_deeply_is_refused_or_kept(depth: int) -> None:
     assert sent.faults or list_faults(sent.table)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.one_of(st.sampled_from([*FIELDS, "file", "protocol", "more_arms"]), st.text()), st.text()))
 @settings(max_examples=100, deadline=None)
 def test_any_form_is_read(values: dict[str, str]) -> None:

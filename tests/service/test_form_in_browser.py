@@ -35,9 +35,9 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 @pytest.fixture
 def page(browser: Browser, running: Live, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """The form of a new study for an owner, without scripts: 390 pixels wide, or as the test says."""
+    """The form of a new study for an owner, without its script: 390 pixels wide, or as the test says."""
     look = getattr(request, "param", {"viewport": {"width": 390, "height": 844}})
-    found = browser.new_page(java_script_enabled=True, **look)
+    found = browser.new_page(**look)
     found.set_default_timeout(1000 * LATE)
     found.goto(f"{running.url}/sign-in#{running.keys['owner']}")
     found.wait_for_url(f"{running.url}/")

@@ -58,7 +58,7 @@ def check_whole_life(eyes: Eyes) -> None:
     officer, public = officer_of(eyes), eyes.service.keys["officer"].split("_")[2]
     digest = eyes.service.ask("GET", "/v1/studies/small", key="owner").json["protocol"]
     asked = words(eyes, "/start")
-    assert f"An officer of privacy is to approve this protocol first. Ask one (keys {public})" in asked
+    assert f"An officer of privacy is to approve this protocol first. Ask one with the key {public} to sign in" in asked
     assert 'action="/studies/small/start"' not in eyes.get("/studies/small/start").body.decode()
     for part in (digest, 'name = "small"', "people = 1000", "1 000 people", "ε = 1"):
         assert part in words(officer, "/approve")

@@ -19,7 +19,8 @@ from maskedbandit.service.request.protocol_schema import LIVE_CHANNELS
 from maskedbandit.study.enrolment import ENROLMENT_PARTS
 from maskedbandit.study.guardrail import OUTCOME
 from maskedbandit.study.naming import STUDY_PARTS
-from maskedbandit.study.protocol import PROTOCOL_KEYS, Protocol
+from maskedbandit.study.protocol import Protocol
+from maskedbandit.study.protocol_checks import PROTOCOL_KEYS
 from maskedbandit.study.reward import REWARD_KEYS
 from tests.client.built_package import SDK, build_package
 from tests.for_each import for_each

@@ -83,6 +83,15 @@ def test_a_study_is_played_to_its_end_and_verified(file, where, capsys) -> None:
     assert "is stopped" in refused(capsys, "study", "simulate", "--quiet", *where)
 
 
+def test_simulated_people_are_those_whom_the_protocol_enrols(file, where, capsys) -> None:
+    ramp, group = '{ shares = ["1/20"], every = "1 week" }', '{ name = "g", below = "1/100" }'
+    file.write_text(
+        f"{SMALL}enrolment = {{ ramp = {ramp}, group = {group}, eligible = {{ age = {{ least = 18 }} }} }}\n"
+    )
+    said(capsys, "study", "new", str(file), *where)
+    assert "simulated 400 people, 352 with a place" in said(capsys, "study", "simulate", "--quiet", *where)
+
+
 @pytest.mark.parametrize("wrong", ["", 'simulation = { instance = { name = "bernoulli", means = [0.2] } }\n'])
 def test_a_rehearsal_that_cannot_be_leaves_a_draft(file, where, capsys, wrong: str) -> None:
     """A study is started for ever, so what is wrong is found before."""

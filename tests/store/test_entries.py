@@ -9,7 +9,7 @@ from maskedbandit.errors import Corrupted
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.book.book import Book
 from maskedbandit.store.book.chain import Link
-from maskedbandit.store.book.entries import KINDS, Entry, Release, parse_entry
+from maskedbandit.store.book.entries import KINDS, Entry, Release, Requested, Started, parse_entry
 from tests.store.small_study import small_protocol
 
 RELEASED: dict[str, Any] = {"kind": "released", "at": 5, "cohort": 0, "step": 2, "arm": 1, "n": 8, "total": "0x1.8p+1"}
@@ -26,6 +26,30 @@ def test_a_release_is_what_was_said() -> None:
     assert (found.number, found.hash, found.kind, found.at, found.arm, found.n) == (7, "ff", "released", 5, 1, 8)
     assert (found.total, found.loss, found.cap, found.guardrail) == (3.0, Loss.pure(1), 1, None)
     assert found.in_epoch(4) == (1, 8, 3.0, 4)
+
+
+ASKED_FOR = {
+    "started",
+    "paused",
+    "resumed",
+    "stopped",
+    "archived",
+    "helper_lost",
+    "arm_paused",
+    "arm_resumed",
+    "arm_added",
+}  # by somebody, with a key or on the machine itself
+
+
+def test_what_somebody_asked_for_says_with_which_key() -> None:
+    assert {kind for kind, each in KINDS.items() if issubclass(each, Requested)} == ASKED_FOR
+    says = {"kind": "started", "at": 5, "protocol": "aa", "seed": "bb"}  # as ledgers of earlier versions have it
+    found = parsed(says)
+    assert isinstance(found, Started)
+    assert (found.by, found.approved_by) == ("", "")
+    found = parsed(says | {"by": "3f2a9c01", "approved_by": "3f2a9c02"})
+    assert isinstance(found, Started)
+    assert (found.by, found.approved_by) == ("3f2a9c01", "3f2a9c02")
 
 
 def test_each_kind_has_a_class() -> None:
@@ -62,6 +86,8 @@ def test_each_kind_has_a_class() -> None:
         RELEASED | {"number": 3},
         RELEASED | {"hash": "00"},
         RELEASED | {"n": "8"},
+        RELEASED | {"by": "3f2a9c01"},
+        {"kind": "paused", "at": 5, "by": None},
         RELEASED | {"n": 8.0},
         RELEASED | {"n": None},
         RELEASED | {"total": 3.0},

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.errors import Conflict
+from maskedbandit.errors import Conflict, NotRunning
 from maskedbandit.store.requests import Assigned
 from maskedbandit.store.studies import open_study, write_study
 from maskedbandit.store.study import Study
@@ -62,6 +62,8 @@ def test_a_study_whose_part_is_taken_is_not_started_until_the_other_is_stopped(p
     first.stop()
     second.start()
     assert second.state == "running"
+    with pytest.raises(NotRunning):
+        first.start()
 
 
 def test_studies_without_a_part_in_common_run_together(project: Project) -> None:

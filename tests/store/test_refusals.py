@@ -455,7 +455,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [  # what is changed, and what the err
     ({"guardrail": {"evaluating": "enrols"}}, "evaluating"),
     (
         {"policy": "dpucb", "channel": {"name": "tree", "epsilon": 1, "length": 999}},
-        "length of the tree is 999: it must be at least the number of people, 1000",
+        "length of the channel is 999: it must be at least the number of people, 1000",
     ),
     ({"budget": None}, r"budget is None: it must be a \[budget\] table"),
     ({"budget": {}}, r"budget is \{\}: it must be a \[budget\] table with epsilon, or with rho"),

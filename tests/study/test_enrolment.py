@@ -97,8 +97,8 @@ REFUSED: list[tuple[Any, str]] = [
     ([], "enrolment"),
     ({}, "enrolment"),
     ({"default": "a"}, "enrolment"),
-    (ALL | {"default": "c"}, "default of [enrolment] is 'c'"),
-    (ALL | {"default": 1}, "default of [enrolment] is 1"),
+    (ALL | {"default": "c"}, "default of the enrolment is 'c'"),
+    (ALL | {"default": 1}, "default of the enrolment is 1"),
     (ALL | {"ramps": {}}, "ramps"),
     ({"ramp": ["1/2"]}, "ramp is ['1/2']"),
     ({"ramp": {"shares": [], "every": "1 day"}}, "shares of the ramp is []"),
@@ -201,3 +201,15 @@ def test_attributes_may_be_left_out() -> None:
     assert check_attributes(None) == {}
     assert check_attributes(FITS) == FITS
     assert not may_matter("age", float("nan"))
+
+
+def test_a_study_with_a_ramp_or_a_part_takes_longer() -> None:
+    """As many days as it takes by the sum of the shares, and never less than without."""
+    ramp = Enrolment.from_table({"ramp": {"shares": ["1/20", "1/4"], "every": "1 day"}}, ARMS)
+    assert ramp.count_days(50, 1000) == 1
+    assert ramp.count_days(300, 1000) == 2
+    assert ramp.count_days(1300, 1000) == pytest.approx(3)
+    assert ramp.count_days(25, 1000) == 0.5
+    both = Enrolment.from_table({"ramp": ALL["ramp"], "group": ALL["group"]}, ARMS)
+    assert both.count_days(25, 1000) == 1
+    assert Enrolment().count_days(300, 1000) == 0.3

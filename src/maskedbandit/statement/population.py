@@ -15,11 +15,11 @@ def say_ramp(ramp: Ramp) -> str:
     """Which shares of people come from when on.
 
     >>> say_ramp(Ramp.from_table({"shares": ["1/20", "1/4"], "every": "12 hours"}))
-    '1/20 of them from the start, 1/4 after 12 hours, and all after 1 day'
+    '1/20 of the people from the start, 1/4 after 12 hours, and all after 1 day'
     """
     steps = [f"{share} after {say_duration(i * ramp.every)}" for i, share in enumerate(ramp.shares) if i]
     after = say_duration(len(ramp.shares) * ramp.every)
-    return ", ".join([f"{ramp.shares[0]} of them from the start", *steps, f"and all after {after}"])
+    return ", ".join([f"{ramp.shares[0]} of the people from the start", *steps, f"and all after {after}"])
 
 
 def say_population(protocol: Protocol) -> str:
@@ -31,7 +31,7 @@ def say_population(protocol: Protocol) -> str:
         part = f"a part drawn by chance, {group.below - group.least} of all people of project {protocol.project}"
         found.append(f"{part} (from {group.least} to {group.below} of the group {group.name})")
     if rules.ramp is not None:
-        found.append(f"more of these in steps: {say_ramp(rules.ramp)}")
+        found.append(f"let in step by step, {say_ramp(rules.ramp)}")
     return f"The people of this study are {'; '.join(found)}." if found else ""
 
 

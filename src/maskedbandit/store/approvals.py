@@ -14,27 +14,35 @@ from maskedbandit.store.states import check_looked_at
 
 
 class Approvals(NamedTuple):
-    """The officers in the project of a draft, and who of them approved its protocol, first of all: by their keys."""
+    """Who may approve the protocol of a draft, and who did, first of all: by their keys."""
 
+    needed: bool = False  # there is an officer in the project
     officers: tuple[str, ...] = ()
     given: tuple[str, ...] = ()
 
     @property
     def missing(self) -> bool:
         """Whether the draft cannot be started yet."""
-        return bool(self.officers) and not self.given
+        return self.needed and not self.given
+
+    @property
+    def whom(self) -> str:
+        """Whom to ask."""
+        keys = f"one with the key {' or '.join(self.officers)}"
+        return keys if self.officers else "one, for whom an owner first makes a key for this study,"
 
 
 def read_approvals(database: Database, study: str, project: str, protocol: str, now: int) -> Approvals:
-    """Of the officers whose keys hold, and are for all studies or for one of the project."""
+    """An officer is in the project whose key holds, and is for all studies or for one of it; others approve nothing."""
     find = (
-        "SELECT key FROM api_key WHERE role = 'officer' AND (ends IS NULL OR ends > ?) "
+        "SELECT key, study FROM api_key WHERE role = 'officer' AND (ends IS NULL OR ends > ?) "
         "AND (study IS NULL OR study IN (SELECT study FROM study WHERE project = ?)) ORDER BY made, key"
     )
-    officers = tuple(str(key) for (key,) in database.rows(find, now, project))
+    there = database.rows(find, now, project)
+    officers = tuple(str(key) for key, only in there if only in (None, study))
     find = "SELECT key FROM approval WHERE study = ? AND protocol = ? ORDER BY at, key"
     given = [str(key) for (key,) in database.rows(find, study, protocol)]
-    return Approvals(officers, tuple(key for key in given if key in officers))
+    return Approvals(bool(there), officers, tuple(key for key in given if key in officers))
 
 
 def approve_protocol(session: Session, by: str, looked_at: str) -> None:
@@ -52,8 +60,7 @@ def find_approval(session: Session) -> str:
     found = read_approvals(session.database, name, protocol.project, protocol.digest, session.now)
     if found.missing:
         raise NotApproved(
-            f"no officer of privacy has approved the protocol of {name}: ask one (keys {', '.join(found.officers)}) to "
-            f"look at it and to approve it, on the page of the study or by POST /v1/studies/{name}/approve with its "
-            f"hash, {protocol.digest}"
+            f"no officer of privacy has approved the protocol of {name}: ask {found.whom} to look at it and to approve "
+            f"it, on the page of the study or by POST /v1/studies/{name}/approve with its hash, {protocol.digest}"
         )
     return next(iter(found.given), "")

@@ -17,7 +17,7 @@ from maskedbandit.study.protocol import Protocol
 def check_group(session: Session) -> None:
     """Raise `Conflict` if another study has people of the same part of a group, within the transaction of a start."""
     group, database = session.protocol.enrolment.group, session.database
-    if group is None:
+    if group is None or session.state != "draft":  # which is refused as it is
         return
     # of two that start at the same time the second one waits here, and then sees the first
     database.change("UPDATE project SET period = period WHERE project = ?", session.project)

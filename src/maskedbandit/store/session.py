@@ -24,6 +24,7 @@ from maskedbandit.store.memory import read_memory
 from maskedbandit.store.requests import Done, ReportName
 from maskedbandit.store.rows import Rows
 from maskedbandit.study.driver import Driver
+from maskedbandit.study.enrolment import PersonLots
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.watch import Watch
 
@@ -61,6 +62,7 @@ class Session(Holding):
     positions: Iterator[int]  # of the next reports, among those of the study
     _written: int  # steps of the log that are in the database
     _shown: Shown
+    lots: Callable[[str], PersonLots]  # of a pseudonym
     began: int | None  # when it was started, by its ledger
     exposed: dict[int, tuple[int, int]]  # of each cohort that is not released: places that were seen, and the last time
 
@@ -72,7 +74,7 @@ class Session(Holding):
         with as_corrupted(name):
             self.protocol, self.seed = Protocol.from_text(text), bytes.fromhex(seed)
         self.losses, self.worst = Losses(database), ZERO
-        self.bits, self.lots = Bits(), StudyLots(self.protocol, witness).of
+        self.bits = Bits()
         self._counted, self._since = FEW, 0  # places when they were counted, and since then
         self.apply([])
         self.pseudonym = lru_cache(1024)(witness.pseudonyms(self.project).of)  # which a batch asks for twice
@@ -149,6 +151,7 @@ class Session(Holding):
         protocol = self.protocol = book.protocol
         self.rows = Rows(database, name, self.accounts, protocol.operators is not None)
         self.helper_lost, self.operators = book.helper_lost, book.started.operators if book.started else ()
+        self.lots = StudyLots(protocol, self.witness).of
         self.began = book.started.at if book.started else None
         self.head, self.arms, self.worst, self.others = book.head, book.standing, book.worst, {}
         self.price = cache(lambda n: self.losses.number(protocol.price(n)))

@@ -73,6 +73,19 @@ class Ramp(NamedTuple):
         step = since // self.every
         return self.shares[step] if step < len(self.shares) else Fraction(1)
 
+    def stretch(self, time: float) -> float:
+        """How long it takes until as many people were let in as come within so many milliseconds without a ramp.
+
+        >>> ramp = Ramp((Fraction(1, 4), Fraction(1, 2)), 1000)
+        >>> [ramp.stretch(time) for time in (0, 125, 250, 500, 750, 1750)]
+        [0.0, 500.0, 1000.0, 1500.0, 2000.0, 3000.0]
+        """
+        for step, share in enumerate(self.shares):
+            if time <= share * self.every:
+                return step * self.every + float(time / share)
+            time -= float(share * self.every)
+        return len(self.shares) * self.every + float(time)
+
 
 class PeopleGroup(NamedTuple):
     """A part of the people of a project; studies of one group that run at the same time have parts without overlap.
@@ -130,13 +143,23 @@ class Enrolment:
             raise InvalidValue("enrolment", given, "a table with eligible, ramp or group, or left out")
         default = given.get("default", arms[0])
         if default not in arms:
-            raise InvalidValue("default of [enrolment]", default, f"an arm of the study: {', '.join(arms)}")
+            raise InvalidValue("default of the enrolment", default, f"an arm of the study: {', '.join(arms)}")
         return cls(
             list(arms).index(default),
             read_eligibility(given["eligible"]) if "eligible" in given else (),
             Ramp.from_table(given["ramp"]) if "ramp" in given else None,
             PeopleGroup.from_table(given["group"]) if "group" in given else None,
         )
+
+    def count_days(self, people: float, per_day: float) -> float:
+        """How many days it takes to enrol so many people, if so many come on a day who are eligible.
+
+        >>> Enrolment(group=PeopleGroup("g", Fraction(0), Fraction(1, 2))).count_days(1000, 100)
+        20.0
+        """
+        part = 1 if self.group is None else float(self.group.below - self.group.least)
+        days, day = people / (per_day * part), MILLISECONDS["day"]
+        return days if self.ramp is None else self.ramp.stretch(days * day) / day
 
     def turn_away(self, attributes: PersonAttributes, lots: PersonLots, since: int = 0) -> NotEnrolled | None:
         """Why a person with these attributes and lots is not enrolled so long after the start; None: may be."""

@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from maskedbandit.errors import InvalidValue, MaskedBanditError
+from maskedbandit.study.enrolment import ENROLMENT_PARTS
 from maskedbandit.study.guardrail import GUARDRAIL_KEYS
 from maskedbandit.study.operators import OPERATOR_KEYS, ROLES
-from maskedbandit.study.protocol import PROTOCOL_KEYS, Protocol
+from maskedbandit.study.protocol import Protocol
+from maskedbandit.study.protocol_checks import PROTOCOL_KEYS, list_checks
 from maskedbandit.study.reward import REWARD_KEYS
 from maskedbandit.study.tables import BUDGET_KEYS
 
@@ -24,6 +26,7 @@ KEYS_OF_TABLES: dict[str, tuple[str, ...]] = {
     "guardrail": (*GUARDRAIL_KEYS, "against"),
     "channel": ("epsilon", "noise", "grid", "backend", "length"),
     "budget": BUDGET_KEYS,
+    "enrolment": ("default", *ENROLMENT_PARTS),
     **dict.fromkeys(ROLES, OPERATOR_KEYS),
 }
 STAND_INS: dict[Place, Any] = {  # of what a table must have, so that the rest of it can be read
@@ -66,7 +69,7 @@ def list_faults(table: dict[str, Any]) -> list[Fault]:
     if first.name == "protocol":  # it is no table at all
         return [Fault(("protocol",), first)]
     found = dict[Place, InvalidValue]()
-    *each_alone, _ = Protocol.from_text(json.dumps(table)).list_checks()
+    *each_alone, _ = list_checks(Protocol.from_text(json.dumps(table)))
     for number, (part, _) in enumerate(each_alone):
         if not part or all(place[0] != part for place in found):
             for place, error in list_faults_of_part(table, part, number):
@@ -79,7 +82,7 @@ def list_faults_of_part(table: dict[str, Any], part: str, number: int) -> Iterat
     mended, places = json.loads(json.dumps(table)), set[Place]()
     while len(places) < MOST_FAULTS:
         try:
-            list(Protocol.from_text(json.dumps(mended)).list_checks())[number][1]()
+            list(list_checks(Protocol.from_text(json.dumps(mended))))[number][1]()
             return
         except InvalidValue as wrong:
             place = find_place(part, wrong.name)
@@ -95,16 +98,18 @@ def find_place(part: str, name: str) -> Place:
 
     >>> find_place("guardrail", "least of the reward"), find_place("channel", "epsilon"), find_place("", "people")
     (('reward', 'least'), ('channel', 'epsilon'), ('people',))
+    >>> find_place("", "number of the arms"), find_place("policy", "name of something else")
+    (('arms',), ('policy',))
     """
     if arm := re.fullmatch(r"(\w+) of arm (\d+)", name):
         return "arms", int(arm[2]) - 1, arm[1]
-    key, *_, table = name.replace("[", "").replace("]", "").split() * 2
-    for each in (table, part, "", *KEYS_OF_TABLES):
+    key, *more = name.replace("[", "").replace("]", "").split()
+    for each in more[-1:] or (part, "", *KEYS_OF_TABLES):
         if key in KEYS_OF_TABLES.get(each, ()):
             return (*(("operators",) if each in ROLES else ()), each, key)
         if not each and key in PROTOCOL_KEYS:
             return (key,)
-    return next(((each,) for each in (table, part) if each in PROTOCOL_KEYS), ())
+    return next(((each,) for each in (*more[-1:], part, key) if each in PROTOCOL_KEYS), ())
 
 
 def mend_table(table: dict[str, Any], place: Place) -> None:

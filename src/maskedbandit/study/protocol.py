@@ -21,35 +21,30 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.offers import Offer
-from maskedbandit.errors import BudgetExceeded, InvalidValue
+from maskedbandit.errors import InvalidValue
 from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.policies.policy import Policy
-from maskedbandit.privacy.budget import Budget
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.study import tables
 from maskedbandit.study.control import Control, count_left
 from maskedbandit.study.enrolment import Enrolment
 from maskedbandit.study.guardrail import Guardrail, MeasuredOutcome, list_outcomes
 from maskedbandit.study.live_channel import check_live_outcomes, make_live_channel
-from maskedbandit.study.naming import STUDY_PARTS, check_study_name, refuse_unknown
+from maskedbandit.study.naming import STUDY_PARTS, check_study_name
 from maskedbandit.study.operators import Operators
-from maskedbandit.study.policy_checks import check_control, check_policy_of_guardrail, check_policy_of_study, check_tree
+from maskedbandit.study.protocol_checks import list_checks
 from maskedbandit.study.reward import Reward
 from maskedbandit.study.signatures import read_signers
 
-PROTOCOL_KEYS = (
-    *("name", "about", "project", "people", "delta", "policy", "channel", "arms", "reward", "budget", "signed_by"),
-    *("guardrail", "operators", "enrolment", "simulation"),
-)
 MOST_ABOUT = 1000
 
 
@@ -156,6 +151,7 @@ class Protocol:
     @cached_property
     def control(self) -> Control | None:
         """The arm with a fixed share of all places, if there is one."""
+        tables.read_arms(self.table.get("arms"))  # or raise
         return Control.of(self.table["arms"])
 
     @property
@@ -219,19 +215,13 @@ class Protocol:
     @property
     def aim(self) -> int | float:
         """What the policy's `init` gets: the people who are left to it, or the probability of a wrong answer."""
-        return (
-            tables.read_aim(self.table, self.policy.goal)
-            if self.people is None
-            else count_left(self.control, self.people)
-        )
+        left = count_left(self.control, self.people)
+        return tables.read_aim(self.table, self.policy.goal) if left is None else left
 
     def aim_of_stage(self, number: int, placed: int) -> int | float:
         """The same in stage `number`, from 2 on, before which so many people got a place: see store.book.standing."""
-        return (
-            self.aim / (number * (number - 1))
-            if self.people is None
-            else max(count_left(self.control, self.people - placed), 1)
-        )
+        left = count_left(self.control, self.people, placed)
+        return self.aim / (number * (number - 1)) if left is None else max(left, 1)
 
     @cached_property
     def signed_by(self) -> tuple[str, ...]:
@@ -279,31 +269,5 @@ class Protocol:
 
     def check(self) -> None:
         """Raise `InvalidValue` unless everything is allowed; `list_faults` (faults.py) says all that is not."""
-        for _, check in self.list_checks():
+        for _, check in list_checks(self):
             check()
-
-    def list_checks(self) -> Iterator[tuple[str, Callable[[], Any]]]:
-        """What is checked, one after the other, with the part that it is about; the last one is of all parts."""
-        yield "", lambda: refuse_unknown("key", self.table, PROTOCOL_KEYS)
-        parts = "name about project arms control policy operators channel aim reward guardrail enrolment budget period"
-        for part in (*parts.split(), "signed_by"):
-            yield part, partial(getattr, self, part)
-        yield "simulation", partial(tables.check_simulation_table, self.table)
-        for part in ("arms", "guardrail", "channel", "policy"):
-            yield part, partial(tables.refuse_texts_of_numbers, self.table, part)
-        yield "budget", lambda: tables.check_new_budget(self.table["budget"])
-        yield "", self.check_together
-
-    def check_together(self) -> None:
-        """Raise `InvalidValue` unless the parts, of which each is allowed, fit together."""
-        if self.control:
-            check_control(self.control, self.choices, self.people, self.channel.law())
-        check_policy_of_study(self.policy, self.choices, self.people)
-        if self.guardrail:
-            check_policy_of_guardrail(self.policy, self.stages)
-            self.guardrail.check_policy(self.policy, self.channel.law(), self.choices, self.aim)
-        check_tree(self.channel, self.people)
-        try:
-            Budget(self.budget).after(None, self.price(max(self.people or 1000, 1000)))
-        except BudgetExceeded as why:
-            raise InvalidValue("budget", str(self.budget), f"enough for one cohort, and it is not: {why}") from None

@@ -129,10 +129,6 @@ def check_simulation_table(table: Mapping[str, Any]) -> None:
 def refuse_texts_of_numbers(table: Mapping[str, Any], part: str) -> None:
     """Raise `InvalidValue` where a part of a protocol has a number as a text."""
     given = table.get(part)
-    if part == "arms":
-        for arm in given or ():
-            refuse_number_texts({"share": arm.get("share")})
-        return
     if part == "guardrail" and isinstance(given, dict):
         given = {"share": given.get("share")}
     refuse_number_texts(given)

@@ -1849,7 +1849,7 @@ export interface components {
             name: string;
             /** @description what the application is given with the arm: any JSON */
             payload?: unknown;
-            /** @description of all places, whatever the policy does, of one arm at most: the control */
+            /** @description of all places, whatever the policy does; of one arm at most, which is the control */
             share?: number | string;
         };
         /** @description How what is reported of a person becomes one reward. */

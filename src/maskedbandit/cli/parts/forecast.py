@@ -19,6 +19,7 @@ from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.reports.plan.forecast import count_waits, find_planned, forecast_study
 from maskedbandit.reports.plan.means import find_hardest_means
 from maskedbandit.reports.plan.windows import Spread, find_spread, say_spread
+from maskedbandit.statement.population import say_population
 from maskedbandit.statement.sentences import say_control
 from maskedbandit.study.control import share_left
 from maskedbandit.study.protocol import Protocol
@@ -76,13 +77,18 @@ def in_words(
     people = 0 if protocol.people is None else int(protocol.aim)
     phases = count_waits(protocol.policy, make_ideal(protocol.channel), protocol.choices, people)
     rate = per_day * share_left(protocol.control)
-    ends, late = (day(now, people / rate + phases * window) for people in (found.people, found.people_most))
+    ends, late = (
+        day(now, protocol.enrolment.count_days(people, rate) + phases * window)
+        for people in (found.people, found.people_most)
+    )
     finish, search = f"about {ends}{planned.finish.format(late=late)}", list[tuple[str, str]]()
     if protocol.people is None:
         needs = f"{found.people:,.0f} ± {found.people_error:,.0f} on average"
         search.append(("People it needs", f"{needs}; in nine of ten studies at most {found.people_most:,.0f}"))
     if protocol.control is not None:
         search.append(("Control arm", f"{say_control(protocol)} All else here is of the others."))
+    if population := say_population(protocol):
+        search.append(("Who takes part", population))
     name = planned.wrong or "Ends with another arm than the best"
     proved = "" if found.at_most is None else f"; proved: at most {found.at_most:.1%}, if everybody is seen"
     scaled = (

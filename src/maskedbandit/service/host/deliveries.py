@@ -89,12 +89,17 @@ class Deliveries:
         self._client: httpx.AsyncClient | None = None
         self._lanes: dict[str, asyncio.Task[None]] = {}
         self._round: asyncio.Task[None] | None = None
+        self._webhooks: list[Webhook] = []
         self._looked: dict[tuple[str, str], int] = {}
         self._views: dict[str, StudyView] = {}
 
+    def read(self, database: Database) -> None:
+        """Which webhooks there are."""
+        self._webhooks = read_webhooks(database)
+
     def go_on(self) -> None:
-        """Begin to send what is due, unless that is being looked up already."""
-        if self._round is None or self._round.done():
+        """Begin to send what is due, unless nobody is told, or that is being looked up already."""
+        if self._webhooks and (self._round is None or self._round.done()):
             self._round = asyncio.create_task(self._go_round())
 
     async def rest(self) -> None:
@@ -123,13 +128,10 @@ class Deliveries:
 
     def _find_due(self, database: Database) -> list[tuple[Webhook, list[Due]]]:
         """For each webhook the studies of which there may be something to say now."""
-        webhooks = read_webhooks(database)
-        if not webhooks:
-            return []
         witness, now, known = self._source.witness.as_now(), self._source.clock(), read_deliveries(database)
         here = [each for each in read_studies(database) if self._source.sends_for(each.name, each.state)]
         found = []
-        for webhook in webhooks:
+        for webhook in self._webhooks:
             due = list[Due]()
             for study in here:
                 seen = witness.seen(study.name)

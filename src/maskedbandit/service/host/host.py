@@ -56,8 +56,8 @@ class Host(Hosting):
         self._finishes: dict[str, tuple[tuple[Any, ...], Finish | None]] = {}  # of studies, by their last version
         self._tallies: dict[str, Tally] = {}  # what was counted for views, by study
         self.signed_out, self.links = SignedOut(), HelperLinks(clock)
-        super().__init__(address, folder, rate, clock)
         self.deliveries = Deliveries(self)
+        super().__init__(address, folder, rate, clock)
 
     async def view(self, name: str) -> StudyView:
         """What may be shown of a study."""
@@ -109,6 +109,7 @@ class Host(Hosting):
         super()._read_known(database)
         self.signed_out.read(database)
         self.links.read(database)
+        self.deliveries.read(database)
 
     @property
     def _settling(self) -> bool:

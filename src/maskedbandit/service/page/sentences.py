@@ -28,7 +28,8 @@ def _stands(view: StudyView) -> str:
         return "Archived: everybody's data was erased, and what was released stays."
     if view.finish is not None:
         many = "" if placed is None else f" {say_things(placed, 'person has', 'people have')} a place."
-        return f"Finished since {say_time(view.finish.since)}, as {SAID_FINISH[view.finish.why]}.{many}"
+        why = SAID_FINISH[view.finish.why]
+        return Markup("Finished since {}, as {}.{}").format(say_time(view.finish.since), why, many)
     if placed is None:
         return f"{view.state.capitalize()}."
     if people is None:

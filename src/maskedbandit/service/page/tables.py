@@ -141,8 +141,10 @@ def tabulate_enrolment(protocol: Protocol) -> list[tuple[str, str]]:
     if rules.eligible:
         found.append(("Who is eligible", f"a person of whom the application says that {say_eligibility(protocol)}"))
     if (group := rules.group) is not None:
-        part = f"those from {group.least} to {group.below} of the people of the project"
-        found.append(("Group", f"{group.name}: {part}; no study with any of them runs at the same time"))
+        part = f"the part from {group.least} to {group.below} of the project's people, drawn by chance"
+        found.append(
+            ("Group", f"{group.name}: {part}; no other study of the group has any of them while this one runs")
+        )
     if rules.ramp is not None:
         found.append(("Ramp", say_ramp(rules.ramp)))
     others = ("All others get", f"{protocol.arms[rules.default][0]}, and nobody asks for their outcomes")

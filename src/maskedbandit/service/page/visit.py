@@ -13,7 +13,17 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from maskedbandit import words
 from maskedbandit.errors import Forbidden, TooLarge, Unauthorized
-from maskedbandit.service.page import arm_order, charts, connect, control, health, operators, sentences, tables
+from maskedbandit.service.page import (
+    arm_order,
+    attention,
+    charts,
+    connect,
+    control,
+    health,
+    operators,
+    sentences,
+    tables,
+)
 from maskedbandit.service.request.holders import HeldElsewhere
 from maskedbandit.service.request.limits import BODY
 from maskedbandit.service.request.multipart import read_multipart
@@ -178,6 +188,11 @@ def load_templates() -> Environment:
     """The templates, and what they call."""
     given: dict[str, Any] = {"words": words, "charts": charts, "sentences": sentences, "tables": tables}
     given |= {"operators": operators, "health": health, "arm_order": arm_order, "sort": "", "control": control}
-    given |= {"say_who_asked": say_who_asked, "connect": connect, "address": connect.ANY_ADDRESS}
+    given |= {
+        "attention": attention,
+        "say_who_asked": say_who_asked,
+        "connect": connect,
+        "address": connect.ANY_ADDRESS,
+    }
     given |= {"privacy": privacy, "most": MOST_LINES, "notice": "", "problem": ""}
     return make_environment(Path(__file__).parent / "templates", given)

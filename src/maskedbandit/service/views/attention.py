@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from maskedbandit.service.study_messages import AttentionItem
-from maskedbandit.service.views.arrivals import find_early_people, find_silence
+from maskedbandit.service.views.arrivals import find_silence
 from maskedbandit.service.views.counts import StudyCounts
 from maskedbandit.service.views.health import AHEAD, MANY_WASTED, NEWEST_PLACES
 from maskedbandit.service.views.sample_ratio import RATIO_ALARM
@@ -126,23 +126,23 @@ def find_clock(book: Book, counts: StudyCounts, now: int) -> Found:
     if (ahead := min(int(reached), book.horizon.time) - now) > AHEAD:
         says = (
             f"The time of this study is {say_duration(ahead)} ahead of the server's clock, which was wrong or is. "
-            "Until the clock is there, nothing is released and no place goes back."
+            "Until the clock has caught up, nothing is released and no place goes back."
         )
         yield AttentionItem("clock_ahead", says, "Set the clock of the server right, and keep it so, as by NTP.")
 
 
 def find_early_assignment(book: Book, counts: StudyCounts, now: int) -> Found:
     """People who had all their places before there was anything to go by."""
-    if (early := find_early_people(book, counts)) is None:
+    if (early := counts.early) is None:
         return
     people, window = int(book.protocol.people or 0), say_duration(book.protocol.reward.taken_for)
     says = (
         f"This is an A/B test, not a bandit: {say_count(early.many)} of {say_count(people)} people came within "
-        f"{window}, before anything was released, so the policy could not learn from one for another."
+        f"{window}, before anything was released, so the policy learned from nobody for anybody else."
     )
     advice = (
-        f"Next time spread the people over several windows of {window}: the preview of a new study, and `maskedbandit "
-        "plan`, say over how many."
+        f"Next time spread the people over several windows of {window}: the preview of a new study says over how many, "
+        "and so does the command maskedbandit plan."
     )
     yield AttentionItem("one_window", says, advice, since=early.since)
 
@@ -168,9 +168,7 @@ def find_missing_people(book: Book, counts: StudyCounts, now: int) -> Found:
     """Places that wait for somebody for long."""
     if (since := find_silence(book, counts, now)) is None:
         return
-    says = (
-        f"Nobody has been given a place for {say_duration(now - since)}, which is long for this study, and it has some."
-    )
+    says = f"Nobody was given a place for {say_duration(now - since)}, which is long for this study. It has places."
     advice = "See whether the application still asks for arms, with a key that holds; or stop the study."
     yield AttentionItem("nobody_comes", says, advice, since=since)
 

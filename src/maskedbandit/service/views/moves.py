@@ -41,9 +41,8 @@ def ask_start(view: StudyView) -> Question:
     lasts = "The protocol is frozen: it cannot be changed any more, and the study cannot be deleted."
     hindrance = ""
     if view.approvals.missing:
-        officers = ", ".join(view.approvals.officers)
         hindrance = (
-            f"An officer of privacy is to approve this protocol first. Ask one (keys {officers}) to sign in on the "
+            f"An officer of privacy is to approve this protocol first. Ask {view.approvals.whom} to sign in on the "
             f"page, to look at the study, and to approve the protocol with the hash {protocol.digest}."
         )
     return Question(f"Start {view.name}?", tuple(does), lasts, "Start the study", hindrance)
