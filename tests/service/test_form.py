@@ -249,7 +249,7 @@ def test_what_else_is_wrong_is_said_though_there_are_too_few_arms() -> None:
     sent = read_sent_form({"arms.0.name": "a", "name": "x", "channel.name": "central", "channel.epsilon": "1"} | given)
     assert [place for place, _ in list_faults(sent.table)] == [("arms",), ("people",)]
     sent = read_sent_form(sent.values | {"guardrail.alpha": "2"})
-    assert [place for place, _ in list_faults(sent.table)] == [("arms",), ("people",), ("guardrail", "alpha")]
+    assert [place for place, _ in list_faults(sent.table)] == [("arms",), ("guardrail", "alpha"), ("people",)]
 
 
 def test_every_policy_of_the_form_is_one_of_a_live_study() -> None:
