@@ -279,7 +279,13 @@ WRONG = [
         "https://hooks.example:99999",
         "javascript:alert(1)",
     ),
-    *("https://2130706433", "https://0x7f000001", "https://[::ffff:10.0.0.1]", "http://localhost.evil.example"),
+    *(
+        "https://2130706433",
+        "https://0x7f000001",
+        "https://127.0.0.0x1",
+        "https://[::ffff:10.0.0.1]",
+        "http://localhost.evil.example",
+    ),
 ]
 
 
