@@ -64,6 +64,9 @@ def test_an_arm_that_is_harmful_and_none_that_is_paused(service: Inside) -> None
     assert found["harmful_arm"]["since"] == service.clock.now
     service.study("stop", key="owner")
     assert read_items(service).keys() == {"harmful_arm"}
+    service.tick(31)
+    assert service.study("archive", key="owner").status == 200
+    assert read_items(service) == {}, "there is nobody to be shown another arm"
 
 
 def test_places_that_nobody_saw(service: Inside) -> None:

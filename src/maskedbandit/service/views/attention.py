@@ -23,8 +23,8 @@ Found = Iterator[AttentionItem]
 
 
 def find_attention(book: Book, counts: StudyCounts, finish: Finish | None, now: int) -> tuple[AttentionItem, ...]:
-    """What needs attention at a time, the most urgent first; nothing of a draft, which nobody is in."""
-    if book.database is None or not book.entries:
+    """What needs attention at a time, the most urgent first; nothing of a draft or an archive, which nobody is in."""
+    if book.database is None or not book.entries or book.state == "archived":
         return ()
     kinds: list[Callable[..., Found]] = [find_harmful_arms, find_wrong_places, find_sample_ratio]
     if book.state in ("running", "paused"):
