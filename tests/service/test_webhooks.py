@@ -18,6 +18,7 @@ from maskedbandit.service.host import deliveries, posting
 from maskedbandit.service.host.deliveries import GIVEN_UP, LONGEST_WAIT_TO_RETRY
 from maskedbandit.service.study_messages import AttentionItem
 from maskedbandit.service.views import attention
+from maskedbandit.service.views.view import StudyView
 from maskedbandit.service.webhooks import MOST_WEBHOOKS, check_webhook_url
 from tests.for_each import for_each
 from tests.service.inside import TABLE, Inside
@@ -428,3 +429,20 @@ def test_an_archived_study_needs_no_look_any_more(
     monkeypatch.setattr(service.host, "view", looks.append)
     go(service, 11)
     assert looks == []
+
+
+def test_many_receivers_have_a_study_looked_at_once(
+    service: Inside, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.begin()
+    for _ in range(5):
+        make_webhook(service, receiver.url, kinds=["attention"])
+    view, looks = service.host.view, list[str]()
+
+    async def look(name: str) -> StudyView:
+        looks.append(name)
+        return await view(name)
+
+    monkeypatch.setattr(service.host, "view", look)
+    go(service, 11)
+    assert looks == ["small"]
