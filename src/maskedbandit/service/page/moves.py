@@ -5,7 +5,6 @@ started or approved, and its form has the hash: no other protocol is.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from starlette.responses import RedirectResponse, Response
@@ -15,7 +14,7 @@ from maskedbandit.service.keys import OFFICER, OWNER
 from maskedbandit.service.page.form import read_form_payload
 from maskedbandit.service.page.visit import Handler, Visit
 from maskedbandit.service.request.holders import find_writer
-from maskedbandit.service.views.describe import check_visible, protocol_of
+from maskedbandit.service.views.describe import check_visible
 from maskedbandit.service.views.moves import ask_move
 from maskedbandit.study.toml_text import write_toml
 
@@ -26,9 +25,7 @@ def show_question(verb: str, roles: tuple[str, ...]) -> Handler:
     async def answer(visit: Visit) -> Response:
         visit.allow(roles)
         view = await visit.view()
-        shown = ""
-        if verb in ("start", "approve"):
-            shown = write_toml((await visit.host.read(partial(protocol_of, name=visit.name))).table)
+        shown = write_toml(view.protocol.table) if verb in ("start", "approve") else ""
         question = ask_move(view, verb)
         return await visit.show("question", view=view, verb=verb, question=question, protocol=shown)
 
