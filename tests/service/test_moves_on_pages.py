@@ -2,6 +2,7 @@
 
 import asyncio
 import html
+import json
 import re
 import tomllib
 from collections.abc import Callable
@@ -129,6 +130,14 @@ def test_the_hash_is_that_of_the_protocol_that_is_shown(eyes: Eyes, monkeypatch:
     page = officer_of(eyes).get("/studies/small/approve").body.decode()
     (shown,) = re.findall('<pre class="protocol"><code>(.*?)</code></pre>', page, re.DOTALL)
     assert Protocol.from_table(tomllib.loads(html.unescape(shown))).digest == field(page, "looked_at")
+
+
+def test_a_protocol_that_toml_cannot_say_is_shown_as_json(eyes: Eyes) -> None:
+    table = TABLE | {"name": "null", "arms": [{"name": "a", "payload": {"price": None}}, {"name": "b"}]}
+    assert eyes.service.ask("POST", "/v1/studies", table, "owner").status == 201
+    page = officer_of(eyes).get("/studies/null/approve").body.decode()
+    (shown,) = re.findall('<pre class="protocol"><code>(.*?)</code></pre>', page, re.DOTALL)
+    assert Protocol.from_table(json.loads(html.unescape(shown))).digest == field(page, "looked_at")
 
 
 def test_a_question_changes_nothing(eyes: Eyes) -> None:

@@ -4,11 +4,13 @@ What cannot be undone is asked first, on a page of its own that says what will h
 started or approved, and its form has the hash: no other protocol is.
 """
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
+from maskedbandit.errors import InvalidValue
 from maskedbandit.service.host.elsewhere import RELAYED
 from maskedbandit.service.keys import OFFICER, OWNER
 from maskedbandit.service.page.form import read_form_payload
@@ -25,11 +27,19 @@ def show_question(verb: str, roles: tuple[str, ...]) -> Handler:
     async def answer(visit: Visit) -> Response:
         visit.allow(roles)
         view = await visit.view()
-        shown = write_toml(view.protocol.table) if verb in ("start", "approve") else ""
+        shown = write_shown_protocol(view.protocol.table) if verb in ("start", "approve") else ""
         question = ask_move(view, verb)
         return await visit.show("question", view=view, verb=verb, question=question, protocol=shown)
 
     return answer
+
+
+def write_shown_protocol(table: dict[str, Any]) -> str:
+    """A protocol as TOML; as JSON if it has a null, which TOML has not."""
+    try:
+        return write_toml(table)
+    except InvalidValue:
+        return json.dumps(table, indent=2)
 
 
 def submit_state(verb: str, roles: tuple[str, ...]) -> Handler:
