@@ -8,15 +8,21 @@ from typing import Any
 
 import pytest
 
+from maskedbandit.cli.parts.simulation import Clock as SimulatedClock
+from maskedbandit.cli.parts.simulation import play_study
 from maskedbandit.errors import Conflict, Corrupted, NotRunning
 from maskedbandit.service.views.status import write_status
 from maskedbandit.service.views.view import StudyView, read_view
 from maskedbandit.store.book.demand import follow_decisions
 from maskedbandit.store.book.standing import Standing
+from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.reconcile import bring_back
+from maskedbandit.store.studies import open_study, write_study
 from maskedbandit.study.control import Control
 from tests.for_each import for_each
-from tests.store.small_study import WINDOW, Clock
+from tests.store.small_study import WINDOW, Clock, small_protocol
+from tests.store.test_answers import EIGHT, SEARCH, check_its_answer
+from tests.store.test_answers import play as play_answer
 from tests.store.test_arms import Played
 from tests.store.test_guardrail import guarded, play
 from tests.store.test_reconcile import PROTOCOL, House
@@ -71,7 +77,7 @@ def test_what_is_shown_is_compared_with_the_control(tmp_path: Path) -> None:
     """The control looks best, and yet is neither the answer, nor called the best, nor served."""
     arms = [{"name": "b"}, {"name": "c"}, {"name": "plain", "share": "1/3"}]
     played = Played(tmp_path, arms=arms, people=20_000, policy="contemporaneous_klucb", **NOISELESS)
-    run_study(played, (0.3, 0.45, 0.95), 10, 600)
+    run_study(played, (0.3, 0.45, 0.95), 8, 600)
     view = view_of(played)
     assert (played.study.answer, view.answer, view.highest) == (1, 1, 1)
     assert view.best in (None, 1)
@@ -92,7 +98,7 @@ def test_what_is_shown_is_compared_with_the_control(tmp_path: Path) -> None:
     assert "all whom the policy placed, minus plain: -0." in said
     assert said.endswith("from now on everybody is served c")
     assert {played.study.assign(f"late {i}").arm for i in range(20)} == {1}
-    assert view.statement.points.choices.endswith(
+    assert view.statement.points.bias.endswith(
         "One in 3 people who take part is given the control arm, plain, whatever the policy does."
     )
     played.verify()
@@ -166,6 +172,39 @@ def test_harm_against_the_control(tmp_path: Path) -> None:
     assert [each["name"] for each in played.said() if each["kind"] == "arm_harmful"] == ["b"]
     played.verify()
     played.study.close()
+
+
+@pytest.mark.sparing(1)
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"policy": "pooled_elimination", "people": 300},
+        SEARCH | {"policy": "contemporaneous_elimination"},
+        SEARCH | {"policy": {"name": "top_arms", "m": 1}},
+    ],
+    ids=["phases", "search", "selection"],
+)
+def test_an_answer_beside_a_control(tmp_path: Path, how: dict[str, Any]) -> None:
+    """The control is the best, and the answer is the better one of the others. False alarms: as in test_answers.py."""
+    arms = [{"name": "a"}, {"name": "plain", "share": "1/4"}, {"name": "b"}]
+    played = play_answer(tmp_path, {**EIGHT, **how, "arms": arms}, [0.0, 1.0, 1.0])
+    assert played.study.named == (2,)
+    assert any(each.arm == 1 for each in played.study.releases())
+    check_its_answer(played)
+
+
+@pytest.mark.slow
+def test_a_rehearsal_has_the_control_too(tmp_path: Path) -> None:
+    means = {"instance": {"name": "bernoulli", "means": [0.5, 0.2, 0.9]}, "every": "1 second"}
+    how = {"people": 400, "policy": "noise_aware_klucb", "arms": HELD, "simulation": means, **EIGHT}
+    address, witness, clock = f"sqlite:///{tmp_path}/study.db", tmp_path / "witness", SimulatedClock()
+    write_study(small_protocol(**how), address, witness)
+    with open_study(address, folder=witness, clock=clock) as study:
+        study.start(simulated=True)
+        played_now = play_study(study, clock, lambda many: None)
+        assert played_now.people == 400
+        assert any(each.arm == 0 for each in study.releases())
+        verify_study(study.database, study._session.witness, "small")
 
 
 # --- what is stored ---------------------------------------------------------------------------------------------------

@@ -56,8 +56,8 @@ def answer_points(protocol: Protocol, facts: Facts) -> Points:
             "when, and on no outcome that was not released."
         ),
         utility=say_utility(protocol, facts),
-        bias=say_bias(protocol),
-        choices=" ".join(filter(None, (say_choices(protocol, facts), say_control(protocol)))),
+        bias=" ".join(filter(None, (say_bias(protocol), say_control(protocol)))),
+        choices=say_choices(protocol, facts),
         testing=(
             "Exact comparison of neighbouring inputs where it can be computed, else samples with a stated probability "
             "of a false alarm; every check rejects a broken twin. See the evidence."

@@ -26,6 +26,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, is_response
 from maskedbandit.noise_bounds import deviation
 from maskedbandit.privacy.exact import to_fraction
+from maskedbandit.study.naming import refuse_number_texts
 
 QUIET = 16  # people for each unit of variance of the noise, which is then a quarter of what theirs can be, or less
 
@@ -44,16 +45,23 @@ class Control(NamedTuple):
     @classmethod
     def of(cls, arms: Iterable[Any]) -> Control | None:
         """The control of these [[arms]] tables, if one of them has a share."""
-        found = [(i, arm["share"]) for i, arm in enumerate(arms) if "share" in arm]
-        if not found:
-            return None
-        if len(found) > 1:
-            raise InvalidValue("arms with a share", len(found), "at most one, which is the control")
-        ((arm, given),) = found
-        share = to_fraction("share of the control arm", given)
-        if share >= 1:
-            raise InvalidValue("share of the control arm", given, "above 0 and below 1")
-        return cls(arm, share)
+        found: Control | None = None
+        for number, arm in enumerate(arms):
+            if "share" not in arm:
+                continue
+            name, given = f"share of arm {number + 1}", arm["share"]
+            refuse_number_texts({name: given})
+            if (share := to_fraction(name, given)) >= 1:
+                raise InvalidValue(name, given, "above 0 and below 1")
+            if found is not None:
+                raise InvalidValue(name, given, "left out: at most one arm has a share, which is the control")
+            found = cls(number, share)
+        return found
+
+    @property
+    def name(self) -> str:
+        """What an error calls its share."""
+        return f"share of arm {self.arm + 1}"
 
     def due(self, placed: int) -> int:
         """How many places the control is to have when the policy has asked for so many."""
@@ -74,13 +82,15 @@ class Control(NamedTuple):
         return [*rest, last, Decision(self.arm, n, 1)]
 
 
-def count_left(control: Control | None, people: int) -> int:
-    """How many of so many people are left to the policy, so that the control may have its share.
+def count_left(control: Control | None, people: int | None, placed: int = 0) -> int | None:
+    """How many people are left to the policy, so that the control may have its share of those who have no place yet.
 
-    >>> count_left(Control(2, Fraction(1, 10)), 1005), count_left(None, 1005)
-    (904, 1005)
+    >>> count_left(Control(2, Fraction(1, 10)), 1005), count_left(None, 1005, 5), count_left(None, None)
+    (904, 1000, None)
     """
-    return people if control is None else math.floor(people * (1 - control.share))
+    if people is None:
+        return None
+    return people - placed if control is None else math.floor((people - placed) * (1 - control.share))
 
 
 def share_left(control: Control | None) -> float:

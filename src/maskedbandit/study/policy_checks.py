@@ -17,14 +17,17 @@ def check_policy_of_study(policy: Policy, k: int, people: int | None) -> None:
         raise InvalidValue("people", people, f"at least {k}, one for each arm")
 
 
-def check_control(control: Control, choices: int, people: int | None, law: Law) -> None:
+def check_control(control: Control | None, choices: int, people: int | None, law: Law) -> None:
     """Raise `InvalidValue` unless a study can have this control beside the arms among which its policy chooses."""
+    if control is None:
+        return
     if choices < 2:
         allowed = "at least two without a share: with one of them there is nothing for a policy to choose"
         raise InvalidValue("arms without a share", choices, allowed)
-    if people is not None and not (people * control.share >= 1 and count_left(control, people) >= choices):
+    left = count_left(control, people)
+    if people is not None and left is not None and (people * control.share < 1 or left < choices):
         allowed = f"such that of {people} people somebody gets the control, and one is left for each other arm"
-        raise InvalidValue("share of the control arm", str(control.share), allowed)
+        raise InvalidValue(control.name, str(control.share), allowed)
     if law.counter > 0:
         allowed = "central, local, response or two_servers, if there is a control: on a tree no difference is known"
         raise InvalidValue("channel", "tree", allowed)

@@ -145,6 +145,7 @@ class Protocol:
     @cached_property
     def control(self) -> Control | None:
         """The arm with a fixed share of all places, if there is one."""
+        tables.read_arms(self.table.get("arms"))  # or raise
         return Control.of(self.table["arms"])
 
     @property
@@ -204,14 +205,13 @@ class Protocol:
     @property
     def aim(self) -> int | float:
         """What the policy's `init` gets: the people who are left to it, or the probability of a wrong answer."""
-        people = self.people
-        return tables.read_aim(self.table, self.policy.goal) if people is None else count_left(self.control, people)
+        left = count_left(self.control, self.people)
+        return tables.read_aim(self.table, self.policy.goal) if left is None else left
 
     def aim_of_stage(self, number: int, placed: int) -> int | float:
         """The same in stage `number`, from 2 on, before which so many people got a place: see store.book.standing."""
-        if self.people is None:
-            return self.aim / (number * (number - 1))
-        return max(count_left(self.control, self.people - placed), 1)
+        left = count_left(self.control, self.people, placed)
+        return self.aim / (number * (number - 1)) if left is None else max(left, 1)
 
     @cached_property
     def signed_by(self) -> tuple[str, ...]:

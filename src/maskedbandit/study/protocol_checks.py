@@ -30,7 +30,7 @@ def list_checks(protocol: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     for part in PROTOCOL_PARTS:
         yield part, partial(getattr, protocol, part)
     yield "simulation", partial(tables.check_simulation_table, table)
-    for part in ("arms", "guardrail", "metrics", "channel", "policy"):
+    for part in ("guardrail", "metrics", "channel", "policy"):
         yield part, partial(tables.refuse_texts_of_numbers, table, part)
     yield "budget", lambda: tables.check_new_budget(table["budget"])
     yield "", partial(check_parts_together, protocol)
@@ -39,8 +39,7 @@ def list_checks(protocol: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
 def check_parts_together(protocol: Any) -> None:
     """Raise `InvalidValue` unless the parts, of which each is allowed, fit together."""
     policy, channel, people = protocol.policy, protocol.channel, protocol.people
-    if protocol.control:
-        check_control(protocol.control, protocol.choices, people, channel.law())
+    check_control(protocol.control, protocol.choices, people, channel.law())
     check_policy_of_study(policy, protocol.choices, people)
     if protocol.guardrail:
         check_policy_of_guardrail(policy, protocol.stages)

@@ -148,7 +148,7 @@ def check_simulation_table(table: Mapping[str, Any]) -> None:
 def refuse_texts_of_numbers(table: Mapping[str, Any], part: str) -> None:
     """Raise `InvalidValue` where a part of a protocol has a number as a text."""
     given = table.get(part)
-    if part in ("arms", "metrics"):
+    if part == "metrics":
         for each in given or ():
             refuse_number_texts({"share": each.get("share")})
         return
