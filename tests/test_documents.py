@@ -316,9 +316,9 @@ def test_all_keys_of_a_protocol_are_documented_and_no_others():
     from maskedbandit.study.protocol import Protocol
 
     base = {"name": "x", "people": 10, "channel": "central", "arms": [{"name": "a"}, {"name": "b"}]}
-    parts = re.split(r"^\*\*`\[(\w+)\]`\*\*", (ROOT / "docs" / "protocol.md").read_text(), flags=re.MULTILINE)
+    parts = re.split(r"^\*\*`\[+(\w+)\]+`\*\*", (ROOT / "docs" / "protocol.md").read_text(), flags=re.MULTILINE)
     tables = {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
-    assert list(tables) == ["", "reward", "operators", "guardrail", "enrolment", "budget", "simulation"]
+    assert list(tables) == ["", "reward", "operators", "guardrail", "metrics", "enrolment", "budget", "simulation"]
     del tables["simulation"]  # which a rehearsal reads, and no study
     del tables["operators"]  # whose two tables need all that they may have
     for name, text in tables.items():
@@ -327,7 +327,8 @@ def test_all_keys_of_a_protocol_are_documented_and_no_others():
             for line in re.findall(r"^\| (`[^|]+`) \|", text, re.MULTILINE)
             for key in re.findall(r"`([^`]+)`", line)
         }
-        wrong = {**base, "unheard": 1} if not name else {**base, name: {"unheard": 1}}
+        given = [{"unheard": 1}] if name == "metrics" else {"unheard": 1}
+        wrong = {**base, "unheard": 1} if not name else {**base, name: given}
         with pytest.raises(InvalidValue, match="known: ") as refused:
             Protocol.from_table(wrong)
         known = set(re.findall(r"\w+", str(refused.value).partition("known: ")[2]))

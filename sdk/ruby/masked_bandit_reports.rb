@@ -163,12 +163,10 @@ module MaskedBandit
       check("terms", given, given["terms"].is_a?(Hash) && /\A[0-9a-f]{64}\z/.match?(given["terms"]["protocol"].to_s))
       check("window", given, given["window"].is_a?(Integer) && given["window"] >= 0)
       check("grace", given, given["grace"].is_a?(Integer) && given["grace"].positive?)
-      cap, guardrail = given.fetch("cap", 1), given["guardrail"]
-      check("cap", given, cap.is_a?(Integer) && cap.positive? && (cap == 1 || given["least"] == 0))
-      @outcomes = { "" => read_outcome(given, cap) }
-      if guardrail
-        check("guardrail", given, guardrail.is_a?(Hash) && STUDY.match?(guardrail["name"].to_s))
-        @outcomes[guardrail["name"]] = read_outcome(guardrail, 1)
+      @outcomes = { "" => read_outcome(given) }
+      given.fetch("further", []).each do |each|
+        check("further", given, each.is_a?(Hash) && STUDY.match?(each["name"].to_s) && !@outcomes.key?(each["name"]))
+        @outcomes[each["name"]] = read_outcome(each)
       end
       lines = given["offer"].split("\n", -1)
       check("offer", given, lines.size == @outcomes.size)
@@ -196,7 +194,9 @@ module MaskedBandit
 
     private
 
-    def read_outcome(given, cap)
+    def read_outcome(given)
+      cap = given.fetch("cap", 1)
+      check("cap", given, cap.is_a?(Integer) && cap.positive? && (cap == 1 || given["least"] == 0))
       %w[least most default].each { |name| check(name, given, finite?(given[name])) }
       least, most, default = given.values_at("least", "most", "default").map(&:to_r)
       check("most", given, most > least)

@@ -184,8 +184,8 @@ def test_a_service_that_takes_more_than_was_agreed_gets_nothing(live, tmp_path) 
 
 
 def test_openfeature_reports_both(live, tmp_path) -> None:
-    channels, guardrails = {live.study: Local(epsilon=1)}, {live.study: "harm"}
-    how = {"folder": tmp_path / "client", "deadline": 60, "channels": channels, "guardrails": guardrails}
+    channels, metrics = {live.study: Local(epsilon=1)}, {live.study: ["harm"]}
+    how = {"folder": tmp_path / "client", "deadline": 60, "channels": channels, "metrics": metrics}
     provider = MaskedBanditProvider(live.url, live.key, **how)
     api.set_provider_and_wait(provider)
     try:

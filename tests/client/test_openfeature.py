@@ -212,7 +212,7 @@ def test_a_study_may_name_the_event_that_is_its_outcome(application, service) ->
 
 
 def test_the_event_of_a_guardrail_is_its_outcome_and_not_the_reward(application, service) -> None:
-    app = application(guardrails={STUDY: "unsubscribed"})
+    app = application(metrics={STUDY: ["unsubscribed", "spent"]})
     app.get_object_value(STUDY, {}, ANN)
     for event in ("unsubscribed", "opened"):
         app.track(event, ANN, TrackingEventDetails(1, {"event_id": "mail 1"}))

@@ -331,7 +331,7 @@ class TestLeaving:
         other.leave(STUDY)
         other.close()
         device._book.record(booked, "", 0.371, seeded(1))
-        assert device._book.find(STUDY).value is None
+        assert device._book.find(STUDY).held == {}
         assert device.record(STUDY, 0.371) is False
 
     def test_the_leader_is_told_when_it_can_be_reached(self, leader, device) -> None:

@@ -107,7 +107,7 @@ class TestReports:
         assert leader.seen == []
 
     def test_with_a_guardrail_there_are_two_together(self, leader, device) -> None:
-        device.join(make_local_place(offer=offer_both(Response(1400)), guardrail={"name": HARM, "default": 1}))
+        device.join(make_local_place(offer=offer_both(Response(1400)), further=[{"name": HARM, "default": 1}]))
         device.record(STUDY, 1)
         finish(leader, device)
         assert said(leader) == {"": 1, HARM: 1}
@@ -116,7 +116,7 @@ class TestReports:
 
     def test_the_guardrail_is_recorded_by_its_name(self, leader, device) -> None:
         guardrail = {"name": HARM, "least": -1, "most": 4, "default": -1}
-        device.join(make_local_place(offer=offer_both(Response(1400)), guardrail=guardrail))
+        device.join(make_local_place(offer=offer_both(Response(1400)), further=[guardrail]))
         device.record(STUDY, 4, HARM)
         with pytest.raises(InvalidValue, match="metric is 'other': it must be harm or left out"):
             device.record(STUDY, 1, "other")
@@ -149,7 +149,7 @@ class TestRewardsThatAreAddedUp:
         device.join(make_sure_place(cap=3, most=1))
         for reward in rewards:
             device.record(STUDY, reward)
-        held = device._book.find(STUDY).value
+        held = device._book.find(STUDY).held.get("")
         device.close()
         assert held == (min(sum(map(Fraction, rewards)), 3) if rewards else None)
 
@@ -221,7 +221,7 @@ class TestRetries:
 
     def test_of_two_reports_the_one_without_an_answer_is_sent_again(self, leader, device) -> None:
         leader.faults = {0: "unanswered"}
-        device.join(make_local_place(offer=offer_both(LOCAL), guardrail={"name": HARM, "default": 0}))
+        device.join(make_local_place(offer=offer_both(LOCAL), further=[{"name": HARM, "default": 0}]))
         for hour in (1, 2, 3):
             finish(leader, device, hour)
         assert [json.loads(body)["metric"] for body in leader.bodies] == ["", HARM, ""]
@@ -269,22 +269,22 @@ REFUSED = {
     "more epsilon": ("epsilon of an offer", {"offer": Local(2, grid=255).offer(100).at(7).to_text()}, {}),
     "more epsilon together": (
         "epsilon of an offer is 3/2",
-        {"offer": offer_both(Local("3/2")), "guardrail": {"name": HARM, "default": 0}},
+        {"offer": offer_both(Local("3/2")), "further": [{"name": HARM, "default": 0}]},
         {},
     ),
     "gaussian noise": ("noise of an offer", {"offer": Local(1, DiscreteGaussian(), 9).offer(100).at(7).to_text()}, {}),
     "a small cohort": ("n of an offer", {"offer": LOCAL.offer(49).at(7).to_text()}, {}),
     "two operators whom nobody named": ("operators of a place", {"operators": make_place()["operators"]}, {}),
-    "a guardrail without an offer": ("offers of a place", {"guardrail": {"name": HARM, "default": 0}}, {}),
-    "an offer without a guardrail": ("text of an offer", {"offer": offer_both(LOCAL)}, {}),
+    "a guardrail without an offer": ("offers of a place", {"further": [{"name": HARM, "default": 0}]}, {}),
+    "an offer without a guardrail": ("offers of a place", {"offer": offer_both(LOCAL)}, {}),
     "an offer for another guardrail": (
         "metric of an offer",
-        {"offer": offer_both(LOCAL), "guardrail": {"name": "other", "default": 0}},
+        {"offer": offer_both(LOCAL), "further": [{"name": "other", "default": 0}]},
         {},
     ),
-    "a guardrail without a name": ("name of the guardrail", {"guardrail": {"default": 0}}, {}),
-    "a guardrail that is a text": ("guardrail of a place", {"guardrail": HARM}, {}),
-    "a guardrail out of range": ("default of the guardrail", {"guardrail": {"name": HARM, "default": 2}}, {}),
+    "a guardrail without a name": ("name of a further outcome", {"further": [{"default": 0}]}, {}),
+    "a guardrail that is a text": ("further outcomes of a place", {"further": HARM}, {}),
+    "a guardrail out of range": ("default of harm", {"further": [{"name": HARM, "default": 2}]}, {}),
     "a cap that is not offered": ("cap of an offer", {"cap": 3}, {}),
     "a cap that is no number": ("cap of a place", {"cap": "3"}, {}),
     "a cap of none": ("cap of a place", {"cap": 0}, {}),
@@ -336,7 +336,7 @@ def test_a_device_that_checks_no_offer_is_found(what, tmp_path, monkeypatch) -> 
 def test_a_device_accepts_what_local_channels_offer(epsilon, cap, share) -> None:
     gaussian = Local(epsilon, DiscreteGaussian(), 200)
     for channel in (Response(epsilon), Local(epsilon), Local(epsilon, grid=255), gaussian):
-        guardrail = {} if share is None else {"guardrail": {"name": HARM, "default": 0}}
+        guardrail = {} if share is None else {"further": [{"name": HARM, "default": 0}]}
         offer = channel.carrying(capped_sum(cap)).offer(100).at(7).to_text()
         offer = offer if share is None else offer_both(channel, cap, share)
         place = read_place(make_local_place(offer=offer, **({"cap": cap} if cap > 1 else {}), **guardrail))

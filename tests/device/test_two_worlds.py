@@ -62,7 +62,7 @@ WAYS = {
         make_local_place(
             cap=3,
             offer=f"{CAPPED.offer(100).at(7).to_text()}\n{replace(HALF.offer(100).at(7), metric=HARM).to_text()}",
-            guardrail={"name": HARM, "default": 1},
+            further=[{"name": HARM, "default": 1}],
         ),
         {"key": KEY, "agreed": Agreed(1)},
     ),
@@ -109,7 +109,7 @@ def watch(folder, world, contacts, faults, way, kind=Device):
             made.contact()
         else:
             made.record(STUDY, value)
-            if place and "guardrail" in place:
+            if place and "further" in place:
                 made.record(STUDY, 1 - value, HARM)
     made.close()
     return leader
@@ -227,7 +227,7 @@ class Repeating(Device):
 
     def contact(self):
         super().contact()
-        if any(booked.value is not None for booked in self._book.places()):
+        if any(booked.held for booked in self._book.places()):
             super().contact()
 
 
@@ -235,7 +235,7 @@ class OnlyOutcomes(Device):
     """It reports only if there is an outcome."""
 
     def contact(self):
-        if any(booked.value is not None for booked in self._book.places()):
+        if any(booked.held for booked in self._book.places()):
             super().contact()
 
 
@@ -284,7 +284,7 @@ class Marked(Device):
     """A header depends on the outcome."""
 
     def contact(self):
-        happened = any(booked.value for booked in self._book.places())
+        happened = any(booked.held.get("") for booked in self._book.places())
         make = self._calls._make
 
         class Marking(Wire):

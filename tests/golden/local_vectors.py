@@ -1,5 +1,6 @@
 """Known answers of local trust: what offers cost, and what a device sends."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -19,19 +20,21 @@ from maskedbandit.privacy.statistics import capped_sum
 from tests.golden.fixed_bytes import PAGES, Entry, make_bytes, read_bytes
 
 
-def make_local_place(channel: Channel, cap: int = 1, guardrail: Entry | None = None, **changes: Any) -> Entry:
-    """A place of local trust; with a guardrail both outcomes share the epsilon of the channel."""
-    part = at_epsilon(channel, epsilon_of(channel) / (1 if guardrail is None else 2))
+def make_local_place(channel: Channel, cap: int = 1, further: Sequence[Entry] = (), **changes: Any) -> Entry:
+    """A place of local trust, whose outcomes share the epsilon of the channel alike."""
+    part = at_epsilon(channel, epsilon_of(channel) / (1 + len(further)))
     offers = [part.carrying(capped_sum(cap)).offer(100).at(7)]
     place: Entry = {"study": "newsletter", "arm": "bold", "ticket": "k3v7", "again": False, "exposed": 1764000000000}
-    if guardrail is not None:
-        offers.append(replace(part.offer(100).at(7), metric=guardrail["name"]))
+    for each in further:
+        own = part.carrying(capped_sum(each.get("cap", 1)))
+        offers.append(replace(own.offer(100).at(7), metric=each["name"]))
     place |= {"offer": to_lines(offers), "terms": {"protocol": make_bytes("protocol", 32).hex()}}
     place |= {"window": 21600000, "grace": 86400000, "least": 0, "most": 1, "default": 0} | changes
     place |= {"cap": cap} if cap > 1 else {}
-    return place if guardrail is None else {**place, "guardrail": guardrail}
+    return {**place, "further": list(further)} if further else place
 
 
+SPENT: Entry = {"name": "spent", "least": 0, "most": 100, "default": 0, "cap": 2}
 GUARD: Entry = {"name": "unsubscribed", "least": 0, "most": 1, "default": 0}
 LOCAL_CHANNELS: list[Channel] = [
     *(Response(epsilon=epsilon) for epsilon in (1, Fraction(1, 2), 3)),
@@ -69,9 +72,13 @@ def list_local_reports() -> list[Entry]:
             found.append(make_local_entry(place, [("", value) for value in values], number))
         for number, values in enumerate(((), (0.1, 0.2), (1, 0.5), (1,) * 9)):  # they are added up, and cut
             found.append(make_local_entry(make_local_place(channel, 3), [("", value) for value in values], number))
-        both = make_local_place(channel, 2, {**GUARD, "default": 1})
+        both = make_local_place(channel, 2, [{**GUARD, "default": 1}])
         for number, records in enumerate(([], [("", 1)], [("unsubscribed", 0)], [("unsubscribed", 0.5), ("", 0.25)])):
             found.append(make_local_entry(both, records, number))
+        three = make_local_place(channel, further=[GUARD, SPENT])
+        spent = [("spent", value) for value in (20.5, 90, 100)]  # of two that count, at most 200
+        for number, records in enumerate(([], [("unsubscribed", 1), *spent[:1]], [("", 1), *spent])):
+            found.append(make_local_entry(three, records, number))
     return found
 
 

@@ -25,7 +25,7 @@ PLACE = {
     "most": 1,
     "default": 0,
     "cap": 3,
-    "guardrail": {"name": "sick", "least": 0, "most": 1, "default": 0},
+    "further": [{"name": "sick", "least": 0, "most": 1, "default": 0}],
 }
 
 

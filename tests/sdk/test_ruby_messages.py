@@ -116,9 +116,9 @@ SMALL = "maskedbandit-offer-1 channel=Response n=19 steps=1 modulus=0 noise= ter
 @pytest.mark.parametrize(
     ("name", "changes"),
     [
-        ("epsilon", {"offer": LOUD, "cap": 1, "guardrail": None}),
-        ("n of an offer", {"offer": SMALL, "cap": 1, "guardrail": None}),
-        ("offer of a place", {"guardrail": None}),
+        ("epsilon", {"offer": LOUD, "cap": 1, "further": []}),
+        ("n of an offer", {"offer": SMALL, "cap": 1, "further": []}),
+        ("offer of a place", {"further": []}),
         ("operators of a place", {"operators": []}),
         ("grace of a place", {"grace": 0}),
         ("exposed of a place", {"exposed": EXPOSED - 3 * HOUR}),

@@ -86,7 +86,13 @@ def with_many_arms(view: StudyView, k: int) -> StudyView:
     some = [view.arms[i % len(view.arms)] for i in range(k)]
     out = {1: "harmful", k - 1: "paused"}
     arms = tuple(
-        replace(each, name=name, payload='{"text": "' + 100 * "x" + '"}', stands=out.get(i, "in play"))
+        replace(
+            each,
+            name=name,
+            payload='{"text": "' + 100 * "x" + '"}',
+            stands=out.get(i, "in play"),
+            confidence=None if i in out else each.confidence,
+        )
         for i, (each, name) in enumerate(zip(some, names, strict=True))
     )
     in_play = tuple(i for i in range(k) if i not in out)
@@ -181,6 +187,12 @@ def all_views() -> Iterator[dict[str, StudyView]]:
         made_gauss.study.start()
         made_gauss.come(60, [0.5, 0.6, 0.45], every=1000)
         found["gauss"] = seen(made_gauss)
+        metrics = [{"name": "spent", "most": 80, "share": "1/8"}, {"name": "left-early", "share": "1/8"}]
+        measured = play("measured", metrics=metrics, **quick)
+        measured.study.start()
+        measured.come(200, [0.5, 0.6, 0.45], unseen=0)
+        measured.wait(3 * HOUR)
+        found["measured"] = seen(measured)
         held = play("held", arms=[{"name": "short"}, {"name": "plain", "share": "1/3"}, {"name": "long"}], **quick)
         held.study.start()
         found["held, early"] = seen(held)
@@ -189,7 +201,7 @@ def all_views() -> Iterator[dict[str, StudyView]]:
             held.wait(3 * MINUTE)
         found["held"] = seen(held)
         yield found
-        for each in (usual, ended, many, made, selected, fixed, made_gauss, held):
+        for each in (usual, ended, many, made, selected, fixed, made_gauss, held, measured):
             each.study.close()
 
 

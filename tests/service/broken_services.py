@@ -6,6 +6,7 @@ It runs `python -m tests.service.broken_services NAME serve ...`.
 import sys
 from collections.abc import Callable
 from fractions import Fraction
+from os import urandom
 from random import Random
 from typing import Any
 
@@ -17,7 +18,7 @@ from maskedbandit.cli import main
 from maskedbandit.device import local_reports
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.study.deck import CohortDeck, Places
-from maskedbandit.study.guardrail import MeasuredOutcome
+from maskedbandit.study.outcomes import MeasuredOutcome
 
 ANALYZE, DEAL = Central.analyze, CohortDeck.deal
 Set = Callable[[Any, str, Any], None]
@@ -112,6 +113,18 @@ def silent_guardrail(put: Set) -> None:
         return released(self, reports, offer, *given)
 
     put(MeasuredOutcome, "released", silent)
+
+
+def share_noise(put: Set) -> None:
+    """All sums of a release have the same draw of noise."""
+    released, seed = MeasuredOutcome.released, [b""]
+
+    def shared(self: MeasuredOutcome, reports: Any, offer: Any, bits: Bits, *given: Any) -> float:
+        if not self.metric:
+            seed[0] = urandom(16)
+        return released(self, reports, offer, Bits(Random(seed[0]).randbytes), *given)
+
+    put(MeasuredOutcome, "released", shared)
 
 
 if __name__ == "__main__":

@@ -16,21 +16,19 @@ from maskedbandit.cli import main
 from maskedbandit.errors import Forbidden, InvalidValue, NotApproved, StorageFailed, Unauthorized, UnknownStudy
 from maskedbandit.privacy.exact import to_fraction
 from maskedbandit.reports.audit.audit import ERROR, AuditPart, How
+from maskedbandit.reports.audit.audit_study import SERVICE_COHORT, shared_epsilon_channel, throw_away
 from maskedbandit.reports.audit.over_http import Service, reach_service, start_own_service
 from maskedbandit.reports.audit.samples import promise_to_samples, sampled_part
 from maskedbandit.reports.audit.services import (
-    SERVICE_COHORT,
     audited_protocol,
     list_seen_of_arm,
     make_audited_study,
     service_parts,
-    shared_epsilon_channel,
-    throw_away,
     views_of,
 )
 from maskedbandit.study.protocol import Protocol
 from tests.for_each import for_each
-from tests.service.broken_services import BROKEN, lazy_device, silent_guardrail
+from tests.service.broken_services import BROKEN, lazy_device, share_noise, silent_guardrail
 from tests.service.inside import TABLE, Inside
 from tests.service.live import live
 from tests.service.sound_audits import NEWSLETTER, shown
@@ -39,6 +37,8 @@ from tests.statistics import ALPHA
 SMALL = Protocol.from_table(TABLE)
 RESPONSE = Protocol.from_table(TABLE | {"channel": "response", "reward": {"rule": "first"}})
 HARM = {"guardrail": {"name": "harm", "harm": {"above": 3}, "least": 1, "most": 7, "rule": "first", "share": "1/3"}}
+SPENT = {"metrics": [{"name": "spent", "most": 9, "cap": 2, "share": "1/3"}, {"name": "left", "share": "1/3"}]}
+MEASURED = Protocol.from_table(SMALL.table | SPENT)
 GUARDED, ON_DEVICES = (Protocol.from_table(protocol.table | HARM) for protocol in (SMALL, RESPONSE))
 
 SAMPLES = {"noise from a seed": 400, "arms by rewards": 400, "no noise in every other release": 3200}  # else 2400
@@ -92,6 +92,17 @@ def test_a_guardrail_without_noise_is_noticed(monkeypatch: pytest.MonkeyPatch) -
     found = audit(GUARDED, 600)
     assert found.violation
     assert "(harm)" in found.event
+
+
+@pytest.mark.slow
+def test_one_draw_of_noise_for_two_outcomes_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What two opposite outcomes are together has no noise then; of either alone nothing is wrong.
+
+    The bound is about 2: in three of four samples two outcomes are opposite, so the event is one of 450 of 600 runs.
+    """
+    assert not audit(MEASURED, 1200).violation
+    share_noise(monkeypatch.setattr)
+    assert audit(MEASURED, 1200).violation
 
 
 @pytest.mark.slow
@@ -222,11 +233,13 @@ def test_the_study_of_an_audit_keeps_channel_and_rewards() -> None:
     assert throw_away(Protocol.from_table(TABLE | {"reward": {"cap": 3}}), "audit-1").reward.cap == 3
     assert made.project == "audit-1"  # so that nobody's budget is touched
     assert throw_away(SMALL, "twin", 2).channel.loss(2).epsilon() == 2
+    assert [each.share for each in throw_away(MEASURED, "audit-1").outcomes] == [Fraction(1, 3)] * 3
+    assert throw_away(MEASURED, "audit-1").outcomes[1].reward.cap == 2
     for protocol in (GUARDED, ON_DEVICES):
         twin = throw_away(protocol, "twin", 2)
         assert [each.metric for each in twin.outcomes] == ["", "harm"]
         assert twin.price(2).epsilon() == 2
-        assert twin.guardrail_channel.epsilon == Fraction(2, 3)
+        assert twin.outcomes[1].channel.epsilon == Fraction(2, 3)
         assert (twin.guardrail.outcome.least, twin.guardrail.outcome.most) == (1, 7)
         assert shared_epsilon_channel(protocol).epsilon == 1
     assert list_seen_of_arm(SMALL) == ["the release", "the release after it", "when the arm is dealt next"]
@@ -235,6 +248,7 @@ def test_the_study_of_an_audit_keeps_channel_and_rewards() -> None:
         "the release (harm)",
         "the release after it (harm)",
         "what the device sends (harm)",
+        "the release, of the reward and harm together",
     ]
     tree = Protocol.from_table(TABLE | {"channel": {"name": "tree", "epsilon": 1}, "policy": "ucb1"})
     with pytest.raises(InvalidValue, match="independent"):

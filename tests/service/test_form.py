@@ -75,6 +75,7 @@ UNSAYABLE: list[dict[str, Any]] = [
     PLAIN | {"channel": "central"},
     PLAIN | {"channel": {"name": "central", "epsilon": 1, "noise": "skellam"}, "budget": {"epsilon": 9, "delta": 1e-6}},
     PLAIN | {"simulation": {"every": "1 minute"}},
+    PLAIN | {"metrics": [{"name": "spent", "most": 9, "share": "1/4"}]},
     PLAIN | {"about": " with spaces around "},
     PLAIN | {"about": "a bell \a"},
     PLAIN | {"signed_by": [KEY]},
@@ -118,7 +119,8 @@ def test_a_form_that_drops_what_it_cannot_say_is_caught(monkeypatch: pytest.Monk
 def test_the_studies_of_the_package_go_through_the_form(path: Path) -> None:
     table = tomllib.loads(path.read_text())
     assert fill_protocol_form(table) is None  # as they have a [simulation]
-    del table["simulation"]
+    for part in ("simulation", "metrics"):  # which the fields cannot say
+        table.pop(part, None)
     assert digest_by_form(table) == Protocol.from_table(table).digest
 
 
@@ -242,6 +244,14 @@ def test_the_interface_says_everything_that_is_wrong_and_the_first_of_it_in_its_
         assert [each["place"] for each in said["faults"]] == ["name", "reward.window", "people"]
         assert said["detail"] == said["faults"][0]["detail"]
     assert "faults" not in service.ask("POST", "/v1/studies/none/start", None, "owner").json
+
+
+def test_what_else_is_wrong_is_said_though_there_are_too_few_arms() -> None:
+    given = {"guardrail.name": "left", "guardrail.harm.above": "0.1", "guardrail.harm.against": "a"}
+    sent = read_sent_form({"arms.0.name": "a", "name": "x", "channel.name": "central", "channel.epsilon": "1"} | given)
+    assert [place for place, _ in list_faults(sent.table)] == [("arms",), ("people",)]
+    sent = read_sent_form(sent.values | {"guardrail.alpha": "2"})
+    assert [place for place, _ in list_faults(sent.table)] == [("arms",), ("guardrail", "alpha"), ("people",)]
 
 
 def test_every_policy_of_the_form_is_one_of_a_live_study() -> None:

@@ -169,10 +169,10 @@ def test_what_devices_are_handed(service: Inside) -> None:
     assert place["offer"] == given["offer"]
     assert place.keys() == {
         *("study", "arm", "ticket", "again", "exposed", "offer", "terms", "window", "grace"),
-        *("least", "most", "default", "cap", "guardrail"),
+        *("least", "most", "default", "cap", "further"),
     }
     assert (place["cap"], place["most"], place["exposed"], place["grace"]) == (3, 2.0, None, 3_600_000)
-    assert place["guardrail"] == {"name": "harm", "least": 0.0, "most": 1.0, "default": 1.0}
+    assert place["further"] == [{"name": "harm", "least": 0.0, "most": 1.0, "default": 1.0}]
     assert place["terms"].keys() == {"protocol"}
     read = read_place(place)
     assert [outcome.metric for outcome in read.outcomes] == ["", "harm"]
@@ -188,10 +188,11 @@ def test_nothing_is_handed_out_under_central_trust(service: Inside) -> None:
     assert service.assign("ann")["device"] is None
 
 
-def test_a_guardrail_and_several_rewards_arrive(service: Inside, tmp_path: Path) -> None:
+def test_further_outcomes_and_several_rewards_arrive(service: Inside, tmp_path: Path) -> None:
     reward = {"window": "20 seconds", "exposure": "10 seconds", "grace": "1 hour", "cap": 3}
     channel = {"name": "response", "epsilon": 1400}
-    service.begin(channel=channel, reward=reward, guardrail=HARM, budget={"epsilon": 1400})
+    spent = {"name": "spent", "most": 50, "cap": 2, "share": "1/4"}
+    service.begin(channel=channel, reward=reward, guardrail=HARM, metrics=[spent], budget={"epsilon": 1400})
     devices = []
     for number in range(4):
         device = make_device(service, tmp_path, f"person {number}", 1400)
@@ -201,11 +202,18 @@ def test_a_guardrail_and_several_rewards_arrive(service: Inside, tmp_path: Path)
             device.record("small", 1)
         if number != 1:
             device.record("small", 0, "harm")
+        for _ in range(2 * (number == 2)):
+            device.record("small", 50, "spent")
         devices.append(device)
     service.tick(WINDOW)
     for device in devices:
         device.contact()
-        assert [report.says for report in device.show()[0].sent] == [1, int(device is devices[1])]
+        assert [report.says for report in device.show()[0].sent] == [
+            1,
+            int(device is devices[1]),
+            int(device is devices[2]),
+        ]
         device.close()
     service.tick(GRACE + 1)
     assert {round(each["total"] / each["n"], 6) for each in read_releases(service)} == {1.0}  # in units of the cap
+    assert round(sum(each["further"]["spent"] for each in read_releases(service)), 6) == 1.0

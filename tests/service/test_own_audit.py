@@ -16,6 +16,10 @@ def test_both_outcomes_are_audited_and_twins_are_caught() -> None:
     assert [each["promised"]["epsilon"] for each in found[:2]] == [0.75, 0.25]
     assert [each["part"].rpartition(": ")[2] for each in found[:2]] == ["the reward", "harm"]
     assert found[2]["left_out"].endswith("adds up to ε = 1")
+    measured = guarded | {"metrics": [{"name": "spent", "most": 9, "share": "1/4"}, {"name": "left", "share": "1/8"}]}
+    found = main({"protocol": Protocol.from_table(measured).text})
+    assert [each["promised"]["epsilon"] for each in found[:4]] == [0.375, 0.25, 0.25, 0.125]
+    assert not any(each["violation"] for each in found[:4])
 
 
 def test_the_page_of_the_audit(service: Inside) -> None:

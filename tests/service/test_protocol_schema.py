@@ -17,8 +17,9 @@ from maskedbandit.service.api import list_routes
 from maskedbandit.service.request.openapi import write_openapi
 from maskedbandit.service.request.protocol_schema import LIVE_CHANNELS
 from maskedbandit.study.enrolment import ENROLMENT_PARTS
-from maskedbandit.study.guardrail import OUTCOME
+from maskedbandit.study.metrics import METRIC_KEYS
 from maskedbandit.study.naming import STUDY_PARTS
+from maskedbandit.study.outcomes import FURTHER_KEYS
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.protocol_checks import PROTOCOL_KEYS
 from maskedbandit.study.reward import REWARD_KEYS
@@ -65,7 +66,8 @@ def test_the_schema_has_the_keys_that_are_read() -> None:
     schemas = find_schemas()
     assert set(schemas["Protocol"]["properties"]) == set(PROTOCOL_KEYS)
     assert set(schemas["ProtocolReward"]["properties"]) == set(REWARD_KEYS)
-    assert set(schemas["ProtocolGuardrail"]["properties"]) == {"name", "harm", "share", "alpha", *OUTCOME}
+    assert set(schemas["ProtocolMetric"]["properties"]) == set(METRIC_KEYS)
+    assert set(schemas["ProtocolGuardrail"]["properties"]) == {"name", "harm", "share", "alpha", *FURTHER_KEYS}
     assert set(schemas["ProtocolEnrolment"]["properties"]) == {"default", *ENROLMENT_PARTS}
     assert set(schemas["ProtocolBudget"]["properties"]) == {"epsilon", "delta", "rho", "period"}
 
@@ -104,6 +106,7 @@ def test_each_live_channel_is_typed_with_its_parameters(name: str) -> None:
         {"channel": SEALED, "operators": OPERATORS},
         {"reward": {"rule": "sum", "cap": 3, "most": 2.5, "window": "1.5 days", "evaluating": "enrols"}},
         {"guardrail": {"name": "left", "harm": {"below": 0.9}, "share": "1/4", "alpha": 0.01}},
+        {"metrics": [{"name": "spent", "share": "1/4", "most": 9, "cap": 2}, {"name": "left", "share": 0.25}]},
         {"budget": {"rho": "1/2", "period": "90 days"}},
         {
             "enrolment": {
@@ -147,6 +150,9 @@ def test_the_studies_of_the_package_fit(path: Path) -> None:
         {"reward": {"window": "6 years"}},
         {"guardrail": {"name": "left", "harm": {"above": 0.1, "below": 0.9}}},
         {"guardrail": {"name": "left", "harm": {"above": 0.1}, "share": 2}},
+        {"metrics": [{"name": "spent"}]},
+        {"metrics": [{"name": f"m{i}", "share": "1/9"} for i in range(4)]},
+        {"metrics": [{"name": "spent", "share": "1/4", "window": "1 hour"}]},
         {"budget": {"epsilon": 10**7}},
         {"budget": {"epsilon": 1, "days": 1}},
         {"enrolment": {"default": "b"}},

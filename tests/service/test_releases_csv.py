@@ -21,9 +21,12 @@ def read_rows(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(StringIO(text)))
 
 
-@pytest.mark.parametrize("guardrail", [None, {"name": "harm", "harm": {"above": 0.9}}])
-def test_a_row_says_what_the_interface_says(service: Inside, guardrail: Any) -> None:
-    more = {} if guardrail is None else {"guardrail": guardrail, "budget": {"epsilon": 2}}
+FURTHER = {"guardrail": {"name": "harm", "harm": {"above": 0.9}}, "metrics": [{"name": "spent", "share": "1/4"}]}
+
+
+@pytest.mark.parametrize("further", [{}, FURTHER])
+def test_a_row_says_what_the_interface_says(service: Inside, further: dict[str, Any]) -> None:
+    more = further and {**further, "budget": {"epsilon": 2}}
     service.begin(**more, reward={**TABLE["reward"], "most": 5})
     for i in range(4):
         given = service.assign(f"u{i}")
@@ -37,12 +40,12 @@ def test_a_row_says_what_the_interface_says(service: Inside, guardrail: Any) -> 
     rows = read_rows(found.body.decode("ascii"))
     assert len(rows) == len(said) >= 1
     for row, each in zip(rows, said, strict=True):
-        assert tuple(row) == COLUMNS
+        assert tuple(row) == (*COLUMNS, *(f"total of {name}" for name in each["further"]))
         assert (row["arm"], int(row["cohort"]), int(row["n"])) == (each["arm"], each["cohort"], each["n"])
         assert (float(row["total"]), float(row["mean"])) == (each["total"], each["mean"])
         assert each["mean"] == pytest.approx(5 * each["total"] / each["n"])
-        assert (float(row["guardrail"]) if row["guardrail"] else None) == each["guardrail"]
-        assert (row["guardrail"] == "") == (guardrail is None)
+        assert {name: float(row[f"total of {name}"]) for name in each["further"]} == each["further"]
+        assert list(each["further"]) == ["harm", "spent"] * bool(further)
         assert datetime.fromisoformat(row["at"]) == datetime.fromtimestamp(each["at"] / 1000, UTC)
         assert (row["loss"], int(row["entry"])) == (each["loss"].replace("ε", "epsilon"), each["entry"])
 

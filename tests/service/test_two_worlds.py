@@ -15,6 +15,7 @@ from tests.service.two_worlds import (
     SAID,
     SECRETS,
     SHOP,
+    SPENT,
     VICTIM,
     WINDOW,
     Request,
@@ -29,7 +30,7 @@ from tests.service.two_worlds import (
 STUDY = "/v1/studies/small"
 MANY, FEW, MOST = 80, 7, 60  # sequences of requests; in `make test`; in which a twin is noticed
 LONG = 40  # requests in one
-CLIENTS, METRICS = ("client", "another", "scoped", "device"), ("", "", HARM)
+CLIENTS, METRICS = ("client", "another", "scoped", "device"), ("", "", HARM, SPENT["name"])
 ORIGINS = ("", "", "", SHOP, SHOP, "https://evil.example")
 PATHS = ("assign", "expose", "report", "budget", "upload", "leave")  # which a page of another site may ask
 FLAGS = "/ofrep/v1/evaluate/flags"

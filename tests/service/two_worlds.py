@@ -36,7 +36,7 @@ from maskedbandit.service.views import status
 from maskedbandit.store import reconcile, writer
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.sqlite import Sqlite
-from maskedbandit.study.guardrail import MeasuredOutcome
+from maskedbandit.study.outcomes import MeasuredOutcome
 from maskedbandit.study.signatures import sign_person
 from tests.service.inside import Inside, Reply, inside
 from tests.service.receivers import Heard, is_signed
@@ -46,7 +46,8 @@ from tests.store.two_worlds_of_batches import difference
 WINDOW = 20  # seconds
 REWARD = {"most": 4, "rule": "sum", "window": f"{WINDOW} seconds", "exposure": "10 seconds"}
 HARM = "harm"
-GUARDRAIL = {"name": HARM, "harm": {"above": 0.9}, "rule": "first"}
+GUARDRAIL = {"name": HARM, "harm": {"above": 0.9}, "rule": "first", "share": "1/4"}
+SPENT = {"name": "spent", "most": 4, "rule": "sum", "share": "1/4"}
 VICTIM, EARLY = "victim", ("early", "earlier", "earliest", "first")
 OTHERS = "one", "two", "three", "four", "five", "six"
 HELD = [{"name": "a", "payload": {"text": "A"}}, {"name": "plain", "share": "1/3"}, {"name": "b"}]
@@ -164,7 +165,8 @@ class Worlds(logging.Handler):
         with inside(f"sqlite:///{folder}/studies.db", folder / "witness", clock=self.clock) as first:
             first.sign, first.said = sign, SAID
             public = SIGNER.public_key().public_bytes_raw().hex()
-            first.begin(reward=REWARD, guardrail=GUARDRAIL, signed_by=public, enrolment=ENROLMENT, **arms, **changes)
+            further = {"guardrail": GUARDRAIL, "metrics": [SPENT]}
+            first.begin(reward=REWARD, **further, signed_by=public, enrolment=ENROLMENT, **arms, **changes)
             self.tickets = {name: first.seen(name) for name in early}
             prepare(first)
             first.tick(WINDOW + 1)  # whose cohorts are released

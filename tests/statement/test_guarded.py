@@ -76,7 +76,9 @@ def test_with_local_trust_each_report_has_noise(kind: str) -> None:
     assert any("A device reports both outcomes, whatever they are, at times" in each for each in said.assumptions)
     assert said.promises[0].sees == f"{alone.promises[0].sees}; and the same of unsubscribed"
     assert points.randomness.endswith("once for a report, and not from a seed.")
-    assert "Who has reported, which outcomes if there are two, and when: the server sees that." in said.not_protected
+    assert (
+        "Who has reported, which outcomes if there are several, and when: the server sees that." in said.not_protected
+    )
     assert said.person[0].epsilon == 1
     assert "unsubscribed" not in encode_statement(alone).decode()
     assert "both" not in alone.points.contribution + alone.points.data_collection + "".join(alone.assumptions)

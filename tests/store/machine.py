@@ -16,14 +16,13 @@ from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from maskedbandit.errors import BehindWitness, Conflict, Late, MaskedBanditError, StorageFailed
 from maskedbandit.store.databases.connection import open_database
-from maskedbandit.store.requests import GUARDRAIL
 from maskedbandit.store.studies import find_witness, write_study
 from maskedbandit.store.study import Study
 from maskedbandit.study.protocol import Protocol
 from tests.statistics import seeded
 from tests.store.databases import copied_postgresql, fresh_postgresql
 from tests.store.invariants import check_database, check_study
-from tests.store.model import EPSILON, EXPOSURE, MINUTE, PERIOD, WINDOW, Model, protocol
+from tests.store.model import EPSILON, EXPOSURE, FURTHER, MINUTE, PERIOD, WINDOW, Model, protocol
 from tests.store.small_study import PROOF
 from tests.store.stage import NAMES, Open, Stage, failing_commit, failing_witness, raises, template
 
@@ -324,20 +323,21 @@ class Held(Changing):
 
 
 class OnDevices(Machine):
-    """The same under local trust, and there is a guardrail, which no arm can break; all of epsilon is no noise."""
+    """The same under local trust, and there is a guardrail, which no arm can break, and a metric; there is no noise."""
 
     protocols = tuple(
         protocol(
             name,
             channel={"name": "local", "epsilon": EPSILON},
-            guardrail={"name": "harm", "harm": {"above": 0.9999}, "rule": "first"},
+            guardrail={"name": "harm", "harm": {"above": 0.9999}, "rule": "first", "share": "1/4"},
+            metrics=[{"name": "spent", "rule": "first", "share": "1/4"}],
         )
         for name in NAMES
     )
 
     def report_one(self, name: str, ticket: str, value: float, event: str = "") -> None:
-        """Each person's harm is what the reward is not; another event is that of the guardrail alone."""
-        for metric, said in (("", value), ("harm", 1 - value)):
+        """Each person's harm is what the reward is not, and so is what is spent, of whoever had no other event."""
+        for metric, said in (("", value), ("harm", 1 - value), *([] if event else [("spent", 1 - value)])):
             if metric or not event:
                 self.report_metric(name, ticket, said, metric)
 
@@ -347,7 +347,7 @@ class OnDevices(Machine):
             self.report_metric_now(name, ticket, value, metric)
 
     def report_metric_now(self, name: str, ticket: str, value: float, metric: str) -> None:
-        event = GUARDRAIL * bool(metric)
+        event = {"": "", "harm": FURTHER[0], "spent": FURTHER[1]}[metric]
         found = self.do(
             name,
             "a report",
@@ -358,10 +358,10 @@ class OnDevices(Machine):
         assert found is None or found[0] == found[1], "a report was taken twice, or one that came first was not"
 
     @invariant()
-    def harm_is_released(self) -> None:
-        """The second sum of each release is that of the same people."""
+    def further_sums_are_released(self) -> None:
+        """The further sums of each release are those of the same people."""
         for name in NAMES if hasattr(self, "use") else ():
             rows = self.use.studies[name].database.rows("SELECT body FROM entry WHERE study = ?", name)
             said = [each for (body,) in rows if (each := json.loads(body))["kind"] == "released"]
-            found = {each["cohort"]: float.fromhex(each["guardrail"]) for each in said}
-            assert found == self.use.models[name].harms, "another sum of the guardrail was released"
+            found = {each["cohort"]: [float.fromhex(total) for total, _ in each["further"]] for each in said}
+            assert found == self.use.models[name].further, "another sum of a further outcome was released"

@@ -34,6 +34,9 @@ def protocol(name: str, **other: Any) -> Protocol:
     return Protocol.from_table({**table, **other})
 
 
+FURTHER = (GUARDRAIL, "metric spent\n")  # prefixes of what is reported
+
+
 @dataclass
 class Given:
     """A place that was given to a person."""
@@ -52,11 +55,10 @@ class Given:
 
     @property
     def reward(self) -> float:
-        return next((value for event, value in self.reports if not event.startswith(GUARDRAIL)), 0.0)
+        return next((value for event, value in self.reports if "\n" not in event), 0.0)
 
-    @property
-    def harm(self) -> float:
-        return next((value for event, value in self.reports if event.startswith(GUARDRAIL)), 0.0)
+    def further(self, prefix: str) -> float:
+        return next((value for event, value in self.reports if event.startswith(prefix)), 0.0)
 
 
 @dataclass
@@ -70,7 +72,7 @@ class Model:
     gone: list[Given] = field(default_factory=list)  # erased
     sizes: dict[int, tuple[int, int]] = field(default_factory=dict)  # arm and size of the cohorts, as was asked
     releases: dict[int, tuple[int, int, float]] = field(default_factory=dict)  # arm, n and total
-    harms: dict[int, float] = field(default_factory=dict)  # totals of the guardrail
+    further: dict[int, list[float]] = field(default_factory=dict)  # totals of the guardrail and of a metric
     sealed: dict[int, int] = field(default_factory=dict)  # when
     arms: list[str] = field(default_factory=lambda: ["a", "b"])
     control: str | None = None  # one of them, which has its share of all places
@@ -183,7 +185,7 @@ class Model:
                 waiting.add(arm)
                 continue
             self.releases[cohort] = arm, size, sum(each.reward for each in people)
-            self.harms[cohort] = sum(each.harm for each in people)
+            self.further[cohort] = [sum(each.further(prefix) for each in people) for prefix in FURTHER]
             self.sealed[cohort] = self.time
             found.append((cohort, *self.releases[cohort]))
         return found

@@ -147,7 +147,7 @@ def test_a_guardrail_has_no_cap() -> None:
     guardrail = {"name": "harm", "harm": {"above": 0.5}}
     protocol = small_protocol(**CAPPED, guardrail=guardrail, policy="contemporaneous_klucb")
     assert "cap" in dict(protocol.channel.offer(4).terms)
-    assert "cap" not in dict(protocol.guardrail_channel.offer(4).terms)
+    assert "cap" not in dict(protocol.outcomes[1].channel.offer(4).terms)
     with pytest.raises(InvalidValue, match=r"key of \[guardrail\] is 'cap'"):
         small_protocol(**CAPPED, guardrail=guardrail | {"cap": 3})
 

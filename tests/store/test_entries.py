@@ -24,7 +24,7 @@ def test_a_release_is_what_was_said() -> None:
     found = parsed(RELEASED)
     assert isinstance(found, Release)
     assert (found.number, found.hash, found.kind, found.at, found.arm, found.n) == (7, "ff", "released", 5, 1, 8)
-    assert (found.total, found.loss, found.cap, found.guardrail) == (3.0, Loss.pure(1), 1, None)
+    assert (found.total, found.loss, found.cap, found.further) == (3.0, Loss.pure(1), 1, ())
     assert found.in_epoch(4) == (1, 8, 3.0, 4)
 
 

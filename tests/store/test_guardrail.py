@@ -12,6 +12,7 @@ from maskedbandit.errors import Conflict, Corrupted, InvalidValue, NotRunning, P
 from maskedbandit.privacy.budget import Budget
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.members import read_members
+from maskedbandit.store.requests import GUARDRAIL
 from maskedbandit.study.watch import HarmFound, Watch
 from tests.for_each import for_each
 from tests.store.small_study import PROOF, WINDOW, small_protocol
@@ -59,7 +60,7 @@ def test_both_sums_are_released_and_both_are_charged(tmp_path: Path) -> None:
     played.wait()
     told = [each for each in played.said() if each["kind"] == "released"]
     assert [float.fromhex(each["total"]) for each in told] == [4.0, 4.0, 4.0]
-    assert sum(float.fromhex(each["guardrail"]) for each in told) == 6.0
+    assert sum(float.fromhex(each["further"][0][0]) for each in told) == 6.0
     assert {Loss.from_text(each["loss"]).pure_epsilon for each in told} == {Fraction(20_000)}
     find = "SELECT DISTINCT text FROM account JOIN loss ON loss.loss = account.spent"
     assert played.study.database.rows(find) == [(told[0]["loss"],)], "people were charged for something else"
@@ -70,7 +71,7 @@ def test_both_sums_are_released_and_both_are_charged(tmp_path: Path) -> None:
 @for_each("share", ["1/2", "1/3", "1/100"])
 def test_epsilon_is_shared_exactly(share: str) -> None:
     how = small_protocol(guardrail={**HARM, "share": share})
-    first, second = how.channel.loss(100), how.guardrail_channel.loss(100)
+    first, second = how.channel.loss(100), how.outcomes[1].channel.loss(100)
     assert second.pure_epsilon == Fraction(share)
     assert first.pure_epsilon + second.pure_epsilon == 1
     assert how.price(100) == first + second
@@ -88,7 +89,7 @@ def test_with_gaussian_noise_both_together_cost_less_than_one_would() -> None:
 
 def test_a_study_without_a_guardrail_is_as_it_was() -> None:
     how = small_protocol()
-    assert (how.guardrail, how.channel, how.guardrail_channel) == (None, how.channel, how.channel)
+    assert (how.guardrail, how.metrics, len(how.outcomes)) == (None, (), 1)
     assert how.channel.epsilon == 1
     assert how.price(100) == how.channel.loss(100)
     assert how.digest == "c96acef76b8b7f6df593b18b59a70e75ef1ab70a30a58220d60f2a0a69d1be49"
@@ -146,7 +147,7 @@ def test_what_a_report_of_the_guardrail_may_be(tmp_path: Path) -> None:
     played.study.report(ticket, 4, "y", metric="harm")
     played.study.apply([])
     (found,) = (each for cohort in range(3) for each in read_members(played.study.database, "small", cohort))
-    assert (found.reports, found.guardrail) == ([1.0], [3.0, 4.0])
+    assert (found.reports(), found.reports(GUARDRAIL)) == ([1.0], [3.0, 4.0])
     assert played.study.erase("person 1") == 1
     assert played.study.database.rows("SELECT * FROM reward") == []
     played.study.close()

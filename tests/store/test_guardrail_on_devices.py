@@ -26,7 +26,7 @@ from maskedbandit.privacy import sampling
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.reports.audit.bounds import largest_ratio
 from maskedbandit.store import release
-from maskedbandit.study.guardrail import Guardrail, MeasuredOutcome
+from maskedbandit.study.outcomes import MeasuredOutcome
 from maskedbandit.study.protocol import Protocol
 from tests.for_each import for_each
 from tests.statistics import same_distribution, seeded
@@ -66,9 +66,9 @@ def worst(first: Any, second: Any) -> float:
 @for_each("kind", AGREED)
 def test_both_reports_cost_a_person_exactly_epsilon(kind: str, share: str) -> None:
     how = small_protocol(**devices(kind, guardrail=HARM | {"share": share}))
-    assert worst(how.channel, how.guardrail_channel) == pytest.approx(1, abs=1e-9)
+    assert worst(how.channel, how.outcomes[1].channel) == pytest.approx(1, abs=1e-9)
     assert how.price(1).pure_epsilon == how.price(50).pure_epsilon == Fraction(1)
-    assert how.guardrail_channel.loss(1).pure_epsilon == Fraction(share)
+    assert how.outcomes[1].channel.loss(1).pure_epsilon == Fraction(share)
 
 
 def silent(channel: Any) -> Any:
@@ -80,7 +80,7 @@ def silent(channel: Any) -> Any:
 @for_each("kind", AGREED)
 def test_twins_whose_guardrail_has_too_little_noise_cost_more(kind: str, twin: Callable[[Any], Any]) -> None:
     how = small_protocol(**devices(kind))
-    assert worst(how.channel, twin(how.guardrail_channel)) > 1.3
+    assert worst(how.channel, twin(how.outcomes[1].channel)) > 1.3
 
 
 def test_with_gaussian_noise_both_reports_cost_less_than_one_would() -> None:
@@ -136,7 +136,7 @@ def check_law(how: Protocol, outcomes: tuple[int, int], found: np.ndarray) -> No
     """The reports have the law of `sends`, and are independent of one another."""
     wide = 1 if how.channel.law().flip > 0 else ROOM - 1
     low = 0 if wide == 1 else -wide
-    laws = [sends(channel, x) for channel, x in zip((how.channel, how.guardrail_channel), outcomes, strict=True)]
+    laws = [sends(channel, x) for channel, x in zip((how.channel, how.outcomes[1].channel), outcomes, strict=True)]
     pairs, side = np.outer(*laws), wide - low + 1
     assert pairs.shape == (side, side)
     cells = (found - low) @ np.array([side, 1])
@@ -161,7 +161,7 @@ def test_a_device_draws_both_by_itself(kind: str, monkeypatch: pytest.MonkeyPatc
 def told(played: Played) -> np.ndarray:
     """Both sums of all releases."""
     said = [each for each in played.said() if each["kind"] == "released"]
-    return np.array([[float.fromhex(each[name]) for name in ("total", "guardrail")] for each in said])
+    return np.array([[float.fromhex(each["total"]), float.fromhex(each["further"][0][0])] for each in said])
 
 
 @pytest.mark.parametrize("kind", AGREED)
@@ -198,7 +198,10 @@ def test_what_a_guardrail_costs_is_verified(
     """Broken services give the guardrail all of epsilon, or forget what it costs: their ledgers are refused."""
     with monkeypatch.context() as patch:
         if lie == "noise":
-            patch.setattr(Guardrail, "channels", lambda self, channel: (at_epsilon(channel, Fraction(2, 3)), channel))
+            patch.setattr(
+                "maskedbandit.study.outcomes.share_channel",
+                lambda channel, outcome: channel if outcome.metric else at_epsilon(channel, Fraction(2, 3)),
+            )
             patch.setattr(Protocol, "price", lambda self, n: Loss.pure(1))
         else:
             patch.setattr(Protocol, "price", lambda self, n: self.channel.loss(n))

@@ -47,20 +47,20 @@ def worst(first: np.ndarray, second: np.ndarray) -> float:
 
 def test_a_person_loses_by_both_sums_exactly_what_is_charged() -> None:
     how = small_protocol(guardrail=HARM)
-    assert worst(mass(how.channel), mass(how.guardrail_channel)) == pytest.approx(1, abs=1e-9)
+    assert worst(mass(how.channel), mass(how.outcomes[1].channel)) == pytest.approx(1, abs=1e-9)
     assert how.price(1).pure_epsilon == Fraction(1)
 
 
 def test_so_it_is_with_gaussian_noise_at_a_delta() -> None:
     gaussian = {"name": "central", "epsilon": 1, "noise": "discrete_gaussian"}
     how = small_protocol(guardrail=HARM, channel=gaussian, budget={"rho": 1})
-    p, q = (pair(mass(how.channel), mass(how.guardrail_channel), x, x)[1:].ravel() for x in (0, 1))
+    p, q = (pair(mass(how.channel), mass(how.outcomes[1].channel), x, x)[1:].ravel() for x in (0, 1))
     needed = needed_epsilon(p / p.sum(), q / q.sum(), 1e-5)
     assert 0.5 * how.price(1).epsilon(1e-5) < needed <= how.price(1).epsilon(1e-5)
 
 
 BROKEN: dict[str, Callable[[Protocol], np.ndarray]] = {
-    "all of epsilon once more": lambda how: mass(replace(how.guardrail_channel, epsilon=1)),
+    "all of epsilon once more": lambda how: mass(replace(how.outcomes[1].channel, epsilon=1)),
     "no noise": lambda how: np.eye(1, 2 * ROOM + 1, ROOM)[0],
 }
 
@@ -82,13 +82,13 @@ def totals(folder: Path, many: int = 700) -> np.ndarray:
         played.wait()
     told = [each for each in played.said() if each["kind"] == "released"]
     played.study.close()
-    return np.array([[float.fromhex(each[name]) for name in ("total", "guardrail")] for each in told]).astype(int)
+    return np.array([[float.fromhex(each["total"]), float.fromhex(each["further"][0][0])] for each in told]).astype(int)
 
 
 def check_noise(found: np.ndarray) -> None:
     """Both sums have the noise that they should have, and their sum that of two independent draws."""
     how = small_protocol(guardrail=HARM)
-    first, second = (channel.release_noise(1) for channel in (how.channel, how.guardrail_channel))
+    first, second = (channel.release_noise(1) for channel in (how.channel, how.outcomes[1].channel))
     far = np.arange(-200, 201)
     both = np.convolve(first.pmf(far), second.pmf(far))
     same_distribution(found[:, 0], first.pmf)
@@ -108,7 +108,7 @@ def test_a_study_draws_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @for_each("twin", ["the same noise twice", "no noise", "the noise of the reward"])
 def test_a_study_that_does_not_is_found(twin: str) -> None:
     how = small_protocol(guardrail=HARM)
-    first, second = (channel.release_noise(1) for channel in (how.channel, how.guardrail_channel))
+    first, second = (channel.release_noise(1) for channel in (how.channel, how.outcomes[1].channel))
     rng = np.random.default_rng(1)
     found = np.array([[noise.draws(float(noise.scale), 1.0, rng) for noise in (first, second)] for _ in range(700)])
     check_noise(found)

@@ -133,7 +133,7 @@ def unsalted(patch: pytest.MonkeyPatch) -> None:
 
 def leaf_as_it_was(member: Any) -> str:
     """A hash of the row."""
-    return member.kept or sha256(json.dumps([member.ticket, member.person, member.reports]).encode()).hexdigest()
+    return member.kept or sha256(json.dumps([member.ticket, member.person, member.reports()]).encode()).hexdigest()
 
 
 def open_exports(patch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from hypothesis.errors import Flaky
 from hypothesis.stateful import run_state_machine_as_test
 
 from maskedbandit.errors import Late, StoreError
-from maskedbandit.store import erasure, members, people, release, session
+from maskedbandit.store import erasure, people, release, session
 from maskedbandit.store.accounts import Accounts
 from maskedbandit.store.book import checks
 from maskedbandit.store.book.book import Book
@@ -85,7 +85,9 @@ def take_late(session: Session, ticket: str, value: float, *name: str) -> Report
     try:
         return people.report(session, ticket, value, *name)
     except Late:
-        session.rows.add_report(name_report(ticket, *name), float(value), session.now, next(session.positions))
+        session.rows.add_report(
+            name_report(session.protocol, ticket, *name), float(value), session.now, next(session.positions)
+        )
         return Reported(again=False)
 
 
@@ -231,7 +233,7 @@ MUTANTS: dict[str, tuple[type[Machine], dict[Any, Any], str]] = {
     ),
     "harm that counts as a reward": (
         machine(OnDevices),
-        {(members, "GUARDRAIL"): "another"},
+        {(release, "find_prefix"): lambda protocol, metric: ""},
         "was released, and|another sum",
     ),
     "memory of what failed": (

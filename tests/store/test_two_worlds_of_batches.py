@@ -13,14 +13,17 @@ from tests.store.moving_sessions import moving_when_opened, moving_with_others, 
 from tests.store.two_worlds_of_batches import Asked, Batch, Drawn, both, check_same
 
 TIMES = {"window": "20 seconds", "exposure": "10 seconds"}
-GUARDRAIL = {"guardrail": {"name": "harm", "harm": {"above": 0.9}, "rule": "first"}}
+FURTHER = {
+    "guardrail": {"name": "harm", "harm": {"above": 0.9}, "rule": "first", "share": "1/4"},
+    "metrics": [{"name": "spent", "rule": "first", "share": "1/4"}],
+}
 TRUST: dict[str, dict[str, Any]] = {
-    "central": {"reward": {"most": 4, "rule": "sum", **TIMES}, **GUARDRAIL},
-    "local": {"channel": {"name": "response", "epsilon": 1}, "reward": {"rule": "first", **TIMES}, **GUARDRAIL},
+    "central": {"reward": {"most": 4, "rule": "sum", **TIMES}, **FURTHER},
+    "local": {"channel": {"name": "response", "epsilon": 1}, "reward": {"rule": "first", **TIMES}, **FURTHER},
 }
 VICTIM, OTHERS = "victim", ("one", "two", "three", "four", "five")
 PROOFS = ("", "proof-of-an-attacker", "another-proof-of-one")
-OWN, METRICS = ("", "proof-of-the-application"), ("", "", "harm")
+OWN, METRICS = ("", "proof-of-the-application"), ("", "", "harm", "spent")
 BATCHES = 30  # in a history
 MANY = {"sqlite": 60, "postgresql": 20}  # histories
 

@@ -25,7 +25,7 @@ from maskedbandit.store.requests import Operation
 from maskedbandit.store.session import Session
 from maskedbandit.store.studies import open_study
 from maskedbandit.store.study import Study
-from maskedbandit.study.guardrail import MeasuredOutcome
+from maskedbandit.study.outcomes import MeasuredOutcome
 from tests.store.databases import copied_postgresql
 from tests.store.small_study import small_protocol, small_study
 

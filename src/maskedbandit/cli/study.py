@@ -56,7 +56,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--metric",
         default="",
         metavar="NAME",
-        help="of `report`: the name of the guardrail, if that is what is reported",
+        help="of `report`: the name of the guardrail or of the metric, if that is what is reported",
     )
     parser.add_argument(
         "--without-helper",

@@ -234,7 +234,7 @@ class Engine:
         if not isinstance(event, str) or len(event) > LONGEST_EVENT or not event.isprintable():
             raise PersonalValue("event", f"a str of at most {LONGEST_EVENT} printable characters")
         if metric:
-            check_path_name("metric", metric, "the name of the guardrail of the study")
+            check_path_name("metric", metric, "the name of the guardrail or of a metric of the study")
             event = f"{metric}\n{event}"
         running, channel = self._running, self._channels.get(study)
         offer = running.known.offer(study, ticket)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -47,7 +47,7 @@ class MaskedBanditProvider(AbstractProvider):
 
     * `expose_on_evaluation`: evaluating says too that the arm was seen. Otherwise `track("exposed", context)` does.
     * `outcomes`: for each study the name of the event whose value is its outcome; other studies take all events.
-    * `guardrails`: for each study that has one the name of its guardrail; events of that name are its outcomes.
+    * `metrics`: for each study that has some the names of its guardrail and metrics: events so called are for these.
     * A `token` among the attributes of the context is the application's signature of the person; texts, numbers and
       booleans besides are what the rules of a study on who is enrolled are about.
     * `channels`: for each study of local trust the channel to which people agreed.
@@ -62,7 +62,7 @@ class MaskedBanditProvider(AbstractProvider):
         *,
         expose_on_evaluation: bool = True,
         outcomes: Mapping[str, str] | None = None,
-        guardrails: Mapping[str, str] | None = None,
+        metrics: Mapping[str, Collection[str]] | None = None,
         deadline: float = ASSIGN_DEADLINE,
         folder: str | Path | None = None,
         channels: Mapping[str, Channel] | None = None,
@@ -71,7 +71,7 @@ class MaskedBanditProvider(AbstractProvider):
     ) -> None:
         super().__init__()
         self._exposes, self._outcomes = expose_on_evaluation, dict(outcomes or {})
-        self._guardrails = dict(guardrails or {})
+        self._metrics = {study: frozenset(names) for study, names in (metrics or {}).items()}
         self._engine = Engine(
             url,
             key,
@@ -128,7 +128,7 @@ class MaskedBanditProvider(AbstractProvider):
         """Say to a study what it is to know of an event."""
         if name == EXPOSED:
             self._engine.expose(study, ticket)
-        elif self._guardrails.get(study) == name:
+        elif name in self._metrics.get(study, ()):
             self._engine.report(study, ticket, value, event, name)
         elif self._outcomes.get(study, name) == name:
             self._engine.report(study, ticket, value, event)

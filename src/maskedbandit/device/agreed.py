@@ -78,7 +78,7 @@ class Agreed:
                 raise InvalidValue(f"keys of the {role}", found.keys.fingerprint, allowed)
         if len(place.outcomes) > 1:
             raise InvalidValue(
-                "guardrail of a place", place.outcomes[1].metric, "left out: two servers carry one reward"
+                "further outcome of a place", place.outcomes[1].metric, "left out: two servers carry one reward"
             )
         return price_sealed_offer(place.offer, self.least, place.outcomes[0].cap)
 

@@ -140,7 +140,7 @@ class Device:
         """What became of the person, on disk when this returns; whether it can still count. It sends nothing.
 
         Of several outcomes the last one counts; where several rewards of a person count, they are added up. `metric` is
-        the name of the guardrail, if the outcome is that.
+        the name of the guardrail or of the metric, if the outcome is that.
         """
         book, now = self._consented(), self._now()
         booked = book.find(study)
@@ -226,7 +226,7 @@ class Device:
         """A report of what holds, made once."""
         if place.operators:
             return MadeReport(booked.steps, self._seal(place, booked.steps, turn))
-        held = booked.guarded if outcome.metric else booked.value
+        held = booked.held.get(outcome.metric)
         bits = Bits()  # fresh: none from before the process was copied, or put to sleep and woken twice
         value = draw_local_value(outcome.offer, outcome.scale_outcome(held), bits)
         return MadeReport(value, write_local_report(place.ticket, value, outcome.metric, urandom))

@@ -27,14 +27,18 @@ _TABLES = """
 CREATE TABLE IF NOT EXISTS consent (id INTEGER PRIMARY KEY CHECK (id = 0), since INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS own_place (
     study TEXT PRIMARY KEY, protocol TEXT NOT NULL UNIQUE, given TEXT NOT NULL, epsilon TEXT NOT NULL,
-    joined INTEGER NOT NULL, told INTEGER NOT NULL, value TEXT, steps INTEGER NOT NULL, guarded TEXT,
-    ended TEXT NOT NULL);
+    joined INTEGER NOT NULL, told INTEGER NOT NULL, steps INTEGER NOT NULL, ended TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS held_outcome (
+    study TEXT, metric TEXT, value TEXT NOT NULL, PRIMARY KEY (study, metric)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS kept_report (
     study TEXT, metric TEXT, turn INTEGER, made INTEGER NOT NULL, says INTEGER NOT NULL, size INTEGER NOT NULL,
     answer TEXT NOT NULL, body TEXT, PRIMARY KEY (study, metric, turn)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS farewell (study TEXT PRIMARY KEY, ticket TEXT NOT NULL);
 """
-_PLACE = "SELECT study, protocol, given, epsilon, joined, told, value, steps, guarded, ended FROM own_place"
+_PLACE = (
+    "SELECT study, protocol, given, epsilon, joined, told, steps, ended, (SELECT json_group_object(metric, value)"
+    " FROM held_outcome WHERE held_outcome.study = own_place.study) FROM own_place"
+)
 _REPORTS = "SELECT turn, made, says, size, answer, metric FROM kept_report WHERE study = ?"
 
 
@@ -47,10 +51,9 @@ class BookedPlace(NamedTuple):
     epsilon: Fraction
     joined: int
     told: bool  # whether the service knows that the arm was seen, or the application's backend tells it
-    value: Fraction | None  # what holds of the reward, if anything was recorded
-    steps: int  # the same as two operators are told it; 0 under local trust
-    guarded: Fraction | None  # what holds of the guardrail
+    steps: int  # what holds of the reward, as two operators are told it; 0 under local trust
     ended: str  # empty as long as there is something to report
+    held: Mapping[str, Fraction]  # what holds of each outcome of which something was recorded, by its name
 
     @property
     def place(self) -> OwnPlace:
@@ -164,17 +167,20 @@ class DeviceBook:
 
     def record(self, booked: BookedPlace, metric: str, value: float, bits: Bits) -> None:
         """Write down what holds now; what two operators are told of it is rounded once."""
-        place, column = booked.place, "guarded" if metric else "value"
+        place = booked.place
         outcome = place.find_outcome(metric)
         with self._file.transaction() as connection:
             rows = connection.execute(f"{_PLACE} WHERE study = ? AND ended = ''", (place.study,)).fetchall()
             for booked in map(read_booked_place, rows):  # none if another process has left it
-                before = booked.guarded if metric else booked.value
+                before = booked.held.get(metric)
                 held = outcome.add_record(before, value)
                 if held != before:
-                    steps = booked.steps if metric else count_steps(place, held, bits)
-                    row = str(held), steps, place.study
-                    connection.execute(f"UPDATE own_place SET {column} = ?, steps = ? WHERE study = ?", row)
+                    row = place.study, metric, str(held)
+                    put = "INSERT OR REPLACE INTO held_outcome (study, metric, value) VALUES (?, ?, ?)"
+                    connection.execute(put, row)
+                    if not metric:
+                        steps = count_steps(place, held, bits), place.study
+                        connection.execute("UPDATE own_place SET steps = ? WHERE study = ?", steps)
 
     def take_turn(self, study: str, now: int, standing: bool, make: Maker) -> list[DueReport]:
         """The reports that a contact sends, each made now unless it was before.
@@ -242,17 +248,17 @@ def forget_place(connection: Connection, study: str) -> None:
     ((given, ended),) = connection.execute("SELECT given, ended FROM own_place WHERE study = ?", (study,))
     if ended == PLACE_LEFT:
         return
-    forget = "given = '', value = NULL, steps = 0, guarded = NULL, ended = ?"
-    connection.execute(f"UPDATE own_place SET {forget} WHERE study = ?", (PLACE_LEFT, study))
-    connection.execute("DELETE FROM kept_report WHERE study = ?", (study,))
+    connection.execute("UPDATE own_place SET given = '', steps = 0, ended = ? WHERE study = ?", (PLACE_LEFT, study))
+    for table in ("held_outcome", "kept_report"):
+        connection.execute(f"DELETE FROM {table} WHERE study = ?", (study,))
     connection.execute("INSERT INTO farewell (study, ticket) VALUES (?, ?)", (study, json.loads(given)["ticket"]))
 
 
 def read_booked_place(row: tuple[Any, ...]) -> BookedPlace:
     """A place from its row."""
-    study, protocol, given, epsilon, joined, told, value, steps, guarded, ended = row
-    held, guard = (None if text is None else Fraction(text) for text in (value, guarded))
-    return BookedPlace(study, protocol, given, Fraction(epsilon), joined, bool(told), held, steps, guard, ended)
+    study, protocol, given, epsilon, joined, told, steps, ended, values = row
+    held = {metric: Fraction(text) for metric, text in json.loads(values).items()}
+    return BookedPlace(study, protocol, given, Fraction(epsilon), joined, bool(told), steps, ended, held)
 
 
 def count_steps(place: OwnPlace, held: Fraction | None, bits: Bits) -> int:

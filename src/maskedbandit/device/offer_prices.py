@@ -53,7 +53,7 @@ def check_offered_person(offer: Offer, least: int, metric: str, least_epsilon: F
     if offer.position is None:
         raise InvalidValue("position of an offer", None, "the place in the cohort, from 0 to n - 1")
     if offer.metric != metric:
-        allowed = f"{metric}, the guardrail of the place" if metric else "left out: this offer is for the reward"
+        allowed = f"{metric}, an outcome of the place" if metric else "left out: this offer is for the reward"
         raise InvalidValue("metric of an offer", offer.metric, allowed)
     if offer.n < least:
         raise InvalidValue("n of an offer", offer.n, f"at least {least}, to which the person agreed")

@@ -9,9 +9,9 @@
 
 Times are in milliseconds; `exposed` is null until the arm was seen. `arm`, `least` and `most` may be left out, and
 `cap` where one reward of a person counts; what else is in it is not looked at. Under local trust there are no operators
-and no cohort, and with a guardrail the offer has a second line:
+and no cohort, and with further outcomes, a guardrail or metrics, the offer has a line more for each:
 
-     "guardrail": {"name": "unsubscribed", "least": 0, "most": 1, "default": 0}
+     "further": [{"name": "unsubscribed", "least": 0, "most": 1, "default": 0}]
 
 Whoever wrote it may have written anything: what privacy rests on is held to what the person agreed to, see agreed.py.
 """
@@ -33,7 +33,7 @@ TICKET_TEXT = re.compile("[0-9a-z]{1,64}")
 DIGEST_TEXT = re.compile("[0-9a-f]{64}")
 PLACE_FIELDS = (
     *("study", "arm", "payload", "ticket", "again", "offer", "terms", "operators"),
-    *("exposed", "window", "grace", "least", "most", "default", "cap", "guardrail"),
+    *("exposed", "window", "grace", "least", "most", "default", "cap", "further"),
 )
 MOST_PLACE_REWARDS = 10**4  # that may count: the largest cap of a study
 LARGEST_NUMBER = sys.float_info.max
@@ -51,7 +51,7 @@ class HandedOperator(NamedTuple):
 class OwnOutcome(NamedTuple):
     """What may be recorded of an outcome, and what is offered to whoever reports it."""
 
-    metric: str  # the name of the guardrail; empty: the reward
+    metric: str  # the name of a further outcome; empty: the reward
     offer: Offer  # with a position
     least: float
     most: float
@@ -81,7 +81,7 @@ class OwnPlace:
     payload: Any
     ticket: str
     again: bool
-    outcomes: tuple[OwnOutcome, ...]  # the reward, and the guardrail if there is one
+    outcomes: tuple[OwnOutcome, ...]  # the reward, and further ones
     protocol: bytes  # its digest
     cohort: int | None  # of two operators
     operators: tuple[HandedOperator, ...]  # the leader and the helper; none under local trust
@@ -136,17 +136,9 @@ def read_place(given: Any) -> OwnPlace:
     """The place in an object of JSON, or raise `InvalidValue` with the name of what is wrong."""
     if not isinstance(given, Mapping):
         raise InvalidValue("place", type(given).__name__, "an object of JSON, as the service made it")
-    terms, named, guardrail = (given.get(key) for key in ("terms", "operators", "guardrail"))
+    terms, named = (given.get(key) for key in ("terms", "operators"))
     terms = terms if isinstance(terms, Mapping) else {}
-    cap = given.get("cap", 1)
-    if type(cap) is not int or not 1 <= cap <= MOST_PLACE_REWARDS:
-        raise InvalidValue("cap of a place", cap, f"a whole number from 1 to {MOST_PLACE_REWARDS}")
-    bounds = [("", read_bounds("a place", given, cap))]
-    if guardrail is not None:
-        if not isinstance(guardrail, Mapping):
-            raise InvalidValue("guardrail of a place", type(guardrail).__name__, "an object of JSON")
-        name = read_text("name of the guardrail", guardrail.get("name"), STUDY_TEXT, "the name of an outcome")
-        bounds.append((name, read_bounds("the guardrail", guardrail, 1)))
+    bounds = [("", read_bounds("a place", given)), *read_further_outcomes(given.get("further", []))]
     if type(again := given.get("again")) is not bool:
         raise InvalidValue("again of a place", again, "true or false")
     if not isinstance(arm := given.get("arm", ""), str):
@@ -154,7 +146,7 @@ def read_place(given: Any) -> OwnPlace:
     exposed = given.get("exposed", "left out")
     window, grace = (read_whole(f"{key} of a place", given.get(key)) for key in ("window", "grace"))
     offer = given.get("offer", "")
-    offers = from_lines(offer) if guardrail is not None else [Offer.from_text(offer)]
+    offers = from_lines(offer)
     if len(offers) != len(bounds):
         raise InvalidValue("offers of a place", len(offers), f"{len(bounds)}, one for each outcome")
     return OwnPlace(
@@ -173,8 +165,22 @@ def read_place(given: Any) -> OwnPlace:
     )
 
 
-def read_bounds(where: str, given: Mapping[str, Any], cap: int) -> tuple[float, float, float, int]:
+def read_further_outcomes(given: Any) -> list[tuple[str, tuple[float, float, float, int]]]:
+    """The name and the bounds of each further outcome."""
+    if not isinstance(given, list) or not all(isinstance(each, Mapping) for each in given):
+        raise InvalidValue("further outcomes of a place", type(given).__name__, "a list of objects of JSON")
+    called = "name of a further outcome"
+    names = [read_text(called, each.get("name"), STUDY_TEXT, "the name of an outcome") for each in given]
+    if len(set(names)) < len(names):
+        raise InvalidValue(called, ", ".join(names), "different from the others")
+    return [(name, read_bounds(name, each)) for name, each in zip(names, given, strict=True)]
+
+
+def read_bounds(where: str, given: Mapping[str, Any]) -> tuple[float, float, float, int]:
     """From where to where an outcome is, what counts for somebody without one, and how many count."""
+    cap = given.get("cap", 1)
+    if type(cap) is not int or not 1 <= cap <= MOST_PLACE_REWARDS:
+        raise InvalidValue(f"cap of {where}", cap, f"a whole number from 1 to {MOST_PLACE_REWARDS}")
     least, most, default = (given.get(key, usual) for key, usual in (("least", 0), ("most", 1), ("default", None)))
     if not (is_finite_number(least) and is_finite_number(most) and float(least) < float(most)):
         raise InvalidValue(f"least and most of {where}", (least, most), "two numbers, the least first")

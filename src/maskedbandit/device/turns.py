@@ -28,7 +28,7 @@ class KeptReport(NamedTuple):
     says: int  # for the person alone: so many steps, or under local trust the number that was sent
     size: int  # bytes of the request's body
     answer: str  # of the service: stored, accepted, duplicate, or the code of a refusal; empty while there is none
-    metric: str = ""  # the name of the guardrail; empty: of the reward
+    metric: str = ""  # the name of a further outcome; empty: of the reward
 
 
 def choose_turn(place: OwnPlace, last: KeptReport | None, now: int, standing: bool) -> int | None:

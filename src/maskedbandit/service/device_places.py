@@ -1,10 +1,9 @@
 """What a person's device is handed under local trust and by two operators: docs/devices.md says what becomes of it."""
 
 from maskedbandit.channels.offers import to_lines
-from maskedbandit.service.messages import DeviceGuardrail, DeviceOperator, DevicePlace, DeviceTerms
+from maskedbandit.service.messages import DeviceOperator, DeviceOutcome, DevicePlace, DeviceTerms
 from maskedbandit.store.requests import Assigned
 from maskedbandit.store.study import Study
-from maskedbandit.study.protocol import Protocol
 
 
 def describe_device_place(study: Study, arm: str, given: Assigned) -> DevicePlace:
@@ -25,17 +24,12 @@ def describe_device_place(study: Study, arm: str, given: Assigned) -> DevicePlac
         most=reward.most,
         default=reward.default,
         cap=reward.cap,
-        guardrail=describe_guardrail(protocol),
+        further=[
+            DeviceOutcome(each.metric, each.reward.least, each.reward.most, each.reward.default, each.reward.cap)
+            for each in protocol.outcomes[1:]
+        ],
         operators=list_operators(study),
     )
-
-
-def describe_guardrail(protocol: Protocol) -> DeviceGuardrail | None:
-    """The second outcome of a study, if there is one."""
-    if protocol.guardrail is None:
-        return None
-    outcome = protocol.guardrail.outcome
-    return DeviceGuardrail(protocol.guardrail.name, outcome.least, outcome.most, outcome.default)
 
 
 def list_operators(study: Study) -> list[DeviceOperator] | None:

@@ -59,13 +59,14 @@ class DeviceOperator(Struct):
     address: str
 
 
-class DeviceGuardrail(Struct):
-    """The second outcome, if there is one."""
+class DeviceOutcome(Struct, omit_defaults=True):
+    """A further outcome: the guardrail or a metric."""
 
     name: str
     least: float
     most: float
     default: float
+    cap: int = 1  # so many of the person count
 
 
 class DevicePlace(Struct, omit_defaults=True):
@@ -84,7 +85,7 @@ class DevicePlace(Struct, omit_defaults=True):
     most: float
     default: float
     cap: int = 1  # so many rewards of the person count
-    guardrail: DeviceGuardrail | None = None
+    further: list[DeviceOutcome] = []  # the guardrail, if there is one, and the metrics
     operators: list[DeviceOperator] | None = None  # the leader and the helper; left out: local trust
 
 
@@ -123,7 +124,7 @@ class Report(Body):
     ticket: Ticket
     value: float
     event: Annotated[str, Meta(max_length=128)] = ""
-    metric: Annotated[str, Meta(max_length=64)] = ""  # the name of the guardrail, if the outcome is that
+    metric: Annotated[str, Meta(max_length=64)] = ""  # the name of the guardrail or the metric, if the outcome is that
     proof: Proof = ""
 
 

@@ -1,15 +1,14 @@
 """The points by which a guarantee of differential privacy is judged [NDLH25], answered for a study."""
 
-from maskedbandit.channels.channel import Channel, epsilon_of
 from maskedbandit.noise_bounds import deviation
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.renyi_divergences import INF
 from maskedbandit.statement.content import Points
 from maskedbandit.statement.facts import Facts
+from maskedbandit.statement.outcomes import compute_deviation, name_outcomes, say_both, say_defaults, say_further_noise
 from maskedbandit.statement.population import say_population
 from maskedbandit.statement.promises import describe_channel, name_variant
 from maskedbandit.statement.sentences import say_composition, say_control, say_so_far, say_trust, say_unit, say_where
-from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import Reward
 from maskedbandit.words import say_count, say_decimal, say_duration, say_things
@@ -68,9 +67,10 @@ def answer_points(protocol: Protocol, facts: Facts) -> Points:
 
 def say_neighbours(protocol: Protocol) -> str:
     """What is compared."""
-    guardrail, replaced = protocol.guardrail, "the outcome is"
-    if guardrail:
-        differ, replaced = f"both outcomes of one person, the reward and {guardrail.name}, differ", "both are"
+    replaced = "the outcome is"
+    if protocol.outcomes[1:]:
+        both = say_both(protocol)
+        differ, replaced = f"{both} outcomes of one person, {name_outcomes(protocol)}, differ", f"{both} are"
     elif protocol.reward.cap > 1:
         differ, replaced = "all outcomes of one person, however many, differ", "they are"
     else:
@@ -143,23 +143,20 @@ def say_parameters(protocol: Protocol, facts: Facts) -> str:
 
 def say_contribution(protocol: Protocol) -> str:
     """How much one person can change."""
-    reward = protocol.reward
+    reward, several = protocol.reward, bool(protocol.outcomes[1:])
     seen = (
-        f"and the server sees who reported, so every device has to{', both' * bool(protocol.guardrail)}"
+        f"and the server sees who reported, so every device has to{f', {say_both(protocol)}' * several}"
         if protocol.on_devices
         else "and the leader sees whose device was in contact, so every device has to be"
         if protocol.operators
         else "so whether a report came is protected too"
     )
     text = f"A person has one place in the study, in one cohort. An outcome is {say_bounds(reward)}"
-    default = say_decimal(reward.default)
-    if protocol.guardrail:
-        other = protocol.guardrail
-        text += f"; the other one, {other.name}, is {say_bounds(other.outcome)}"
-        default += f", and {say_decimal(other.outcome.default)} for {other.name}"
+    for other in protocol.outcomes[1:]:
+        text += f"; another one, {other.metric}, is {say_bounds(other.reward)}"
     return (
-        f"{text}; others are refused. Who reports nothing within {say_duration(reward.taken_for)} counts {default}, "
-        f"{seen}."
+        f"{text}; others are refused. Who reports nothing within {say_duration(reward.taken_for)} counts "
+        f"{say_defaults(protocol)}, {seen}."
     )
 
 
@@ -186,27 +183,7 @@ def say_mechanism(protocol: Protocol) -> str:
             f" An outcome of 1 on that scale is a sum of {say_decimal(reward.highest)}, the most that counts of a "
             "person: so the noise hides all rewards of a person together."
         )
-    if protocol.guardrail:
-        text += second(protocol, protocol.guardrail)
-    return text
-
-
-def compute_deviation(channel: Channel) -> float:
-    """The standard deviation of the noise that is added at once."""
-    return deviation(channel.law(), 1, 1 if channel.trust == "local" else 1000)
-
-
-def second(protocol: Protocol, guardrail: Guardrail) -> str:
-    """The noise of the guardrail, and what it has of ε."""
-    channel, share = protocol.guardrail_channel, guardrail.share
-    whole = float(epsilon_of(channel) / share)
-    per = "Each report of" if protocol.on_devices else "The sum of"
-    reward, other = (say_decimal(whole * float(part)) for part in (1 - share, share))
-    return (
-        f" {per} {guardrail.name} has noise of its own, independent of that, with a standard deviation of "
-        f"{say_decimal(compute_deviation(channel))} of its outcomes (scaled likewise). Of the ε = "
-        f"{say_decimal(whole)} of the channel the reward has {reward}, and {guardrail.name} {other}."
-    )
+    return text + say_further_noise(protocol) if protocol.outcomes[1:] else text
 
 
 def say_budget_rules(protocol: Protocol) -> str:
@@ -225,7 +202,7 @@ def say_budget_rules(protocol: Protocol) -> str:
 
 def data_collection(protocol: Protocol, state: str) -> str:
     """What is kept, and until when."""
-    what = "the reports, of both outcomes," if protocol.guardrail else "the report"
+    what = f"the reports, of {say_both(protocol)} outcomes," if protocol.outcomes[1:] else "the report"
     outcome = (
         f"{what} that each device made private; the outcome itself never leaves the device"
         if protocol.on_devices
@@ -263,17 +240,15 @@ def say_utility(protocol: Protocol, facts: Facts) -> str:
 
 def say_bias(protocol: Protocol) -> str:
     """What is wrong on average, and for whom."""
-    default, other = say_decimal(protocol.reward.default), protocol.guardrail
-    if other:
-        default += f", and {say_decimal(other.outcome.default)} for {other.name}"
     reward, cut = protocol.reward, ""
+    of_both = f", of {say_both(protocol)} outcomes" if protocol.outcomes[1:] else ""
     if reward.cap > 1:
         most = say_decimal(reward.highest)
         cut = f" Sums above {most} are cut, so an arm whose people have more looks worse than it is."
     about = f" {say_population(protocol)}".rstrip()
     return (
-        f"The noise is 0 on average{', of both outcomes' * bool(other)}. People who do not report count as {default}, "
-        f"so an arm whose people report less often looks different.{cut} Who is given which arm depends on earlier "
+        f"The noise is 0 on average{of_both}. People who do not report count as {say_defaults(protocol)}, so "
+        f" an arm whose people report less often looks different.{cut} Who is given which arm depends on earlier "
         "releases. Accuracy is not broken down by groups of people: a small group may be served badly without anybody "
         f"seeing it.{about}"
     )

@@ -3,6 +3,7 @@
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.odds import best_guess, in_hundred
 from maskedbandit.statement.facts import Facts
+from maskedbandit.statement.outcomes import name_outcomes, say_both, say_further_sums
 from maskedbandit.statement.population import list_relied_on, list_revealed
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.words import say_count, say_decimal, say_duration, say_things
@@ -28,8 +29,8 @@ def say_odds(loss: Loss) -> str:
 
 def say_unit(protocol: Protocol) -> str:
     """What is protected."""
-    if protocol.guardrail:
-        both = f"are both outcomes of one person together, the reward and {protocol.guardrail.name}"
+    if protocol.outcomes[1:]:
+        both = f"are {say_both(protocol)} outcomes of one person together, {name_outcomes(protocol)}"
         them, this = "those outcomes were these", "others"
     elif protocol.reward.cap > 1:
         both, them, this = "is one person over the whole study", "that person's outcomes were these", "others"
@@ -85,10 +86,8 @@ def say_composition(protocol: Protocol, facts: Facts) -> str:
             f"There {'was' if facts.releases == 1 else 'were'} {releases} so far. A person's outcome is in one of "
             "them at most, so all of them together cost nobody more than one."
         )
-    if protocol.guardrail:
-        text += (
-            f" A release has two sums, of the outcome and of {protocol.guardrail.name}, and its cost is that of both."
-        )
+    if protocol.outcomes[1:]:
+        text += say_further_sums(protocol)
     if facts.gaps:
         text += (
             f" Besides, {say_things(facts.gaps, 'time')} an old copy of the database was restored. Whoever was in a "
@@ -146,7 +145,7 @@ def list_unprotected(protocol: Protocol) -> list[str]:
     ]
     if protocol.on_devices:
         found.append("A person whose device is not honest; and how many people send wrong reports on purpose.")
-        found.append("Who has reported, which outcomes if there are two, and when: the server sees that.")
+        found.append("Who has reported, which outcomes if there are several, and when: the server sees that.")
     elif protocol.operators is not None:
         found.append("Outcomes from whoever has the keys of both operators: together they can open every report.")
         found.append("A person whose device is not honest; and how many people send wrong reports on purpose.")
@@ -167,10 +166,10 @@ def list_assumptions(protocol: Protocol) -> list[str]:
     ]
     if protocol.on_devices:
         found.append("A device keeps its report and sends the same one again if it has to.")
-        if protocol.guardrail:
+        if protocol.outcomes[1:]:
             found.append(
-                "A device reports both outcomes, whatever they are, at times that depend on neither: otherwise the "
-                "server sees who did, when, and why."
+                f"A device reports {say_both(protocol)} outcomes, whatever they are, at times that depend on none of "
+                "them: otherwise the server sees who did, when, and why."
             )
         elif protocol.reward.cap > 1:
             found.append(

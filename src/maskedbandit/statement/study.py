@@ -27,6 +27,7 @@ from maskedbandit.statement.content import (
 )
 from maskedbandit.statement.evidence import gather_evidence
 from maskedbandit.statement.facts import Facts
+from maskedbandit.statement.outcomes import name_further, name_outcomes
 from maskedbandit.statement.points import answer_points
 from maskedbandit.statement.promises import list_loss_parameters, name_trust, name_variant, state_amount, state_promise
 from maskedbandit.statement.sentences import (
@@ -76,9 +77,9 @@ def study_statement(
 
 
 def state_study_promise(protocol: Protocol, loss: Loss) -> Promise:
-    """What the channel of a study promises: of both outcomes, if there are two."""
+    """What the channel of a study promises: of all outcomes, if there are several."""
     found = state_promise(protocol.name, protocol.policy, protocol.channel, loss)
-    more = f"; and the same of {protocol.guardrail.name}" if protocol.guardrail else ""
+    more = f"; and the same of {name_further(protocol)}" if protocol.outcomes[1:] else ""
     return replace(found, sees=found.sees + more)
 
 
@@ -95,16 +96,16 @@ def privacy_unit(protocol: Protocol) -> str:
     """What is protected, in a few words."""
     if protocol.reward.cap > 1:
         return "One person over the whole study"
-    if protocol.guardrail:
-        return f"One person's outcomes, of the reward and of {protocol.guardrail.name}, in the study"
+    if protocol.outcomes[1:]:
+        return f"One person's outcomes, of {name_outcomes(protocol)}, in the study"
     return "One person's outcome in the study"
 
 
 def make_registry(protocol: Protocol, facts: Facts, points: Points) -> Registry:
     """The record, as far as a protocol and a ledger can tell."""
     lost = facts.at_most
-    first, guardrail = facts.first_release, protocol.guardrail
-    what = f"outcomes, of the reward and of {guardrail.name}," if guardrail else "outcomes"
+    first = facts.first_release
+    what = f"outcomes, of {name_outcomes(protocol)}," if protocol.outcomes[1:] else "outcomes"
     deployment = Deployment(
         Basic(
             name=protocol.name,

@@ -30,21 +30,13 @@ class Member(NamedTuple):
     told: list[Row]  # all that was reported: value, event and proof
     upload: Row | None = None  # of a sealed report: its name and its turn
 
-    @property
-    def reports(self) -> list[float]:
-        """The reports that count."""
-        return [value for event, value in self._first().items() if not event.startswith(GUARDRAIL)]
-
-    @property
-    def guardrail(self) -> list[float]:
-        """The same of the second outcome."""
-        return [value for event, value in self._first().items() if event.startswith(GUARDRAIL)]
-
-    def _first(self) -> dict[str, float]:
+    def reports(self, prefix: str = "") -> list[float]:
+        """The reports that count of the outcome with this prefix; of the reward if it is left out."""
         found = dict[str, float]()
         for value, event, _ in self.told:
-            found.setdefault(event, value)
-        return found
+            if event[: event.find("\n") + 1] == prefix:
+                found.setdefault(event, value)
+        return list(found.values())
 
     @property
     def leaf(self) -> str:
@@ -53,7 +45,8 @@ class Member(NamedTuple):
             return self.kept
         row: list[Any] = [self.salt, self.ticket, self.person, self.told, *([self.upload] if self.upload else [])]
         if self.salt is None:
-            row = [self.ticket, self.person, self.reports, *([self.guardrail] if self.guardrail else [])]
+            guardrail = self.reports(GUARDRAIL)
+            row = [self.ticket, self.person, self.reports(), *([guardrail] if guardrail else [])]
         return sha256(json.dumps(row).encode()).hexdigest()
 
 

@@ -123,7 +123,7 @@ def report(session: Session, ticket: str, value: float, event: str = "", metric:
         raise NotExposed("say first that the person saw the arm: a report must not decide who is in a cohort")
     if session.now > place.exposed + session.protocol.reward.taken_for or session.driver.cohorts[place.cohort].closed:
         raise Late("the window in which this outcome counts is over")
-    name, position = name_report(ticket, event, metric, proof), next(session.positions)
+    name, position = name_report(session.protocol, ticket, event, metric, proof), next(session.positions)
     before = session.rows.add_report(name, float(value), session.now, position)
     if before is not None and before != float(value):
         raise Conflict("this report came before, with another value: the first one stands")

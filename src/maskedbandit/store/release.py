@@ -7,9 +7,10 @@ from maskedbandit.errors import Corrupted
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.arms import put_out_of_play
 from maskedbandit.store.book.checks import check_head
-from maskedbandit.store.book.entries import Release
+from maskedbandit.store.book.entries import FurtherSum, Release
 from maskedbandit.store.members import Member, read_members, seal_members
 from maskedbandit.store.memory import write_memory
+from maskedbandit.store.requests import find_prefix
 from maskedbandit.store.session import Session
 from maskedbandit.study.deck import Places
 
@@ -80,13 +81,15 @@ def release_cohort(session: Session, places: Places) -> Release:
     """Close a cohort, draw the noise, and write the release."""
     protocol, n, found = session.protocol, places.size, close_cohort(session, places)
     bits, offers = Bits(), session.offers(n)  # fresh bits: none from before a fork or a snapshot
-    told = [member.reports for member in found], [member.guardrail for member in found]
-    total, *more = [
-        outcome.released(reports, offer, bits, session.memory, places.arm)
-        for outcome, reports, offer in zip(protocol.outcomes, told, offers, strict=False)
+    prefixes = [find_prefix(protocol, outcome.metric) for outcome in protocol.outcomes]
+    total, *sums = [
+        outcome.released([member.reports(prefix) for member in found], offer, bits, session.memory, places.arm)
+        for outcome, prefix, offer in zip(protocol.outcomes, prefixes, offers, strict=True)
     ]
-    second = {"guardrail": more[0].hex(), "guardrail_offer": offers[1].digest.hex()} if more else {}
-    return write_release(session, places, total, found, **second)
+    further = [
+        FurtherSum(*each).to_text() for each in zip(sums, (each.digest.hex() for each in offers[1:]), strict=True)
+    ]
+    return write_release(session, places, total, found, **({"further": further} if further else {}))
 
 
 def close_cohort(session: Session, places: Places) -> list[Member]:
@@ -119,5 +122,5 @@ def write_release(session: Session, places: Places, total: float, found: Sequenc
     session.driver.tell(cohort, n, total)
     session.exposed.pop(cohort)
     if session.watch is not None:
-        put_out_of_play(session, session.watch.saw(made.of_guardrail(places.epoch)))
+        put_out_of_play(session, session.watch.saw(made.in_epoch(places.epoch, 1)))
     return made

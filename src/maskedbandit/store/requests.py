@@ -71,24 +71,30 @@ class ReportName(NamedTuple):
     """Under what a report is kept."""
 
     ticket: str
-    event: str  # of a guardrail, after `GUARDRAIL`
+    event: str  # after the prefix of its outcome
     proof: str  # the hash of the secret of whoever made it; empty if there was none
 
 
-GUARDRAIL = "guardrail\n"  # before the event of a report of the guardrail; no event of others has a line break
+GUARDRAIL = "guardrail\n"  # before the event of a report of the guardrail; no event has a line break
 
 
 PROOF = "[0-9A-Za-z_-]{16,64}"
 
 
-def name_report(ticket: str, event: str = "", metric: str = "", proof: str = "") -> ReportName:
-    """The name of a report: with what is kept of its proof.
+def find_prefix(protocol: Protocol, metric: str) -> str:
+    """What stands before the events of an outcome where reports are kept; nothing for the reward.
 
-    >>> name_report("3f", "visit")
-    ReportName(ticket='3f', event='visit', proof='')
+    Of a metric it is its name: it has a space, so that no other outcome, and no event, begins so.
     """
+    if not metric:
+        return ""
+    return GUARDRAIL if protocol.guardrail and metric == protocol.guardrail.name else f"metric {metric}\n"
+
+
+def name_report(protocol: Protocol, ticket: str, event: str = "", metric: str = "", proof: str = "") -> ReportName:
+    """The name of a report: with what is kept of its proof."""
     hidden = sha256(proof.encode()).hexdigest() if proof else ""
-    return ReportName(ticket, f"{GUARDRAIL}{event}" if metric else event, hidden)
+    return ReportName(ticket, find_prefix(protocol, metric) + event, hidden)
 
 
 def check_report(protocol: Protocol, value: Any, event: Any, metric: Any, proof: Any) -> None:
@@ -99,8 +105,9 @@ def check_report(protocol: Protocol, value: Any, event: Any, metric: Any, proof:
         raise PersonalValue("event", "a str of at most 128 printable characters")
     outcome = next((each for each in protocol.outcomes if each.metric == metric), None)
     if outcome is None:
-        raise PersonalValue("metric", f"{protocol.guardrail.name}, or left out" if protocol.guardrail else "left out")
-    _, reward, channel = outcome
+        names = [each.metric for each in protocol.outcomes[1:]]
+        raise PersonalValue("metric", ", ".join([*names, "or left out"]) if names else "left out")
+    reward, channel = outcome.reward, outcome.channel
     if protocol.operators is not None:
         raise PersonalValue("a report", "sealed by the person's device for both operators: this study sees no outcome")
     if outcome.on_devices:

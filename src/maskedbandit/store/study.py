@@ -129,7 +129,7 @@ class Study(HeldStudy[Session]):
                 people.append(self._session.pseudonym(given[0]))
             elif verb == "report" and is_text(given[0], *given[2:]):
                 tickets.append(given[0])
-                reports.append(name_report(given[0], *given[2:]))
+                reports.append(name_report(self.protocol, given[0], *given[2:]))
             elif verb in ("expose", "upload") and is_text(given[0]):
                 tickets.append(given[0])
         return self._session.apply(self._bind(operations), tickets, people, reports)
@@ -148,7 +148,7 @@ class Study(HeldStudy[Session]):
         self._do("expose", ticket)
 
     def report(self, ticket: str, value: float, event: str = "", metric: str = "", proof: str = "") -> Reported:
-        """A person's outcome, or that of the guardrail named `metric`: or one of several with an `event`.
+        """A person's outcome, or that of the guardrail or the metric named `metric`; one of several with an `event`.
 
         The first one counts. Whether there was one before is told to whoever made it, who proves it by the same secret.
         """

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from maskedbandit.errors import InvalidValue, MaskedBanditError
 from maskedbandit.study.enrolment import ENROLMENT_PARTS
 from maskedbandit.study.guardrail import GUARDRAIL_KEYS
+from maskedbandit.study.metrics import METRIC_KEYS
 from maskedbandit.study.operators import OPERATOR_KEYS, ROLES
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.protocol_checks import PROTOCOL_KEYS, list_checks
@@ -24,6 +25,7 @@ MOST_FAULTS = 50  # of a part that are said: the thousandth arm that is wrong is
 KEYS_OF_TABLES: dict[str, tuple[str, ...]] = {
     "reward": REWARD_KEYS,
     "guardrail": (*GUARDRAIL_KEYS, "against"),
+    "metrics": METRIC_KEYS,
     "channel": ("epsilon", "noise", "grid", "backend", "length"),
     "budget": BUDGET_KEYS,
     "enrolment": ("default", *ENROLMENT_PARTS),
@@ -101,8 +103,8 @@ def find_place(part: str, name: str) -> Place:
     >>> find_place("", "number of the arms"), find_place("policy", "name of something else")
     (('arms',), ('policy',))
     """
-    if arm := re.fullmatch(r"(\w+) of arm (\d+)", name):
-        return "arms", int(arm[2]) - 1, arm[1]
+    if row := re.fullmatch(r"(\w+) of (arm|metric) (\d+)", name):
+        return f"{row[2]}s", int(row[3]) - 1, row[1]
     key, *more = name.replace("[", "").replace("]", "").split()
     for each in more[-1:] or (part, "", *KEYS_OF_TABLES):
         if key in KEYS_OF_TABLES.get(each, ()):
@@ -121,8 +123,13 @@ def mend_table(table: dict[str, Any], place: Place) -> None:
             found = found[each]
         if place in STAND_INS:
             found[key] = STAND_INS[place]
-        elif place[0] == "arms" and key == "name":
-            found[key] = f"arm-of-row-{way[1]}"
+        elif place[0] in ("arms", "metrics") and key == "name":
+            found[key] = f"of-row-{way[1]}"
+        elif place[0] == "metrics" and key == "share":
+            found[key] = "1/100"
+        elif place == ("arms",):  # two more, so that there are enough
+            given = found.get(key)
+            found[key] = [*(given if isinstance(given, list) else []), {"name": "one-more"}, {"name": "and-one-more"}]
         else:
             found.pop(key, None)
     except (LookupError, TypeError, AttributeError):  # the table that has it is not one

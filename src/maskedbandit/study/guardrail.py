@@ -1,44 +1,35 @@
-"""The outcomes of each person: the reward and perhaps a guardrail, whose limit says when an arm does harm.
+"""A guardrail: a further outcome of each person, whose limit says when an arm does harm.
 
-    [guardrail]
-    name = "unsubscribed"
-    harm = { above = 0.02 }          # of an arm's mean; or { below = 0.9 }; or of the difference from an arm:
-                                     # { above = 0.005, against = "short" }
-    least = 0                        # these four are as in [reward], whose windows are those of the guardrail too
-    most = 1
-    rule = "last"
-    default = 0
-    share = "1/2"                    # of the epsilon of the channel; the reward has the rest
-    alpha = 0.05                     # the chance that any arm is ever found harmful that is not
-
-Both outcomes of a person are in the same cohort, whose release is the vector of both sums, each with noise of its own:
-the server adds it to the sums, or each device to what it sends of each. A person loses what both cost together.
+[guardrail]
+name = "unsubscribed"
+harm = { above = 0.02 }          # of an arm's mean; or { below = 0.9 }; or of the difference from an arm:
+                                 # { above = 0.005, against = "short" }
+least = 0                        # these four are as in [reward], whose windows are those of the guardrail too
+most = 1
+rule = "last"
+default = 0
+share = "1/2"                    # of the epsilon of the channel; the reward has the rest
+alpha = 0.05                     # the chance that any arm is ever found harmful that is not
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
-from maskedbandit.channels.channel import Channel, at_epsilon, epsilon_of, part_of
-from maskedbandit.channels.offers import Offer
 from maskedbandit.checks import is_number
 from maskedbandit.core import TOGETHER
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
 from maskedbandit.policies.policy import Policy
-from maskedbandit.privacy.exact import to_fraction
-from maskedbandit.privacy.sampling import Bits
-from maskedbandit.privacy.statistics import capped_sum
 from maskedbandit.study.decisions import decision_generator
 from maskedbandit.study.naming import check_study_name, refuse_unknown
+from maskedbandit.study.outcomes import FURTHER_KEYS, read_further_outcome, read_share
 from maskedbandit.study.reward import Reward
 
-OUTCOME = ("least", "most", "rule", "default")
-GUARDRAIL_KEYS = ("name", "harm", "share", "alpha", *OUTCOME)
+GUARDRAIL_KEYS = ("name", "harm", "share", "alpha", *FURTHER_KEYS)
 
 
 @dataclass(frozen=True)
@@ -57,6 +48,7 @@ class Guardrail:
     against: int | None  # the number of the arm from which the difference is
     share: Fraction
     alpha: float
+    called: ClassVar[str] = "the guardrail"
 
     @classmethod
     def from_table(cls, given: Any, reward: Reward, arms: tuple[str, ...]) -> Guardrail:
@@ -64,23 +56,12 @@ class Guardrail:
         if not isinstance(given, dict):
             raise InvalidValue("guardrail", given, "a [guardrail] table")
         refuse_unknown("key of [guardrail]", given, GUARDRAIL_KEYS)
-        outcome = Reward.from_table({key: given[key] for key in OUTCOME if key in given}, "guardrail")
-        outcome = replace(outcome, window=reward.window, exposure=reward.exposure, grace=reward.grace)
-        share = to_fraction("share of the guardrail", given.get("share", "1/2"))
-        if share >= 1:
-            raise InvalidValue("share of the guardrail", given["share"], "above 0 and below 1")
+        outcome = read_further_outcome("the guardrail", given, reward)
+        share = read_share("the guardrail", given.get("share", "1/2"))
         if not is_number(alpha := given.get("alpha", 0.05)) or not 0 < alpha < 1:
             raise InvalidValue("alpha of the guardrail", alpha, "a probability between 0 and 1")
         name = check_study_name("name of the guardrail", given.get("name"))
         return cls(name, outcome, *harm(given.get("harm"), outcome, arms), share, float(alpha))
-
-    def channels(self, channel: Channel) -> tuple[Channel, Channel]:
-        """The channels of the reward and of the guardrail, which share the epsilon of one."""
-        if channel.law().counter > 0:
-            allowed = "central, local or response, if there is a guardrail: a tree keeps running sums of one outcome"
-            raise InvalidValue("channel", channel, allowed)
-        whole, part = epsilon_of(channel), part_of if channel.trust == "local" else at_epsilon
-        return part(channel, whole * (1 - self.share)), part(channel, whole * self.share)
 
     def check_policy(self, policy: Policy, law: Law, k: int, aim: Any) -> None:
         """Raise `InvalidValue` if harm is a difference and the policy does not deal arms together."""
@@ -107,56 +88,3 @@ def harm(given: Any, outcome: Reward, arms: tuple[str, ...]) -> tuple[float, boo
         where = "between the least and the most of the outcome" if name is None else "that a difference can be"
         raise InvalidValue("harm", given, f"a number {where}, {allowed}")
     return limit, "below" in given, None if name is None else arms.index(name)
-
-
-class MeasuredOutcome(NamedTuple):
-    """An outcome, its reports, and the noise in its sum; by the name of the reports, which is empty for the reward.
-
-    >>> from maskedbandit.channels.central import Central
-    >>> outcome = MeasuredOutcome("harm", Reward(), Central(epsilon=100))
-    >>> offer = outcome.offer(3)
-    >>> offer.metric, outcome.released([[1.0], [], [1.0]], offer, Bits())
-    ('harm', 2.0)
-    """
-
-    metric: str
-    reward: Reward
-    channel: Channel
-
-    @property
-    def on_devices(self) -> bool:
-        """Whether the devices of the people add the noise, so that reports are not the outcome."""
-        return self.channel.trust == "local"
-
-    def offer(self, n: int) -> Offer:
-        """What is offered to a cohort of n for this outcome."""
-        return replace(self.channel.offer(n), metric=self.metric)
-
-    def released(
-        self, reports: Sequence[list[float]], offer: Offer, bits: Bits, memory: Any = None, stream: int = 0
-    ) -> float:
-        """The released sum of a cohort, from what was reported of each of its people, by place.
-
-        Who has not reported counts as the default, with noise that is drawn here.
-        """
-        sent = [
-            int(told[0])
-            if self.on_devices and told
-            else self.channel.randomize(self.reward.of(told), offer.at(place), bits)
-            for place, told in enumerate(reports)
-        ]
-        # a database may store -0.0 as 0.0, which is another number to the ledger
-        return float(self.channel.analyze(sum(sent), offer, bits, memory, stream, answers=len(sent))) + 0.0
-
-
-def list_outcomes(channel: Channel, reward: Reward, guardrail: Guardrail | None) -> tuple[MeasuredOutcome, ...]:
-    """The reward, and the guardrail if there is one; their channels share the epsilon of this one."""
-    found = [MeasuredOutcome("", reward, channel)]
-    if guardrail is not None:
-        first, second = guardrail.channels(channel)
-        found = [MeasuredOutcome("", reward, first), MeasuredOutcome(guardrail.name, guardrail.outcome, second)]
-    for each in found:
-        if each.on_devices and each.reward.rule != "first" and each.reward.cap == 1:
-            allowed = "first: each device reports once, as its noise is in its report"
-            raise InvalidValue(f"rule of the {'guardrail' if each.metric else 'reward'}", each.reward.rule, allowed)
-    return tuple(each._replace(channel=each.channel.carrying(capped_sum(each.reward.cap))) for each in found)

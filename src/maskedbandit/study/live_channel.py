@@ -4,13 +4,13 @@ With central and local trust a database is enough. Two servers need two operator
 seal for both, with proofs, and the sum of no other protocol is carried yet.
 """
 
+from collections.abc import Collection
 from typing import Any
 
 from maskedbandit.backends.backend import NoisyAdder
 from maskedbandit.channels.channel import Channel, find_backend
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
-from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.naming import STUDY_PARTS
 from maskedbandit.study.operators import Operators
 from maskedbandit.study.reward import Reward
@@ -40,16 +40,16 @@ def make_live_channel(given: Any, operators: Operators | None) -> Channel:
     return found
 
 
-def check_live_outcomes(channel: Any, reward: Reward, guardrail: Guardrail | None, people: int | None) -> None:
-    """Raise `InvalidValue` unless the channel of a live study carries these outcomes."""
+def check_live_outcomes(channel: Any, reward: Reward, further: Collection[str], people: int | None) -> None:
+    """Raise `InvalidValue` unless the channel of a live study carries the reward, and what these `further` keys say."""
     if reward.grace and channel.trust == "central":
         raise InvalidValue(
             "grace of the reward", f"{reward.grace} ms", "left out: without devices the deadline closes by itself"
         )
     if channel.trust != "distributed":
         return
-    if guardrail is not None:
-        raise InvalidValue("guardrail", guardrail.name, "left out: two servers carry one number of each person")
+    for key in sorted(further):
+        raise InvalidValue(key, "given", "left out: two servers carry one number of each person")
     if reward.cap == 1 and reward.rule != "last":
         raise InvalidValue(
             "rule of the reward", reward.rule, "last, or sum with a cap above 1: devices say what holds by then"

@@ -13,14 +13,13 @@
     epsilon = 1
     period = "90 days"               # left out: for ever
 
-More tables are [guardrail], [enrolment] and [operators], each with a file here; docs/protocol.md has every key. A
-protocol is frozen when its study starts; its hash is the first entry of the study's ledger.
+More tables are [guardrail], [[metrics]], [enrolment] and [operators], each with a file here; docs/protocol.md has every
+key. A protocol is frozen when its study starts; its hash is the first entry of the study's ledger.
 """
 
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -37,10 +36,12 @@ from maskedbandit.privacy.loss import Loss
 from maskedbandit.study import tables
 from maskedbandit.study.control import Control, count_left
 from maskedbandit.study.enrolment import Enrolment
-from maskedbandit.study.guardrail import Guardrail, MeasuredOutcome, list_outcomes
+from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.live_channel import check_live_outcomes, make_live_channel
+from maskedbandit.study.metrics import Metric, read_metrics
 from maskedbandit.study.naming import STUDY_PARTS, check_study_name
 from maskedbandit.study.operators import Operators
+from maskedbandit.study.outcomes import FurtherOutcome, MeasuredOutcome, list_outcomes
 from maskedbandit.study.protocol_checks import list_checks
 from maskedbandit.study.reward import Reward
 from maskedbandit.study.signatures import read_signers
@@ -66,10 +67,7 @@ class Protocol:
     @classmethod
     def from_file(cls, path: Path) -> Protocol:
         """The protocol in a TOML file."""
-        try:
-            found = tomllib.loads(path.read_text())
-        except (OSError, ValueError, RecursionError) as wrong:  # of numbers with too many digits, too
-            raise InvalidValue("protocol", str(path), f"a TOML file that can be read ({wrong})") from None
+        found = tables.read_toml_file(path)
         try:
             return cls.from_table(found)
         except InvalidValue as wrong:
@@ -135,11 +133,7 @@ class Protocol:
         ...     [name for name, _ in study.protocol.also([("c", {"color": "red"})]).arms]
         ['a', 'b', 'c']
         """
-        try:  # as they will be read from the ledger
-            same = json.loads(json.dumps([[name, payload] for name, payload in arms], sort_keys=True, allow_nan=False))
-        except (TypeError, ValueError, RecursionError):
-            raise InvalidValue("payload of an arm", "not shown", "what JSON can hold") from None
-        made = replace(self, added=tuple((name, payload) for name, payload in same))
+        made = replace(self, added=tables.copy_arms(arms))
         tables.check_arms(made.arms)
         return made
 
@@ -151,8 +145,7 @@ class Protocol:
     @cached_property
     def control(self) -> Control | None:
         """The arm with a fixed share of all places, if there is one."""
-        tables.read_arms(given := self.table.get("arms"))  # or raise
-        return Control.of(given)
+        return Control.of(self.table["arms"]) if self.arms else None  # what is no table is refused as an arm
 
     @property
     def control_arm(self) -> int | None:
@@ -177,19 +170,15 @@ class Protocol:
         """The channel of rewards."""
         return self.outcomes[0].channel
 
-    @property
-    def guardrail_channel(self) -> Channel:
-        """The channel of the guardrail."""
-        return self.outcomes[-1].channel
-
     @cached_property
     def outcomes(self) -> tuple[MeasuredOutcome, ...]:
-        """The reward, and the guardrail if there is one; their channels share epsilon."""
+        """The reward, the guardrail if there is one, which has number 1 then, and metrics; they share epsilon."""
         found = make_live_channel(self.table.get("channel"), self.operators)
-        check_live_outcomes(found, self.reward, self.guardrail, self.people)
+        further: list[FurtherOutcome] = [*([self.guardrail] if self.guardrail else []), *self.metrics]
+        check_live_outcomes(found, self.reward, self.table.keys() & {"guardrail", "metrics"}, self.people)
         if lacks := self.policy.needs(found.law()):
             raise InvalidValue("channel", found, f"one that gives {type(self.policy).__name__} {lacks}")
-        return list_outcomes(found, self.reward, self.guardrail)
+        return list_outcomes(found, self.reward, further)
 
     @property
     def stages(self) -> bool:
@@ -235,11 +224,16 @@ class Protocol:
 
     @cached_property
     def guardrail(self) -> Guardrail | None:
-        """The second outcome, if there is one."""
+        """The outcome by which harm is seen, if there is one."""
         if "guardrail" not in self.table:
             return None
         names = tuple(name for name, _ in tables.read_arms(self.table.get("arms")))
         return Guardrail.from_table(self.table["guardrail"], self.reward, names)
+
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """Further outcomes of which the sums are published, and by which nothing is decided."""
+        return read_metrics(self.table.get("metrics", []), self.reward, self.guardrail.name if self.guardrail else "")
 
     @cached_property
     def enrolment(self) -> Enrolment:
@@ -259,9 +253,9 @@ class Protocol:
         return tables.read_period(self.table.get("budget", {}))
 
     def price(self, n: int) -> Loss:
-        """What the release of a cohort of n, of both outcomes if there are two, costs each of its people."""
-        first, *second = [outcome.channel.loss(n) for outcome in self.outcomes]
-        return first + second[0] if second else first
+        """What the release of a cohort of n, of all outcomes together, costs each of its people."""
+        first, *further = [outcome.channel.loss(n) for outcome in self.outcomes]
+        return sum(further, first)
 
     def offers(self, n: int) -> tuple[Offer, ...]:
         """What is offered to a cohort of n, one for each outcome."""

@@ -15,11 +15,11 @@ from maskedbandit.study.policy_checks import check_control, check_policy_of_guar
 
 PROTOCOL_KEYS = (
     *("name", "about", "project", "people", "delta", "policy", "channel", "arms", "reward", "budget", "signed_by"),
-    *("guardrail", "operators", "enrolment", "simulation"),
+    *("guardrail", "metrics", "operators", "enrolment", "simulation"),
 )
 PROTOCOL_PARTS = (  # properties that raise `InvalidValue` if their part is not allowed
     *("name", "about", "project", "arms", "control", "policy", "operators", "channel", "aim"),
-    *("reward", "guardrail", "enrolment", "budget", "period", "signed_by"),
+    *("reward", "guardrail", "metrics", "enrolment", "budget", "period", "signed_by"),
 )
 
 
@@ -30,7 +30,7 @@ def list_checks(protocol: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
     for part in PROTOCOL_PARTS:
         yield part, partial(getattr, protocol, part)
     yield "simulation", partial(tables.check_simulation_table, table)
-    for part in ("guardrail", "channel", "policy"):
+    for part in ("guardrail", "metrics", "channel", "policy"):
         yield part, partial(tables.refuse_texts_of_numbers, table, part)
     yield "budget", lambda: tables.check_new_budget(table["budget"])
     yield "", partial(check_parts_together, protocol)

@@ -55,32 +55,28 @@ class Reward:
     grace: int = 0  # milliseconds, for devices, which report what held at the end of the window
 
     @classmethod
-    def from_table(cls, given: Any, outcome: str = "reward") -> Reward:
-        """The [reward] table of a protocol, or what the table of another `outcome` has of the same keys."""
+    def from_table(cls, given: Any, of: str = "the reward") -> Reward:
+        """The [reward] table of a protocol, or what a further outcome, which errors call so, has of it."""
         if not isinstance(given, dict):
             raise InvalidValue("reward", given, "a [reward] table")
         refuse_unknown("key of [reward]", given, REWARD_KEYS)
         bounds = {key: given.get(key, standard) for key, standard in (("least", 0), ("most", 1))}
         for key, value in bounds.items():
             if not is_number(value) or abs(value) > MOST_OUTCOME:
-                raise InvalidValue(
-                    f"{key} of the {outcome}", value, f"a number from {-MOST_OUTCOME:g} to {MOST_OUTCOME:g}"
-                )
+                raise InvalidValue(f"{key} of {of}", value, f"a number from {-MOST_OUTCOME:g} to {MOST_OUTCOME:g}")
         least, most = float(bounds["least"]), float(bounds["most"])
         default = given.get("default", least)
         if not least < most:
-            raise InvalidValue(f"most of the {outcome}", most, f"above its least, {least:g}")
+            raise InvalidValue(f"most of {of}", most, f"above its least, {least:g}")
         if not is_number(default) or not least <= default <= most:
-            raise InvalidValue(f"default of the {outcome}", default, f"a number from {least:g} to {most:g}")
+            raise InvalidValue(f"default of {of}", default, f"a number from {least:g} to {most:g}")
         if (rule := given.get("rule", "sum" if "cap" in given else "last")) not in RULES:
-            raise InvalidValue(f"rule of the {outcome}", rule, f"one of {', '.join(RULES)}")
+            raise InvalidValue(f"rule of {of}", rule, f"one of {', '.join(RULES)}")
         cap = capped_sum(given.get("cap", 1)).cap
         if "cap" in given and rule != "sum":
-            raise InvalidValue(
-                f"rule of the {outcome}", rule, "sum, or left out: a cap is of the sum of a person's rewards"
-            )
+            raise InvalidValue(f"rule of {of}", rule, "sum, or left out: a cap is of the sum of a person's rewards")
         if cap > 1 and least != 0:
-            raise InvalidValue(f"least of the {outcome}", least, "0, if there is a cap: the sum of no rewards is 0")
+            raise InvalidValue(f"least of {of}", least, "0, if there is a cap: the sum of no rewards is 0")
         window = parse_duration("window", given.get("window", "1 day"), 0)
         exposure = parse_duration("exposure", given.get("exposure", "10 minutes"), 0)
         if (evaluating := given.get("evaluating", "exposes")) not in EVALUATING:

@@ -1,7 +1,9 @@
 """The tables of a protocol that name its arms, its people and their budget."""
 
 import json
+import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from maskedbandit.checks import is_number
@@ -17,6 +19,14 @@ MOST_ARMS_OF_STUDY = 1000
 ARM_KEYS = ("name", "payload", "share")
 BUDGET_KEYS = ("epsilon", "delta", "rho", "period")
 MOST_LOSS = 10**6  # of ε or rho: a person who loses 1 each hour takes a century for it, so more is a mistake
+
+
+def read_toml_file(path: Path) -> dict[str, Any]:
+    """What a TOML file has."""
+    try:
+        return tomllib.loads(path.read_text())
+    except (OSError, ValueError, RecursionError) as wrong:  # of numbers with too many digits, too
+        raise InvalidValue("protocol", str(path), f"a TOML file that can be read ({wrong})") from None
 
 
 def read_arms(given: Any) -> tuple[tuple[str, Any], ...]:
@@ -35,6 +45,15 @@ def read_arms(given: Any) -> tuple[tuple[str, Any], ...]:
         found.append((arm.get("name"), arm.get("payload")))
     check_arms(found)
     return tuple(found)
+
+
+def copy_arms(arms: Sequence[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
+    """The same arms, as they will be read from the ledger."""
+    try:
+        same = json.loads(json.dumps([[name, payload] for name, payload in arms], sort_keys=True, allow_nan=False))
+    except (TypeError, ValueError, RecursionError):
+        raise InvalidValue("payload of an arm", "not shown", "what JSON can hold") from None
+    return tuple((name, payload) for name, payload in same)
 
 
 def check_arms(arms: Sequence[tuple[Any, Any]]) -> None:
@@ -129,6 +148,10 @@ def check_simulation_table(table: Mapping[str, Any]) -> None:
 def refuse_texts_of_numbers(table: Mapping[str, Any], part: str) -> None:
     """Raise `InvalidValue` where a part of a protocol has a number as a text."""
     given = table.get(part)
+    if part == "metrics":
+        for each in given or ():
+            refuse_number_texts({"share": each.get("share")})
+        return
     if part == "guardrail" and isinstance(given, dict):
         given = {"share": given.get("share")}
     refuse_number_texts(given)

@@ -33,7 +33,7 @@ export function checkOfferedPerson(offer: Offer, least: number, metric: string, 
     throw refuseValue("position of an offer", null, "the place in the cohort, from 0 to n - 1");
   }
   if (offer.metric !== metric) {
-    const allowed = metric ? `${metric}, the guardrail of the place` : "left out: this offer is for the reward";
+    const allowed = metric ? `${metric}, an outcome of the place` : "left out: this offer is for the reward";
     throw refuseValue("metric of an offer", offer.metric, allowed);
   }
   if (n < BigInt(least)) throw refuseValue("n of an offer", n, `at least ${least}, to which the person agreed`);

@@ -5,7 +5,7 @@ import type { Offer } from "./offers.js";
 /** What may be recorded of an outcome, and what is offered to whoever reports it. */
 export class OwnOutcome {
   constructor(
-    readonly metric: string, // the name of the guardrail; empty: the reward
+    readonly metric: string, // the name of a further outcome; empty: the reward
     readonly offer: Offer, // with a position
     readonly least: number,
     readonly most: number,

@@ -1,6 +1,6 @@
 /** The place of this device's person, as the service made it. Whoever wrote it may have written anything. */
 import { refusePersonalValue, refuseValue } from "./errors.js";
-import { type Offer, readOffer, readOffers } from "./offers.js";
+import { type Offer, readOffers } from "./offers.js";
 import { type HandedOperator, readOperators } from "./operators.js";
 import { OwnOutcome, isFiniteNumber } from "./outcomes.js";
 
@@ -18,7 +18,7 @@ export class OwnPlace {
     readonly payload: unknown,
     readonly ticket: string,
     readonly again: boolean,
-    readonly outcomes: readonly OwnOutcome[], // the reward, and the guardrail if there is one
+    readonly outcomes: readonly OwnOutcome[], // the reward, and further ones
     readonly protocol: string, // its digest, in hexadecimal
     readonly cohort: number | null, // of two operators
     readonly operators: readonly HandedOperator[], // the leader and the helper; none under local trust
@@ -58,19 +58,14 @@ type Table = Readonly<Record<string, unknown>>;
 export function readPlace(given: unknown): OwnPlace {
   if (!isTable(given)) throw refuseValue("place", "not shown", "an object of JSON, as the service made it");
   const terms = isTable(given.terms) ? given.terms : {};
-  const guarded = given.guardrail !== undefined && given.guardrail !== null;
   const sealed = given.operators !== undefined && given.operators !== null;
-  const { cap = 1, again, arm = "", offer = "" } = given;
-  if (!isWhole(cap) || cap < 1 || cap > MOST_PLACE_REWARDS) {
-    throw refuseValue("cap of a place", cap, `a whole number from 1 to ${MOST_PLACE_REWARDS}`);
-  }
-  const readers = [readBounds("a place", "", given, cap)];
-  if (guarded) readers.push(readGuardrail(given.guardrail));
+  const { again, arm = "", offer = "" } = given;
+  const readers = [readBounds("a place", "", given), ...readFurtherOutcomes(given.further ?? [])];
   if (typeof again !== "boolean") throw refuseValue("again of a place", again, "true or false");
   if (typeof arm !== "string") throw refuseValue("arm of a place", arm, "a text");
   const window = readWhole("window of a place", given.window);
   const grace = readWhole("grace of a place", given.grace);
-  const offers = guarded ? readOffers(offer) : [readOffer(offer)];
+  const offers = readOffers(offer);
   if (offers.length !== readers.length) {
     throw refuseValue("offers of a place", offers.length, `${readers.length}, one for each outcome`);
   }
@@ -91,8 +86,11 @@ export function readPlace(given: unknown): OwnPlace {
 }
 
 /** From where to where an outcome is, and what counts for somebody without one; the offer follows. */
-function readBounds(where: string, metric: string, given: Table, cap: number): (offer: Offer) => OwnOutcome {
-  const { least = 0, most = 1, default: fallback } = given;
+function readBounds(where: string, metric: string, given: Table): (offer: Offer) => OwnOutcome {
+  const { least = 0, most = 1, cap = 1, default: fallback } = given;
+  if (!isWhole(cap) || cap < 1 || cap > MOST_PLACE_REWARDS) {
+    throw refuseValue(`cap of ${where}`, cap, `a whole number from 1 to ${MOST_PLACE_REWARDS}`);
+  }
   if (!isFiniteNumber(least) || !isFiniteNumber(most) || least >= most) {
     throw refuseValue(`least and most of ${where}`, [least, most], "two numbers, the least first");
   }
@@ -103,10 +101,15 @@ function readBounds(where: string, metric: string, given: Table, cap: number): (
   return (offer) => new OwnOutcome(metric, offer, least, most, fallback, cap);
 }
 
-function readGuardrail(given: unknown): (offer: Offer) => OwnOutcome {
-  if (!isTable(given)) throw refuseValue("guardrail of a place", "not shown", "an object of JSON");
-  const name = readText("name of the guardrail", given.name, STUDY_TEXT, "the name of an outcome");
-  return readBounds("the guardrail", name, given, 1);
+/** The bounds of each further outcome: the guardrail, if there is one, and the metrics. */
+function readFurtherOutcomes(given: unknown): ((offer: Offer) => OwnOutcome)[] {
+  if (!Array.isArray(given) || !given.every(isTable)) {
+    throw refuseValue("further outcomes of a place", "not shown", "a list of objects of JSON");
+  }
+  const called = "name of a further outcome";
+  const names = given.map(({ name }) => readText(called, name, STUDY_TEXT, "the name of an outcome"));
+  if (new Set(names).size < names.length) throw refuseValue(called, names.join(", "), "different from the others");
+  return given.map((each, at) => readBounds(names[at]!, names[at]!, each));
 }
 
 const isTable = (value: unknown): value is Table =>

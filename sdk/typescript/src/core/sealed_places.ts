@@ -23,9 +23,9 @@ export async function priceSealedPlace(place: OwnPlace, pinned: PinnedOperators,
     if (found !== pinned[role]) throw refuseValue(`keys of the ${ROLES[role]}`, found, allowed);
     await checkSealing(operator.seals);
   }
-  const guardrail = place.outcomes[1];
-  if (guardrail) {
-    throw refuseValue("guardrail of a place", guardrail.metric, "left out: two servers carry one reward");
+  const further = place.outcomes[1];
+  if (further) {
+    throw refuseValue("further outcome of a place", further.metric, "left out: two servers carry one reward");
   }
   return priceSealedOffer(place.offer, least, place.outcomes[0]!.cap);
 }

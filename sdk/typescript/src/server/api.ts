@@ -1029,8 +1029,8 @@ export interface components {
             default: number;
             /** @default 1 */
             cap?: number;
-            /** @default null */
-            guardrail?: components["schemas"]["DeviceGuardrail"] | null;
+            /** @default [] */
+            further?: components["schemas"]["DeviceOutcome"][];
             /** @default null */
             operators?: components["schemas"]["DeviceOperator"][] | null;
         };
@@ -1044,14 +1044,16 @@ export interface components {
             cohort?: number | null;
         };
         /**
-         * DeviceGuardrail
-         * @description The second outcome, if there is one.
+         * DeviceOutcome
+         * @description A further outcome: the guardrail or a metric.
          */
-        DeviceGuardrail: {
+        DeviceOutcome: {
             name: string;
             least: number;
             most: number;
             default: number;
+            /** @default 1 */
+            cap?: number;
         };
         /**
          * DeviceOperator
@@ -1346,8 +1348,10 @@ export interface components {
             loss: string;
             at: number;
             entry: number;
-            /** @default null */
-            guardrail?: number | null;
+            /** @default {} */
+            further?: {
+                [key: string]: number;
+            };
         };
         /**
          * Results
@@ -1386,6 +1390,8 @@ export interface components {
             compared?: components["schemas"]["Compared"] | null;
             /** @default null */
             guardrail?: components["schemas"]["GuardrailResult"] | null;
+            /** @default [] */
+            metrics?: components["schemas"]["MetricResult"][];
         };
         /**
          * Compared
@@ -1408,6 +1414,22 @@ export interface components {
             mean: number;
             low: number;
             high: number;
+        };
+        /**
+         * MetricResult
+         * @description What the releases say of a metric of an arm.
+         *
+         *         Each interval holds what it is of at any time, in 95 of 100 studies: with many metrics and arms one of them is wrong
+         *         in more studies than that.
+         */
+        MetricResult: {
+            metric: string;
+            n: number;
+            mean: number;
+            low: number;
+            high: number;
+            /** @default null */
+            compared?: components["schemas"]["Compared"] | null;
         };
         /**
          * Verified
@@ -1843,6 +1865,8 @@ export interface components {
             enrolment?: components["schemas"]["ProtocolEnrolment"];
             budget: components["schemas"]["ProtocolBudget"];
             simulation?: components["schemas"]["ProtocolSimulation"];
+            /** @description further outcomes that are published, and decide nothing */
+            metrics?: components["schemas"]["ProtocolMetric"][];
         };
         /** @description What people may get. */
         ProtocolArm: {
@@ -1895,7 +1919,27 @@ export interface components {
                 address: string;
             };
         };
-        /** @description A second outcome, by which an arm is found harmful and put out of play. */
+        /** @description A further outcome of each person, of which the sums are published, and by which nothing is decided. */
+        ProtocolMetric: {
+            /** @description the `metric` of its reports */
+            name: string;
+            /** @description of the epsilon of the channel; the reward has the rest */
+            share: number | string;
+            /** @description the least that one report may say: 0 */
+            least?: number;
+            /** @description the most that one report may say: 1 */
+            most?: number;
+            /** @description the outcome of a person who never reports: least */
+            default?: number;
+            /**
+             * @description which of several reports counts: "last", and "sum" with a cap
+             * @enum {string}
+             */
+            rule?: "first" | "last" | "sum";
+            /** @description so many times `most` a sum is cut at: 1 */
+            cap?: number;
+        };
+        /** @description A further outcome, by which an arm is found harmful and put out of play. */
         ProtocolGuardrail: {
             /** @description the `metric` of its reports */
             name: string;
@@ -1968,8 +2012,10 @@ export interface components {
         ProtocolSimulation: {
             /** @description rewards: { "name": "bernoulli", "means": [0.4, 0.5] } */
             instance?: unknown;
-            /** @description the same for the second outcome */
+            /** @description the same for the guardrail */
             guardrail?: unknown;
+            /** @description the same for each metric, by its name: { "spent": { "name": "beta", ... } } */
+            metrics?: unknown;
             /** @description how far apart people come: "1 second" */
             every?: unknown;
             /** @description the share of people who never report: 0 */

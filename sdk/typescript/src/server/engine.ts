@@ -143,7 +143,7 @@ export class Engine {
       throw refusePersonalValue("event", `a string of at most ${LONGEST_EVENT} printable characters`);
     }
     if (metric !== "" && !isName(metric)) {
-      throw refuseValue("metric", metric, "the name of the guardrail of the study");
+      throw refuseValue("metric", metric, "the name of the guardrail or of a metric of the study");
     }
     await this.#put("put", { study, ticket, kind: "report", event: metric ? `${metric}\n${event}` : event, value });
   }

@@ -31,8 +31,8 @@ export interface ProviderOptions extends EngineOptions {
   readonly exposeOnEvaluation?: boolean;
   /** For each study the name of the event whose value is its outcome; other studies take all events. */
   readonly outcomes?: Readonly<Record<string, string>>;
-  /** For each study that has one the name of its guardrail; events of that name are its outcomes. */
-  readonly guardrails?: Readonly<Record<string, string>>;
+  /** For each study that has some the names of its guardrail and metrics; events so called are their outcomes. */
+  readonly metrics?: Readonly<Record<string, readonly string[]>>;
 }
 
 /**
@@ -154,11 +154,12 @@ export class MaskedBanditProvider implements Provider {
 
   /** Say to a study what it is to know of an event; what one does not take others may. */
   async #tell(study: string, ticket: string, name: string, value: number, event: string): Promise<void> {
-    const { outcomes = {}, guardrails = {} } = this.#options;
+    const { outcomes = {}, metrics = {} } = this.#options;
+    const further = Object.hasOwn(metrics, study) && metrics[study]!.includes(name);
     await this.#try(async () => {
       const engine = this.#open();
       if (name === EXPOSED) await engine.expose(study, ticket);
-      else if (guardrails[study] === name) await engine.report(study, ticket, value, event, name);
+      else if (further) await engine.report(study, ticket, value, event, name);
       else if ((outcomes[study] ?? name) === name) await engine.report(study, ticket, value, event, "");
     }, "an event is dropped");
   }

@@ -20,7 +20,7 @@ const CLOCK_SLACK = 86_400_000; // milliseconds by which a clock may be behind w
 const STUDY_TEXT = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 const PLACE_FIELDS = [
   ...["study", "arm", "payload", "ticket", "again", "offer", "terms", "operators", "exposed", "window", "grace"],
-  ...["least", "most", "default", "cap", "guardrail"],
+  ...["least", "most", "default", "cap", "further"],
 ]; // what is kept of a place
 
 /** What an application may say about a device. */

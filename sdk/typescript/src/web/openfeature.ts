@@ -21,8 +21,8 @@ const CODES: Readonly<Record<string, string>> = { unknown_study: "FLAG_NOT_FOUND
 export interface ProviderOptions {
   /** For each study the name of the event whose value is its outcome; other studies take all events. */
   readonly outcomes?: Readonly<Record<string, string>>;
-  /** For each study that has one the name of its guardrail; events of that name are its outcomes. */
-  readonly guardrails?: Readonly<Record<string, string>>;
+  /** For each study that has some the names of its guardrail and metrics; events so called are their outcomes. */
+  readonly metrics?: Readonly<Record<string, readonly string[]>>;
 }
 
 /**
@@ -89,10 +89,11 @@ export class MaskedBanditProvider implements Provider {
   track(name: string, context: EvaluationContext, details: TrackingEventDetails = {}): void {
     if (context.targetingKey !== this.#unit) return; // it was another person
     const { value = 1, flag } = details;
+    const { metrics = {} } = this.#options;
     for (const study of this.#arms.keys()) {
       if (name === EXPOSED) {
         if (flag === undefined || flag === study) this.#tell(this.#device.expose(study));
-      } else if (this.#options.guardrails?.[study] === name) {
+      } else if (Object.hasOwn(metrics, study) && metrics[study]!.includes(name)) {
         this.#tell(this.#device.record(study, value, name));
       } else if ((this.#options.outcomes?.[study] ?? name) === name) {
         this.#tell(this.#device.record(study, value));

@@ -38,7 +38,7 @@ const WRONG: [path: string, value: unknown, refused: string][] = [
   ["ticket", "a\n", "ticket of a place"],
   ["again", 0, "again of a place"],
   ["offer", undefined, "the text of an offer"],
-  ["offer", `${GIVEN.offer}\n${GIVEN.offer}`, "the text of an offer"],
+  ["offer", `${GIVEN.offer}\n${GIVEN.offer}`, "offers of a place"],
   ["terms", null, "protocol of a place"],
   ["terms.protocol", "AB".repeat(32), "protocol of a place"],
   ["terms.cohort", undefined, "cohort of a place"],
@@ -65,11 +65,14 @@ const WRONG: [path: string, value: unknown, refused: string][] = [
   ["cap", 0, "cap of a place"],
   ["cap", 10_001, "cap of a place"],
   ["cap", 1.5, "cap of a place"],
-  ["guardrail", [], "guardrail of a place"],
-  ["guardrail", { ...GUARDRAIL, name: "" }, "name of the guardrail"],
-  ["guardrail", { ...GUARDRAIL, most: -1 }, "least and most of the guardrail"],
-  ["guardrail", { ...GUARDRAIL, default: NaN }, "default of the guardrail"],
-  ["guardrail", GUARDRAIL, "offers of a place"],
+  ["further", GUARDRAIL, "further outcomes of a place"],
+  ["further", [7], "further outcomes of a place"],
+  ["further", [{ ...GUARDRAIL, name: "" }], "name of a further outcome"],
+  ["further", [GUARDRAIL, GUARDRAIL], "name of a further outcome"],
+  ["further", [{ ...GUARDRAIL, most: -1 }], "least and most of unsubscribed"],
+  ["further", [{ ...GUARDRAIL, default: NaN }], "default of unsubscribed"],
+  ["further", [{ ...GUARDRAIL, cap: 0 }], "cap of unsubscribed"],
+  ["further", [GUARDRAIL], "offers of a place"],
 ];
 
 test.for(WRONG)("a place whose %s is %s is refused: %s", ([path, value, refused]) => {
@@ -90,7 +93,7 @@ test("a text of a place is not shown, as it has the ticket", () => {
 test("what gives no text of itself is refused by name", () => {
   const deep = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
   for (const value of [{ toString: 1, valueOf: 1 }, [{ toString: 1 }], deep]) {
-    for (const name of ["again", "cap", "arm", "exposed", "default", "guardrail", "offer"]) {
+    for (const name of ["again", "cap", "arm", "exposed", "default", "further", "offer"]) {
       expect(() => readPlace({ ...LOCAL, [name]: value })).toThrow(MaskedBanditError);
     }
   }
@@ -121,7 +124,7 @@ test("outcomes are scaled exactly, and add up to a cap", () => {
 });
 
 test("each outcome is found by its name", () => {
-  const place = readPlace({ ...LOCAL, guardrail: GUARDRAIL, offer: TWO_OFFERS });
+  const place = readPlace({ ...LOCAL, further: [GUARDRAIL], offer: TWO_OFFERS });
   expect(["", "unsubscribed"].map((name) => place.findOutcome(name).offer.metric)).toEqual(["", "unsubscribed"]);
   expect(() => place.findOutcome("bought")).toThrow(/^metric is "bought": it must be unsubscribed or left out$/);
 });
@@ -143,11 +146,11 @@ test("only a place that is as agreed is taken", async () => {
   await expect(new Agreed(1, { least: 101 }).check(readPlace(LOCAL))).rejects.toThrow(/^n of an offer is /);
 });
 
-test("two guarded outcomes cost together, and two servers carry one", async () => {
-  expect(`${await new Agreed(1).check(readPlace({ ...LOCAL, offer: TWO_OFFERS, guardrail: GUARDRAIL }))}`).toBe("1");
-  const sealed = { ...GIVEN, offer: `${GIVEN.offer}\n${GIVEN.offer} metric=unsubscribed`, guardrail: GUARDRAIL };
+test("two outcomes cost together, and two servers carry one", async () => {
+  expect(`${await new Agreed(1).check(readPlace({ ...LOCAL, offer: TWO_OFFERS, further: [GUARDRAIL] }))}`).toBe("1");
+  const sealed = { ...GIVEN, offer: `${GIVEN.offer}\n${GIVEN.offer} metric=unsubscribed`, further: [GUARDRAIL] };
   const agreed = new Agreed(1, { operators: PINNED });
-  await expect(agreed.check(readPlace(sealed))).rejects.toThrow(/^guardrail of a place is /);
+  await expect(agreed.check(readPlace(sealed))).rejects.toThrow(/^further outcome of a place is /);
 });
 
 test("all places together cost no more than was agreed", () => {

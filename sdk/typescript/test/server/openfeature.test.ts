@@ -170,7 +170,7 @@ test("what one study does not take is reported in the others", async () => {
 });
 
 test("a study may name the event that is its outcome, and that of its guardrail", async () => {
-  const flags = await start({ outcomes: { [STUDY]: "opened" }, guardrails: { banner: "unsubscribed" } });
+  const flags = await start({ outcomes: { [STUDY]: "opened" }, metrics: { banner: ["unsubscribed"] } });
   for (const study of [STUDY, "banner"]) await flags.getObjectValue(study, {}, ANN);
   flags.track("clicked", ANN);
   expect(await findReports()).toEqual([["ticket1", 1]]);

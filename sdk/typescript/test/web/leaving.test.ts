@@ -31,7 +31,7 @@ describe("whoever leaves while the service is asked", () => {
   test("sends nothing more of that study", async () => {
     const device = await makeDevice(service);
     const offer = `${localPlace().offer}\n${localPlace().offer} metric=gone`;
-    await device.join(localPlace({ offer, guardrail: { name: "gone", least: 0, most: 1, default: 0 } }));
+    await device.join(localPlace({ offer, further: [{ name: "gone", least: 0, most: 1, default: 0 }] }));
     service.time = EXPOSED + WINDOW;
     const { asked, answer } = holdAnswer();
     const contact = device.contact();

@@ -14,7 +14,7 @@ beforeEach(() => {
 const guarded = () =>
   localPlace({
     offer: [localPlace().offer, `${localPlace().offer} metric=gone`].join("\n"),
-    guardrail: { name: "gone", least: 0, most: 1, default: 0 },
+    further: [{ name: "gone", least: 0, most: 1, default: 0 }],
   });
 
 test("is drawn once, and sent as it is until there is an answer", async () => {
@@ -65,10 +65,28 @@ test("rewards of a study with a cap add up", async () => {
   expect(Math.abs(JSON.parse(service.bodies[0]!).value - 75)).toBeLessThan(30); // fails once in 10^13
 });
 
+test("each further outcome is reported by its name, with a cap of its own", async () => {
+  const device = await makeDevice(service, { agreed: new Agreed(600) });
+  const offer = [offerLaplace(200), `${offerLaplace(200)} metric=gone`, `${offerLaplace(200, "cap:2,")} metric=spent`];
+  const spent = { name: "spent", least: 0, most: 100, default: 0, cap: 2 };
+  await device.join(
+    localPlace({ offer: offer.join("\n"), further: [{ name: "gone", least: 0, most: 1, default: 1 }, spent] }),
+  );
+  for (const value of [20, 80]) await device.record(STUDY, value, "spent");
+  expect(await refusalOf(device.record(STUDY, 1, "lost"))).toMatch(/metric is "lost": it must be gone or spent or/);
+  service.time = EXPOSED + WINDOW;
+  await device.contact();
+  const sent = service.bodies.map((body) => JSON.parse(body!));
+  expect(sent.map(({ metric }) => metric)).toEqual(["", "gone", "spent"]);
+  [0, 200, 100].forEach((value, at) => {
+    expect(Math.abs(sent[at].value - value)).toBeLessThan(30); // fails once in 10^13
+  });
+});
+
 test("a guardrail may have a name that every object has", async () => {
   const device = await makeDevice(service, { agreed: new Agreed(400) });
   const offer = `${offerLaplace(200)}\n${offerLaplace(200)} metric=constructor`;
-  await device.join(localPlace({ offer, guardrail: { name: "constructor", least: 0, most: 1, default: 0 } }));
+  await device.join(localPlace({ offer, further: [{ name: "constructor", least: 0, most: 1, default: 0 }] }));
   expect(await device.record(STUDY, 1, "constructor")).toBe(true);
   service.time = EXPOSED + WINDOW;
   await device.contact();

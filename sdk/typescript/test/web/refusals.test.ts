@@ -40,7 +40,7 @@ const REFUSED: Record<string, [unknown, RegExp]> = {
   "two outcomes that cost more together": [
     localPlace({
       offer: `${offerLaplace(1)}\n${local.offer} metric=gone`,
-      guardrail: { name: "gone", least: 0, most: 1, default: 0 },
+      further: [{ name: "gone", least: 0, most: 1, default: 0 }],
     }),
     /^budget_exceeded: epsilon of an offer is 3\/2/,
   ],

@@ -16,9 +16,9 @@ from maskedbandit.study.protocol import Protocol
 def main(given: Any) -> list[dict[str, Any]]:
     """For each outcome its part, as in the file of an audit, or why it has none."""
     protocol, found = Protocol.from_text(given["protocol"]), list[dict[str, Any]]()
-    names = [""] if protocol.guardrail is None else [": the reward", f": {protocol.guardrail.name}"]
-    for name, outcome in zip(names, protocol.outcomes, strict=True):
-        channel = outcome.channel
+    several = len(protocol.outcomes) > 1
+    for outcome in protocol.outcomes:
+        name, channel = f": {outcome.metric or 'the reward'}" if several else "", outcome.channel
         if isinstance(channel, Tree):
             part, why = tree_part(channel)
         else:
@@ -26,9 +26,9 @@ def main(given: Any) -> list[dict[str, Any]]:
         if part is not None:
             found.append(part.to_dict() | {"part": part.part + name})
         found += [{"left_out": why}] if why else []
-    if protocol.guardrail is not None:
+    if several:
         cost = protocol.price(USUAL_AUDIT.people)
-        found.append({"left_out": f"both outcomes together: what is promised of each adds up to {cost}"})
+        found.append({"left_out": f"all outcomes together: what is promised of each adds up to {cost}"})
     return found
 
 

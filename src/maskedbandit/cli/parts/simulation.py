@@ -31,6 +31,7 @@ from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import parse_duration
 
 WHAT = ("pause", "resume", "add")  # is done to an arm
+SIMULATION_KEYS = ("instance", "guardrail", "metrics", "changes", "every", "lost", "seed")
 TOGETHER = 200  # people in a transaction
 MOST = 10**7  # of a search that does not end
 YEAR, EARLIEST = 31_536_000_000, 946_684_800_000  # milliseconds; and the year 2000
@@ -57,7 +58,7 @@ class Simulated(NamedTuple):
     """What a [simulation] table says."""
 
     instance: Instance
-    guardrail: Instance | None  # of the second outcome, if there is a guardrail
+    further: tuple[Instance, ...]  # of the guardrail, if there is one, and of the metrics
     every: int  # milliseconds between two people
     lost: float
     seed: int
@@ -72,26 +73,35 @@ class Simulated(NamedTuple):
         given = protocol.table.get("simulation")
         if not isinstance(given, dict):
             raise InvalidValue("simulation", given, "a [simulation] table with the instance of the lab that is played")
-        refuse_unknown("key of [simulation]", given, ("instance", "guardrail", "changes", "every", "lost", "seed"))
+        refuse_unknown("key of [simulation]", given, SIMULATION_KEYS)
         listed = given.get("changes", [])
         if not isinstance(listed, list):
             raise InvalidValue("changes of [simulation]", listed, "a list of tables")
         changes = tuple(map(Change.of, listed))
         k = protocol.k - len(protocol.added) + sum(each.what == "add" for each in changes)
         instance = instance_of(k, given.get("instance"))
+        guardrail = {} if protocol.guardrail is None else {protocol.guardrail.name: given.get("guardrail")}
+        metrics = given.get("metrics", {})
         if (protocol.guardrail is None) != ("guardrail" not in given):
             allowed = "an instance of the lab, if the study has a guardrail, and only then"
             raise InvalidValue("guardrail of [simulation]", given.get("guardrail"), allowed)
+        if not isinstance(metrics, dict) or metrics.keys() != {each.name for each in protocol.metrics}:
+            allowed = "a table with an instance of the lab for each metric of the study, by its name"
+            raise InvalidValue("metrics of [simulation]", metrics, allowed)
         if instance.statistics.cap != protocol.reward.cap:
             allowed = f"one whose people have as many rewards that count as the protocol says, {protocol.reward.cap}"
             raise InvalidValue("instance of [simulation]", instance, allowed)
-        guardrail = instance_of(k, given["guardrail"]) if protocol.guardrail else None
-        if guardrail is not None and guardrail.statistics.cap > 1:
-            raise InvalidValue("guardrail of [simulation]", guardrail, "one without a cap: only rewards have one")
+        further = list[Instance]()
+        for outcome in protocol.outcomes[1:]:
+            played = instance_of(k, (guardrail | metrics)[outcome.metric])
+            if played.statistics.cap != (cap := outcome.reward.cap):
+                allowed = f"one whose people have as many outcomes that count as the protocol says, {cap}"
+                raise InvalidValue(f"{outcome.metric} of [simulation]", played, allowed)
+            further.append(played)
         if not is_number(lost := given.get("lost", 0)) or not 0 <= lost <= 1:
             raise InvalidValue("lost", lost, "a probability")
         every = parse_duration("every", given.get("every", "1 second"), 0)
-        return cls(instance, guardrail, every, float(lost), to_whole("seed", given.get("seed", 1), 0), changes)
+        return cls(instance, tuple(further), every, float(lost), to_whole("seed", given.get("seed", 1), 0), changes)
 
 
 def instance_of(k: int, given: Any) -> Instance:
@@ -154,7 +164,7 @@ def play_study(study: Study, clock: Clock, advance: Callable[[int], None]) -> Pl
     streams = Streams(simulated.seed, protocol.name)
     of_people: Any = streams.of(run=0)
     stream, chances = Rewards(of_people[1], of_people[0]), Rewards(of_people[1], streams.of(run=1)[0])
-    second, guardrail = Rewards(of_people[1], streams.of(run=2)[0]), simulated.guardrail
+    further = [(each, Rewards(of_people[1], streams.of(run=2 + i)[0])) for i, each in enumerate(simulated.further)]
     first, over, regret, began = came(study, every), 0, 0.0, study.began
 
     def come(session: Session, i: int) -> None:
@@ -177,8 +187,7 @@ def play_study(study: Study, clock: Clock, advance: Callable[[int], None]) -> Pl
         if is_lost(i):
             return
         found = [float(simulated.instance.one(world, given.arm, i, 0, stream))]
-        if guardrail:
-            found.append(float(guardrail.one(guardrail.parameters(), given.arm, i, 0, second)))
+        found += [float(each.one(each.parameters(), given.arm, i, 0, rewards)) for each, rewards in further]
         for j, (outcome, scaled) in enumerate(zip(protocol.outcomes, found, strict=True)):
             values = outcome.reward.reports(scaled)
             if outcome.on_devices:

@@ -75,11 +75,14 @@ class TrustPlan:
         """The head and the rows of the table, and how they were found."""
         asked = question(protocol, baseline, difference, per_day)
         rows = await self._kept(protocol, baseline=baseline, difference=difference, per_day=per_day)
+        share = protocol.outcomes[0].share
         about = (
             f"{asked.planned.runs // PART} simulated studies for each trust model, with {type(asked.played).__name__}, "
             "ε as in this study, and the delay of its window. All arms but the best, or the best ones if several are "
             "named, have the lower mean, which is the hardest case."
         )
+        if share < 1:
+            about += f" It is the ε of the reward, {share} of that of the channel: the other outcomes have the rest."
         if protocol.control is not None:
             about += f" {say_control(protocol)} People here are the others."
         return list(rows[0]), [list(row.values()) for row in rows], about

@@ -1,11 +1,12 @@
 """An audit of a service through its API, as an application sees it: studies of its own, with people who are not there.
 
-The study has the channel and the rewards of the audited one, many arms, and small cohorts, which are released again and
-again. In every other round the first person of each arm's cohort has the highest reward or the lowest, as a coin says;
-all others have the lowest. If the study has a guardrail, so it is with its outcome, of the same people. What is seen of
-an arm: its release, its next release, and when the arm is dealt next; of two operators also what each of them makes of
-both releases, as it knows its own noise (sealed_reports.py). The broken twin is a study on the same service
-with twice the epsilon, of which the same is asked as of the sound one.
+The study has the channel and the outcomes of the audited one, many arms, and small cohorts, which are released again
+and again. In every other round the first person of each arm's cohort has the highest reward or the lowest, as a coin
+says; all others have the lowest. Each further outcome of that person is like the reward or opposite to it, as other
+coins say, which the auditor knows: so sums that have the same noise are found by what two of them are together. What
+is seen of an arm: its release, its next release, and when the arm is dealt next; of two operators also what each of
+them makes of both releases, as it knows its own noise (sealed_reports.py). The broken twin is a study on the same
+service with twice the epsilon, of which the same is asked as of the sound one.
 
 The real study is only read. Each audit leaves two archived studies on the service, whose ledgers say that they were
 simulated.
@@ -13,24 +14,21 @@ simulated.
 
 import asyncio
 import json
-import math
 import secrets
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
-from fractions import Fraction
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from maskedbandit.channels.channel import Channel, at_epsilon, epsilon_of
-from maskedbandit.channels.offers import Offer
+from maskedbandit.channels.offers import Offer, from_lines
 from maskedbandit.client.local_noise import add_report_noise
 from maskedbandit.errors import InvalidValue, MaskedBanditError, Refused, StorageFailed
-from maskedbandit.policies.regret.successive_elimination import SuccessiveElimination
-from maskedbandit.privacy.exact import to_fraction
 from maskedbandit.reports.audit.audit import USUAL_AUDIT, Advance, AuditPart, How
-from maskedbandit.reports.audit.over_http import COHORTS_AT_ONCE, NO_WINDOW, REQUESTS_AT_ONCE, Service
+from maskedbandit.reports.audit.audit_study import SERVICE_COHORT, shared_epsilon_channel, throw_away
+from maskedbandit.reports.audit.over_http import NO_WINDOW, REQUESTS_AT_ONCE, Service
 from maskedbandit.reports.audit.samples import (
     MOST_SAMPLES,
     Both,
@@ -39,74 +37,24 @@ from maskedbandit.reports.audit.samples import (
     sampled_part,
 )
 from maskedbandit.reports.audit.sealed_reports import OPERATOR_VIEWS, SealedReports, compare_views
-from maskedbandit.study.guardrail import Guardrail
-from maskedbandit.study.naming import expand_table
 from maskedbandit.study.protocol import Protocol
-from maskedbandit.study.tables import MOST_LOSS
 
-SERVICE_COHORT = 2  # people in a cohort
 SERVICE_PART = "the service: its releases, and its arms"
 ARMS_OF_DEVICES, WINDOW_OF_DEVICES = 200, "15 seconds"  # so that a service takes as much from one address
 WINDOW_PATIENCE = 60  # seconds until a release must have come
+Highs = tuple[int, ...]  # whether the first person of an arm has the highest of each outcome, or the lowest
 SEEN = ("the release", "the release after it", "when the arm is dealt next", "what the device sends")
-
-
-def throw_away(
-    protocol: Protocol, name: str, factor: int = 1, arms: int = COHORTS_AT_ONCE, window: str = NO_WINDOW
-) -> Protocol:
-    """A study with the channel and the rewards of another, of many small cohorts; at so many times its epsilon."""
-    given = protocol.table
-    channel, budget = dict(expand_table("channel", given["channel"])), dict(given["budget"])
-    if factor > 1:
-        channel["epsilon"] = write_exact_number(factor * epsilon_of(shared_epsilon_channel(protocol)))
-        for key in budget.keys() & {"epsilon", "rho"}:
-            budget[key] = write_exact_number(min(1000 * to_fraction(key, budget[key]), Fraction(MOST_LOSS)))
-    reward = {key: value for key, value in given.get("reward", {}).items() if key in ("least", "most", "rule", "cap")}
-    second = {} if protocol.guardrail is None else {"guardrail": never_harmful(protocol.guardrail, given["guardrail"])}
-    if protocol.operators is not None:
-        second["operators"] = given["operators"]
-    if lacks := SuccessiveElimination().needs(protocol.channel.law()):
-        raise InvalidValue("channel", protocol.channel, f"one with {lacks}: audit the protocol's file, without a url")
-    return Protocol.from_table(
-        {
-            "name": name,
-            "about": "an audit: nobody takes part",
-            "people": 10**9,
-            "policy": {"name": "successive_elimination", "least": SERVICE_COHORT, "base": 1.000001, "failure": 1e-200},
-            "channel": channel,
-            "arms": [{"name": f"arm{i}"} for i in range(arms)],
-            "reward": reward | {"window": window, "exposure": "0 seconds"},
-            "budget": budget,
-            **second,
-        }
-    )
-
-
-def write_exact_number(value: Fraction) -> int | str:
-    """An exact number as a protocol has it."""
-    return value.numerator if value.denominator == 1 else str(value)
-
-
-def never_harmful(guardrail: Guardrail, given: dict[str, Any]) -> dict[str, Any]:
-    """The same guardrail, with a limit that no arm is found beyond."""
-    kept = {key: value for key, value in given.items() if key in ("name", "least", "most", "rule", "share")}
-    outcome = guardrail.outcome
-    limit = min(outcome.in_units(1 - 1e-9), math.nextafter(outcome.most, outcome.least))  # most is no limit
-    return kept | {"harm": {"above": limit}, "alpha": 1e-9}
-
-
-def shared_epsilon_channel(protocol: Protocol) -> Channel:
-    """The channel of a protocol, with the epsilon that its outcomes share."""
-    return at_epsilon(protocol.channel, sum((epsilon_of(each.channel) for each in protocol.outcomes), Fraction(0)))
 
 
 def list_seen_of_arm(protocol: Protocol) -> list[str]:
     """What is seen of an arm."""
     names = list[str]()
-    for metric, _, channel in protocol.outcomes:
-        local = channel.trust == "local"
-        shown = [SEEN[0], SEEN[1], *([] if metric else SEEN[2:3]), *(SEEN[3:] if local else [])]
+    for outcome in protocol.outcomes:
+        metric = outcome.metric
+        shown = [SEEN[0], SEEN[1], *([] if metric else SEEN[2:3]), *(SEEN[3:] if outcome.on_devices else [])]
         names += [f"{each} ({metric})" if metric else each for each in shown]
+    several = combinations([outcome.metric or "the reward" for outcome in protocol.outcomes], 2)
+    names += [f"the release, of {one} and {other} together" for one, other in several]
     return [*names, *(OPERATOR_VIEWS if protocol.operators else ())]
 
 
@@ -118,10 +66,10 @@ class AuditedStudy:
         self.path, self._people, self._awaited = f"/v1/studies/{protocol.name}", 0, 0
         self._sealed = SealedReports()
 
-    async def round(self, worlds: dict[str, int]) -> dict[str, tuple[float, ...]]:
+    async def round(self, worlds: dict[str, Highs]) -> dict[str, tuple[float, ...]]:
         """All cohorts once: when each arm was dealt first, and what that person's device sent, if it adds the noise.
 
-        The first person of an arm is in its world.
+        The first person of an arm has the outcomes of its world, and all others the lowest.
         """
         firsts = dict[str, tuple[float, ...]]()
         units = [{"unit": f"person {self._people + i}"} for i in range(self.service.arms * SERVICE_COHORT)]
@@ -148,21 +96,23 @@ class AuditedStudy:
         raise StorageFailed(f"the service released nothing in {WINDOW_PATIENCE} seconds")
 
     def _told(
-        self, dealt: Any, place: int, worlds: dict[str, int], firsts: dict[str, tuple[float, ...]]
+        self, dealt: Any, place: int, worlds: dict[str, Highs], firsts: dict[str, tuple[float, ...]]
     ) -> list[dict[str, Any]]:
         """The reports of a person; the first of an arm is noted."""
         if dealt["ticket"] is None:
             raise StorageFailed("the service gave a person no place: it released less than it was to release")
         first, sent, reports = dealt["arm"] not in firsts, list[float](), list[dict[str, Any]]()
-        high = float(first and worlds.get(dealt["arm"], 0) > 0)
+        lowest = (0,) * len(self.protocol.outcomes)
+        highs = worlds.get(dealt["arm"], lowest) if first else lowest
         if self.protocol.operators is not None:
             highest = Offer.from_text(dealt["device"]["offer"]).steps
-            reports.append(self._sealed.seal(dealt["device"], int(high) * highest))
-        for outcome in () if reports else self.protocol.outcomes:
-            values = outcome.reward.reports(high)  # of one person, however many
+            reports.append(self._sealed.seal(dealt["device"], highs[0] * highest))
+        for j, outcome in () if reports else enumerate(self.protocol.outcomes):
+            values = outcome.reward.reports(float(highs[j]))  # of one person, however many
             if outcome.on_devices:
-                values = [add_report_noise(self._channel, dealt["offer"], high, outcome.metric).value]
-                sent += values
+                values = [add_report_noise(self._channel, dealt["offer"], float(highs[j]), outcome.metric).value]
+                steps = from_lines(dealt["offer"])[j].steps
+                sent += [steps - values[0]] if highs[j] != highs[0] else values
             for i, value in enumerate(values):
                 told = {"value": value, "event": str(i or ""), "metric": outcome.metric}
                 reports.append({"ticket": dealt["ticket"], **told})
@@ -173,37 +123,55 @@ class AuditedStudy:
     async def totals(self) -> dict[str, list[list[float]]]:
         """All releases of each arm, in their order: the sums of all outcomes, and what two operators make of them."""
         found: dict[str, list[list[float]]] = {}
-        after, names = 0, ("total", "guardrail")[: len(self.protocol.outcomes)]
+        after = 0
         while entries := (await self.service.ask("GET", f"{self.path}/ledger?after={after}"))["entries"]:
             after = entries[-1]["number"]
             for says in (json.loads(entry["body"]) for entry in entries):
                 if says["kind"] == "released":
                     views = self._sealed.find_views(says) if self.protocol.operators else []
-                    sums = [float.fromhex(says[name]) for name in names]
+                    further = (total for total, _ in says.get("further", []))
+                    sums = [float.fromhex(total) for total in (says["total"], *further)]
                     found.setdefault(f"arm{says['arm']}", []).append(sums + views)
         return found
 
 
 async def played(audited: AuditedStudy, samples: int, seed: int, advance: Advance) -> Both:
-    """What was seen, of the arms whose first person had the lowest reward, and of those who had the highest."""
-    rng, chosen, dealt = np.random.default_rng(seed), list[dict[str, int]](), list[Any]()
-    arms = audited.service.arms
+    """What was seen, of the arms whose first person had the lowest reward, and of those who had the highest.
+
+    A sum whose outcome was opposite to the reward is seen from the other end.
+    """
+    rng, chosen, dealt = np.random.default_rng(seed), list[dict[str, Highs]](), list[Any]()
+    arms, outcomes = audited.service.arms, len(audited.protocol.outcomes)
     names = [f"arm{i}" for i in range(arms)]
     for _ in range(-(-samples // arms)):
-        worlds = dict(zip(names, rng.permutation(np.arange(arms) % 2).tolist(), strict=True))
+        rewards = rng.permutation(np.arange(arms) % 2)
+        opposite = rng.integers(2, size=(arms, outcomes - 1))
+        highs = np.column_stack([rewards, rewards[:, None] ^ opposite]).tolist()
+        worlds = dict(zip(names, map(tuple, highs), strict=True))
         chosen.append(worlds)
         dealt.append((await audited.round(worlds), await audited.round({})))
         advance(arms)
     totals, views = await audited.totals(), (list[Any](), list[Any]())
-    outcomes = len(audited.protocol.outcomes)
     for i, (worlds, (now, after)) in enumerate(zip(chosen, dealt, strict=True)):
-        for arm, world in worlds.items():
+        for arm, highs in worlds.items():
             view, (first, second) = list[float](), totals[arm][2 * i : 2 * i + 2]
-            for j, both in enumerate(zip(first[:outcomes], second[:outcomes], strict=True)):
+            turned = [high != highs[0] for high in highs]
+            seen = [turn_sums(each[:outcomes], turned) for each in (first, second)]
+            for j, both in enumerate(zip(*seen, strict=True)):
                 view += [*both, *([] if j else after[arm][:1]), *now[arm][1 + j : 2 + j]]
+            pairs = combinations(range(outcomes), 2)
+            view += [seen[0][j] + seen[0][k] if turned[j] != turned[k] else 0.0 for j, k in pairs]
             view += compare_views(first[outcomes:], second[outcomes:])
-            views[world].append(view)
+            views[highs[0]].append(view)
     return np.array(views[0]), np.array(views[1])
+
+
+def turn_sums(sums: Sequence[float], turned: Sequence[bool]) -> list[float]:
+    """Sums of an arm, of which those of outcomes that were opposite to the reward are seen from the other end.
+
+    Two that are opposite, and have the same noise, have none once they are added up.
+    """
+    return [1 - total if other else total for total, other in zip(sums, turned, strict=True)]
 
 
 @asynccontextmanager

@@ -28,8 +28,8 @@ if TYPE_CHECKING:  # it needs more than an audit of a service
     from maskedbandit.lab.experiments.experiment import Experiment
 
 MOST_LIVE = 16  # people in an audited cohort
-BOTH_OUTCOMES = (
-    "both outcomes together, enumerated: each has a channel of its own here, and costs what it promises, added up"
+ALL_OUTCOMES = (
+    "all outcomes together, enumerated: each has a channel of its own here, and costs what it promises, added up"
 )
 FoundPart = tuple[AuditPart | None, str]  # a part, or what was not audited and why, or both
 
@@ -124,8 +124,8 @@ def audit_protocol(protocol: Protocol, how: How) -> Audit:
             return await service_parts(service, protocol, how)
 
     found = [*of_channel(protocol.channel, how), *of_policy(protocol.policy, protocol.channel, how, decisions=False)]
-    if protocol.guardrail is not None:
-        found += [*of_channel(protocol.guardrail_channel, how), (None, BOTH_OUTCOMES)]
+    for outcome in protocol.outcomes[1:]:
+        found += [*of_channel(outcome.channel, how), (None, ALL_OUTCOMES)]
     if protocol.operators is not None:
         found.append((None, "the service: no helper is run in this process; audit a running leader, by its url"))
     else:

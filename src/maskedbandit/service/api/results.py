@@ -41,6 +41,7 @@ async def list_results(call: Call) -> Results:
                 surely_beaten=beaten,
                 compared=None if arm.more is None else in_units(found, arm.more),
                 guardrail=arm.guarded,
+                metrics=arm.metrics,
             )
         )
     names = None if found.named is None else [found.arms[arm].name for arm in found.named]

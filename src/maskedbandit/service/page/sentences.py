@@ -5,6 +5,7 @@ from markupsafe import Markup
 from maskedbandit import core
 from maskedbandit.privacy.odds import best_guess, in_hundred
 from maskedbandit.service.page.arm_order import say_arm
+from maskedbandit.service.page.metrics import say_metrics
 from maskedbandit.service.views.counts import CohortStanding
 from maskedbandit.service.views.estimates import ALPHA, estimate_arms
 from maskedbandit.service.views.view import SAID_FINISH, StudyView
@@ -195,6 +196,8 @@ def say_preview(protocol: Protocol) -> list[tuple[str, str]]:
         ("What a place costs", f"{loss}: no guess at an outcome is right more than {times} times in 100."),
         ("Budget of a person", f"{protocol.budget} {period}, in all studies of project {protocol.project}."),
     ]
+    if protocol.metrics:
+        found.append(("Metrics", say_metrics(protocol)))
     if people is None:
         found.append(("People", f"As many as it needs until its answer is certain: that depends on the arms.{control}"))
         return found

@@ -20,7 +20,7 @@ MOST_GROUPS = 8  # arms that are told apart over time
 def mark_arm(arm: ArmView) -> Markup:
     """The name of an arm, and that it is out of play."""
     mark = Markup(' <span class="stands {0}">{0}</span>').format(arm.stands) if arm.stands in OUT_OF_PLAY else ""
-    return Markup("{}{}").format(arm.name, mark)
+    return Markup('<span class="arm">{}{}</span>').format(arm.name, mark)
 
 
 def tabulate_estimates(view: StudyView, order: Sequence[int]) -> PageTable:
@@ -131,6 +131,7 @@ def tabulate_protocol(view: StudyView) -> list[tuple[str, str]]:
         ("Time to see it", f"{say_duration(reward.exposure)}; {evaluated} as seen"),
         *tabulate_enrolment(protocol),
         *([] if protocol.guardrail is None else [("Guardrail", f"{protocol.guardrail.name}, by which harm is seen")]),
+        *([("Metrics", ", ".join(each.name for each in protocol.metrics))] if protocol.metrics else []),
         ("Protocol (SHA-256)", protocol.digest),
     ]
 

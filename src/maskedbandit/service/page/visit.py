@@ -20,6 +20,7 @@ from maskedbandit.service.page import (
     connect,
     control,
     health,
+    metrics,
     operators,
     sentences,
     tables,
@@ -190,6 +191,7 @@ def load_templates() -> Environment:
     given |= {"operators": operators, "health": health, "arm_order": arm_order, "sort": "", "control": control}
     given |= {
         "attention": attention,
+        "metrics": metrics,
         "say_who_asked": say_who_asked,
         "connect": connect,
         "address": connect.ANY_ADDRESS,

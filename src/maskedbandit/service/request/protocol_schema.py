@@ -17,6 +17,7 @@ from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.policies.parts.purposes import list_purposes
 from maskedbandit.service.messages import NAME_PATTERN
 from maskedbandit.service.request.enrolment_schema import Schema, describe_enrolment, describe_table
+from maskedbandit.study.metrics import MOST_METRICS
 from maskedbandit.study.naming import STUDY_PARTS
 from maskedbandit.study.operators import ADDRESS, FINGERPRINT, LONGEST_NAME
 from maskedbandit.study.protocol import MOST_ABOUT
@@ -75,6 +76,12 @@ def write_protocol_schemas() -> dict[str, Schema]:
                 name.lower(): refer[name]
                 for name in ("Reward", "Operators", "Guardrail", "Enrolment", "Budget", "Simulation")
             },
+            "metrics": {
+                "type": "array",
+                "items": refer["Metric"],
+                "maxItems": MOST_METRICS,
+                "description": "further outcomes that are published, and decide nothing",
+            },
         },
         ("name", "channel", "arms", "budget"),
     )
@@ -110,6 +117,7 @@ OUTCOME_KEYS: dict[str, Schema] = {
         "default": "the outcome of a person who never reports: least",
     }.items()
 } | {"rule": describe_choice(RULES, 'which of several reports counts: "last", and "sum" with a cap')}
+CAP: Schema = {"type": "integer", "minimum": 1, "description": "so many times `most` a sum is cut at: 1"}
 OPERATOR: dict[str, Schema] = {
     "name": {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME},
     "key": {"type": "string", "pattern": f"^{FINGERPRINT}$", "description": "the fingerprint of its public keys"},
@@ -132,7 +140,7 @@ PROTOCOL_TABLES: dict[str, Schema] = {
         "How what is reported of a person becomes one reward.",
         {
             **OUTCOME_KEYS,
-            "cap": {"type": "integer", "minimum": 1, "description": "so many times `most` a sum is cut at: 1"},
+            "cap": CAP,
             "window": TIME | {"description": 'reports count so long after the arm was seen: "1 day"'},
             "exposure": TIME | {"description": 'a place that nobody saw by then goes to another: "10 minutes"'},
             "evaluating": describe_choice(EVALUATING, 'what a flag of OFREP does besides: "exposes"'),
@@ -151,8 +159,18 @@ PROTOCOL_TABLES: dict[str, Schema] = {
         },
         ("leader", "helper"),
     ),
+    "Metric": describe_table(
+        "A further outcome of each person, of which the sums are published, and by which nothing is decided.",
+        {
+            "name": NAMED | {"description": "the `metric` of its reports"},
+            "share": describe_exact(1, "of the epsilon of the channel; the reward has the rest"),
+            **OUTCOME_KEYS,
+            "cap": CAP,
+        },
+        ("name", "share"),
+    ),
     "Guardrail": describe_table(
-        "A second outcome, by which an arm is found harmful and put out of play.",
+        "A further outcome, by which an arm is found harmful and put out of play.",
         {
             "name": NAMED | {"description": "the `metric` of its reports"},
             "harm": {
@@ -186,7 +204,8 @@ PROTOCOL_TABLES: dict[str, Schema] = {
         "description": "Who comes in `maskedbandit study simulate`. Real studies do not read it.",
         "properties": {
             "instance": {"description": 'rewards: { "name": "bernoulli", "means": [0.4, 0.5] }'},
-            "guardrail": {"description": "the same for the second outcome"},
+            "guardrail": {"description": "the same for the guardrail"},
+            "metrics": {"description": 'the same for each metric, by its name: { "spent": { "name": "beta", ... } }'},
             "every": {"description": 'how far apart people come: "1 second"'},
             "lost": {"description": "the share of people who never report: 0"},
             "changes": {"description": 'of arms: [{ "at": 500, "pause": "b" }]'},

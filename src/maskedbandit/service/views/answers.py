@@ -14,7 +14,7 @@ class Released(Struct):
     loss: str
     at: int  # milliseconds since 1970
     entry: int  # of the ledger
-    guardrail: float | None = None  # the total of the second outcome, scaled to [0, 1], with privacy noise
+    further: dict[str, float] = {}  # the sums of the guardrail and of the metrics, by their names
 
 
 class Releases(Struct):
@@ -46,6 +46,21 @@ class Compared(Struct):
     high: float
 
 
+class MetricResult(Struct, frozen=True):
+    """What the releases say of a metric of an arm.
+
+    Each interval holds what it is of at any time, in 95 of 100 studies: with many metrics and arms one of them is wrong
+    in more studies than that.
+    """
+
+    metric: str
+    n: int
+    mean: float
+    low: float
+    high: float
+    compared: Compared | None = None  # if the arm and the first one were dealt together
+
+
 class ArmResult(Struct):
     """What the releases say of an arm: its mean, and an interval that holds it at any time, in 95 of 100 studies."""
 
@@ -61,6 +76,7 @@ class ArmResult(Struct):
     surely_beaten: float | None  # the confidence that another arm in play is better, over the same people
     compared: Compared | None = None  # if both were dealt together
     guardrail: GuardrailResult | None = None
+    metrics: list[MetricResult] = []  # once the arm has a release
 
 
 class Results(Struct):

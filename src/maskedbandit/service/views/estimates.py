@@ -6,12 +6,11 @@ The outer band is a confidence sequence (theory/sequences.py): in 95 of 100 stud
 however the policy goes by what was released, and whenever somebody looks. The inner band is what it would be if the
 same total had no noise. Each mean is that of the arm's own people. What an arm has more than another, and which arm is
 best, is said of people to whom both were dealt (theory/differences.py, theory/best.py): for if days differ, an arm's
-mean is as good as the days on which it was dealt. Intervals of the guardrail are valid at all times together.
+mean is as good as the days on which it was dealt.
 """
 
 import math
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
@@ -19,14 +18,10 @@ from msgspec import Struct
 from maskedbandit import core
 from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.noise_bounds import deviation
-from maskedbandit.service.views.answers import GuardrailResult
-from maskedbandit.store.book.entries import Release
-from maskedbandit.study.guardrail import Guardrail
-from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.best import Confidence, confidence_of_best
 from maskedbandit.theory.differences import difference_interval
 from maskedbandit.theory.pooled_differences import pooled_interval, pooled_mean
-from maskedbandit.theory.sequences import Interval, mean_interval, mean_intervals, sum_releases
+from maskedbandit.theory.sequences import Interval, mean_intervals, sum_releases
 
 ALPHA = 0.05
 COMPARED = 40  # arms: with more of them the page would be slow
@@ -146,26 +141,3 @@ def find_confidences(
 
 
 _confidences = lru_cache(maxsize=256)(confidence_of_best)  # of all studies in a list
-
-
-def estimate_guardrail(protocol: Protocol, releases: Iterable[Release]) -> tuple[GuardrailResult | None, ...]:
-    """What these releases say of each arm; None of one without a release."""
-    if protocol.guardrail is None:
-        return (None,) * protocol.k
-    released: dict[int, list[tuple[int, float]]] = defaultdict(list)
-    for each in releases:
-        if each.guardrail is not None:
-            released[each.arm].append((each.n, each.guardrail))
-    law = protocol.guardrail_channel.law()
-    return tuple(
-        estimate_guarded_arm(protocol.guardrail, law, tuple(released[arm])) if released[arm] else None
-        for arm in range(protocol.k)
-    )
-
-
-@lru_cache(maxsize=4096)
-def estimate_guarded_arm(guardrail: Guardrail, law: Law, released: tuple[tuple[int, float], ...]) -> GuardrailResult:
-    """What these sums say of one arm."""
-    n, units = sum(size for size, _ in released), guardrail.outcome.in_units
-    low, high = mean_interval(law, [core.Release(0, *each) for each in released])
-    return GuardrailResult(n, units(sum(total for _, total in released) / n), units(low), units(high))

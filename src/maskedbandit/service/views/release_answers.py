@@ -8,6 +8,7 @@ from maskedbandit.store.book.entries import Release
 def show_release(book: Book, each: Release) -> Released:
     """A release of a study."""
     arm, _ = book.protocol.arms[each.arm]
+    names = (outcome.metric for outcome in book.protocol.outcomes[1:])
     return Released(
         cohort=each.cohort,
         arm=arm,
@@ -17,5 +18,5 @@ def show_release(book: Book, each: Release) -> Released:
         loss=str(each.loss),
         at=each.at,
         entry=each.number,
-        guardrail=each.guardrail,
+        further=dict(zip(names, (further.total for further in each.further), strict=True)),
     )

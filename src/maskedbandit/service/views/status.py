@@ -39,7 +39,7 @@ def write_item(item: AttentionItem) -> str:
 
 def table(found: StudyView) -> list[str]:
     """The lines of the study and of its arms."""
-    protocol, counts, guardrail = found.protocol, found.counts, found.protocol.guardrail
+    protocol, counts, further = found.protocol, found.counts, [each.metric for each in found.protocol.outcomes[1:]]
     many = sum(counts.dealt) if counts.placed is None else counts.placed
     of = f" of {protocol.people}" if protocol.people else ""
     state = f"finished ({SAID_FINISH[found.finish.why]})" if found.finish else found.state
@@ -47,7 +47,7 @@ def table(found: StudyView) -> list[str]:
         f"{found.name}: {state}, {many}{of} people, {len(found.releases)} releases, "
         f"{type(protocol.channel).__name__} at a budget of {protocol.budget} a person",
         f"{'arm':16} {'places':>9} {'released':>9} {'cohorts':>8} {'mean, with noise':>17} {'95 % at any time':>19}"
-        + (f" {guardrail.name}" if guardrail else ""),
+        + "".join(f" {name}" for name in further),
     ]
     units = protocol.reward.in_units
     for arm, dealt in zip(found.arms, counts.dealt, strict=True):
@@ -55,9 +55,9 @@ def table(found: StudyView) -> list[str]:
         if (known := arm.estimate) is not None:
             n, cohorts, mean = known.n, known.cohorts, f"{units(known.mean):.4g}"
             ends = f"{units(known.outer.low):.4g} to {units(known.outer.high):.4g}"
-        if guardrail:
-            other = f"{arm.guarded.mean:.4g}" if arm.guarded else "-"
-            ends = f"{ends:>19} {other:>{len(guardrail.name)}}"
+        means = [f"{each.mean:.4g}" for each in ([arm.guarded] if arm.guarded else []) + arm.metrics]
+        columns = zip(further, means or ["-"] * len(further), strict=True)
+        ends = f"{ends:>19}" + "".join(f" {mean:>{len(name)}}" for name, mean in columns)
         how = "" if arm.stands == "in play" else f"  {arm.stands}"
         lines.append(f"{arm.name:16} {dealt:9} {n:9} {cohorts:8} {mean:>17} {ends:>19}{how}")
     return lines

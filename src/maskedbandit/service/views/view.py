@@ -10,10 +10,9 @@ from collections import Counter
 
 from msgspec import Struct
 
-from maskedbandit import core
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.service.study_messages import AttentionItem
-from maskedbandit.service.views.answers import GuardrailResult
+from maskedbandit.service.views.answers import GuardrailResult, MetricResult
 from maskedbandit.service.views.attention import find_attention
 from maskedbandit.service.views.counts import StudyCounts, count_places
 from maskedbandit.service.views.describe import find_approvals
@@ -24,9 +23,9 @@ from maskedbandit.service.views.estimates import (
     estimate_arms,
     estimate_differences,
     estimate_gain,
-    estimate_guardrail,
     find_confidences,
 )
+from maskedbandit.service.views.further import estimate_guardrail, estimate_metrics, list_released
 from maskedbandit.service.views.link import LinkState
 from maskedbandit.service.views.tally import Tally
 from maskedbandit.statement.content import Statement
@@ -59,6 +58,7 @@ class ArmView(Struct, frozen=True):
     confidence: Confidence | None = None  # that it is the best, and that it is beaten, if arms in play were compared
     more: ArmDifference | None = None  # what it has more than the arm that others are compared with
     guarded: GuardrailResult | None = None  # what is estimated of its guardrail
+    metrics: list[MetricResult] = []  # and of its metrics, once it has a release
     stands: str = "in play"  # or paused, or harmful, or control
 
 
@@ -160,7 +160,7 @@ def read_view(database: Database, witness: Witness, name: str, now: int, tally: 
         book, tally = read_published(database, witness, name), tally or Tally()
         counted, kept_in = count_places(database, book, now, tally), database.named()
         finish, approvals = find_finish(book), find_approvals(database, book, now)
-        named = tally.once((book.head, book.horizon.step, counted.answer), lambda: book.named)
+        named = tally.once("named", (book.head, book.horizon.step, counted.answer), lambda: book.named)
     arms, gain = show_arms(book)
     return StudyView(
         book.protocol,
@@ -185,17 +185,14 @@ def read_view(database: Database, witness: Witness, name: str, now: int, tally: 
 
 def show_arms(book: Book) -> tuple[tuple[ArmView, ...], ArmDifference | None]:
     """The arms, with their estimates from what was released, and what the policy brings, if there is a control."""
-    protocol, now, cohorts = book.protocol, book.standing, book.demand.deck.cohorts
-    released: list[list[core.Release]] = [[] for _ in protocol.arms]
-    for each in book.releases:
-        released[each.arm].append(each.in_epoch(cohorts[each.cohort].epoch))
+    protocol, now, released = book.protocol, book.standing, list_released(book, 0)
     law, control = protocol.channel.law(), protocol.control_arm
     found, more = estimate_arms(law, released), estimate_differences(law, released, control)
     gain = None
     if control is not None:
-        gain = estimate_gain(law, released, control, Counter(each.epoch for each in cohorts))
+        gain = estimate_gain(law, released, control, Counter(each.epoch for each in book.demand.deck.cohorts))
     sure = find_confidences(law, released, now.in_play, book.draft.k)
-    named = zip(protocol.arms, found, more, estimate_guardrail(protocol, book.releases), strict=True)
+    named = zip(protocol.arms, found, more, estimate_guardrail(book), estimate_metrics(book), strict=True)
     arms = tuple(
         ArmView(
             name,
@@ -203,9 +200,10 @@ def show_arms(book: Book) -> tuple[tuple[ArmView, ...], ArmDifference | None]:
             each,
             sure.get(arm),
             other,
-            second,
+            guarded,
+            metrics,
             now.is_said(arm),
         )
-        for arm, ((name, payload), each, other, second) in enumerate(named)
+        for arm, ((name, payload), each, other, guarded, metrics) in enumerate(named)
     )
     return arms, gain

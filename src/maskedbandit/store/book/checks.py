@@ -149,7 +149,7 @@ def check_noise(book: Book) -> None:
         if each.n not in right:
             right[each.n] = [offer.digest.hex() for offer in protocol.offers(each.n)], protocol.price(each.n)
         offers, price = right[each.n]
-        if [offer for offer in (each.offer, each.guardrail_offer) if offer is not None] != offers:
+        if [each.offer, *(other.offer for other in each.further)] != offers:
             raise Corrupted(f"{which} had other noise than its protocol says")
         if each.loss.pure_epsilon < price.pure_epsilon:
             raise Corrupted(f"{which} cost more than its ledger says")

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import Any, ClassVar, dataclass_transform
+from typing import Any, ClassVar, NamedTuple, Self, dataclass_transform
 
 from maskedbandit import core
 from maskedbandit.errors import Corrupted, Malformed
@@ -21,6 +21,28 @@ from maskedbandit.study.operators import OperatorKeys
 
 Whole = tuple[int, ...]
 Keys = tuple[OperatorKeys, ...]
+
+
+class FurtherSum(NamedTuple):
+    """The released sum of a further outcome, with noise of its own."""
+
+    total: float
+    offer: str  # the digest of what was offered to the cohort: which noise, and of which outcome
+
+    def to_text(self) -> list[str]:
+        """As an entry says it."""
+        return [self.total.hex(), self.offer]
+
+    @classmethod
+    def from_text(cls, total: str, offer: str) -> Self:
+        """What `to_text` wrote."""
+        if not isinstance(offer, str):
+            raise TypeError(f"its offer is {offer!r}")
+        return cls(float.fromhex(total), offer)
+
+
+Further = tuple[FurtherSum, ...]
+OLD_GUARDRAIL = ("guardrail", "guardrail_offer")  # how entries of earlier versions say their one further sum
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,20 +111,19 @@ class Release(Entry, kind="released"):
     offer: str  # the digest of what was offered to the cohort: which noise
     memory: str  # a hash of what the channel keeps, that nobody can guess without the key
     cap: int = 1  # the rewards of a person that count
-    guardrail: float | None = None  # the noisy sum of the second outcome
-    guardrail_offer: str | None = None
+    further: Further = ()  # of each further outcome, in the order of the protocol: the guardrail first
     leader: str | None = None  # of two operators: the share of this one in the sum, with its noise, in digits
     helper: HelperTotal | None = None  # and what the other one states of its own
 
-    def in_epoch(self, epoch: int) -> core.Release:
-        """The release as estimates take it, of a cohort of this epoch."""
-        return core.Release(self.arm, self.n, self.total, epoch)
+    def in_epoch(self, epoch: int, outcome: int = 0) -> core.Release:
+        """The release as estimates take it, of a cohort of this epoch: of the outcome with this number in the protocol.
 
-    def of_guardrail(self, epoch: int) -> core.Release:
-        """The same of the second outcome."""
-        if self.guardrail is None:
-            raise Corrupted(f"the release of cohort {self.cohort} says nothing of the guardrail")
-        return core.Release(self.arm, self.n, self.guardrail, epoch)
+        The reward has 0.
+        """
+        if outcome > len(self.further):
+            raise Corrupted(f"the release of cohort {self.cohort} says nothing of outcome {outcome} of each person")
+        total = self.further[outcome - 1].total if outcome else self.total
+        return core.Release(self.arm, self.n, total, epoch)
 
 
 class Burned(Entry, kind="burned"):
@@ -188,11 +209,11 @@ def loss_of(text: str) -> Loss:
 
 READ: dict[Any, Callable[[Any], Any]] = {  # what JSON has in another form, by the type of a field
     float: float.fromhex,
-    float | None: float.fromhex,
     Loss: loss_of,
     Whole: tuple,
     Keys: lambda given: tuple(OperatorKeys.from_text(*keys) for keys in given),
     HelperTotal | None: HelperTotal.from_text,
+    Further: lambda given: tuple(FurtherSum.from_text(*each) for each in given),
 }
 TYPES = {kind: {field.name: field.type for field in fields(each)} for kind, each in KINDS.items()}
 
@@ -202,6 +223,8 @@ def parse_entry(study: str, link: Link) -> Entry:
     try:
         says = json.loads(link.body)
         kind = says.pop("kind")
+        if OLD_GUARDRAIL[0] in says:
+            says["further"] = [[says.pop(name) for name in OLD_GUARDRAIL]]
         types: dict[str, Any] = TYPES[kind]
         for name, value in says.items():
             if (read := READ.get(types[name])) is not None:

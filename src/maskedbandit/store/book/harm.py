@@ -22,7 +22,7 @@ def follow_harm(study: str, protocol: Protocol, found: Sequence[Entry], cohorts:
     if protocol.guardrail is None:
         return None
     anew = all(entry.evidence_of_harm == ANEW for entry in found[:1] if isinstance(entry, Started))
-    watch = Watch(protocol.guardrail, protocol.guardrail_channel.law(), protocol.k - len(protocol.added), anew)
+    watch = Watch(protocol.guardrail, protocol.outcomes[1].channel.law(), protocol.k - len(protocol.added), anew)
     due = dict[int, float]()
     for entry in found:
         if isinstance(entry, ArmHarmful):
@@ -35,7 +35,7 @@ def follow_harm(study: str, protocol: Protocol, found: Sequence[Entry], cohorts:
             continue
         check_none(study, watch, due)
         if isinstance(entry, Release):
-            due = {each.arm: each.evidence for each in watch.saw(entry.of_guardrail(cohorts[entry.cohort].epoch))}
+            due = {each.arm: each.evidence for each in watch.saw(entry.in_epoch(cohorts[entry.cohort].epoch, 1))}
     check_none(study, watch, due)
     return watch
 
