@@ -86,7 +86,13 @@ def with_many_arms(view: StudyView, k: int) -> StudyView:
     some = [view.arms[i % len(view.arms)] for i in range(k)]
     out = {1: "harmful", k - 1: "paused"}
     arms = tuple(
-        replace(each, name=name, payload='{"text": "' + 100 * "x" + '"}', stands=out.get(i, "in play"))
+        replace(
+            each,
+            name=name,
+            payload='{"text": "' + 100 * "x" + '"}',
+            stands=out.get(i, "in play"),
+            confidence=None if i in out else each.confidence,
+        )
         for i, (each, name) in enumerate(zip(some, names, strict=True))
     )
     in_play = tuple(i for i in range(k) if i not in out)

@@ -62,7 +62,14 @@ def find_program(server: Live, kind: str, program: str) -> str:
     """A program for a study of this kind, which is made for it, and runs."""
     name = f"{kind}-{program}"
     server.start_study(TABLE | STUDIES[kind] | {"name": name})
-    return read_programs(read_page(server, f"/studies/{name}"))[program]
+    return be_patient(read_programs(read_page(server, f"/studies/{name}"))[program])
+
+
+def be_patient(text: str) -> str:
+    """A program that waits for an arm for as long as it takes, as this machine may be busy."""
+    return text.replace(", fallback=", f", deadline={LATE}, fallback=").replace(
+        "  fallback:", f"  deadlineMs: {1000 * LATE},\n  fallback:"
+    )
 
 
 def count_rows(server: Live, what: str, study: str) -> int:

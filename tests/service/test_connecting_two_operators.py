@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -19,29 +20,29 @@ from tests.service.fake_helper import FakeHelper
 from tests.service.inside import TABLE
 from tests.service.live import LATE, Live
 from tests.service.test_connect import read_programs
-from tests.service.test_connecting_programs import count_rows, read_page
-from tests.service.web_pages import Site, open_page, somebody
+from tests.service.test_connecting_programs import be_patient, count_rows, read_page
+from tests.service.web_pages import PUBLIC, Site, make_device_key, open_page, sign_in, somebody
 from tests.store.two_operators import CHANNEL, name_operators
 
 pytestmark = pytest.mark.slow
 REWARD = {"window": "1 hour", "exposure": "1 hour", "grace": "1 hour"}
 
 
-def begin_study(server: Live, helper: OperatorKeys, name: str) -> dict[str, str]:
+def begin_study(server: Live, helper: OperatorKeys, name: str, **more: Any) -> dict[str, str]:
     """A running study of two operators, and the programs of its page."""
     with closing(open_database(server.address)) as database:
         leader = read_own_keys(find_witness(database, server.witness))
         with database.transaction():
             write_pairing(database, helper, "helper", "University", "http://127.0.0.1:9", "secret", 0)
     table: dict[str, Any] = {"channel": CHANNEL, "reward": REWARD, "operators": name_operators(leader, helper)}
-    server.start_study(TABLE | table | {"name": name})
+    server.start_study(TABLE | table | {"name": name} | more)
     return read_programs(read_page(server, f"/studies/{name}"))
 
 
 @pytest.fixture
 def helper(tmp_path: Path) -> OperatorKeys:
     """The keys of a helper, who is away."""
-    found = FakeHelper(tmp_path / "helper", lambda: 0)
+    found = FakeHelper(tmp_path, lambda: 0)
     keys = found.keys
     found.close()
     return keys
@@ -56,14 +57,13 @@ def test_programs_of_devices_upload_what_is_sealed(
         "DEVICE_FOLDER": str(tmp_path / "device"),
         "XDG_STATE_HOME": str(tmp_path / "state"),
     }
-    found = subprocess.run(
-        [sys.executable, "-c", programs["python"]], env=environment, capture_output=True, text=True, timeout=LATE
-    )
+    command = [sys.executable, "-c", be_patient(programs["python"])]
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LATE)
     assert found.returncode == 0, found.stderr
     assert count_rows(server, "upload WHERE study = ?", "sealed") == 1
-    given = server.study("assign", {"unit": "bob"}, name="sealed").json
-    assert server.study("expose", {"ticket": given["ticket"]}, name="sealed").status == 200
-    site.me, site.program = {"unit": "bob", "place": given["device"]}, programs["web"]
+    site.program = begin_study(server, helper, "signed", signed_by=PUBLIC)["web"]
+    key = make_device_key(server, "signed", site.url)
+    site.me = {"unit": "bob", "token": sign_in("signed", "bob", time.time()), "key": key}
     with somebody(browser) as context:
         expect(open_page(context, f"{site.url}/").locator("body")).to_have_attribute("data-ready", "yes")
-    assert count_rows(server, "upload WHERE study = ?", "sealed") in (1, 2)
+    assert count_rows(server, "upload WHERE study = ?", "signed") == 1

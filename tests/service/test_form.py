@@ -246,6 +246,14 @@ def test_the_interface_says_everything_that_is_wrong_and_the_first_of_it_in_its_
     assert "faults" not in service.ask("POST", "/v1/studies/none/start", None, "owner").json
 
 
+def test_what_else_is_wrong_is_said_though_there_are_too_few_arms() -> None:
+    given = {"guardrail.name": "left", "guardrail.harm.above": "0.1", "guardrail.harm.against": "a"}
+    sent = read_sent_form({"arms.0.name": "a", "name": "x", "channel.name": "central", "channel.epsilon": "1"} | given)
+    assert [place for place, _ in list_faults(sent.table)] == [("arms",), ("people",)]
+    sent = read_sent_form(sent.values | {"guardrail.alpha": "2"})
+    assert [place for place, _ in list_faults(sent.table)] == [("arms",), ("guardrail", "alpha"), ("people",)]
+
+
 def test_every_policy_of_the_form_is_one_of_a_live_study() -> None:
     for each in [each for choices in list_policy_choices().values() for each in choices]:
         trust = "central" if "central" in each.trust or not each.trust else "response"

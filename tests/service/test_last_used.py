@@ -27,7 +27,8 @@ def test_a_day_is_said_on_which_a_key_was_used(service: Inside, capsys: pytest.C
     service.begin(reward=REWARD)
     service.tick()
     before = list_days(service)
-    assert before == {"owner": last_use.write_day(service.clock() // last_use.DAY), "officer": None, "client": None}
+    today = last_use.write_day(service.clock() // last_use.DAY)
+    assert before == {"owner": today, "officer": today, "client": None}, "the officer has approved the protocol"
     service.tick(DAY)
     ticket = service.seen("ann")
     eyes = Eyes(service)

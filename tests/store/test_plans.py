@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from maskedbandit.service.views.health import count_wasted
+from maskedbandit.service.views.sample_ratio import SampleRatio
 from maskedbandit.service.views.tally import Tally
 from maskedbandit.store.book.finish import is_used_up
 from maskedbandit.store.reconcile import empty_places
@@ -45,6 +46,13 @@ def test_the_alarm_looks_at_the_newest_places_alone(monkeypatch) -> None:
         said = plans(study, monkeypatch, lambda: count_wasted(study.database, "example", 10**13), "place")
         assert any("arrivals (study=? AND assigned<?)" in each for each in said)
         assert not [each for each in said if "B-TREE FOR ORDER BY" in each]  # all of them are not sorted
+
+
+def test_whether_arms_are_seen_alike_is_asked_of_new_places_alone(monkeypatch) -> None:
+    with open_example() as study:
+        bets = SampleRatio(2)
+        said = plans(study, monkeypatch, lambda: bets.upto(study.database, "example", [0], 2, 10**13), "place")
+        assert all("arrivals (study=? AND assigned>? AND assigned<?)" in each or "DISTINCT" in each for each in said)
 
 
 def test_the_clock_looks_at_places_alone_that_nobody_saw(monkeypatch) -> None:

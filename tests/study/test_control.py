@@ -269,6 +269,15 @@ def test_controls_that_cannot_be(change: dict[str, Any], why: str) -> None:
         Protocol.from_table(table)
 
 
+@for_each("arms", [None, 3, [], [3, 4], [{"name": "a", "share": "1/10"}, 4]])
+def test_what_is_no_arm_is_refused_as_an_arm(arms: Any) -> None:
+    for ask in ("control", "aim", "choices"):
+        with pytest.raises(InvalidValue, match="arms"):
+            getattr(Protocol.from_text(json.dumps(TABLE | {"arms": arms})), ask)
+    with pytest.raises(InvalidValue, match="name"):
+        Protocol.from_table({})
+
+
 def test_arms_that_are_added_have_no_share() -> None:
     protocol = Protocol.from_table(TABLE)
     added = protocol.also([("c", None)])

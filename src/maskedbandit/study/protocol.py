@@ -145,8 +145,7 @@ class Protocol:
     @cached_property
     def control(self) -> Control | None:
         """The arm with a fixed share of all places, if there is one."""
-        tables.read_arms(self.table.get("arms"))  # or raise
-        return Control.of(self.table["arms"])
+        return Control.of(self.table["arms"]) if self.arms else None  # what is no table is refused as an arm
 
     @property
     def control_arm(self) -> int | None:

@@ -52,7 +52,10 @@ KEYS_IN_PAGES = (
     "The key in a page is a device key, made for the pages of your site. It is worth nothing without the token that "
     "your server signs for the person who is signed in."
 )
-JOINING = "Your server asks for the arm, and hands the place on to the page, which joins with it and needs no key."
+NO_SEALS_FROM_PAGES = (
+    "A page may send what it seals if a device key names its site, and such a key is for studies whose protocol has "
+    "signed_by. Apps that are no pages need none, as in Python."
+)
 NO_PAGES = (
     "A page has no key: your server asks for the arm, as above, and writes it into the page. Pages ask by themselves "
     "in studies whose protocol has signed_by, with a device key and a token that your server signs for each person."
@@ -111,12 +114,13 @@ def choose_snippets(protocol: Protocol) -> list[Snippet]:
         ]
     if protocol.operators is None and not (signed and protocol.reward.grace):  # devices report with a device key
         return [Snippet("python", "Python", NOISE, read_snippet("noise.py.txt"))]
-    own, page = ("device.py.txt", "device.js") if signed else ("joining.py.txt", "joining.js")
+    own = "device.py.txt" if signed else "joining.py.txt"
+    page = (KEYS_IN_PAGES, read_snippet("device.js")) if signed else (NO_SEALS_FROM_PAGES,)
     return [
         Snippet("curl", "curl", HANDED_ON, read_snippet("curl.sh")),
         Snippet("python", "Python", "", read_snippet(own)),
         Snippet("node", "JavaScript, on a server", HANDED_ON, read_snippet("backend.js", "backend_hand.js")),
-        Snippet("web", "JavaScript, in a page", KEYS_IN_PAGES if signed else JOINING, read_snippet(page)),
+        Snippet("web", "JavaScript, in a page", *page),
         Snippet("ofrep", "OpenFeature (OFREP)", f"{FLAGS} {IN_METADATA}", read_snippet(*evaluated)),
     ]
 

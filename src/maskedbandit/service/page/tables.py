@@ -20,7 +20,7 @@ MOST_GROUPS = 8  # arms that are told apart over time
 def mark_arm(arm: ArmView) -> Markup:
     """The name of an arm, and that it is out of play."""
     mark = Markup(' <span class="stands {0}">{0}</span>').format(arm.stands) if arm.stands in OUT_OF_PLAY else ""
-    return Markup("{}{}").format(arm.name, mark)
+    return Markup('<span class="arm">{}{}</span>').format(arm.name, mark)
 
 
 def tabulate_estimates(view: StudyView, order: Sequence[int]) -> PageTable:

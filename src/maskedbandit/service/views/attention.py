@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from maskedbandit.service.study_messages import AttentionItem
-from maskedbandit.service.views.arrivals import find_early_people, find_silence
+from maskedbandit.service.views.arrivals import find_silence
 from maskedbandit.service.views.counts import StudyCounts
 from maskedbandit.service.views.health import AHEAD, MANY_WASTED, NEWEST_PLACES
 from maskedbandit.service.views.sample_ratio import RATIO_ALARM
@@ -133,7 +133,7 @@ def find_clock(book: Book, counts: StudyCounts, now: int) -> Found:
 
 def find_early_assignment(book: Book, counts: StudyCounts, now: int) -> Found:
     """People who had all their places before there was anything to go by."""
-    if (early := find_early_people(book, counts)) is None:
+    if (early := counts.early) is None:
         return
     people, window = int(book.protocol.people or 0), say_duration(book.protocol.reward.taken_for)
     says = (

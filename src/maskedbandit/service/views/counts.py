@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from maskedbandit.service.views.early_people import EarlyPeople, find_early_people
 from maskedbandit.service.views.health import count_wasted
 from maskedbandit.service.views.sample_ratio import RatioEvidence
 from maskedbandit.service.views.tally import COLUMN_STEPS, CountedPlaces, Tally, add_to_column
@@ -60,6 +61,7 @@ class StudyCounts(Struct, frozen=True):
     columns: tuple[ArrivalColumn, ...]  # of all places that were given, also of those that went back
     delays: tuple[int, ...]  # from assignment to exposure, up to each of DELAYS and more
     ratio: RatioEvidence  # whether all arms are seen alike
+    early: EarlyPeople | None  # who came before the policy could know anything, if these are most people
     served: int | None  # the arm with which the policy asks for nobody, if that is its last word
     answer: int | None  # that arm, if it is the final answer
 
@@ -97,6 +99,7 @@ def count_places(database: Database, book: Book, now: int, tally: Tally) -> Stud
         columns,
         counted.delays,
         ratio.upto(database, study, [each.epoch for each in demand.deck.cohorts], k, settled),
+        find_early_people(book, sum(dealt), tally),
         demand.served,
         demand.answer,
     )

@@ -26,10 +26,9 @@ Where the places of one arm were left there is nothing to be compared.
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache
+from math import exp, lgamma, log
 
-import numpy as np
 from msgspec import Struct
-from scipy.special import gammaln, logsumexp
 
 from maskedbandit.store.databases.database import Database
 
@@ -75,15 +74,12 @@ class SampleRatio:
             if of_arm:
                 gains = bet_on(many, of_arm, lost, unseen[arm])
                 self._worth[arm] = [now + gain for now, gain in zip(self._worth[arm], gains, strict=True)]
-        each = [
-            float(logsumexp(worth)) - np.log(len(ODDS)) + np.log(self._share(arm))
-            for arm, worth in enumerate(self._worth)
-        ]
-        nats, since = float(logsumexp(each)), before.since
+        each = [add_logs(worth) - log(len(ODDS)) + log(self._share(arm)) for arm, worth in enumerate(self._worth)]
+        nats, since = add_logs(each), before.since
         best = before.nats, before.arm
         if nats > before.nats:
-            best = nats, int(np.argmax(each))
-        if since is None and nats >= -np.log(RATIO_ALARM):
+            best = nats, each.index(max(each))
+        if since is None and nats >= -log(RATIO_ALARM):
             since = at
         self.found = RatioEvidence(before.groups + 1, *best, since)
 
@@ -124,13 +120,25 @@ class SampleRatio:
 
 
 @lru_cache(maxsize=65_536)
-def bet_on(many: int, of_arm: int, lost: int, seen_missing: int) -> tuple[float, ...]:
+def bet_on(many: int, of_arm: int, lost: int, unseen: int) -> tuple[float, ...]:
     """The nats that each bet gains if so many of those who did not see their arm have this one."""
-    u = np.arange(max(0, lost - many + of_arm), min(lost, of_arm) + 1)
-    chances = _choose(of_arm, u) + _choose(many - of_arm, lost - u) - _choose(many, np.array(lost))
-    return tuple(float(seen_missing * np.log(odds) - logsumexp(chances + u * np.log(odds))) for odds in ODDS)
+    least, most = max(0, lost - many + of_arm), min(lost, of_arm)
+    chance = choose(of_arm, least) + choose(many - of_arm, lost - least) - choose(many, lost)
+    chances = [chance]
+    for u in range(least, most):
+        chance += log((of_arm - u) * (lost - u)) - log((u + 1) * (many - of_arm - lost + u + 1))
+        chances.append(chance)
+    return tuple(
+        unseen * log(odds) - add_logs([each + u * log(odds) for u, each in enumerate(chances, least)]) for odds in ODDS
+    )
 
 
-def _choose(n: int, k: np.ndarray) -> np.ndarray:
+def choose(n: int, k: int) -> float:
     """ln of the number of ways to choose k of n."""
-    return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)
+
+
+def add_logs(terms: Sequence[float]) -> float:
+    """ln of the sum of e^x."""
+    top = max(terms)
+    return top + log(sum([exp(each - top) for each in terms]))

@@ -86,24 +86,26 @@ class Tally:
 
     def __init__(self) -> None:
         self._settled: CountedPlaces | None = None
-        self._found: tuple[Any, Any] = None, None
+        self._found: dict[str, tuple[Any, Any]] = {}
         self._ratio: SampleRatio | None = None
 
     def ratio(self, k: int) -> tuple[SampleRatio, int]:
         """What is known of how often each of the first k arms is seen, and up to when all is settled."""
-        settled = self._settled
-        if settled is None:
-            return SampleRatio(k), 0
-        known = self._ratio
-        if known is None or known.fence != settled.fence or known.scanned > settled.until:
-            known = self._ratio = SampleRatio(k, settled.fence)
-        return known, settled.until
+        (fence, until), known = self.settled, self._ratio
+        if known is None or known.fence != fence or known.scanned > until:
+            known = self._ratio = SampleRatio(k, fence)
+        return known, until
 
-    def once(self, where: Any, find: Callable[[], KeptValue]) -> KeptValue:
+    @property
+    def settled(self) -> tuple[int, int]:
+        """Under which fence, and up to when, all places are settled."""
+        return (0, 0) if self._settled is None else (self._settled.fence, self._settled.until)
+
+    def once(self, what: str, where: Any, find: Callable[[], KeptValue]) -> KeptValue:
         """What is found, which is not looked for again while the study is where it was."""
-        kept = self._found
-        if kept[0] != where:
-            self._found = kept = where, find()
+        kept = self._found.get(what)
+        if kept is None or kept[0] != where:
+            self._found[what] = kept = where, find()
         found: KeptValue = kept[1]
         return found
 

@@ -160,7 +160,7 @@ def read_view(database: Database, witness: Witness, name: str, now: int, tally: 
         book, tally = read_published(database, witness, name), tally or Tally()
         counted, kept_in = count_places(database, book, now, tally), database.named()
         finish, approvals = find_finish(book), find_approvals(database, book, now)
-        named = tally.once((book.head, book.horizon.step, counted.answer), lambda: book.named)
+        named = tally.once("named", (book.head, book.horizon.step, counted.answer), lambda: book.named)
     arms, gain = show_arms(book)
     return StudyView(
         book.protocol,
