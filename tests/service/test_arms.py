@@ -161,7 +161,7 @@ def test_what_the_page_says(service: Inside, guarded: dict[str, Any]) -> None:
     assert "harm, by which harm is seen" in page
     assert "added later" not in page
     service.study("arms", {"name": "d"}, key="owner")
-    assert "added later; no payload" in render_page("study", OWNER, "token", view=seen(service))
+    assert ", added later</dt>" in render_page("study", OWNER, "token", view=seen(service))
     assert render_page("statement", OWNER, "token", **fill_statement(now.statement))
 
 
