@@ -31,11 +31,11 @@ from maskedbandit.study.faults import list_faults
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.toml_text import write_toml
 from maskedbandit.theory.sequences import Interval
-from tests.service.played import HOUR, MINUTE, Played, quick_folder
+from tests.service.played import HOUR, MINUTE, START, Played, quick_folder
 
 HOSTILE = "<script>alert(1)</script>\"' onload=x <img src=x onerror=y> {{ 7*7 }} &lt;"
 ALL_ITEMS = tuple(
-    AttentionItem(kind, f"{HOSTILE} {kind}.", "Do something.", HOSTILE if i % 2 else None, HOUR if i % 3 else None)
+    AttentionItem(kind, f"{HOSTILE} {kind}.", "Do something.", HOSTILE if i % 2 else None, START if i % 3 else None)
     for i, kind in enumerate(get_args(AttentionKind))
 )
 OWNER, OFFICER, READER = "owner", "officer", None
@@ -221,7 +221,9 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
         StudySummary(each.name, each.protocol.table["about"], each.state, each.simulated, 3, None, 1, each.started)
         for each in views.values()
     ]
-    listed += [replace(listed[1], name=f"{i:064}", answer="short", latest=HOUR, finished=2 * HOUR) for i in range(3)]
+    listed += [
+        replace(listed[1], name=f"{i:064}", answer="short", latest=START, finished=START + HOUR) for i in range(3)
+    ]
     found["list"] = render_page("list", OWNER, "token", **choose_studies(listed))
     found["list, searched"] = render_page("list", OWNER, "token", **choose_studies(listed, HOSTILE, "running"))
     found["list, empty"] = render_page("list", READER, "", **choose_studies([]))
@@ -229,9 +231,9 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
     found["glossary"] = render_page("glossary", READER, "", **words)
     found |= form_pages()
     found["person"] = render_page("person", READER, "")
-    key = Key("3f2a9c01", "device", "usual", "", HOUR, None, ("https://shop.example", HOSTILE))
+    key = Key("3f2a9c01", "device", "usual", "", START, None, ("https://shop.example", HOSTILE))
     client = key._replace(key="3f2a9c03", role="client", origins=(), last_used="2026-11-26")
-    old = key._replace(key="3f2a9c02", ends=2 * HOUR, origins=())
+    old = key._replace(key="3f2a9c02", ends=START + 2 * HOUR, origins=())
     shown: dict[str, Any] = {"study": "usual", "listed": [key, client], "ended": [old], "own": "3f2a9c03"}
     shown |= {"studies": ["usual"], "roles": ROLE_CHOICES, "values": {}}
     found["keys"] = render_page("keys", OWNER, "token", **shown, notice="mb_device_3f2a9c01_secret")
@@ -239,9 +241,9 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
     found["keys, wrong"] = render_page("keys", OWNER, "token", **wrong, problem=HOSTILE)
     found["keys, none"] = render_page("keys", OWNER, "token", **shown | {"listed": [], "ended": []})
     hook = WebhookListed(
-        "0" * 16, f"https://hooks.example/{HOSTILE}", None, WEBHOOK_KINDS, HOUR, HOUR, 2, HOUR, HOSTILE, 3
+        "0" * 16, f"https://hooks.example/{HOSTILE}", None, WEBHOOK_KINDS, START, START, 2, START, HOSTILE, 3
     )
-    quiet = WebhookListed("1" * 16, "https://hooks.example", "usual", ("released",), HOUR, None, 0, None, "", 0)
+    quiet = WebhookListed("1" * 16, "https://hooks.example", "usual", ("released",), START, None, 0, None, "", 0)
     hooks: dict[str, Any] = {"listed": [hook, quiet], "studies": ["usual"], "kinds": SAID_KINDS, "values": {}}
     found["webhooks"] = render_page("webhooks", OWNER, "token", **hooks, notice="whsec_secret")
     given = {"url": HOSTILE, "study": HOSTILE}

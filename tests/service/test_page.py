@@ -524,3 +524,8 @@ def test_a_forecast_beyond_all_calendars_has_a_page(search: bool) -> None:
     )
     assert "the year 2126 or later" in said["Finish"]
     assert ("nine of ten" in said["Finish"]) == search
+
+
+def test_no_page_is_of_1970(pages: dict[str, str]) -> None:
+    for name, text in pages.items():
+        assert "1970" not in text, name

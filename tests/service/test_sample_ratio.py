@@ -1,10 +1,13 @@
 """Whether all arms are seen alike: the bets are fair, an arm that is seen less often is found, and nothing else is."""
 
 import math
+import sqlite3
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
-from itertools import product
+from fractions import Fraction
+from itertools import permutations, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -111,6 +114,41 @@ def test_a_bet_that_is_not_fair_is_rejected(monkeypatch: pytest.MonkeyPatch) -> 
     found = [pooled(play_exposures(rng, PEOPLE, drifting, shifting)[0]) for _ in range(FEW)]
     with pytest.raises(AssertionError):
         at_most(sum(each.found.since is not None for each in found), FEW, RATIO_ALARM)
+
+
+class PlaceTable:
+    """Places as a database has them."""
+
+    def __init__(self, given: Sequence[tuple[int, int, str, int | None]]) -> None:
+        self._database = sqlite3.connect(":memory:")
+        self._database.execute(
+            "CREATE TABLE place (study, assigned, arm, propensity, returned, cohort DEFAULT 0, loss DEFAULT 0)"
+        )
+        add = "INSERT INTO place (study, assigned, arm, propensity, returned) VALUES ('small', ?, ?, ?, ?)"
+        self._database.executemany(add, given)
+
+    def rows(self, statement: str, *values: Any) -> list[Any]:
+        """What a statement gives."""
+        return self._database.execute(statement, values).fetchall()
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (2, 1), (3, 2), (1, 4)])
+def test_bets_on_what_is_read_are_fair(sizes: tuple[int, int]) -> None:
+    """Whoever misses an arm, be it always the last but one: over all orders in which a deck can be dealt.
+
+    The last people of a deck, who can be given one arm alone, are part of their group: which these are follows from the
+    arms of the others.
+    """
+    arms = [arm for arm, n in enumerate(sizes) for _ in range(n)]
+    for lost in range(len(arms)):
+        worth = list[Any]()
+        for order in permutations(arms):
+            left = [Fraction(order[i:].count(arm), len(arms) - i) for i, arm in enumerate(order)]
+            given = [(1 + i, arm, str(left[i]), 1000 if i == lost else None) for i, arm in enumerate(order)]
+            bets = SampleRatio(2)
+            bets.upto(PlaceTable(given), "small", [0], 2, 2000)  # type: ignore[arg-type]
+            worth.append(np.exp(bets._worth or np.zeros((2, len(ODDS)))))
+        assert np.mean(worth, axis=0) == pytest.approx(np.ones((2, len(ODDS))), rel=1e-12)
 
 
 def come(service: Inside, rng: Generator, people: range) -> None:

@@ -20,7 +20,8 @@ odds. It ever reaches 1/alpha with probability at most alpha [Vil39], whenever s
 
 A person may be refused because of what a place costs, which depends on the size of its cohort, so the places of a group
 cost the same. Whoever came in the very millisecond of a cut is left out, as nobody knows on which side of it that was.
-Where the places of one arm were left there is nothing to be compared.
+A group in which all have one arm says nothing. But whoever came last, when the places of one arm alone were left, is
+part of a group with the others: who that is depends on their arms.
 """
 
 from bisect import bisect_left
@@ -104,7 +105,7 @@ class SampleRatio:
         """Add what lies between these times."""
         find = (
             "SELECT assigned, cohort, arm, loss, CASE WHEN returned IS NULL THEN 0 ELSE 1 END FROM place "
-            "WHERE study = ? AND assigned > ? AND assigned < ? AND propensity <> '1'"
+            "WHERE study = ? AND assigned > ? AND assigned < ?"
         )
         groups = dict[tuple[int, int, int], tuple[list[int], list[int]]]()
         for assigned, cohort, arm, loss, back in database.rows(find, study, self._cut, cuts[-1]):
