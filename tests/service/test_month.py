@@ -70,7 +70,7 @@ class Team:
         self.do_for_all("expose", [{"ticket": ticket} for _, ticket, _ in came])
         for metric, value in (
             (None, lambda i, arm: i % 10 < CHANCES[arm]),
-            ("unsubscribed", lambda i, arm: arm == "numbers" and i % 10 < 9),
+            ("unsubscribed", lambda i, arm: arm == "numbers"),
             ("forwarded", lambda i, arm: i % 5 == 0),
         ):
             said = {"metric": metric} if metric else {}
@@ -217,7 +217,7 @@ def start(team: Team, page: Page) -> None:
 
 def send_until_finished(team: Team) -> None:
     """Letters go out every few days, and somebody looks at the page in between."""
-    seen = harmful = False
+    harmful = False
     for number in range(MANY):
         arms = {each["arm"] for each in team.send_letters(number) if each["ticket"]}
         assert not harmful or "numbers" not in arms
@@ -226,14 +226,12 @@ def send_until_finished(team: Team) -> None:
             page.goto(f"{team.server.url}/studies/{NAME}")
             page.wait_for_function("() => !/cohorts? waits?/.test(document.querySelector('#part-top').innerText)")
             found = team.ask()
-            harmful = any((each["kind"], each["arm"]) == ("harmful_arm", "numbers") for each in found["attention"])
-            if found["state"] == "finished":
-                assert seen
-                return
-            if harmful and not seen:
+            if not harmful and any(each["kind"] == "harmful_arm" for each in found["attention"]):
                 look_at_harm(page)
-                seen = True
-    raise AssertionError("there is no answer")
+                harmful = True
+        if found["state"] == "finished":
+            break
+    assert (found["state"], harmful) == ("finished", True)
 
 
 def look_at_harm(page: Page) -> None:
@@ -241,8 +239,9 @@ def look_at_harm(page: Page) -> None:
     page.wait_for_selector("li[data-kind=harmful_arm]")
     assert "numbers was found to do harm" in page.inner_text(".attention")
     top = page.inner_text("#part-top")
-    assert top.index("What needs your attention") < top.index("Running: "), top
-    assert "numbers" not in page.inner_text(".state")
+    state = page.inner_text(".state")
+    assert top.index("What needs your attention") < top.index(state)
+    assert "numbers" not in state
     page.goto(page.url.replace(f"/{NAME}", ""))
     page.wait_for_selector("text=1 thing needs a look")
 
