@@ -1,6 +1,10 @@
 """What cannot be undone is asked on a page of its own, with its numbers, and works without scripts."""
 
+import asyncio
 import html
+import json
+import re
+import tomllib
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -11,6 +15,8 @@ from maskedbandit.service.page import moves
 from maskedbandit.service.views.moves import Question, ask_move
 from maskedbandit.service.views.view import StudyView
 from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.studies import write_study
+from maskedbandit.study.protocol import Protocol
 from tests.service.inside import TABLE, Inside, inside
 from tests.service.test_page import Page
 from tests.service.test_site import Eyes, field
@@ -107,6 +113,31 @@ def test_a_page_that_starts_another_protocol_is_refused(eyes: Eyes) -> None:
     assert eyes.service.run(eyes.service.approved("small")).status == 200  # the other one
     assert eyes.post("/studies/small/start", csrf=field(shown, "csrf"), looked_at=digest).status == 409
     assert state(eyes) == "draft"
+
+
+def test_the_hash_is_that_of_the_protocol_that_is_shown(eyes: Eyes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if the draft is changed while the page is made: who approves it has seen what is approved."""
+    view = eyes.service.host.view
+
+    async def look(name: str) -> StudyView:
+        found = await view(name)
+        protocol = Protocol.from_table(TABLE | {"people": 9})
+        where = eyes.service.address, eyes.service.host.folder
+        await asyncio.to_thread(write_study, protocol, *where, found.protocol.digest)
+        return found
+
+    monkeypatch.setattr(eyes.service.host, "view", look)
+    page = officer_of(eyes).get("/studies/small/approve").body.decode()
+    (shown,) = re.findall('<pre class="protocol"><code>(.*?)</code></pre>', page, re.DOTALL)
+    assert Protocol.from_table(tomllib.loads(html.unescape(shown))).digest == field(page, "looked_at")
+
+
+def test_a_protocol_that_toml_cannot_say_is_shown_as_json(eyes: Eyes) -> None:
+    table = TABLE | {"name": "null", "arms": [{"name": "a", "payload": {"price": None}}, {"name": "b"}]}
+    assert eyes.service.ask("POST", "/v1/studies", table, "owner").status == 201
+    page = officer_of(eyes).get("/studies/null/approve").body.decode()
+    (shown,) = re.findall('<pre class="protocol"><code>(.*?)</code></pre>', page, re.DOTALL)
+    assert Protocol.from_table(json.loads(html.unescape(shown))).digest == field(page, "looked_at")
 
 
 def test_a_question_changes_nothing(eyes: Eyes) -> None:

@@ -446,3 +446,20 @@ def test_many_receivers_have_a_study_looked_at_once(
     monkeypatch.setattr(service.host, "view", look)
     go(service, 11)
     assert looks == ["small"]
+
+
+def test_a_clock_that_is_set_back_stops_no_webhook(service: Inside, receiver: Receiver) -> None:
+    """That the study's time is ahead is said now, and not when it no longer is; so is what waits to be sent again."""
+    make_webhook(service, receiver.url, kinds=["attention", "state"])
+    service.begin()
+    service.seen("ann")
+    receiver.answer = 503
+    go(service, 86_400)
+    service.seen("bob")
+    go(service)
+    receiver.answer = 204
+    service.clock.now -= 86_400_000
+    for _ in range(2):
+        go(service)
+    assert show_webhook(service)["waiting"] == 0
+    assert "clock_ahead" in [each.says["data"].get("kind") for each in receiver.heard]

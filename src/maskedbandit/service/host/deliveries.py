@@ -140,9 +140,9 @@ class Deliveries:
                     continue
                 given = known.get((webhook.webhook, study.name), ReceiverState(webhook.webhook, study.name))
                 lasts = study.state in ("running", "paused") or given.standing != "{}"
-                looks = lasts and now >= self._looked.get(given[:2], -LOOK_AGAIN) + LOOK_AGAIN
+                looks = lasts and not has_just_been(self._looked.get(given[:2]), now)
                 each = Due(given, seen.head.entries, looks and bool({"finished", "attention"} & {*webhook.kinds}))
-                if each.looks or (each.waits and now >= given.next):
+                if each.looks or (each.waits and not has_to_pause(given, now)):
                     due.append(each)
             if due:
                 found.append((webhook, due))
@@ -163,7 +163,7 @@ class Deliveries:
         if due.looks:
             due = due._replace(delivery=await self._look(webhook, due.delivery))
         delivery, witness, read = due.delivery, self._source.witness, self._source.read
-        if not due.waits or self._source.clock() < delivery.next:
+        if not due.waits or has_to_pause(delivery, self._source.clock()):
             return
         said, end = await read(partial(list_announcements, witness=witness, webhook=webhook, delivery=delivery))
         key = await asyncio.to_thread(derive_signing_key, witness, webhook)
@@ -195,7 +195,7 @@ class Deliveries:
         """What may be shown of a study: one look for all receivers."""
         async with self._looking:
             found = self._views.get(study)
-            if found is None or self._source.clock() >= found.now + LOOK_AGAIN:
+            if found is None or not has_just_been(found.now, self._source.clock()):
                 found = self._views[study] = await self._source.view(study)
             return found
 
@@ -223,6 +223,16 @@ class Deliveries:
         if now < since + GIVEN_UP:
             return delivery._replace(**failed)
         return after._replace(**failed, lost=delivery.lost + 1)
+
+
+def has_just_been(look: int | None, now: int) -> bool:
+    """Whether the last look was just now; one that is ahead was by a clock that was wrong."""
+    return look is not None and look <= now < look + LOOK_AGAIN
+
+
+def has_to_pause(delivery: ReceiverState, now: int) -> bool:
+    """Whether it is too early to try again; a pause that is longer than any was by a clock that was wrong."""
+    return now < delivery.next <= now + LONGEST_WAIT_TO_RETRY
 
 
 def list_announcements(

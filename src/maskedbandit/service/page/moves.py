@@ -4,18 +4,19 @@ What cannot be undone is asked first, on a page of its own that says what will h
 started or approved, and its form has the hash: no other protocol is.
 """
 
+import json
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
+from maskedbandit.errors import InvalidValue
 from maskedbandit.service.host.elsewhere import RELAYED
 from maskedbandit.service.keys import OFFICER, OWNER
 from maskedbandit.service.page.form import read_form_payload
 from maskedbandit.service.page.visit import Handler, Visit
 from maskedbandit.service.request.holders import find_writer
-from maskedbandit.service.views.describe import check_visible, protocol_of
+from maskedbandit.service.views.describe import check_visible
 from maskedbandit.service.views.moves import ask_move
 from maskedbandit.study.toml_text import write_toml
 
@@ -26,13 +27,19 @@ def show_question(verb: str, roles: tuple[str, ...]) -> Handler:
     async def answer(visit: Visit) -> Response:
         visit.allow(roles)
         view = await visit.view()
-        shown = ""
-        if verb in ("start", "approve"):
-            shown = write_toml((await visit.host.read(partial(protocol_of, name=visit.name))).table)
+        shown = write_shown_protocol(view.protocol.table) if verb in ("start", "approve") else ""
         question = ask_move(view, verb)
         return await visit.show("question", view=view, verb=verb, question=question, protocol=shown)
 
     return answer
+
+
+def write_shown_protocol(table: dict[str, Any]) -> str:
+    """A protocol as TOML; as JSON if it has a null, which TOML has not."""
+    try:
+        return write_toml(table)
+    except InvalidValue:
+        return json.dumps(table, indent=2)
 
 
 def submit_state(verb: str, roles: tuple[str, ...]) -> Handler:

@@ -21,7 +21,8 @@ odds. It ever reaches 1/alpha with probability at most alpha [Vil39], whenever s
 A person may be refused because of what a place costs, which depends on the size of its cohort, so the places of a group
 cost the same. Whoever came in the very millisecond of a cut is left out, as nobody knows on which side of it that was.
 A group in which all have one arm says nothing. But whoever came last, when the places of one arm alone were left, is
-part of a group with the others: who that is depends on their arms.
+part of a group with the others: who that is depends on their arms. For the same reason whoever pauses an arm, which
+ends the groups of the moment, must not do so because of which arms the newest people were given.
 """
 
 from bisect import bisect_left
