@@ -64,6 +64,9 @@ def test_an_arm_that_is_harmful_and_none_that_is_paused(service: Inside) -> None
     assert found["harmful_arm"]["since"] == service.clock.now
     service.study("stop", key="owner")
     assert read_items(service).keys() == {"harmful_arm"}
+    service.tick(31)
+    assert service.study("archive", key="owner").status == 200
+    assert read_items(service) == {}, "there is nobody to be shown another arm"
 
 
 def test_places_that_nobody_saw(service: Inside) -> None:
@@ -151,6 +154,24 @@ def test_budgets_that_are_nearly_spent(service: Inside) -> None:
     assert "until 1 April 1970" in said["advice"]
     service.clock.now += 90 * DAY * 1000  # the next period
     assert "budget_nearly_spent" not in items()
+
+
+def test_nobody_is_told_that_somebody_left(service: Inside) -> None:
+    """What is said of budgets is the same after one person more is in another study, or has left this one."""
+    terms = {"project": "shop", "budget": {"epsilon": 2}}
+    service.begin(**LARGE, **terms, name="first")
+    service.ask("POST", "/v1/studies", TABLE | LARGE | terms, "owner")
+    service.start("small")
+    tickets = [service.seen(f"u{i}") for i in range(32)]
+    for i in range(30):
+        service.seen(f"u{i}", "first")
+    before = service.ask("GET", STUDY, None, "owner").json["attention"]
+    assert [each["kind"] for each in before] == ["budget_nearly_spent"]
+    service.seen("u30", "first")
+    assert service.ask("GET", STUDY, None, "owner").json["attention"] == before
+    for ticket in tickets[:3]:
+        assert service.study("leave", {"ticket": ticket}).status == 200
+        assert service.ask("GET", STUDY, None, "owner").json["attention"] == before
 
 
 def test_a_budget_for_one_place_is_as_planned(service: Inside) -> None:

@@ -360,6 +360,15 @@ def test_a_draft_is_changed_by_its_fields_and_copied_with_them(owner: Eyes) -> N
     assert shown(owner.get("/studies/fresh/copy"), "name") == "fresh-copy"
 
 
+def test_nothing_of_a_protocol_is_hidden_from_whoever_approves_it() -> None:
+    """Characters that turn a text around, or that nobody sees, are written as numbers, and read as they were."""
+    table = {"name": "x", "arms": [{"name": "a", "payload": {"price\u200b": "\u202e01 \u2066é\U0001f600\x7f\u2028"}}]}
+    text = write_toml(table)
+    assert text.replace("\n", "").isprintable()
+    assert "é\U0001f600" in text
+    assert tomllib.loads(text) == table
+
+
 def test_a_protocol_is_downloaded_as_toml(owner: Eyes) -> None:
     found = owner.get("/studies/small/protocol.toml")
     assert found.headers["content-disposition"] == 'attachment; filename="small.toml"'

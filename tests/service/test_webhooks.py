@@ -16,6 +16,9 @@ from maskedbandit.cli import main
 from maskedbandit.errors import InvalidValue
 from maskedbandit.service.host import deliveries, posting
 from maskedbandit.service.host.deliveries import GIVEN_UP, LONGEST_WAIT_TO_RETRY
+from maskedbandit.service.study_messages import AttentionItem
+from maskedbandit.service.views import attention
+from maskedbandit.service.views.view import StudyView
 from maskedbandit.service.webhooks import MOST_WEBHOOKS, check_webhook_url
 from tests.for_each import for_each
 from tests.service.inside import TABLE, Inside
@@ -279,7 +282,13 @@ WRONG = [
         "https://hooks.example:99999",
         "javascript:alert(1)",
     ),
-    *("https://2130706433", "https://0x7f000001", "https://[::ffff:10.0.0.1]", "http://localhost.evil.example"),
+    *(
+        "https://2130706433",
+        "https://0x7f000001",
+        "https://127.0.0.0x1",
+        "https://[::ffff:10.0.0.1]",
+        "http://localhost.evil.example",
+    ),
 ]
 
 
@@ -399,3 +408,41 @@ def test_what_needs_a_look_is_said_when_it_begins_and_when_it_ends(service: Insi
     assert receiver.types == ["study.attention_begins", "study.attention_ends"]
     assert receiver.heard[1].says["data"]["kind"] == "nobody_comes"
     assert len({each.id for each in receiver.heard}) == 2
+
+
+def test_an_archived_study_needs_no_look_any_more(
+    service: Inside, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing can be done for its people: receivers hear that it ended, and after that nobody looks at it again."""
+    item = AttentionItem("wrong_places", "These are not as many people as places.", "Verify the ledger.")
+    monkeypatch.setattr(attention, "find_wrong_places", lambda book, counts, now: iter([item]))
+    make_webhook(service, receiver.url, kinds=["attention"])
+    service.begin()
+    go(service, 11)
+    for verb in ("stop", "archive"):
+        assert receiver.types == ["study.attention_begins"]
+        assert service.study(verb, key="owner").status == 200
+        go(service, 11)
+    assert receiver.types == ["study.attention_begins", "study.attention_ends"]
+    assert service.ask("GET", "/v1/studies/small", None, "owner").json["attention"] == []
+    looks = list[str]()
+    monkeypatch.setattr(service.host, "view", looks.append)
+    go(service, 11)
+    assert looks == []
+
+
+def test_many_receivers_have_a_study_looked_at_once(
+    service: Inside, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.begin()
+    for _ in range(5):
+        make_webhook(service, receiver.url, kinds=["attention"])
+    view, looks = service.host.view, list[str]()
+
+    async def look(name: str) -> StudyView:
+        looks.append(name)
+        return await view(name)
+
+    monkeypatch.setattr(service.host, "view", look)
+    go(service, 11)
+    assert looks == ["small"]

@@ -84,13 +84,13 @@ def check_webhook_url(url: str) -> str:
 def is_public(host: str) -> bool:
     """Whether a host is a name, or an address that anybody may have.
 
-    >>> is_public("hooks.example"), is_public("8.8.8.8"), is_public("10.0.0.1"), is_public("169.254.169.254")
+    >>> is_public("hooks.example"), is_public("8.8.8.8"), is_public("10.0.0.1"), is_public("127.0.0.0x1")
     (True, True, False, False)
     """
     try:
         return ip_address(host).is_global
-    except ValueError:  # a name; one of digits alone is an address to some who look it up
-        return re.search("[a-z]", host.rpartition(".")[2]) is not None and not host.startswith("0x")
+    except ValueError:  # a name; one that ends with a number, be it 0x1, is an address to some who look it up
+        return re.match("[a-z]", host.rpartition(".")[2]) is not None
 
 
 def write_webhook(

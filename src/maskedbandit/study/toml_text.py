@@ -43,8 +43,18 @@ def write_item(value: Any) -> str:
 
 
 def write_text(text: str) -> str:
-    """A text in quotes."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    """A text in quotes, in which nothing is hidden, nor turns what is shown around.
+
+    >>> print(write_text("a\\u202eb"))
+    "a\\U0000202eb"
+    """
+    quoted = json.dumps(text, ensure_ascii=False)
+    return quoted if quoted.isprintable() else "".join(map(write_character, quoted))
+
+
+def write_character(character: str) -> str:
+    """A character, or its number if it cannot be seen."""
+    return character if character.isprintable() else f"\\U{ord(character):08x}"
 
 
 def write_name(name: str) -> str:

@@ -92,6 +92,7 @@ class Deliveries:
         self._webhooks: list[Webhook] = []
         self._looked: dict[tuple[str, str], int] = {}
         self._views: dict[str, StudyView] = {}
+        self._looking = asyncio.Lock()
 
     def read(self, database: Database) -> None:
         """Which webhooks there are."""
@@ -192,10 +193,11 @@ class Deliveries:
 
     async def _view(self, study: str) -> StudyView:
         """What may be shown of a study: one look for all receivers."""
-        found = self._views.get(study)
-        if found is None or self._source.clock() >= found.now + LOOK_AGAIN:
-            found = self._views[study] = await self._source.view(study)
-        return found
+        async with self._looking:
+            found = self._views.get(study)
+            if found is None or self._source.clock() >= found.now + LOOK_AGAIN:
+                found = self._views[study] = await self._source.view(study)
+            return found
 
     async def _post(self, webhook: Webhook, key: bytes, each: Announcement) -> str:
         if self._client is None:

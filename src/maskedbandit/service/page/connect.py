@@ -183,8 +183,8 @@ def write_channel(protocol: Protocol) -> str:
     """The channel to which people agreed, in Python.
 
     >>> from maskedbandit.study.protocol import Protocol
-    >>> write_channel(Protocol('{"channel":{"epsilon":2,"name":"response"}}'))
-    'Response(epsilon=2)'
+    >>> write_channel(Protocol('{"channel":{"epsilon":2,"name":"central"},"people":9}'))
+    'Central(epsilon=2)'
     """
     channel, given = protocol.channel, protocol.table["channel"]
     more = given.items() if isinstance(given, dict) else ()

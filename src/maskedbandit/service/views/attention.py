@@ -13,18 +13,18 @@ from maskedbandit.service.views.counts import StudyCounts
 from maskedbandit.service.views.health import AHEAD, MANY_WASTED, NEWEST_PLACES
 from maskedbandit.service.views.sample_ratio import RATIO_ALARM
 from maskedbandit.service.views.silent_releases import NEAR_DEFAULT, SILENT_ERROR, find_silent_releases
-from maskedbandit.service.views.spent_budgets import find_spent_budgets
+from maskedbandit.service.views.spent_budgets import MANY_SPENT, find_spent_budgets
 from maskedbandit.store.book.book import Book
 from maskedbandit.store.book.entries import ArmHarmful
 from maskedbandit.store.book.finish import Finish
-from maskedbandit.words import say_count, say_decimal, say_duration, say_things
+from maskedbandit.words import say_count, say_decimal, say_duration
 
 Found = Iterator[AttentionItem]
 
 
 def find_attention(book: Book, counts: StudyCounts, finish: Finish | None, now: int) -> tuple[AttentionItem, ...]:
-    """What needs attention at a time, the most urgent first; nothing of a draft, which nobody is in."""
-    if book.database is None or not book.entries:
+    """What needs attention at a time, the most urgent first; nothing of a draft or an archive, which nobody is in."""
+    if book.database is None or not book.entries or book.state == "archived":
         return ()
     kinds: list[Callable[..., Found]] = [find_harmful_arms, find_wrong_places, find_sample_ratio]
     if book.state in ("running", "paused"):
@@ -179,8 +179,8 @@ def find_budgets(book: Book, counts: StudyCounts, now: int) -> Found:
         return
     project = book.protocol.project
     says = (
-        f"Of the {say_things(spent.of, 'newest person', 'newest people')} of this study, {say_count(spent.many)} have "
-        f"spent so much in the studies of project {project} that another place like this one would be refused."
+        f"At least {MANY_SPENT} of the newest people of this study have spent so much in the studies of project "
+        f"{project} that another place like this one would be refused."
     )
     until = "for ever" if spent.ends is None else f"until {datetime.fromtimestamp(spent.ends / 1000, UTC):%-d %B %Y}"
     advice = f"That is so {until}: begin the next study of these people later, or at a smaller ε; or with other people."

@@ -1,4 +1,7 @@
-"""How many of the newest people could not be in another study like this one: what they were charged is no outcome."""
+"""Whether many of the newest people could not be in another study like this one: what they were charged is no outcome.
+
+How many these are is not said: it would tell that one of them left, or is in another study now.
+"""
 
 from typing import NamedTuple
 
@@ -13,10 +16,8 @@ MANY_SPENT = MANY_WASTED  # of the newest people
 
 
 class SpentBudgets(NamedTuple):
-    """So many of the newest people have less left than another place costs."""
+    """Many of the newest people have less left than another place costs."""
 
-    many: int
-    of: int
     ends: int | None  # of the period, in milliseconds; None: for ever
 
 
@@ -40,13 +41,12 @@ def find_spent_budgets(book: Book, now: int) -> SpentBudgets | None:
     period, span = accounts.period(now), accounts.terms.period
     given = book.study, book.horizon.time, NEWEST_PLACES, protocol.project, period
     burned = ZERO if accounts.terms.burned is None else losses[accounts.terms.burned]
-    many, of = 0, 0
+    many = 0
     for first, spent, loss, count in database.rows(find, *given):
         place = losses[loss]
-        of += count
         if has_room(accounts.budget, Account(place, place), place):
             many += count * (not has_room(accounts.budget, Account(losses[first], burned + losses[spent]), place))
-    return SpentBudgets(many, of, None if span is None else (period + 1) * span) if many >= MANY_SPENT else None
+    return SpentBudgets(None if span is None else (period + 1) * span) if many >= MANY_SPENT else None
 
 
 def has_room(budget: Budget, account: Account, loss: Loss) -> bool:
