@@ -16,10 +16,10 @@ WORDS_OF_OTHERS = {  # what others say: what it is called here, and how it diffe
     ),
     "Cohort (people who signed up in one week)": "not what a cohort is here: see above.",
     "Peeking, sequential testing": (
-        "allowed: all intervals of the pages hold at all times together, whenever somebody looks or stops."
+        "allowed: an interval holds at all times, however often somebody looks, and whenever the study is stopped."
     ),
     "p-value, significance": (
-        "not used. An arm is called the best once it is better than each other arm in play with 95 of 100, at any time."
+        "not used. An arm is called the best once it is better, at 95 %, than each other arm in play, at any time."
     ),
     "Multi-armed bandit, adaptive allocation": "the policy.",
     "Propensity": "the exact probability with which a person got the arm; it is stored with every assignment.",
