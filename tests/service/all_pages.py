@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 from msgspec.structs import replace
 
+from maskedbandit.errors import StorageFailed
 from maskedbandit.service.keys import Key
 from maskedbandit.service.page.drafts import Preview, fill_form
 from maskedbandit.service.page.form import EXAMPLE_FORM, FIELDS, PLANNED_NUMBERS, read_protocol_form, read_sent_form
@@ -16,6 +17,7 @@ from maskedbandit.service.page.sentences import say_preview
 from maskedbandit.service.page.study_list import choose_studies
 from maskedbandit.service.page.visit import render_page
 from maskedbandit.service.page.webhooks import SAID_KINDS
+from maskedbandit.service.request.problems import describe_problem
 from maskedbandit.service.study_messages import AttentionItem, AttentionKind
 from maskedbandit.service.views.counts import CohortStanding
 from maskedbandit.service.views.estimates import Estimate
@@ -70,14 +72,30 @@ def with_harm(view: StudyView) -> StudyView:
         replace(harmful, stands="harmful", confidence=None, estimate=high),
         *(replace(each, confidence=None) for each in others),
     )
-    return replace(view, arms=arms, standing=standing)
+    return replace(view, arms=arms, standing=standing, attention=say_harm(view, 1))
+
+
+def say_harm(view: StudyView, *arms: int) -> tuple[AttentionItem, ...]:
+    """What the page says at its top of arms that were found harmful."""
+    says = "{} was found to do harm. It is out of play for good: nobody else is given it."
+    advice = (
+        "People who had {} before keep it: have the application show them another arm, and look for what does the harm."
+    )
+    names = [view.arms[arm].name for arm in arms]
+    return tuple(AttentionItem("harmful_arm", says.format(n), advice.format(n), n, view.now) for n in names)
 
 
 def with_all_harmful(view: StudyView) -> StudyView:
     """The same study when all its arms were found harmful, the last one at last: nobody is given a place any more."""
     arms = tuple(replace(each, stands="harmful", confidence=None) for each in view.arms)
     standing = dataclasses.replace(view.standing, in_play=(2,), harmful=frozenset({0, 1, 2}), stage=3)
-    return replace(view, arms=arms, standing=standing, finish=Finish("all_arms_harmful", view.now))
+    return replace(
+        view,
+        arms=arms,
+        standing=standing,
+        finish=Finish("all_arms_harmful", view.now),
+        attention=say_harm(view, 0, 1, 2),
+    )
 
 
 def with_many_arms(view: StudyView, k: int) -> StudyView:
@@ -279,6 +297,8 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
     for name, (view, verb) in asked.items():
         shown = {"verb": verb, "question": ask_move(view, verb), "protocol": HOSTILE if view.state == "draft" else ""}
         found[f"question, {name}"] = render_page("question", OWNER, "token", view=view, **shown)
+    failing = describe_problem(StorageFailed("the disk is full"))
+    found["failing database"] = render_page("problem", OWNER, "token", title=failing.title, detail=failing.detail)
     found["problem"] = render_page("problem", OWNER, "token", title=HOSTILE, detail=HOSTILE)
     return found
 

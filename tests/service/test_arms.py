@@ -152,7 +152,7 @@ def test_what_the_page_says(service: Inside, guarded: dict[str, Any]) -> None:
     now = seen(service)
     page = render_page("study", OWNER, "token", view=now)
     assert "Harm is a mean of harm above 0.2, over all its people, or over those since any of its releases." in page
-    assert '<td><span class="stands harmful">harmful</span></td>' in page
+    assert '<td data-head="It is"><span class="stands harmful">harmful</span></td>' in page
     assert 'action="/studies/small/arms/a/pause"' in page
     assert 'action="/studies/small/arms/b/' not in page
     assert 'id="do-add-arm"' in page

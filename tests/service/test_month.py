@@ -21,7 +21,7 @@ from tests.service.test_browser import signed_in
 
 pytestmark = pytest.mark.slow
 NAME, DAYS, COME = "newsletter", 3, 40  # days between two mailings, and who opens each
-MANY = 16  # mailings, after which an answer is missing with a probability below 1e-6
+MANY = 16  # mailings, after which there is an answer: it took 4 to 8 in 60 tries
 CHANCES = {"plain": 2, "short": 3, "question": 9, "numbers": 5}  # how many of ten open the letter
 ADDED = """metrics = [{ name = "forwarded", share = "1/4" }]
 enrolment = { eligible = { country = ["DE", "AT"] } }
