@@ -108,7 +108,7 @@ def wrap_text(text: str, width: float) -> list[str]:
     """The lines of a label that is not to be wider than this; they end where names have a joint, if there is one.
 
     >>> wrap_text("a-long-name-of-an-arm", 100), wrap_text("abcdefghijklmnopqrstuvw", 100)
-    (['a-long-name-', 'of-an-arm'], ['abcdefghijklmn', 'opqrstuvw'])
+    (['a-long-name-', 'of-an-arm'], ['abcdefghijkl', 'mnopqrstuvw'])
     """
     lines = list[str]()
     while measure_text(text) > width and len(text) > 1:

@@ -18,7 +18,7 @@ def test_the_policy_of_live_studies_has_the_goal() -> None:
     for goal, purpose in list_purposes().items():
         if purpose.live:
             assert policies.room[purpose.live]().goal == goal
-            assert purpose.aim == ("people" if purpose.choice else "delta")
+            assert purpose.choice, "the form says what it is for"
 
 
 def test_every_purpose_is_run_by_a_goal_of_the_lab() -> None:

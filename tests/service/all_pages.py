@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 from msgspec.structs import replace
 
+from maskedbandit.errors import StorageFailed
 from maskedbandit.service.keys import Key
 from maskedbandit.service.page.drafts import Preview, fill_form
 from maskedbandit.service.page.form import EXAMPLE_FORM, FIELDS, PLANNED_NUMBERS, read_protocol_form, read_sent_form
@@ -16,6 +17,7 @@ from maskedbandit.service.page.sentences import say_preview
 from maskedbandit.service.page.study_list import choose_studies
 from maskedbandit.service.page.visit import render_page
 from maskedbandit.service.page.webhooks import SAID_KINDS
+from maskedbandit.service.request.problems import describe_problem
 from maskedbandit.service.study_messages import AttentionItem, AttentionKind
 from maskedbandit.service.views.counts import CohortStanding
 from maskedbandit.service.views.estimates import Estimate
@@ -31,11 +33,11 @@ from maskedbandit.study.faults import list_faults
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.toml_text import write_toml
 from maskedbandit.theory.sequences import Interval
-from tests.service.played import HOUR, MINUTE, Played, quick_folder
+from tests.service.played import HOUR, MINUTE, START, Played, quick_folder
 
 HOSTILE = "<script>alert(1)</script>\"' onload=x <img src=x onerror=y> {{ 7*7 }} &lt;"
 ALL_ITEMS = tuple(
-    AttentionItem(kind, f"{HOSTILE} {kind}.", "Do something.", HOSTILE if i % 2 else None, HOUR if i % 3 else None)
+    AttentionItem(kind, f"{HOSTILE} {kind}.", "Do something.", HOSTILE if i % 2 else None, START if i % 3 else None)
     for i, kind in enumerate(get_args(AttentionKind))
 )
 OWNER, OFFICER, READER = "owner", "officer", None
@@ -70,14 +72,30 @@ def with_harm(view: StudyView) -> StudyView:
         replace(harmful, stands="harmful", confidence=None, estimate=high),
         *(replace(each, confidence=None) for each in others),
     )
-    return replace(view, arms=arms, standing=standing)
+    return replace(view, arms=arms, standing=standing, attention=say_harm(view, 1))
+
+
+def say_harm(view: StudyView, *arms: int) -> tuple[AttentionItem, ...]:
+    """What the page says at its top of arms that were found harmful."""
+    says = "{} was found to do harm. It is out of play for good: nobody else is given it."
+    advice = (
+        "People who had {} before keep it: have the application show them another arm, and look for what does the harm."
+    )
+    names = [view.arms[arm].name for arm in arms]
+    return tuple(AttentionItem("harmful_arm", says.format(n), advice.format(n), n, view.now) for n in names)
 
 
 def with_all_harmful(view: StudyView) -> StudyView:
     """The same study when all its arms were found harmful, the last one at last: nobody is given a place any more."""
     arms = tuple(replace(each, stands="harmful", confidence=None) for each in view.arms)
     standing = dataclasses.replace(view.standing, in_play=(2,), harmful=frozenset({0, 1, 2}), stage=3)
-    return replace(view, arms=arms, standing=standing, finish=Finish("all_arms_harmful", view.now))
+    return replace(
+        view,
+        arms=arms,
+        standing=standing,
+        finish=Finish("all_arms_harmful", view.now),
+        attention=say_harm(view, 0, 1, 2),
+    )
 
 
 def with_many_arms(view: StudyView, k: int) -> StudyView:
@@ -221,7 +239,9 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
         StudySummary(each.name, each.protocol.table["about"], each.state, each.simulated, 3, None, 1, each.started)
         for each in views.values()
     ]
-    listed += [replace(listed[1], name=f"{i:064}", answer="short", latest=HOUR, finished=2 * HOUR) for i in range(3)]
+    listed += [
+        replace(listed[1], name=f"{i:064}", answer="short", latest=START, finished=START + HOUR) for i in range(3)
+    ]
     found["list"] = render_page("list", OWNER, "token", **choose_studies(listed))
     found["list, searched"] = render_page("list", OWNER, "token", **choose_studies(listed, HOSTILE, "running"))
     found["list, empty"] = render_page("list", READER, "", **choose_studies([]))
@@ -229,9 +249,9 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
     found["glossary"] = render_page("glossary", READER, "", **words)
     found |= form_pages()
     found["person"] = render_page("person", READER, "")
-    key = Key("3f2a9c01", "device", "usual", "", HOUR, None, ("https://shop.example", HOSTILE))
+    key = Key("3f2a9c01", "device", "usual", "", START, None, ("https://shop.example", HOSTILE))
     client = key._replace(key="3f2a9c03", role="client", origins=(), last_used="2026-11-26")
-    old = key._replace(key="3f2a9c02", ends=2 * HOUR, origins=())
+    old = key._replace(key="3f2a9c02", ends=START + 2 * HOUR, origins=())
     shown: dict[str, Any] = {"study": "usual", "listed": [key, client], "ended": [old], "own": "3f2a9c03"}
     shown |= {"studies": ["usual"], "roles": ROLE_CHOICES, "values": {}}
     found["keys"] = render_page("keys", OWNER, "token", **shown, notice="mb_device_3f2a9c01_secret")
@@ -239,9 +259,9 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
     found["keys, wrong"] = render_page("keys", OWNER, "token", **wrong, problem=HOSTILE)
     found["keys, none"] = render_page("keys", OWNER, "token", **shown | {"listed": [], "ended": []})
     hook = WebhookListed(
-        "0" * 16, f"https://hooks.example/{HOSTILE}", None, WEBHOOK_KINDS, HOUR, HOUR, 2, HOUR, HOSTILE, 3
+        "0" * 16, f"https://hooks.example/{HOSTILE}", None, WEBHOOK_KINDS, START, START, 2, START, HOSTILE, 3
     )
-    quiet = WebhookListed("1" * 16, "https://hooks.example", "usual", ("released",), HOUR, None, 0, None, "", 0)
+    quiet = WebhookListed("1" * 16, "https://hooks.example", "usual", ("released",), START, None, 0, None, "", 0)
     hooks: dict[str, Any] = {"listed": [hook, quiet], "studies": ["usual"], "kinds": SAID_KINDS, "values": {}}
     found["webhooks"] = render_page("webhooks", OWNER, "token", **hooks, notice="whsec_secret")
     given = {"url": HOSTILE, "study": HOSTILE}
@@ -277,6 +297,8 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
     for name, (view, verb) in asked.items():
         shown = {"verb": verb, "question": ask_move(view, verb), "protocol": HOSTILE if view.state == "draft" else ""}
         found[f"question, {name}"] = render_page("question", OWNER, "token", view=view, **shown)
+    failing = describe_problem(StorageFailed("the disk is full"))
+    found["failing database"] = render_page("problem", OWNER, "token", title=failing.title, detail=failing.detail)
     found["problem"] = render_page("problem", OWNER, "token", title=HOSTILE, detail=HOSTILE)
     return found
 

@@ -152,7 +152,7 @@ def test_what_the_page_says(service: Inside, guarded: dict[str, Any]) -> None:
     now = seen(service)
     page = render_page("study", OWNER, "token", view=now)
     assert "Harm is a mean of harm above 0.2, over all its people, or over those since any of its releases." in page
-    assert "<td>harmful</td>" in page
+    assert '<td data-head="It is"><span class="stands harmful">harmful</span></td>' in page
     assert 'action="/studies/small/arms/a/pause"' in page
     assert 'action="/studies/small/arms/b/' not in page
     assert 'id="do-add-arm"' in page
@@ -161,7 +161,7 @@ def test_what_the_page_says(service: Inside, guarded: dict[str, Any]) -> None:
     assert "harm, by which harm is seen" in page
     assert "added later" not in page
     service.study("arms", {"name": "d"}, key="owner")
-    assert "added later; no payload" in render_page("study", OWNER, "token", view=seen(service))
+    assert ", added later</dt>" in render_page("study", OWNER, "token", view=seen(service))
     assert render_page("statement", OWNER, "token", **fill_statement(now.statement))
 
 
@@ -216,7 +216,8 @@ def test_what_the_witness_has_not_seen_is_not_shown(service: Inside) -> None:
         states = [service.ask("GET", f"/v1/studies{path}", key="owner").json for path in ("", "/small")]
         states[0] = states[0]["studies"][0]
         stands = [(each["state"], each["in_play"]) for each in states]
-        return stands, study.in_play, study.state, lines[0].partition(",")[0], [line.split()[-1] for line in lines[2:]]
+        ends = [line.split()[-1] for line in lines[2:] if line[0] != "!"]  # what needs attention has other tests
+        return stands, study.in_play, study.state, lines[0].partition(",")[0], ends
 
     service.begin(**GUARDED)
     study = service.host.held["small"].study

@@ -26,9 +26,11 @@ LOCAL: dict[str, Any] = {
     "channel": {"name": "local", "epsilon": 1},
     "reward": {"window": "1 hour", "exposure": "1 hour", "grace": "1 hour", "rule": "first"},
 }
+ELIGIBLE = {"country": ["D\"E$(false)`\\'", "AT"], "age": {"least": 18, "most": 65}, "member": True}
 STUDIES: dict[str, dict[str, Any]] = {
     "trusted": {"reward": PATIENT},
     "signed": {"reward": PATIENT, "signed_by": PUBLIC},
+    "eligible": {"reward": PATIENT, "enrolment": {"eligible": ELIGIBLE}},
     "enrols": {"reward": PATIENT | {"evaluating": "enrols"}},
     "devices": LOCAL | {"signed_by": PUBLIC},
     "noise": {"channel": {"name": "response", "epsilon": "1/2"}, "reward": PATIENT | {"rule": "first"}},
@@ -94,7 +96,7 @@ def run_program(server: Live, kind: str, program: str, command: list[str], folde
 
 
 def test_programs_of_a_shell_run(server: Live, tmp_path: Path) -> None:
-    for kind in ("trusted", "signed", "enrols", "devices"):
+    for kind in ("trusted", "signed", "enrols", "eligible", "devices"):
         for program in ("curl", "ofrep"):
             text = find_program(server, kind, program)
             said = run_program(server, kind, program, ["bash", "-euc", text], tmp_path)
@@ -104,7 +106,7 @@ def test_programs_of_a_shell_run(server: Live, tmp_path: Path) -> None:
 
 
 def test_programs_in_python_run(server: Live, tmp_path: Path) -> None:
-    for kind in ("trusted", "signed", "noise", "devices"):
+    for kind in ("trusted", "signed", "noise", "eligible", "devices"):
         text, name = find_program(server, kind, "python"), f"{kind}-python"
         text = re.sub(r"(    client\.report\(.*\)) .*", rf"\1; client.flush({LATE})", text)
         keys = {"DEVICE_KEY": make_device_key(server, name)} if kind == "devices" else {}
@@ -114,7 +116,7 @@ def test_programs_in_python_run(server: Live, tmp_path: Path) -> None:
 
 
 def test_programs_in_node_run(server: Live, package: Path) -> None:
-    for kind in ("trusted", "signed", "devices"):
+    for kind in ("trusted", "signed", "eligible", "devices"):
         text, name = find_program(server, kind, "node"), f"{kind}-node"
         text = text.replace("await client.close()", f"await client.flush({1000 * LATE}); await client.close()")
         (package / f"{name}.js").write_text(text)

@@ -156,7 +156,7 @@ def test_browsers_are_told_which_pages_may_ask(shop: Inside, verb: str) -> None:
 
 def test_no_other_path_says_anything_to_pages_of_other_sites(shop: Inside) -> None:
     shop.begin(name="assign", signed_by=PUBLIC[0])
-    paths = {each.path.format(study="small", arm="a", key="0" * 8, cohort=0) for each in list_routes()}
+    paths = {each.path.format(study="small", arm="a", key="0" * 8, webhook="0" * 8, cohort=0) for each in list_routes()}
     paths |= {"/", "/sign-in", "/studies/small", "/static/page.css", "/v1/studies/small/assign/", "/metrics"}
     for path in paths - {f"/v1/studies/small/{verb}" for verb in VERBS}:
         assert preflight(shop, path).status in (404, 405), path

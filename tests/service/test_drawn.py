@@ -42,6 +42,9 @@ CUT = """() => [...document.querySelectorAll("body, body *:not(svg *)")].filter(
     || each.getBoundingClientRect().right > innerWidth + 1)
   .map((each) => `cut: <${each.tagName} class="${each.className}"> ${each.textContent.trim().slice(0, 60)}`)"""
 
+# regions of a phone that scroll to the side
+SIDEWAYS = """() => [...document.querySelectorAll(".scroll")].filter((each) => each.scrollWidth > each.clientWidth + 1)
+  .map((each) => "sideways: " + each.getAttribute("aria-label"))"""
 
 # the pages of a study for the checker, which takes seconds of each; it looks at all other pages too
 STAGES = ("usual draft", "early", "running", "harmful", "stopped, waiting", "answer", "many", "gauss", "attention")
@@ -63,6 +66,8 @@ def find_hidden(page: Page) -> list[str]:
     found = [each for script in (BEYOND, OVER, CUT) for each in page.evaluate(script)]
     if (wider := page.evaluate("document.documentElement.scrollWidth - innerWidth")) > 0:
         found.append(f"the page is wider than the screen by {wider}")
+    if page.evaluate("innerWidth") < 400:
+        found += page.evaluate(SIDEWAYS)
     return found
 
 
@@ -95,6 +100,7 @@ def test_every_stage_can_be_read(browser: Browser, pages: dict[str, str], look: 
     [
         ('<h2 id="plan">The plan</h2>', f'<h2 id="plan"><nobr>{"x" * 200}</nobr></h2>'),
         ("<h3>Downloads</h3>", f"<h3>Downloads</h3><pre>{'x' * 200}</pre>"),
+        ("<h3>Downloads</h3>", f"<h3>Downloads</h3><div class='scroll'><pre>{'x' * 200}</pre></div>"),
         ('<text class="value end" x="328.0"', '<text class="value end" x="200.0"'),
         ('<text class="value end" x="328.0"', '<text class="value end" x="928.0"'),
     ],

@@ -148,11 +148,11 @@ def test_a_study_whose_part_is_taken_is_not_started_and_says_by_whom(service: In
     part = {"project": "shop", "enrolment": {"group": {"name": "checkout", "below": "1/2"}}}
     table = service.begin(**part, name="first")
     assert service.ask("POST", "/v1/studies", table | {"name": "second"}, "owner").status == 201
-    refused = service.study("start", key="owner", name="second")
+    refused = service.start("second")
     assert (refused.status, refused.code) == (409, "conflict")
     assert "first is running: it must be stopped first" in refused.json["detail"]
     assert service.study("stop", key="owner", name="first").status == 200
-    assert service.study("start", key="owner", name="second").status == 200
+    assert service.start("second").status == 200
 
 
 def test_the_ramp_goes_on_with_the_clock(service: Inside) -> None:

@@ -87,7 +87,7 @@ def check_whole_life(eyes: Eyes) -> None:
     assert do(officer, "stop") == 303
     assert state(eyes) == "stopped"
     assert "this cannot be done any more" in words(eyes, "/stop")
-    assert "1 full cohort of it waits for the release: archive it after that." in words(eyes, "/archive")
+    assert "1 full cohort waits for the release: archive the study after that." in words(eyes, "/archive")
     eyes.service.tick(60)
     for part in ("The data of 3 people is erased for ever", "What was released stays", "This cannot be undone."):
         assert part in words(eyes, "/archive"), part

@@ -284,7 +284,7 @@ def test_buttons_are_those_of_the_role(views: dict[str, StudyView], stage: str, 
         ("negative", "Below zero because noise was added; shown as it was released."),
         ("answer", "The search has ended, and its answer is numbers, wrong with probability at most 0.2"),
         ("selected", "The search has ended, and its answer is short, numbers, wrong with probability at most 0.4"),
-        ("selected", "The policy asks for nobody any more."),
+        ("selected", "No more updates can be published for this study."),
         ("none", "The search has ended, and its answer is no arm, wrong with"),
         ("fixed", "60 people have a place. The study has ended, and its answer is"),
         ("many", "12 open cohorts"),
@@ -524,3 +524,8 @@ def test_a_forecast_beyond_all_calendars_has_a_page(search: bool) -> None:
     )
     assert "the year 2126 or later" in said["Finish"]
     assert ("nine of ten" in said["Finish"]) == search
+
+
+def test_no_page_is_of_1970(pages: dict[str, str]) -> None:
+    for name, text in pages.items():
+        assert "1970" not in text, name

@@ -286,7 +286,7 @@ def arms(k: int) -> list[dict[str, str]]:
 
 def test_what_is_asked_fits_the_arms() -> None:
     table = {"name": "x", **EIGHT, "arms": arms(2), "policy": {"name": "top_arms", "m": 2}}
-    with pytest.raises(InvalidValue, match="number of arms is 2: it must be at least 3"):
+    with pytest.raises(InvalidValue, match="number of the arms is 2: it must be at least 3"):
         Protocol.from_table(table)
     for wrong in ({"people": 100}, {"policy": "pooled_elimination", "delta": 0.1, "people": 10}):
         with pytest.raises(InvalidValue, match="left out"):

@@ -150,7 +150,7 @@ def test_an_arm_that_is_added_has_a_number_and_a_name_of_its_own(played: Played)
     assert 3 in played.come(16)
     played.study.change_arms("pause", "d")
     for name in ("d", "a"):
-        with pytest.raises(InvalidValue, match="different from one another"):
+        with pytest.raises(InvalidValue, match="another one than those of the arms before it"):
             played.study.change_arms("add", name)
     played.study.change_arms("add", "e")
     assert played.study.in_play == (0, 1, 2, 4)

@@ -219,7 +219,7 @@ def test_a_guardrail_is_not_played_with_a_cap() -> None:
     protocol = small_protocol(
         **CAPPED, **{**PLAYED, "simulation": {"instance": several, "guardrail": several}, "guardrail": guardrail}
     )
-    with pytest.raises(InvalidValue, match=r"guardrail of \[simulation\] is .*: it must be one without a cap"):
+    with pytest.raises(InvalidValue, match=r"harm of \[simulation\] is .*: it must be one whose people have as many"):
         SimulationTable.of(protocol)
 
 

@@ -92,7 +92,7 @@ def test_what_is_shown_is_compared_with_the_control(tmp_path: Path) -> None:
     assert view.gain is not None
     assert b.more.mean < view.gain.mean < c.more.mean
     assert view.gain.interval.high < 0
-    said = write_status(played.study.database, played.study._session.witness, "small")
+    said = write_status(played.study.database, played.study._session.witness, "small", played.clock.now)
     assert "plain" in said
     assert "  control" in said
     assert "all whom the policy placed, minus plain: -0." in said

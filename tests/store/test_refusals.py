@@ -171,7 +171,7 @@ def test_who_cannot_prove_to_have_reported_is_told_nothing(setting: Setting) -> 
     refused(setting, Conflict, "conflict", lambda: study.report(ticket, 0, proof=other), "with another value")
     ((cohort,),) = study.database.rows("SELECT cohort FROM place WHERE ticket = ?", ticket)
     (member,) = [each for each in read_members(study.database, study.name, cohort) if each.ticket == ticket]
-    assert member.reports == [0.0]  # the first one counts
+    assert member.reports() == [0.0]  # the first one counts
 
 
 @for_each("proof", ["short", "x" * 65, "a proof with spaces", None, 7, "ünicode-ünicode-ünicode"])

@@ -22,6 +22,7 @@ class Purpose:
     phased: bool = False  # its phases are planned for all people, so the arms of a study may not change
     live: str = ""  # the policy of live studies, if there is one for all questions
     choice: str = ""  # what the form of a new study says of it, where people choose by words
+    meaning: str = ""  # what the policy for live studies does then, in the same form
     rank: int = 100  # where it stands in lists
 
 

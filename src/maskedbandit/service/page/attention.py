@@ -14,3 +14,4 @@ ATTENTION_TITLES: dict[AttentionKind, str] = {
     "one_window": "Most people came at once.",
     "budget_nearly_spent": "Budgets are nearly spent.",
 }
+FROM_RELEASES: tuple[AttentionKind, ...] = ("harmful_arm", "nobody_reports")  # all others follow from who came and when

@@ -8,11 +8,13 @@ import json
 import re
 from fractions import Fraction
 from functools import cache
+from math import isinf
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from maskedbandit.privacy.renyi_divergences import INF
 from maskedbandit.service.views.view import StudyView
+from maskedbandit.study.eligibility import EligibilityRule
 from maskedbandit.study.protocol import Protocol
 
 SNIPPET_FOLDER = Path(__file__).parent / "snippets"
@@ -134,6 +136,7 @@ def describe_words(protocol: Protocol) -> dict[str, str]:
         "value": f"{protocol.reward.most:g}",
         "seen": SAID_OF_EVALUATING[protocol.reward.evaluating],
         **{name: text.replace("{{study}}", protocol.name) for name, text in people.items()},
+        **write_attributes(protocol),
     }
     if protocol.channel.trust == "central":
         return found
@@ -144,12 +147,44 @@ def describe_words(protocol: Protocol) -> dict[str, str]:
     }
 
 
+def write_attributes(protocol: Protocol) -> dict[str, str]:
+    """What is said of a person who is eligible, in each language; nothing if everybody is."""
+    said = {rule.attribute: choose_attribute(rule) for rule in protocol.enrolment.eligible}
+    text = json.dumps(said, ensure_ascii=False)
+    found = {
+        "python_attributes": f", attributes={said!r}",
+        "script_attributes": f", {text}" if protocol.signed_by else f", null, {text}",
+        "device_attributes": f", {text}",
+        "page_attributes": f", attributes: {text}",
+        "shell_attributes": quote_in_shell(f', "attributes": {text}'),
+        "context_attributes": quote_in_shell(f", {text[1:-1]}"),
+    }
+    return found if said else dict.fromkeys(found, "")
+
+
+def choose_attribute(rule: EligibilityRule) -> str | bool | float:
+    """A value for which a rule holds."""
+    if rule.texts or rule.truth is not None:
+        return rule.texts[0] if rule.truth is None else rule.truth
+    bound = rule.most if isinf(rule.least) else rule.least
+    return int(bound) if bound.is_integer() else bound
+
+
+def quote_in_shell(text: str) -> str:
+    r"""A text as it stands in the double quotes of a shell.
+
+    >>> print(quote_in_shell('"$x"'))
+    \"\$x\"
+    """
+    return re.sub(r'(["$`\\])', r"\\\1", text)
+
+
 def write_channel(protocol: Protocol) -> str:
     """The channel to which people agreed, in Python.
 
     >>> from maskedbandit.study.protocol import Protocol
-    >>> write_channel(Protocol('{"channel":{"epsilon":2,"name":"response"}}'))
-    'Response(epsilon=2)'
+    >>> write_channel(Protocol('{"channel":{"epsilon":2,"name":"central"},"people":9}'))
+    'Central(epsilon=2)'
     """
     channel, given = protocol.channel, protocol.table["channel"]
     more = given.items() if isinstance(given, dict) else ()

@@ -4,7 +4,7 @@ WORDS_OF_OTHERS = {  # what others say: what it is called here, and how it diffe
     "Enrolled, bucketed": "has a place: the person was given an arm and a seat in a cohort, and was charged for it.",
     "Exposure": "seeing the arm: the application says so with expose, and from then on the window of the person runs.",
     "Variant, treatment, variation": "an arm.",
-    "Control": "an arm as the others are; the first arm is the one that all others are compared with.",
+    "Control": "the arm that others are compared with: the one with a fixed share of the people, or else the first.",
     "Holdout, holdback": ("an arm with a fixed share of the people, which the policy does not touch."),
     "Traffic allocation, split": "the share of each arm: a policy moves it as outcomes are released.",
     "Ramp, roll-out": "how many of the people who come may have a place at first, and later.",
@@ -14,12 +14,12 @@ WORDS_OF_OTHERS = {  # what others say: what it is called here, and how it diffe
         "whether arms get as many people as they should. Places are dealt like cards, so who gets which arm cannot go "
         "wrong; whether all arms are seen equally often can, and the page looks at it."
     ),
-    "Cohort (people who signed up in one week)": "not what a cohort is here: see below.",
+    "Cohort (people who signed up in one week)": "not what a cohort is here: see above.",
     "Peeking, sequential testing": (
-        "allowed: all intervals of the pages hold at all times together, whenever somebody looks or stops."
+        "allowed: an interval holds at all times, however often somebody looks, and whenever the study is stopped."
     ),
     "p-value, significance": (
-        "not used. An arm is called the best once it is better than each other arm in play at 95 %, at any time."
+        "not used. An arm is called the best once it is better, at 95 %, than each other arm in play, at any time."
     ),
     "Multi-armed bandit, adaptive allocation": "the policy.",
     "Propensity": "the exact probability with which a person got the arm; it is stored with every assignment.",

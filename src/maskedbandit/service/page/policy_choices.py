@@ -22,7 +22,8 @@ class PolicyChoice(NamedTuple):
     about: Markup
     guarantee: Markup
     trust: str  # under which trust models it can be had, if not under all
-    choice: str  # what it is for, if it is the one for live studies
+    choice: str  # what it is for, and what it does, if it is the one for live studies
+    meaning: str
 
 
 @cache
@@ -42,7 +43,8 @@ def list_policy_choices() -> dict[str, list[PolicyChoice]]:
             best = name == purpose.live
             needs = "" if len(trust) == len(OFFERED_CHANNELS) else f"Only with: {', '.join(trust)}."
             guarantee = mark_code(find_guarantee(kind))
-            choice = PolicyChoice(name, mark_code(about[name]), guarantee, needs, purpose.choice if best else "")
+            words = (purpose.choice, purpose.meaning) if best else ("", "")
+            choice = PolicyChoice(name, mark_code(about[name]), guarantee, needs, *words)
             found["For live studies" if best else purpose.heading].append(choice)
     return {heading: each for heading, each in found.items() if each}
 

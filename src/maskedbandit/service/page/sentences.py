@@ -86,7 +86,7 @@ def say_next_step(view: StudyView) -> Markup:
         cohorts = f"{say_things(len(waiting), one, many)} over"
         found.append(Markup("{}; the next closes at {}.").format(cohorts, say_time(min(waiting))))
     elif view.over:
-        if view.answer is not None:
+        if view.answer is not None and view.finish is None:
             found.append("The policy asks for nobody any more.")
         found.append("No more updates can be published for this study.")
     elif view.state == "running" and (opened := [each for each in list_unreleased(view) if each.state == "open"]):

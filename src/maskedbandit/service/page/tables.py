@@ -6,6 +6,7 @@ from typing import Any
 from markupsafe import Markup
 
 from maskedbandit.service.page.arm_order import OUT_OF_PLAY, say_arm
+from maskedbandit.service.page.trust_models import OFFERED_CHANNELS
 from maskedbandit.service.views.tally import DELAYS
 from maskedbandit.service.views.view import ArmView, StudyView
 from maskedbandit.statement.population import say_eligibility, say_ramp
@@ -123,9 +124,9 @@ def tabulate_protocol(view: StudyView) -> list[tuple[str, str]]:
     return [
         ("Project", protocol.project),
         ("People", people),
-        ("Policy", type(protocol.policy).__name__),
+        ("Policy", say_policy(protocol)),
         ("Budget", f"{protocol.budget} of each person {period}, in all studies of the project"),
-        ("Noise", f"{type(protocol.channel).__name__}, {protocol.channel.trust} trust"),
+        ("Noise", say_channel(protocol)),
         ("Outcome", f"{outcome}; {say_decimal(reward.default)} if nothing is reported"),
         ("Window", f"{say_duration(reward.window)} after the arm was seen{grace}"),
         ("Time to see it", f"{say_duration(reward.exposure)}; {evaluated} as seen"),
@@ -134,6 +135,25 @@ def tabulate_protocol(view: StudyView) -> list[tuple[str, str]]:
         *([("Metrics", ", ".join(each.name for each in protocol.metrics))] if protocol.metrics else []),
         ("Protocol (SHA-256)", protocol.digest),
     ]
+
+
+def read_part_name(part: Any) -> str:
+    """The name of a part of a protocol, which is a text or in a table."""
+    return str(part["name"] if isinstance(part, dict) else part)
+
+
+def say_policy(protocol: Protocol) -> str:
+    """What the policy is for, if it is the one for live studies, and its name."""
+    purpose, name = protocol.policy.purpose, read_part_name(protocol.table.get("policy", "contemporaneous_klucb"))
+    return f"{purpose.choice} ({name})" if name == purpose.live else name
+
+
+def say_channel(protocol: Protocol) -> str:
+    """Who adds the noise, and the name of the channel."""
+    name = read_part_name(protocol.table["channel"])
+    return (
+        f"{OFFERED_CHANNELS[name]} ({name})" if name in OFFERED_CHANNELS else f"{name}, {protocol.channel.trust} trust"
+    )
 
 
 def tabulate_enrolment(protocol: Protocol) -> list[tuple[str, str]]:

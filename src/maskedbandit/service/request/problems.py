@@ -23,7 +23,7 @@ STATUS: dict[type[MaskedBanditError], int] = {
     errors.Malformed: 422,
     errors.StoreError: 503,
 }
-AGAIN = "the study cannot be written now: nothing was acknowledged, so send it again"
+AGAIN = "the database cannot be used now, and nothing was acknowledged: send it again; the server's log has more"
 LASTING: dict[type[MaskedBanditError], str] = {
     errors.BehindWitness: (
         "the ledger is not the one that its witness knows, as in a restored copy: use the newest copy and its own "

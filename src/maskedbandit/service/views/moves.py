@@ -94,7 +94,8 @@ def ask_archive(view: StudyView) -> Question:
     lasts = "Nobody can bring back what is erased."
     hindrance = ""
     if waiting:
-        hindrance = f"{say_things(waiting, 'full cohort')} of it waits for the release: archive it after that."
+        waits = say_things(waiting, "full cohort waits", "full cohorts wait")
+        hindrance = f"{waits} for the release: archive the study after that."
     return Question(f"Archive {view.name}, and erase everybody's data?", does, lasts, "Erase and archive", hindrance)
 
 

@@ -7,6 +7,6 @@ import { Client{{signer}} } from "maskedbandit/server";
   study: "{{study}}",
   fallback: {{fallback}},
 });
-const ann = await client.assign({{person}}); // the same arm whenever she comes
+const ann = await client.assign({{person}}{{script_attributes}}); // the same arm whenever she comes
 console.log(ann.arm, ann.payload);
 await client.expose(ann.ticket); // she sees it

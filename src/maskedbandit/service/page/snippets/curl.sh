@@ -4,7 +4,7 @@ ask() {  # a request about the study, with a body of JSON
 }
 
 # the arm of a person, the same one whenever she comes
-answer=$(ask assign "{\"unit\": \"ann\"{{token}}}")
+answer=$(ask assign "{\"unit\": \"ann\"{{token}}{{shell_attributes}}}")
 echo "$answer"
 ticket=$(echo "$answer" | sed 's/.*"ticket":"\([^"]*\)".*/\1/')
 

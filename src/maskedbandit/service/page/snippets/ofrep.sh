@@ -4,6 +4,6 @@ ask() {  # a request with a body of JSON
 }
 
 # the flag of a person: {{seen}}
-answer=$(ask /ofrep/v1/evaluate/flags/{{study}} "{\"context\": {\"targetingKey\": \"ann\"{{token}}}}")
+answer=$(ask /ofrep/v1/evaluate/flags/{{study}} "{\"context\": {\"targetingKey\": \"ann\"{{token}}{{context_attributes}}}}")
 echo "$answer"
 ticket=$(echo "$answer" | sed 's/.*"ticket":"\([^"]*\)".*/\1/')

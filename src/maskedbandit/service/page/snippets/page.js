@@ -9,7 +9,7 @@ async function ask(verb, body) {
   return await answer.json();
 }
 
-const { arm, payload, ticket } = await ask("assign", { unit, token }); // the same arm whenever she comes
+const { arm, payload, ticket } = await ask("assign", { unit, token{{page_attributes}} }); // the same arm whenever she comes
 console.log(arm, payload);
 if (ticket) await ask("expose", { ticket }); // she sees it
 if (ticket) await ask("report", { ticket, value: {{value}} }); // what became of her, once it is known
