@@ -214,6 +214,24 @@ def test_nothing_is_read_of_an_answer(service: Inside, receiver: Receiver) -> No
     assert sent[0] < 2**29
 
 
+def test_no_cookie_is_kept(service: Inside, receiver: Receiver) -> None:
+    """A receiver learns from what it is sent alone that two requests come from one service."""
+
+    def set_cookie(request: BaseHTTPRequestHandler) -> None:
+        request.send_response(204)
+        request.send_header("Set-Cookie", "seen=before")
+        request.end_headers()
+
+    receiver.answer = set_cookie
+    make_webhook(service, receiver.url)
+    service.begin()
+    go(service)
+    service.study("pause", key="owner")
+    go(service)
+    assert receiver.types == ["study.started", "study.paused"]
+    assert not any("cookie" in each.headers for each in receiver.heard)
+
+
 def test_a_receiver_that_is_not_there_is_said(service: Inside) -> None:
     make_webhook(service, "http://127.0.0.1:9/hook")
     service.begin()

@@ -15,6 +15,7 @@ import json
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, NamedTuple, Protocol
 
 import httpx
@@ -207,8 +208,9 @@ class Deliveries:
 
     def _make_client(self) -> httpx.AsyncClient:
         """The way to receivers; to make it reads all certificates that are trusted."""
+        no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
         # trust_env: a proxy of the environment would see what is sent
-        return httpx.AsyncClient(trust_env=False, timeout=PATIENCE, transport=self.transport)
+        return httpx.AsyncClient(trust_env=False, timeout=PATIENCE, transport=self.transport, cookies=no_cookies)
 
     def _advance(self, delivery: ReceiverState, each: Announcement, error: str) -> ReceiverState:
         """How far a receiver has come after a try."""
