@@ -360,6 +360,18 @@ def test_a_draft_is_changed_by_its_fields_and_copied_with_them(owner: Eyes) -> N
     assert shown(owner.get("/studies/fresh/copy"), "name") == "fresh-copy"
 
 
+def test_a_draft_that_no_form_can_say_is_deleted_on_its_page(owner: Eyes) -> None:
+    table = TABLE | {"name": "null", "arms": [{"name": "a", "payload": None}, {"name": "b"}]}
+    assert owner.service.ask("POST", "/v1/studies", table, "owner").status == 201
+    for path in ("copy", "draft"):
+        page = owner.get(f"/studies/null/{path}")
+        assert (page.status, "without null, to be written as TOML" in page.body.decode()) == (200, True)
+    sent = {name: field(page.body.decode(), name) for name in ("csrf", "looked_at")}
+    assert owner.post("/studies/null/draft", **sent, do="change").status == 422
+    assert owner.post("/studies/null/draft", **sent, do="delete").status == 303
+    assert owner.service.ask("GET", "/v1/studies/null", None, "owner").status == 404
+
+
 def test_nothing_of_a_protocol_is_hidden_from_whoever_approves_it() -> None:
     """Characters that turn a text around, or that nobody sees, are written as numbers, and read as they were."""
     table = {"name": "x", "arms": [{"name": "a", "payload": {"price\u200b": "\u202e01 \u2066é\U0001f600\x7f\u2028"}}]}

@@ -90,10 +90,14 @@ def say_fault(error: MaskedBanditError) -> str:
     return str(error).replace(" is None: it must", " is left out: it must", 1)
 
 
-def fill_values(table: dict[str, Any]) -> dict[str, str]:
-    """The form of a protocol: its fields if they can say all of it, or else its TOML."""
-    filled = fill_protocol_form(table)
-    return {"protocol": write_toml(table)} if filled is None else filled
+def fill_values(table: dict[str, Any]) -> tuple[dict[str, str], list[Fault]]:
+    """The form of a protocol: its fields if they can say all of it, or else its TOML; or why neither can."""
+    if (filled := fill_protocol_form(table)) is not None:
+        return filled, []
+    try:
+        return {"protocol": write_toml(table)}, []
+    except InvalidValue as why:
+        return {}, [Fault(("protocol",), why)]
 
 
 async def show_new_form(visit: Visit) -> Response:
@@ -112,14 +116,14 @@ async def find_shown_protocol(visit: Visit) -> Protocol:
 async def show_copy_form(visit: Visit) -> Response:
     """The form of a new study, with the protocol of another one, which may be a draft or not."""
     table = (await find_shown_protocol(visit)).table
-    return await show_form(visit, "", fill_values(table | {"name": f"{visit.name[:59]}-copy"}))
+    return await show_form(visit, "", *fill_values(table | {"name": f"{visit.name[:59]}-copy"}))
 
 
 async def show_draft_form(visit: Visit) -> Response:
     """The form of a draft, with its protocol."""
     protocol = await find_shown_protocol(visit)
-    values = fill_values(protocol.table) | {"looked_at": protocol.digest}
-    return await show_form(visit, visit.name, values, protocol=protocol)
+    values, faults = fill_values(protocol.table)
+    return await show_form(visit, visit.name, values | {"looked_at": protocol.digest}, faults, protocol)
 
 
 async def submit_new_form(visit: Visit) -> Response:
