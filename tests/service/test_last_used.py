@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,9 @@ import pytest
 
 from maskedbandit.cli import main
 from maskedbandit.service.host import last_use
+from maskedbandit.service.keys import Key
 from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.databases.database import Database
 from maskedbandit.store.databases.sqlite import Sqlite
 from tests.service.inside import Inside, inside
 from tests.service.test_site import Eyes
@@ -114,3 +117,19 @@ def test_a_day_that_reports_move_is_found(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(last_use, "is_of_reports", lambda route: False)
     with pytest.raises(AssertionError):
         check_worlds(tmp_path)
+
+
+def test_a_key_that_is_used_while_its_day_is_written_is_written_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At midnight, by a thread beside the one that writes."""
+    key, used, written = Key("3f2a9c01", "client", None, "", 0, None), last_use.LastUse(), list[str]()
+
+    def write(database: Database, statement: str, day: str, *given: Any) -> None:
+        written.append(day)
+        used.note(key, "/v1/studies/{study}/assign", last_use.DAY)
+
+    monkeypatch.setattr(last_use, "write_change", write)
+    used.note(key, "/v1/studies/{study}/assign", 0)
+    with closing(open_database("sqlite:///:memory:")) as database:
+        for _ in range(3):
+            used.write(database)
+    assert written == ["1970-01-01", "1970-01-02"]

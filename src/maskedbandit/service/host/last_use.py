@@ -41,7 +41,8 @@ class LastUse:
             except StoreError as why:
                 log.info("the day on which a key was used is not written yet", extra={"why": str(why)})
                 return
-            self.waiting.pop(key)
+            if self.waiting[key] == day:  # or it was used on the next day meanwhile
+                self.waiting.pop(key)
 
 
 def write_day(day: int) -> str:
