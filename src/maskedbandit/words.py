@@ -28,6 +28,15 @@ def say_things(number: int, one: str, many: str = "") -> str:
     return f"{say_count(number)} {one if number == 1 else many or one + 's'}"
 
 
+def say_part(many: int, people: int) -> str:
+    """How many of so many.
+
+    >>> say_part(900, 900), say_part(5, 900)
+    ('all 900', '5 of 900')
+    """
+    return f"all {say_count(people)}" if many == people else f"{say_count(many)} of {say_count(people)}"
+
+
 def say_decimal(number: float, digits: int = 3) -> str:
     """A number with so many digits, and a real minus sign.
 

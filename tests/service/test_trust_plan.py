@@ -130,7 +130,7 @@ def test_the_page_of_the_plan(service: Inside) -> None:
     token = eyes.token("/studies/small/plan")
     page = eyes.post("/studies/small/plan", csrf=token, **NUMBERS).body.decode()
     assert asked == [(0.4, 0.05, 2000)]
-    assert all(f'<th scope="row">{each}</th><td>20.0</td>' in page for each in TRUST)
+    assert all(f'<th scope="row">{each}</th><td data-head="Days">20.0</td>' in page for each in TRUST)
     assert "how it was found" in page
     wrong = eyes.post("/studies/small/plan", csrf=token, **(NUMBERS | {"difference": "much"}))
     assert wrong.status == 422

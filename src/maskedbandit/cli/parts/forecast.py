@@ -81,7 +81,8 @@ def in_words(
         day(now, protocol.enrolment.count_days(people, rate) + phases * window)
         for people in (found.people, found.people_most)
     )
-    finish, search = f"about {ends}{planned.finish.format(late=late)}", list[tuple[str, str]]()
+    finish = f"about {ends}, at {per_day:,.0f} people a day{planned.finish.format(late=late)}"
+    search = list[tuple[str, str]]()
     if protocol.people is None:
         needs = f"{found.people:,.0f} ± {found.people_error:,.0f} on average"
         search.append(("People it needs", f"{needs}; in nine of ten studies at most {found.people_most:,.0f}"))
@@ -99,11 +100,7 @@ def in_words(
     return [
         *alone,
         *search,
-        (
-            "Finish",
-            f"{finish}, at {per_day:,.0f} people a day; the last outcomes count for "
-            f"{say_duration(protocol.reward.window)} after that",
-        ),
+        ("Finish", f"{finish}; the last outcomes count for {say_duration(protocol.reward.window)} after that"),
         (
             "Outcomes lost by exploring",
             f"{found.regret:,.1f} ± {found.regret_error:,.1f}; an equal split would lose {found.equal:,.0f}{scaled}",

@@ -12,7 +12,7 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.lab.goals.plans import Forecast
 from maskedbandit.policies.policy import Policy
 from maskedbandit.reports.plan.forecast import find_planned, forecast_study
-from maskedbandit.words import say_count
+from maskedbandit.words import say_count, say_part
 
 WINDOWS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
 ENOUGH_SAVED = 0.8  # of what could be saved if outcomes were there at once
@@ -83,8 +83,8 @@ def say_spread(spread: Spread, goal: str, window: str) -> str:
     'Spread the people over 8 windows: then the policy loses about 21.0 outcomes in place of 95.0.'
     """
     said = (
-        f"This is an A/B test, not a bandit: {say_count(spread.early)} of {say_count(spread.people)} people come "
-        f"within {window}, before the first outcome is there, so the policy can learn nothing in time for them."
+        f"This is an A/B test, not a bandit: {say_part(spread.early, spread.people)} people come within "
+        f"{window}, before the first outcome is there, so the policy can learn nothing in time for them."
     )
     if spread.windows is None:
         return f"{said} To spread the people over several windows would hardly help."

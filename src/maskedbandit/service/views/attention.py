@@ -17,7 +17,7 @@ from maskedbandit.service.views.spent_budgets import MANY_SPENT, find_spent_budg
 from maskedbandit.store.book.book import Book
 from maskedbandit.store.book.entries import ArmHarmful
 from maskedbandit.store.book.finish import Finish
-from maskedbandit.words import say_count, say_decimal, say_duration
+from maskedbandit.words import say_count, say_decimal, say_duration, say_part
 
 Found = Iterator[AttentionItem]
 
@@ -137,7 +137,7 @@ def find_early_assignment(book: Book, counts: StudyCounts, now: int) -> Found:
         return
     people, window = int(book.protocol.people or 0), say_duration(book.protocol.reward.taken_for)
     says = (
-        f"This is an A/B test, not a bandit: {say_count(early.many)} of {say_count(people)} people came within "
+        f"This is an A/B test, not a bandit: {say_part(early.many, people)} people came within "
         f"{window}, before anything was released, so the policy learned from nobody for anybody else."
     )
     advice = (

@@ -43,7 +43,7 @@ from maskedbandit.theory.best import Confidence
 
 SAID_FINISH = {
     "answer_found": "its answer was found",
-    "people_used_up": "as many people as planned have seen their arms",
+    "people_used_up": "all the people who were planned have seen their arms",
     "asks_for_nobody": "its policy asks for nobody any more",
     "all_arms_harmful": "all its arms in play were found harmful",
 }

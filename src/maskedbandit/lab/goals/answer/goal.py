@@ -68,7 +68,7 @@ GOAL = Goal(
         bound=lambda policy, *which: least_wrong(*which),
         runs=2000,  # only a share is unknown, which is less certain than a mean
         delayed=False,
-        finish=", as it waits for the outcomes of each phase: who comes meanwhile has no place",
+        finish="; it waits for the outcomes of each phase, and who comes meanwhile has no place",
         wrong="Wrong answers",
     ),
     theories=tuple(INFORMATION),

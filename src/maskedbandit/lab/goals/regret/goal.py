@@ -50,7 +50,7 @@ GOAL = Goal(
         curve=Curve("regret", "", "", lambda row, runs: (*(row.expected.regret,) * 3, np.nan)),
         unbounded="No lower bound is stated: those on regret are proved of ever more people, and not of so many.",
         finds=False,
-        finish=", later if people come while the policy waits, as they have no place",
+        finish="; later if people come while the policy waits, as they have no place",
     ),
     options=("value",),
     theories=theory.CURVES,
