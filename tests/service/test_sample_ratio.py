@@ -2,9 +2,11 @@
 
 import math
 import sqlite3
+import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, suppress
 from fractions import Fraction
 from itertools import permutations, product
 from typing import Any
@@ -13,11 +15,13 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
+from maskedbandit.errors import StorageFailed
 from maskedbandit.service.views import sample_ratio
 from maskedbandit.service.views.sample_ratio import ODDS, RATIO_ALARM, SampleRatio, bet_on
 from maskedbandit.service.views.tally import Tally
 from maskedbandit.service.views.view import read_view
 from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.databases.database import Database
 from tests.service.exposed_studies import Given, bet_on_exposures, find_chi_squared_alarm, play_exposures
 from tests.service.inside import Inside
 from tests.statistics import at_most
@@ -151,6 +155,28 @@ def test_bets_on_what_is_read_are_fair(sizes: tuple[int, int]) -> None:
         assert np.mean(worth, axis=0) == pytest.approx(np.ones((2, len(ODDS))), rel=1e-12)
 
 
+def test_a_database_that_fails_has_nothing_counted_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever was read before it failed is not read again."""
+    monkeypatch.setattr(sample_ratio, "FEW_CUTS", 2)
+    given = [(10 * i + j + 1, j, "1/2", 10 * i + 9 if j else None) for i in range(8) for j in range(2)]
+    table, bets, whole, asked = PlaceTable(given), SampleRatio(2), SampleRatio(2), list[str]()
+    rows = table.rows
+
+    def fail_once(statement: str, *values: Any) -> list[Any]:
+        asked.append(statement)
+        if len(asked) == 4:
+            raise StorageFailed("it is away")
+        return rows(statement, *values)
+
+    known = table, "small", [0], 2, 100
+    whole.upto(*known)  # type: ignore[arg-type]
+    monkeypatch.setattr(table, "rows", fail_once)
+    with pytest.raises(StorageFailed):
+        bets.upto(*known)  # type: ignore[arg-type]
+    assert 0 < bets.found.groups < whole.found.groups == 8
+    assert bets.upto(*known) == whole.found  # type: ignore[arg-type]
+
+
 def come(service: Inside, rng: Generator, people: range) -> None:
     """People come one after the other, of whom some do not see their arm."""
     for i in people:
@@ -177,6 +203,29 @@ def test_it_is_the_same_however_often_it_is_looked_at(service: Inside, monkeypat
         rows = database.rows("SELECT assigned, returned FROM place")
     assert groups == sorted(groups)
     assert 5 < groups[-1] <= len({back for _, back in rows})
+
+
+def test_who_looks_at_the_same_time_counts_nothing_twice(service: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads that look at a study, each of which would wait for the other before it adds what is new."""
+    service.begin(policy="contemporaneous_klucb")
+    come(service, np.random.default_rng(6), range(60))
+    tally, add, together = Tally(), SampleRatio.add_group, threading.Barrier(2)
+
+    def meet(self: SampleRatio, *given: Any) -> None:
+        with suppress(threading.BrokenBarrierError):
+            together.wait(0.2)
+        add(self, *given)
+
+    def look(database: Database, *given: Any) -> Any:
+        return read_view(database, service.host.witness, "small", service.clock(), *given).counts.ratio
+
+    with ExitStack() as stack, ThreadPoolExecutor(2) as threads:
+        databases = [stack.enter_context(closing(open_database(service.address))) for _ in range(2)]
+        look(databases[0], tally)
+        come(service, np.random.default_rng(7), range(60, 120))
+        monkeypatch.setattr(SampleRatio, "add_group", meet)
+        assert len(set(threads.map(look, databases, [tally, tally]))) == 1
+        assert look(databases[0], tally) == look(databases[1])
 
 
 def test_who_comes_in_the_millisecond_of_a_cut_is_left_out(service: Inside) -> None:

@@ -19,7 +19,11 @@ from maskedbandit.service.page import visit
 from maskedbandit.service.request import events
 from maskedbandit.service.request import sessions as session
 from maskedbandit.service.request.sessions import BEFORE, COOKIE_NAME, SESSION_LENGTH
+from maskedbandit.service.views import summaries
+from maskedbandit.service.views.counts import StudyCounts, count_places
+from maskedbandit.store.book.book import Book
 from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.databases.database import Database
 from maskedbandit.study.protocol import Protocol
 from tests.for_each import for_each
 from tests.service.inside import TABLE, Inside, Reply
@@ -425,3 +429,23 @@ def test_the_ledger_is_downloaded_whole(eyes: Eyes, monkeypatch: pytest.MonkeyPa
     found = eyes.get("/studies/small/ledger.json").json["entries"]
     assert [json.loads(each["body"])["kind"] for each in found] == ["started", *2 * ["paused", "resumed"]]
     assert [each["number"] for each in found] == [0, 1, 2, 3, 4]
+
+
+def test_nothing_is_counted_of_studies_that_are_not_shown(eyes: Eyes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So whoever has no key, or one of a single study, does not keep the server at work on all others."""
+    service, counted = eyes.service, list[str]()
+    service.begin(name="other")
+    service.ask("POST", "/v1/studies", TABLE | {"name": "played"}, "owner")
+    service.start("played", "?simulated=1")
+
+    def note(database: Database, book: Book, *given: Any) -> StudyCounts:
+        counted.append(book.study)
+        return count_places(database, book, *given)
+
+    monkeypatch.setattr(summaries, "count_places", note)
+    assert eyes.get("/").headers["location"] == "/studies/played"
+    assert counted == ["played"]
+    eyes.sign_in("owner")
+    counted.clear()
+    assert eyes.get("/studies").status == 200
+    assert set(counted) == {"small", "other", "played"}

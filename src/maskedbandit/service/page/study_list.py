@@ -1,21 +1,27 @@
 """The list of studies, and how to find one in it without a script."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from starlette.responses import Response
 
 from maskedbandit.service.page.visit import Visit
+from maskedbandit.service.views.describe import read_simulated
 from maskedbandit.service.views.summaries import STATES, StudySummary, read_summaries
+from maskedbandit.store.databases.database import Database
 
 
 async def list_seen_studies(visit: Visit) -> list[StudySummary]:
-    """The studies that these eyes may see."""
-    host, key = visit.host, visit.key
-    ask = partial(read_summaries, witness=host.witness, now=host.clock(), tally_of=host.tally_of)
-    found = await host.read(ask)
-    return [each for each in found if (each.simulated if key is None else key.study in (None, each.name))]
+    """The studies that these eyes may see; nothing is counted of others."""
+    host, key, now = visit.host, visit.key, visit.host.clock()
+
+    def question(database: Database) -> list[StudySummary]:
+        def may_be_seen(name: str) -> bool:
+            return read_simulated(database, name) if key is None else key.study in (None, name)
+
+        return read_summaries(database, host.witness, now, host.tally_of, may_be_seen)
+
+    return [each for each in await host.read(question) if key is not None or each.simulated]
 
 
 async def show_studies(visit: Visit) -> Response:

@@ -74,7 +74,9 @@ def count_places(database: Database, book: Book, now: int, tally: Tally) -> Stud
         reward.taken_for,
         book.state in ("stopped", "archived") or demand.answer is not None,
     )
-    counted = tally.upto(database, study, k, horizon.time)
+    with tally.lock:  # somebody else may count the same at this moment, in another thread
+        counted, (ratio, settled) = tally.upto(database, study, k, horizon.time), tally.ratio(book.draft.k)
+        seen_alike = ratio.upto(database, study, [each.epoch for each in demand.deck.cohorts], k, settled)
     dealt, seen = [0] * k, [0] * k
     for arm, count, exposed, _ in counted.cohorts.values():
         dealt[arm] += count
@@ -85,7 +87,6 @@ def count_places(database: Database, book: Book, now: int, tally: Tally) -> Stud
     )
     (inside,) = database.rows(find, study, now - window - reward.exposure, min(horizon.time, now + 1), now - window)[0]
     step, columns = in_columns(counted, k)
-    ratio, settled = tally.ratio(book.draft.k)
     return StudyCounts(
         book.people,
         tuple(dealt),
@@ -98,7 +99,7 @@ def count_places(database: Database, book: Book, now: int, tally: Tally) -> Stud
         step,
         columns,
         counted.delays,
-        ratio.upto(database, study, [each.epoch for each in demand.deck.cohorts], k, settled),
+        seen_alike,
         find_early_people(book, sum(dealt), tally),
         demand.served,
         demand.answer,

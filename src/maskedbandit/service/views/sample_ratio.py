@@ -95,7 +95,7 @@ class SampleRatio:
             return self.found
         back = "SELECT DISTINCT returned FROM place WHERE study = ? AND assigned >= ? AND assigned < ?"
         found = database.rows(f"{back} AND returned IS NOT NULL", study, self.scanned, until)
-        cuts = sorted(self._cuts | {int(at) for (at,) in found})
+        cuts = sorted(each for each in self._cuts.union(int(at) for (at,) in found) if each > self._cut)
         known = bisect_left(cuts, until + 1)
         for start in range(0, known, FEW_CUTS):
             self._add(database, study, epochs, k, cuts[start : min(start + FEW_CUTS, known)])

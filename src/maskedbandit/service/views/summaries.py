@@ -49,9 +49,13 @@ class StudySummary(Struct, frozen=True):
 
 
 def read_summaries(
-    database: Database, witness: Witness, now: int, tally_of: Callable[[str], Tally] = lambda name: Tally()
+    database: Database,
+    witness: Witness,
+    now: int,
+    tally_of: Callable[[str], Tally] = lambda name: Tally(),
+    may_be_seen: Callable[[str], bool] = lambda name: True,
 ) -> list[StudySummary]:
-    """All studies at a time: first those that need attention, then drafts, and then those that were started last.
+    """The studies at a time: first those that need attention, then drafts, and then those that were started last.
 
     With tallies that are kept it is as with `read_view`.
     """
@@ -60,6 +64,8 @@ def read_summaries(
     with database.still():
         for name, placed, text in database.rows("SELECT study, people, protocol FROM study ORDER BY study"):
             try:
+                if not may_be_seen(name):
+                    continue
                 found.append(summarize_study(read_published(database, witness, name), now, tally_of(name)))
             except (BehindWitness, Corrupted) as why:  # of this study alone: the others are shown as they are
                 book = Book(name, parse_protocol(text), people=placed)

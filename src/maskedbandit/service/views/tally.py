@@ -8,6 +8,7 @@ one that is not settled can be counted for ever. So a study of a million people 
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Lock
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -85,6 +86,7 @@ class Tally:
     """
 
     def __init__(self) -> None:
+        self.lock = Lock()
         self._settled: CountedPlaces | None = None
         self._found: dict[str, tuple[Any, Any]] = {}
         self._ratio: SampleRatio | None = None
