@@ -107,6 +107,15 @@ def say_span(start: int, end: int) -> Markup:
     return Markup("{} to {}").format(first.strftime("%-d %b %Y, %H:%M"), until)
 
 
+def say_day(day: str) -> str:
+    """A day that is written with digits.
+
+    >>> say_day("2026-11-06")
+    '6 Nov 2026'
+    """
+    return datetime.fromisoformat(day).strftime("%-d %b %Y")
+
+
 def say_time(at: int, seconds: bool = False) -> Markup:
     """A time in UTC."""
     time = datetime.fromtimestamp(at / 1000, UTC)

@@ -125,7 +125,7 @@ def test_many_arms_with_long_names_do_not_make_a_part_endless(
         serve(page, [pages[name]], [])
         page.goto(f"{HOST}/studies/x")
         tall[name] = page.evaluate("document.getElementById('part-plan').offsetHeight")
-        page.unroute_all()
+        page.unroute_all(behavior="wait")
     assert tall["study, forty"] <= tall["study, running"] + 200
     page.close()
 

@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
@@ -17,67 +16,17 @@ from playwright.sync_api import Browser, Page
 from maskedbandit.cli import main
 from tests.service.live import Live
 from tests.service.receivers import Receiver, is_signed, receiving
+from tests.service.team import CHANCES, NAME, Team
 from tests.service.test_browser import signed_in
 
 pytestmark = pytest.mark.slow
-NAME, DAYS, COME = "newsletter", 3, 40  # days between two mailings, and who opens each
-MANY = 16  # mailings, after which there is an answer: it took 4 to 8 in 60 tries
-CHANCES = {"plain": 2, "short": 3, "question": 9, "numbers": 5}  # how many of ten open the letter
+DAYS = 3  # between two letters
+MANY = 16  # letters, after which there is an answer: it took 4 to 8 in 60 tries
 ADDED = """metrics = [{ name = "forwarded", share = "1/4" }]
 enrolment = { eligible = { country = ["DE", "AT"] } }
 """
 ATTENTION = ("study.attention_begins", "study.attention_ends")
 PLAIN = '    { name = "plain", share = "1/5", payload = { subject = "News" } },\n'
-
-
-class Team:
-    """Those who run the study: the keys that they made, and how far the clock was turned."""
-
-    def __init__(self, browser: Browser, server: Live, turned: Path) -> None:
-        self.browser, self.server, self.turned = browser, server, turned
-        self.days = 0
-
-    def wait_days(self, days: int) -> None:
-        """Days pass."""
-        self.days += days
-        new = self.turned.with_suffix(".new")
-        new.write_text(str(24 * self.days))
-        new.rename(self.turned)  # whoever reads the file reads all of it
-
-    def find_public(self, role: str) -> str:
-        """The part of a key that may be known."""
-        return self.server.keys[role].split("_")[2]
-
-    def ask(self, what: str = "") -> Any:
-        """What the interface says of the study."""
-        found = self.server.ask("GET", f"/v1/studies/{NAME}{what}", key="owner")
-        assert found.status == 200, found
-        return found.json
-
-    def do_for_all(self, verb: str, wanted: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The answers to requests of the application."""
-        found = self.server.study(f"{verb}/batch", {"requests": wanted}, "application", NAME)
-        assert found.status == 200, found
-        assert {each["status"] for each in found.json["items"]} == {200}
-        return [each["answer"] for each in found.json["items"]]
-
-    def send_letters(self, number: int) -> list[dict[str, Any]]:
-        """The application asks for everybody's subject line, and reports who opens, forwards and unsubscribes."""
-        people = [{"unit": f"{i} of {number}", "attributes": {"country": "AT" if i % 8 else "FR"}} for i in range(COME)]
-        given = self.do_for_all("assign", people)
-        assert [each["why"] == "not_eligible" for each in given] == [i % 8 == 0 for i in range(COME)]
-        came = [(i, each["ticket"], each["arm"]) for i, each in enumerate(given) if each["ticket"]]
-        self.do_for_all("expose", [{"ticket": ticket} for _, ticket, _ in came])
-        for metric, value in (
-            (None, lambda i, arm: i % 10 < CHANCES[arm]),
-            ("unsubscribed", lambda i, arm: arm == "numbers"),
-            ("forwarded", lambda i, arm: i % 5 == 0),
-        ):
-            said = {"metric": metric} if metric else {}
-            self.do_for_all(
-                "report", [{"ticket": ticket, "value": int(value(i, arm)), **said} for i, ticket, arm in came]
-            )
-        return given
 
 
 @pytest.fixture
