@@ -73,7 +73,7 @@ def list_faults(table: dict[str, Any]) -> list[Fault]:
     found = dict[Place, InvalidValue]()
     *each_alone, _ = list_checks(Protocol.from_text(json.dumps(table)))
     for number, (part, _) in enumerate(each_alone):
-        if not part or all(place[0] != part for place in found):
+        if not part or all(place[:1] != (part,) for place in found):
             for place, error in list_faults_of_part(table, part, number):
                 found.setdefault(place, error)
     return [Fault(*each) for each in (found or {find_place("", first.name): first}).items()]
@@ -91,6 +91,8 @@ def list_faults_of_part(table: dict[str, Any], part: str, number: int) -> Iterat
             if place in places:  # which cannot be put right
                 return
             yield place, wrong
+        if not place:  # of no part alone, so nothing can be taken out
+            return
         places.add(place)
         mend_table(mended, place)
 

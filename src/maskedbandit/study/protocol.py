@@ -240,7 +240,7 @@ class Protocol:
         """Who may be enrolled: everybody, if the protocol does not say."""
         if "enrolment" not in self.table:
             return Enrolment()
-        return Enrolment.from_table(self.table["enrolment"], [name for name, _ in tables.read_arms(self.table["arms"])])
+        return Enrolment.from_table(self.table["enrolment"], [name for name, _ in tables.read_arms(self.table.get("arms"))])
 
     @cached_property
     def budget(self) -> Loss:
