@@ -240,7 +240,8 @@ class Protocol:
         """Who may be enrolled: everybody, if the protocol does not say."""
         if "enrolment" not in self.table:
             return Enrolment()
-        return Enrolment.from_table(self.table["enrolment"], [name for name, _ in tables.read_arms(self.table.get("arms"))])
+        names = [name for name, _ in tables.read_arms(self.table.get("arms"))]
+        return Enrolment.from_table(self.table["enrolment"], names)
 
     @cached_property
     def budget(self) -> Loss:
