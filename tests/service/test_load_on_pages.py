@@ -48,7 +48,7 @@ def test_whoever_goes_away_while_a_form_is_sent_is_no_failure(
 
     service.run(service.app(service.scope("POST", "/sign-in", None, []), receive, send))
     assert said[0]["status"] == 413
-    assert b"the form ended before its length" in said[1]["body"]
+    assert b"The form ended before its length" in said[1]["body"]
     assert caplog.records == []
 
 
