@@ -26,7 +26,7 @@ LOOKS_OF_PICTURES: dict[str, dict[str, Any]] = {
     "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
     "small": {"viewport": {"width": 360, "height": 720}, "color_scheme": "dark"},
 }
-COLOURS_OF_PICTURES = 128
+COLOURS_OF_PICTURES = 40
 
 
 def serve(page: Page, text: list[str], said: list[str]) -> None:

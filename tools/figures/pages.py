@@ -20,7 +20,7 @@ PAGES = {
     "study": "/studies/demo",
     "ledger": "/studies/demo/ledger",
     "statement": "/studies/demo/statement",
-    "new": "/new",
+    "new": "/new?example=1",
     "studies": "/",
     "sign_in": "/sign-in",
 }
@@ -60,7 +60,7 @@ def sheet(browser: Browser, data: Path, file: Path) -> None:
 def draw(page: Page, server: Live, path: str, file: Path) -> None:
     """Draw a page."""
     page.goto(server.url + path)
-    if path == "/new":
+    if path.startswith("/new"):
         page.click("text=Say what it would mean")
         page.wait_for_selector("#preview", timeout=120_000)
     picture = Image.open(BytesIO(page.screenshot(full_page=True))).convert("RGB")
