@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from maskedbandit.errors import BudgetExceeded, Conflict, FencedOff
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.store import states
+from maskedbandit.store import start
 from maskedbandit.store.accounts import FOREVER, Accounts, Losses
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import open_database
@@ -135,7 +135,7 @@ def start_one(address: str, folder: Path, name: str, barrier: Any, told: Any, na
     database = open_database(address)
     study = Study(database, find_witness(database, folder), name)
     if naive:
-        states.check_group = partial(check_without_lock, barrier)
+        start.check_group = partial(check_without_lock, barrier)
     barrier.wait(LATE)
     try:
         study.start()
