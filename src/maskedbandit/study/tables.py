@@ -148,10 +148,9 @@ def check_simulation_table(table: Mapping[str, Any]) -> None:
 def refuse_texts_of_numbers(table: Mapping[str, Any], part: str) -> None:
     """Raise `InvalidValue` where a part of a protocol has a number as a text."""
     given = table.get(part)
-    if part == "metrics":
-        for each in given or ():
-            refuse_number_texts({"share": each.get("share")})
+    if part in ("channel", "policy"):
+        refuse_number_texts(given)
         return
-    if part == "guardrail" and isinstance(given, dict):
-        given = {"share": given.get("share")}
-    refuse_number_texts(given)
+    for each in given if isinstance(given, list) else [given]:  # what is no table is refused as that
+        if isinstance(each, dict):
+            refuse_number_texts({"share": each.get("share")})
