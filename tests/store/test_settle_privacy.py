@@ -29,7 +29,7 @@ from maskedbandit.store.study import Study
 from tests.store.small_study import WINDOW, Clock
 from tests.store.two_operators import CHANNEL, GRACE, Helper, Leading
 
-SECRET = re.compile(r"[0-9a-f]{64,}|\b[0-9]{15,20}\b|b'(?:[^'\\]|\\.)*'|b\"(?:[^\"\\]|\\.)*\"")
+SECRET = re.compile(r"[0-9a-f]{64,}|\b[0-9]{15,20}\b|\bb'(?:[^'\\]|\\.)*'|\bb\"(?:[^\"\\]|\\.)*\"")
 PEOPLE, VICTIM, CONTACTS, APART = 8, 3, 3, 3000  # contacts of each device, milliseconds apart
 HAPPENS = 2000  # milliseconds after the arm was seen
 
