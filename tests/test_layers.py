@@ -11,6 +11,7 @@ SOURCE = ROOT / "src" / "maskedbandit"
 LAYERS = (
     (
         "core",
+        "value_words",
         "errors",
         "device_refusals",
         "extras",

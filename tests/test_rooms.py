@@ -8,8 +8,9 @@ from pkgutil import walk_packages
 import pytest
 
 import maskedbandit as mb
-from maskedbandit.errors import UnknownName, plain_name
+from maskedbandit.errors import UnknownName
 from maskedbandit.rooms import Room
+from maskedbandit.value_words import plain_name
 
 PACKAGES = [each.name for each in walk_packages(mb.__path__, "maskedbandit.") if each.ispkg]
 ROOMS = [found for name in PACKAGES if isinstance(found := getattr(import_module(name), "room", None), Room)]

@@ -38,7 +38,7 @@
     ├── StoreError                  a study's database cannot be used; nothing was acknowledged
     │   ├── StorageFailed           the disk or the server failed
     │   ├── FencedOff               another process has taken the study over
-    │   ├── BehindWitness           the ledger is older than its witness: a restore_error copy, or a clone
+    │   ├── BehindWitness           the ledger is older than its witness: a restored copy, or a clone
     │   ├── UnknownSchema           the tables are those of another version
     │   └── Corrupted               a row is not what the ledger says
     ├── Contradicted                a statement says something else than the ledger
@@ -55,21 +55,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
-LONGEST_VALUE = 400  # characters of a value in a message
-
-
-def plain_name(name: str) -> str:
-    """What the spellings of one name have in common: `SuccessiveElimination`, `successive_elimination`."""
-    return name.replace("_", "").replace("-", "").lower()
-
-
-def shorten_value(value: object) -> str:
-    """A value in a message, cut short if it is very long."""
-    try:
-        text = repr(value)
-    except (ValueError, RecursionError):  # a number of thousands of digits, a list of thousands of lists
-        text = f"a very long {type(value).__name__}"
-    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
+from maskedbandit.value_words import plain_name, shorten_value
 
 
 class MaskedBanditError(Exception):
@@ -254,7 +240,7 @@ class FencedOff(StoreError):
 
 
 class BehindWitness(StoreError):
-    """The ledger is older than its witness, or another one: this is a restore_error copy, or a clone."""
+    """The ledger is older than its witness, or another one: this is a restored copy, or a clone."""
 
 
 class UnknownSchema(StoreError):

@@ -14,7 +14,8 @@ from importlib import import_module
 from pkgutil import walk_packages
 from typing import Any
 
-from maskedbandit.errors import UnknownName, plain_name
+from maskedbandit.errors import UnknownName
+from maskedbandit.value_words import plain_name
 
 
 @dataclass(frozen=True)

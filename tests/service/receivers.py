@@ -7,11 +7,12 @@ import base64
 import hashlib
 import hmac
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, NamedTuple
+
+from tests.service.threaded_server import serve_in_thread
 
 
 class Heard(NamedTuple):
@@ -74,14 +75,6 @@ def receiving() -> Iterator[Receiver]:
         def log_message(self, *said: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
-    server.daemon_threads = True
-    found.url = f"http://127.0.0.1:{server.server_port}/hook"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with serve_in_thread(Answers) as address:
+        found.url = f"{address}/hook"
         yield found
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

@@ -1,7 +1,5 @@
 """Arms that change, and a guardrail, over HTTP and on the page."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +11,7 @@ from maskedbandit.statement.page import fill_statement
 from maskedbandit.store.book.book import Book
 from maskedbandit.store.databases.connection import open_database
 from tests.service.all_pages import render_study
-from tests.service.inside import Inside, inside
+from tests.service.inside import Inside
 from tests.store.small_study import PROOF
 from tests.store.stage import failing_witness
 
@@ -34,12 +32,6 @@ ON_DEVICES = GUARDED | {  # at this epsilon devices add no noise either
 each_trust = pytest.mark.parametrize("guarded", [GUARDED, ON_DEVICES], ids=["central", "local"])
 TWO_BEST = {"name": "top_arms", "m": 2}
 OWNER = "owner"
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Inside]:
-    with inside(f"sqlite:///{tmp_path}/studies.db", tmp_path / "witness") as made:
-        yield made
 
 
 def seen(service: Inside) -> StudyView:

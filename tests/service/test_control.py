@@ -1,8 +1,6 @@
 """A control arm over HTTP: how the study and its arms stand, what they are compared with, and what is foreseen."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,18 +10,12 @@ from maskedbandit.cli.parts.forecast import expected_means, in_words
 from maskedbandit.lab.goals.plans import Forecast
 from maskedbandit.service.page.sentences import say_preview
 from maskedbandit.study.protocol import Protocol
-from tests.service.inside import Inside, inside
+from tests.service.inside import Inside
 
 ARMS = [{"name": "a", "payload": 1}, {"name": "plain", "payload": 2, "share": "1/3"}, {"name": "b"}]
 SURE = {"channel": {"name": "central", "epsilon": 1000}, "budget": {"epsilon": 1000}}
 MEANS = {"a": 0.9, "plain": 0.1, "b": 0.7}
 OWNER = "owner"
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Inside]:
-    with inside(f"sqlite:///{tmp_path}/studies.db", tmp_path / "witness") as made:
-        yield made
 
 
 def test_all_is_compared_with_the_control(service: Inside) -> None:

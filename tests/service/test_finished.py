@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -29,12 +29,6 @@ GUARDED = SURE | {
     "policy": {"name": "successive_elimination", "least": 8},
     "guardrail": {"name": "harm", "harm": {"above": 0.2}},
 }
-
-
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Inside]:
-    with inside(f"sqlite:///{tmp_path}/studies.db", tmp_path / "witness") as made:
-        yield made
 
 
 def state(service: Inside) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.toml_text import write_toml
 from tests.for_each import for_each
 from tests.service.inside import TABLE, Inside, Reply
-from tests.service.test_site import Eyes, eyes, field  # noqa: F401 - a fixture
+from tests.service.test_site import Eyes, field
 
 STUDIES = sorted(Path("experiments/studies").glob("*.toml"))
 KEY, OTHER = "5b" * 32, "c0" * 32
@@ -214,7 +214,7 @@ def test_everything_wrong_is_said_at_its_field() -> None:
     assert sorted(found) == sorted(WRONG)
     for place, error in faults:
         if place[0] != "policy":
-            assert str(error).startswith(error.name)  # type: ignore[attr-defined]
+            assert str(error).startswith(error.name)
 
 
 @for_each("wrong", [{each: WRONG[each]} for each in WRONG if each != "policy"])
@@ -288,8 +288,9 @@ def send_file(owner: Eyes, path: str, text: bytes, token: str, **more: str) -> R
 
 
 @pytest.fixture
-def owner(service: Inside, eyes: Eyes) -> Eyes:  # noqa: F811
-    eyes.sign_in("owner")
+def owner(service: Inside) -> Eyes:
+    service.begin()
+    (eyes := Eyes(service)).sign_in("owner")
     return eyes
 
 

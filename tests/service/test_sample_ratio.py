@@ -150,7 +150,7 @@ def test_bets_on_what_is_read_are_fair(sizes: tuple[int, int]) -> None:
             left = [Fraction(order[i:].count(arm), len(arms) - i) for i, arm in enumerate(order)]
             given = [(1 + i, arm, str(left[i]), 1000 if i == lost else None) for i, arm in enumerate(order)]
             bets = SampleRatio(2)
-            bets.upto(PlaceTable(given), "small", [0], 2, 2000)  # type: ignore[arg-type]
+            bets.upto(PlaceTable(given), "small", [0], 2, 2000)
             worth.append(np.exp(bets._worth or np.zeros((2, len(ODDS)))))
         assert np.mean(worth, axis=0) == pytest.approx(np.ones((2, len(ODDS))), rel=1e-12)
 
@@ -169,12 +169,12 @@ def test_a_database_that_fails_has_nothing_counted_twice(monkeypatch: pytest.Mon
         return rows(statement, *values)
 
     known = table, "small", [0], 2, 100
-    whole.upto(*known)  # type: ignore[arg-type]
+    whole.upto(*known)
     monkeypatch.setattr(table, "rows", fail_once)
     with pytest.raises(StorageFailed):
-        bets.upto(*known)  # type: ignore[arg-type]
+        bets.upto(*known)
     assert 0 < bets.found.groups < whole.found.groups == 8
-    assert bets.upto(*known) == whole.found  # type: ignore[arg-type]
+    assert bets.upto(*known) == whole.found
 
 
 def come(service: Inside, rng: Generator, people: range) -> None:

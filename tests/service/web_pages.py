@@ -3,12 +3,11 @@
 import json
 import shutil
 import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from maskedbandit.study.signatures import sign_person
 from tests.service.live import LATE, ROOT, Live
+from tests.service.threaded_server import serve_in_thread
 
 expect.set_options(timeout=1000 * LATE)
 PACKAGE = ROOT / "sdk" / "typescript"
@@ -88,16 +88,8 @@ def build_package(folder: Path) -> None:
 def serve_site(folder: Path) -> Iterator[Site]:
     """The site, on a port of its own and so of another origin than the service, until the end of a block."""
     site = Site(folder)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Answers, site))
-    site.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with serve_in_thread(partial(Answers, site)) as site.url:
         yield site
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def make_device_key(server: Live, study: str, *origins: str) -> str:

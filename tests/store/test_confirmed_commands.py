@@ -103,7 +103,7 @@ def test_a_start_on_a_terminal_is_of_what_was_shown(do: Say, place: list[str], m
     address, witness = f"sqlite:///{place[1]}/studies.db", Path(place[1]) / "witness"
 
     class Slow(Terminal):
-        def readline(self, *given: int) -> str:  # type: ignore[override]
+        def readline(self, *given: int) -> str:
             write_study(small_protocol(people=77), address, witness, looked_at=small_protocol().digest)
             return super().readline()
 

@@ -85,7 +85,7 @@ def test_attributes_are_nowhere_in_the_files(adults: Staged, tmp_path: Path) -> 
 def test_wrong_attributes_are_refused_before_anything(adults: Staged) -> None:
     before = adults.rows()
     with pytest.raises(PersonalValue):
-        adults.study.assign("ann", {"age": None})  # type: ignore[dict-item]
+        adults.study.assign("ann", {"age": None})
     assert adults.rows() == before
 
 

@@ -20,8 +20,8 @@ from maskedbandit.store import release
 from maskedbandit.study.protocol import Protocol
 from tests.for_each import for_each
 from tests.statistics import same_distribution, seeded
+from tests.store.released_sums import play_sums
 from tests.store.small_study import small_protocol
-from tests.store.test_arms import Played
 
 HARM = {"name": "harm", "harm": {"above": 0.2}, "share": "1/3"}
 ROOM = 60
@@ -74,17 +74,6 @@ def test_broken_twins_cost_more_than_is_charged(twin: str) -> None:
 # --- what a real study releases
 
 
-def totals(folder: Path, many: int = 700) -> np.ndarray:
-    """Both sums of so many cohorts of one person, who reports neither."""
-    played = Played(folder, guardrail=HARM, policy={"name": "thompson_sampling"}, people=10**6)
-    for _ in range(many // 100):
-        played.come(100)
-        played.wait()
-    told = [each for each in played.said() if each["kind"] == "released"]
-    played.study.close()
-    return np.array([[float.fromhex(each["total"]), float.fromhex(each["further"][0][0])] for each in told]).astype(int)
-
-
 def check_noise(found: np.ndarray) -> None:
     """Both sums have the noise that they should have, and their sum that of two independent draws."""
     how = small_protocol(guardrail=HARM)
@@ -102,7 +91,7 @@ def check_noise(found: np.ndarray) -> None:
 def test_a_study_draws_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = count()
     monkeypatch.setattr(release, "Bits", lambda: seeded(next(numbers)))
-    check_noise(totals(tmp_path))
+    check_noise(play_sums(tmp_path, guardrail=HARM))
 
 
 @for_each("twin", ["the same noise twice", "no noise", "the noise of the reward"])

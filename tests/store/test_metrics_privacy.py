@@ -22,8 +22,8 @@ from maskedbandit.study.outcomes import MeasuredOutcome
 from maskedbandit.study.protocol import Protocol
 from tests.for_each import for_each
 from tests.statistics import same_distribution, seeded
+from tests.store.released_sums import play_sums
 from tests.store.small_study import small_protocol
-from tests.store.test_arms import Played
 
 METRICS = [{"name": "spent", "share": "1/4"}, {"name": "left", "share": "1/4"}]
 HARM = {"name": "harm", "harm": {"above": 0.2}, "share": "1/4"}
@@ -108,19 +108,6 @@ def test_one_draw_of_noise_for_two_outcomes_costs_more_than_anything() -> None:
 # --- what a real study releases
 
 
-def totals(folder: Path, many: int = 700) -> np.ndarray:
-    """All sums of so many cohorts of one person, who reports nothing."""
-    played = Played(folder, metrics=METRICS, policy={"name": "thompson_sampling"}, people=10**6)
-    for _ in range(many // 100):
-        played.come(100)
-        played.wait()
-    told = [each for each in played.said() if each["kind"] == "released"]
-    played.study.close()
-    return np.array(
-        [[float.fromhex(each["total"]), *(float.fromhex(total) for total, _ in each["further"])] for each in told]
-    ).astype(int)
-
-
 def check_noise(found: np.ndarray) -> None:
     """Each sum has the noise that it should have, and sums and differences of two those of independent draws.
 
@@ -144,7 +131,7 @@ def check_noise(found: np.ndarray) -> None:
 def test_a_study_draws_each_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = count()
     monkeypatch.setattr(release, "Bits", lambda: seeded(next(numbers)))
-    check_noise(totals(tmp_path))
+    check_noise(play_sums(tmp_path, metrics=METRICS))
 
 
 @for_each("twin", ["the same noise twice", "no noise", "the noise of another share"])
@@ -175,4 +162,4 @@ def test_a_study_with_one_draw_for_two_metrics_is_found(tmp_path: Path, monkeypa
 
     monkeypatch.setattr(MeasuredOutcome, "released", shared)
     with pytest.raises(AssertionError):
-        check_noise(totals(tmp_path))
+        check_noise(play_sums(tmp_path, metrics=METRICS))

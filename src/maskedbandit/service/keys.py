@@ -19,11 +19,12 @@ from itertools import count
 from threading import Lock
 from typing import Any, NamedTuple
 
-from maskedbandit.errors import InvalidValue, Unauthorized, UnknownKey, shorten_value
+from maskedbandit.errors import InvalidValue, Unauthorized, UnknownKey
 from maskedbandit.service.origins import check_origins
 from maskedbandit.store.databases.database import Database, do_again
 from maskedbandit.store.study_rows import read_study
 from maskedbandit.study.protocol import Protocol
+from maskedbandit.value_words import shorten_value
 
 OWNER, OFFICER, CLIENT, DEVICE = "owner", "officer", "client", "device"
 SECRET_ROLES = (OWNER, OFFICER, CLIENT)  # whose keys may be for all studies

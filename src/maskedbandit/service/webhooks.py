@@ -15,10 +15,11 @@ from ipaddress import ip_address
 from typing import Any, Literal, NamedTuple, get_args
 from urllib.parse import urlsplit
 
-from maskedbandit.errors import InvalidValue, UnknownWebhook, shorten_value
+from maskedbandit.errors import InvalidValue, UnknownWebhook
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database, do_again
 from maskedbandit.store.study_rows import read_study
+from maskedbandit.value_words import shorten_value
 
 WebhookKind = Literal["released", "finished", "state", "arm", "attention"]
 WEBHOOK_KINDS: tuple[str, ...] = get_args(WebhookKind)
@@ -73,11 +74,11 @@ def check_webhook_url(url: str) -> str:
         right = False
     right = right and len(url) <= LONGEST_URL and WRITTEN.fullmatch(url) is not None and "@" not in found.netloc
     if not right or found.fragment:
-        raise InvalidValue("url", shorten_value(url), allowed)
+        raise InvalidValue("url", url, allowed)
     host = found.hostname or ""
     here = host in LOCAL_NAMES
     if found.scheme not in (("https", "http") if here else ("https",)) or not (here or is_public(host)):
-        raise InvalidValue("url", shorten_value(url), allowed)
+        raise InvalidValue("url", url, allowed)
     return url
 
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from maskedbandit.core import TOGETHER, Decision
-from maskedbandit.errors import OutOfTurn, shorten_value
+from maskedbandit.errors import OutOfTurn
 from maskedbandit.privacy.sampling import Bits
+from maskedbandit.value_words import shorten_value
 
 
 @dataclass

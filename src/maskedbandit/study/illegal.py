@@ -5,10 +5,11 @@ from operator import index
 from typing import Any
 
 from maskedbandit.core import TOGETHER, Decision
-from maskedbandit.errors import IllegalDecision, shorten_value
+from maskedbandit.errors import IllegalDecision
 from maskedbandit.law import Law
 from maskedbandit.policies.policy import Policy
 from maskedbandit.study.deck import CohortDeck
+from maskedbandit.value_words import shorten_value
 
 
 def no_such_arm(policy: str, arm: int) -> IllegalDecision:

@@ -8,13 +8,14 @@ from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
-from maskedbandit.errors import InvalidValue, UnknownKey, shorten_value
+from maskedbandit.errors import InvalidValue, UnknownKey
 from maskedbandit.service import keys
 from maskedbandit.service.api.keys import change_keys, only_unscoped
 from maskedbandit.service.keys import DEVICE, OWNER, Key
 from maskedbandit.service.page.visit import Visit
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.study_rows import read_studies
+from maskedbandit.value_words import shorten_value
 
 ROLE_CHOICES = (
     ("client", "An application (client)"),
