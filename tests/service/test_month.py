@@ -21,8 +21,8 @@ from tests.service.test_browser import signed_in
 
 pytestmark = pytest.mark.slow
 DAYS = 3  # between two letters
-# letters, of which 448 people have a place of the policy: it took 4 to 8 in 60 tries. Of 200,000 simulated searches with
-# these means 1 in 10,000 took 441 people or more with all arms in play, and none more than 212 without the harmful one
+# letters, of which 448 people have a place of the policy: it took 4 to 8 in 60 tries. Of 200,000 simulated searches
+# 1 in 10,000 took 441 people or more with all arms in play, and none more than 212 without the harmful one
 MANY = 16
 ADDED = """metrics = [{ name = "forwarded", share = "1/4" }]
 enrolment = { eligible = { country = ["DE", "AT"] } }
