@@ -89,6 +89,29 @@ def test_whatever_a_database_is_told_is_given_up(
         database.close()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["rows", "each", "insert", "insert_missing", "commit"])
+def test_whoever_was_cut_off_keeps_no_rows(
+    proxy: SwallowingProxy, proxied: str, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """Whatever it was told last: whoever comes next ends what the server has of it."""
+    monkeypatch.setattr(postgresql, "LEASE_LENGTH", 1000)
+    database = open_database(proxied, patience=SOON)
+    database.change("CREATE TABLE one (n BIGINT)")
+    database.insert("one", "n", [(7,)])
+    database.begin()
+    database.change("UPDATE one SET n = 8")
+    proxy.swallow("answers")
+    with pytest.raises(StorageFailed):
+        told(database, way)
+    proxy.heal()
+    database.close()
+    other = open_database(proxied)
+    other.change("SET statement_timeout = '20s'")  # a server that keeps the row fails the test, and does not stop it
+    assert other.change("UPDATE one SET n = n + 1") >= 1
+    other.close()
+
+
 def test_one_that_is_not_patient_waits(proxy: SwallowingProxy, proxied: str) -> None:
     """Until it hears that its connection is gone."""
     patient, other, told = open_database(proxied, patience=SOON), open_database(proxied), list[Exception]()

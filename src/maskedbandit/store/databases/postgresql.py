@@ -2,6 +2,7 @@
 
 import os
 import socket
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -19,6 +20,7 @@ NETWORK = {  # unless the address says otherwise: a server that is gone is notic
     "keepalives_count": 2,
     "tcp_user_timeout": 8000,  # milliseconds
 }
+LOST: defaultdict[str, set[Row]] = defaultdict(set)  # by address: what the server may still have of broken connections
 
 
 def open_address(address: str, create: bool, patience: float | None = None) -> Database:
@@ -39,6 +41,18 @@ def translate_marks(statement: str) -> bytes:
 def say_error(why: Any) -> str:
     """What a server says is wrong, without the details: they show rows, which are about people."""
     return why.diag.message_primary or str(why)
+
+
+def limit_session(length: int) -> dict[str, int]:
+    """What the server is told of how long it waits for a client, or for its machine, in milliseconds and seconds."""
+    seconds = max(1, length // 1000)
+    return {
+        "statement_timeout": length,
+        "idle_in_transaction_session_timeout": length,
+        "tcp_user_timeout": length,
+        "tcp_keepalives_idle": seconds,
+        "tcp_keepalives_interval": seconds,
+    }
 
 
 class Postgresql(Database):
@@ -71,8 +85,17 @@ class Postgresql(Database):
                     self.close()
                     raise InvalidValue(f"{setting} of the server", value, "on: otherwise it can lose commits")
             if self._patience is not None:  # whoever is cut off or stopped keeps no rows from others for longer
-                for setting in ("statement_timeout", "idle_in_transaction_session_timeout"):
-                    self.change(f"SET {setting} = {LEASE_LENGTH}")
+                self.script("; ".join(f"SET {name} = {value}" for name, value in limit_session(LEASE_LENGTH).items()))
+            self._session = self.rows("SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()")[0]
+            self._end_lost()
+
+    def _end_lost(self) -> None:
+        """End what the server has of connections that broke: in the middle of a COPY it keeps to no limit by itself."""
+        for lost in list(LOST[self._address]):
+            self.rows(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE (pid, backend_start) = (?, ?)", *lost
+            )
+            LOST[self._address].discard(lost)
 
     def _connected(self) -> Any:
         given: Any = {"autocommit": True, "prepare_threshold": 2, **{name: NETWORK[name] for name in self._network}}
@@ -86,6 +109,7 @@ class Postgresql(Database):
 
     def begin(self) -> None:
         if self._connection.closed:  # the server was away
+            LOST[self._address].add(self._session)
             self._connect()
         with self._named_errors():
             self._cursor.execute("BEGIN")
@@ -181,6 +205,8 @@ class Postgresql(Database):
 
     def close(self) -> None:
         if self.own:
+            if self._connection.broken:
+                LOST[self._address].add(self._session)
             self._connection.close()
 
     @contextmanager
