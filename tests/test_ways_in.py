@@ -179,3 +179,59 @@ def test_every_decision_says_why_and_what_would_change_it() -> None:
 def test_a_table_that_is_no_study_is_found() -> None:
     with pytest.raises(maskedbandit.errors.InvalidValue):
         Protocol.from_table({"name": "newsletter", "variations": 3})
+
+
+# --- the paper ----------------------------------------------------------------------------------------------
+
+PAPER = (ROOT / "paper" / "paper.md").read_text()
+HEAD, BODY = PAPER.removeprefix("---\n").split("\n---\n", 1)
+# what the paper says in numbers, as the document says it too
+NUMBERS = {
+    "README.md": ("1.55", "1.54", "2.86", "14.37"),
+    "docs/two_operators.md": ("1.15 times", "7.2 times"),
+    "docs/regret.md": ("fifteen of the sixteen", "by up to 41 %", "24,000 runs"),
+    "docs/identify.md": ("2.0 to 4.0 times the lower bound",),
+    "docs/estimate.md": ("36 %", "0.3 %"),
+}
+
+
+def read_entries(bibliography: str) -> dict[str, str]:
+    """The entries of a bibliography by their keys."""
+    found = re.findall(r"^@\w+\{([^,\s]+),\n.*?^\}$", bibliography, re.MULTILINE | re.DOTALL)
+    texts = re.findall(r"^@\w+\{[^,\s]+,\n.*?^\}$", bibliography, re.MULTILINE | re.DOTALL)
+    return dict(zip(found, texts, strict=True))
+
+
+def test_what_the_paper_cites_is_in_its_bibliography_and_papers_are_as_in_that_of_the_documents() -> None:
+    cited = set(re.findall(r"(?<=[\[; ])@([\w-]+)", BODY))
+    listed = read_entries((ROOT / "paper" / "paper.bib").read_text())
+    papers = read_entries((ROOT / "docs" / "references.bib").read_text())
+    assert cited == set(listed)
+    assert {key for key in listed if key not in papers} == {
+        *("growthbook", "mabwiser2019", "opendp", "oss_vizier", "statsig")
+    }
+    for key in listed.keys() & papers.keys():
+        assert listed[key] == papers[key]
+
+
+def test_the_paper_is_of_the_form_that_the_journal_asks_for() -> None:
+    head = yaml.safe_load(HEAD)
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert head["title"] == citation["title"]
+    assert [each["name"] for each in head["authors"]] == [each["name"] for each in citation["authors"]]
+    assert re.findall(r"^# (.*)$", BODY, re.MULTILINE) == [
+        *("Summary", "Statement of need", "State of the field", "Software design", "Research impact statement"),
+        *("AI usage disclosure", "Acknowledgements", "References"),
+    ]
+    assert 1000 <= len(re.sub(r"<!--.*?-->", "", BODY, flags=re.DOTALL).split()) <= 1500
+
+
+def test_figures_and_numbers_of_the_paper_are_those_of_the_documents() -> None:
+    pictures = re.findall(r"^!\[.*\\label\{(fig:\w+)\}\]\((.*)\)$", BODY, re.MULTILINE)
+    assert len(pictures) == 2
+    assert all((ROOT / "paper" / path).exists() for _, path in pictures)
+    assert {label for label, _ in pictures} == set(re.findall(r"\\autoref\{(.*?)\}", BODY))
+    said = " ".join(BODY.split())
+    for name, numbers in NUMBERS.items():
+        document = " ".join((ROOT / name).read_text().split())
+        assert [each for each in numbers if each not in said or each not in document] == [], name
