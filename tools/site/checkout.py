@@ -5,13 +5,16 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-BUILD = ROOT / "build" / "site"
-PAGES = BUILD / "pages"  # Markdown, from which the site is built
+BUILD = ROOT / "build"
+PAGES = BUILD / "pages"  # Markdown, of which the site is built
+SITE = BUILD / "site"  # a folder for each version
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 VERSION: str = PROJECT["version"]
 ADDRESS: str = PROJECT.get("urls", {}).get("Source", "").rstrip("/")
 
 FENCE = re.compile(r"^(```+)\w*.*?^\1$", re.MULTILINE | re.DOTALL)
+PICTURE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
+LINKED = re.compile(r"\[((?:\\.|[^\]])*)\](?:\([^)]*\)|\[[^\]]*\])")
 
 
 def address_of(path: str, raw: bool = False) -> str:
@@ -36,7 +39,7 @@ def read_lead(markdown: str) -> str:
     'It says this.'
     """
     for paragraph in FENCE.sub("", markdown).split("\n\n"):
-        text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"!\[[^\]]*\]\([^)]*\)", "", paragraph)).strip()
+        text = LINKED.sub(r"\1", PICTURE.sub("", paragraph)).replace("\\[", "[").replace("\\]", "]").strip()
         if text and not re.match(r"#|\||<|    |---|\*\*Guar|- ", text) and not paragraph.startswith("    "):
             return " ".join(text.split())
     return ""

@@ -46,7 +46,7 @@ def rewrite_links(markdown: str, path: str, page: str, pages: Mapping[str, str])
     return edit_text(markdown, rewrite)
 
 
-def edit_text(markdown: str, edit) -> str:  # noqa: ANN001
+def edit_text(markdown: str, edit) -> str:
     """A text whose fenced code stays as it is."""
     parts, end = [], 0
     for fence in FENCE.finditer(markdown):
