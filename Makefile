@@ -60,7 +60,7 @@ check: setup
 
 # the site, in build/site; what it needs is installed only here
 docs: $(READY)-docs
-	@$(BIN)/python -m tools.site
+	@$(BIN)/python -m tools.site build
 
 $(READY)-docs: $(READY)
 	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'

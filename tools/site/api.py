@@ -77,7 +77,6 @@ def write_api(pages: dict[str, list[str]]) -> str:
     lines = ["# The Python API", "", inspect.getdoc(mb).partition("\n")[0], ""]  # type: ignore[union-attr]
     lines += ["## What `import maskedbandit as mb` gives", "", "| name | what it is |", "|---|---|"]
     rooms = {shelf.package: shelf for shelf in SHELVES}
-    classes = {shelf.room.modules[name]: shelf.page(name) for shelf in SHELVES for name in shelf.room}
     for name in mb.__all__:
         if name in mb._MODULES:
             module = f"maskedbandit.{mb._MODULES[name]}"
@@ -85,8 +84,7 @@ def write_api(pages: dict[str, list[str]]) -> str:
             lines.append(f"| [`mb.{name}`]({to}) | {first_line(module)} |")
         else:
             module = f"maskedbandit.{mb._HOME[name]}"
-            to = f"(../{classes[module]})" if module in classes else f"[{module}.{name}]"
-            lines.append(f"| [`mb.{name}`]{to} | {first_sentence(getattr(mb, name))} |")
+            lines.append(f"| [`mb.{name}`][{module}.{name}] | {first_sentence(getattr(mb, name))} |")
     lines += ["", "## Modules", "", "Names that are not in the table are imported from their modules.", ""]
     lines += ["| module | what it is |", "|---|---|"]
     for name, modules in pages.items():

@@ -5,9 +5,6 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-BUILD = ROOT / "build"
-PAGES = BUILD / "pages"  # Markdown, of which the site is built
-SITE = BUILD / "site"  # a folder for each version
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 VERSION: str = PROJECT["version"]
 ADDRESS: str = PROJECT.get("urls", {}).get("Source", "").rstrip("/")

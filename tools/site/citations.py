@@ -72,7 +72,7 @@ def link_citations(markdown: str) -> str:
     """A text whose citations lead to the page of references.
 
     >>> link_citations("as in [CZ23, Alg. 2; Mir12], but `[CZ23]` is code")
-    'as in [\\\\[CZ23, Alg. 2][CZ23]; [Mir12\\\\]][Mir12], but `[CZ23]` is code'
+    'as in \\\\[[CZ23, Alg. 2][CZ23]; [Mir12][Mir12]\\\\], but `[CZ23]` is code'
     """
 
     def link(found: re.Match[str]) -> str:
@@ -82,8 +82,8 @@ def link_citations(markdown: str) -> str:
         keys = [re.match(rf"({KEY})(?!\w)", part) for part in parts]
         if not all(keys):
             return found[0]
-        parts[0], parts[-1] = rf"\[{parts[0]}", rf"{parts[-1]}\]"
-        return "; ".join(f"[{' '.join(part.split())}][{key[1]}]" for part, key in zip(parts, keys, strict=True) if key)
+        linked = [f"[{' '.join(part.split())}][{key[1]}]" for part, key in zip(parts, keys, strict=True) if key]
+        return rf"\[{'; '.join(linked)}\]"
 
     return edit_text(markdown, lambda text: CITATION.sub(link, text))
 

@@ -5,7 +5,7 @@ import os
 
 from maskedbandit.cli import parser
 
-WIDTH = 100  # columns
+WIDTH = 80  # columns
 
 
 def write_command_line() -> str:

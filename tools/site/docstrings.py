@@ -1,12 +1,7 @@
-"""Docstrings as Markdown: what `mkdocstrings` is told of them, and the pages of rooms."""
-
-from __future__ import annotations
+"""Docstrings as Markdown."""
 
 import re
 from textwrap import dedent
-from typing import Any
-
-import griffe
 
 from tools.site.citations import link_citations
 
@@ -26,12 +21,3 @@ def write_docstring(docstring: str) -> str:
     """
     fenced = EXAMPLE.sub(lambda found: f"```pycon\n{dedent(found[0]).rstrip()}\n```", docstring)
     return link_citations(fenced)
-
-
-class Docstrings(griffe.Extension):
-    """Rewrites every docstring that is read."""
-
-    def on_instance(self, *, obj: griffe.Object, **_: Any) -> None:
-        """Called once for each object."""
-        if obj.docstring:
-            obj.docstring.value = write_docstring(obj.docstring.value)

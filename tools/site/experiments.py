@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from tools.site.checkout import ROOT
+from tools.site.checkout import ROOT, read_title
 
 FOLDER = ROOT / "experiments"
 
@@ -56,8 +56,13 @@ class Experiment:
     @property
     def source(self) -> str:
         """Where its setting is from, with brackets around what is more than a citation."""
-        said = re.sub(r"docs/(\w+\.md)", r"[\1](../docs/\1)", self.table["source"])
+        said = re.sub(r"docs/\w+\.md", link_document, self.table["source"])
         return said if said.startswith("[") and said.endswith("]") else f"({said})"
+
+
+def link_document(found: re.Match[str]) -> str:
+    """A link to a document that is named, from the folder of experiments or another one."""
+    return f"[{read_title((ROOT / found[0]).read_text())}](../{found[0]})"
 
 
 def list_experiments() -> list[Experiment]:
@@ -88,7 +93,7 @@ def write_experiment(one: Experiment) -> str:
 
 {one.title} {one.source}.
 
-![{one.title}](../docs/{one.picture})
+[![{one.title}](../docs/{one.picture})](../docs/{one.picture})
 
 {one.table.get("caption", "")}
 

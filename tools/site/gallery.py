@@ -68,7 +68,12 @@ def write_gallery(documents: dict[str, str]) -> str:
             where = [f"[{read_title(documents[file])}](../{file})" for file in dict.fromkeys(shown.get(picture, []))]
             about = [f"{one.title} {one.source}. [The experiment](../{one.file})."] if one else []
             about += [f"Shown in: {', '.join(where)}."] if where else []
-            lines += [f"### {name[0].upper()}{name[1:]}", "", f"![{one.title if one else name}](../{picture})", ""]
+            lines += [
+                f"### {name[0].upper()}{name[1:]}",
+                "",
+                f"[![{one.title if one else name}](../{picture})](../{picture})",
+                "",
+            ]
             lines += [*about, "", f"    {find_command(picture, commands)}", ""]
     return "\n".join(lines)
 

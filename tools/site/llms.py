@@ -1,13 +1,14 @@
 """`llms.txt`: every page of the site in one line, for programs that read documents."""
 
+from pathlib import Path
 from typing import Any
 
-from tools.site.checkout import PAGES, read_lead, read_title
+from tools.site.checkout import read_lead, read_title
 
 SUMMARY = "Adaptive experiments on private outcomes: bandits and best-arm identification under differential privacy."
 
 
-def write_llms(nav: list[Any]) -> str:
+def write_llms(pages: Path, nav: list[Any]) -> str:
     """The file: a section for each of the navigation, and of each page its title and its first paragraph.
 
     Of a folder of written pages there is its first page alone, which lists the others.
@@ -16,7 +17,7 @@ def write_llms(nav: list[Any]) -> str:
     for section in nav:
         for title, entries in section.items():
             lines += ["", f"## {title}", ""]
-            lines += [describe_page(first_page(entry)) for entry in entries]
+            lines += [describe_page(pages, first_page(entry)) for entry in entries]
     return "\n".join([*lines, ""])
 
 
@@ -27,7 +28,7 @@ def first_page(entry: Any) -> str:
     return entry
 
 
-def describe_page(page: str) -> str:
+def describe_page(pages: Path, page: str) -> str:
     """A link to a page, and its first paragraph."""
-    text = (PAGES / page).read_text()
+    text = (pages / page).read_text()
     return f"- [{read_title(text)}]({page.removesuffix('.md')}.html): {read_lead(text)}"

@@ -1,8 +1,11 @@
 """The configuration of the site with the pages that are written in its navigation."""
 
+from pathlib import Path
 from typing import Any
 
-from tools.site.checkout import BUILD, PAGES, ROOT, VERSION
+import yaml
+
+from tools.site.checkout import ROOT, VERSION
 
 FILE = "mkdocs.yml"
 
@@ -32,14 +35,12 @@ def list_pages(entry: Any) -> list[str]:
     return [page for each in below for page in list_pages(each)]
 
 
-def write_configuration(folders: dict[str, Any]) -> list[Any]:
+def write_configuration(build: Path, folders: dict[str, Any]) -> list[Any]:
     """Write the file of which the site is built, and return its navigation; every page has exactly one place in it."""
-    import yaml
-
     head, mark, rest = (ROOT / FILE).read_text().partition("\nnav:\n")
     nav = fill_nav(yaml.safe_load(mark + rest)["nav"], folders)
     placed = list_pages(nav)
-    there = {path.relative_to(PAGES).as_posix() for path in PAGES.rglob("*.md")}
+    there = {path.relative_to(build / "pages").as_posix() for path in build.rglob("*.md")}
     wrong = sorted(there ^ set(placed)) + sorted({page for page in placed if placed.count(page) > 1})
     if wrong:
         raise SystemExit(f"pages that are in the navigation of {FILE} and not there, not in it, or twice: {wrong}")
@@ -48,5 +49,5 @@ def write_configuration(folders: dict[str, Any]) -> list[Any]:
         "copyright": f"This is the documentation of Masked Bandit {VERSION}.",
         "nav": nav,
     }
-    (BUILD / FILE).write_text(f"{head}\n{yaml.safe_dump(own, allow_unicode=True, sort_keys=False)}")
+    (build / FILE).write_text(f"{head}\n{yaml.safe_dump(own, allow_unicode=True, sort_keys=False)}")
     return nav

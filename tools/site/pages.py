@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.site.api import list_modules, module_file, write_api, write_package
-from tools.site.checkout import PAGES, ROOT
+from tools.site.checkout import ROOT
 from tools.site.citations import link_citations, write_references
 from tools.site.command_line import write_command_line
 from tools.site.experiments import list_experiments, write_experiment, write_experiments
@@ -37,7 +37,8 @@ def list_documents() -> dict[str, str]:
 class Site:
     """All pages, before the site is built of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.documents = list_documents()
         self.modules = list_modules(self.documents)
         files = [path for path in (ROOT / "docs").rglob("*") if path.suffix in FILES]
@@ -53,17 +54,17 @@ class Site:
 
     def put(self, page: str, text: str, file: str) -> None:
         """Write a page, of which the text links to files as if it were this file of the repository."""
-        to = PAGES / page
+        to = self.folder / page
         to.parent.mkdir(parents=True, exist_ok=True)
         to.write_text(link_citations(rewrite_links(text, file, page, self.pages)))
 
     def write(self) -> None:
         """Write everything."""
-        shutil.rmtree(PAGES, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
         for file, page in self.pages.items():
             if file.startswith("docs/") and not page.endswith(".md") and "#" not in page:
-                (PAGES / page).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(ROOT / file, PAGES / page)
+                (self.folder / page).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(ROOT / file, self.folder / page)
         for file, text in self.documents.items():
             self.put(self.pages[file], text, file)
         self.put("gallery.md", write_gallery(self.documents), "docs/gallery.md")
@@ -73,7 +74,7 @@ class Site:
         self.put("experiments/index.md", write_experiments(), "experiments/index.md")
         self.nav["experiments/"] = ["experiments/index.md", *(one.page for one in list_experiments())]
         self.write_written()
-        shutil.copyfile(Path(__file__).with_name("site.css"), PAGES / "site.css")
+        shutil.copyfile(Path(__file__).with_name("site.css"), self.folder / "site.css")
 
     def write_written(self) -> None:
         """Write what has no links to files of the repository."""
@@ -88,5 +89,5 @@ class Site:
         written |= {f"api/{name}.md": write_package(name, modules) for name, modules in self.modules.items()}
         self.nav["api/"] = ["api/index.md", *(f"api/{name}.md" for name in self.modules)]
         for page, text in written.items():
-            (PAGES / page).parent.mkdir(parents=True, exist_ok=True)
-            (PAGES / page).write_text(text)
+            (self.folder / page).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / page).write_text(text)

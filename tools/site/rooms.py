@@ -39,7 +39,8 @@ class Shelf:
 
     def group(self, name: str) -> str:
         """The heading of a class in lists."""
-        return find_purpose(self.room[name].goal).heading if self.folder == "policies" else ""
+        heading = find_purpose(self.room[name].goal).heading if self.folder == "policies" else ""
+        return heading[:1].upper() + heading[1:]
 
     def groups(self) -> Iterator[tuple[str, list[str]]]:
         """Names by heading, in the order of `maskedbandit list`."""
@@ -69,9 +70,8 @@ def write_class(shelf: Shelf, name: str) -> str:
     """The page of a class."""
     module, cls = shelf.room.modules[name], shelf.room[name]
     lead, _, rest = (inspect.getdoc(import_module(module)) or "").partition("\n\n")
-    lines = [f"# {cls.__name__}", "", write_docstring(lead), "", write_docstring(rest), "", "## The class", ""]
-    lines += [f"::: {module}.{cls.__name__}", "    options:", "      show_root_heading: false"]
-    lines += ["      show_root_toc_entry: false", "      members: false", "      show_source: true", ""]
+    lines = [f"# {cls.__name__}", "", write_docstring(lead), "", write_docstring(rest), ""]
+    lines += [f"::: {module}.{cls.__name__}", "    options:", "      members: false", "      show_source: true", ""]
     lines += [*write_names(shelf, name, cls), *write_pictures(shelf, name)]
     entries = read_bibliography(BIBLIOGRAPHY.read_text())
     cited = dict.fromkeys([*list_cited(inspect.getsource(import_module(module)))])
@@ -112,11 +112,12 @@ def link(one: Experiment) -> str:
 def write_index(shelf: Shelf) -> str:
     """The first page of a folder: all classes, and the terms that they share."""
     about = dict(shelf.room.about())
-    lines = [f"# {shelf.title}", "", inspect.getdoc(import_module(shelf.package)) or "", ""]
+    said = (inspect.getdoc(import_module(shelf.package)) or "").partition(". ")[0]
+    lines = [f"# {shelf.title}", "", f"{said.rstrip('.')}.", ""]
     if shelf.guide:
         lines += [f"How to add one of your own: [a guide](../{shelf.guide}).", ""]
     for heading, names in shelf.groups():
-        lines += [*([f"## {heading[0].upper()}{heading[1:]}", ""] if heading else [])]
+        lines += [f"## {heading}", ""] if heading else []
         lines += ["| name | what it is |", "|---|---|"]
         lines += [
             f"| [{shelf.room[name].__name__}]({name}.md) | {write_docstring(about[name])} |" for name in names
