@@ -55,7 +55,7 @@ def texts() -> dict[str, str]:
 
 @contextmanager
 def served(source: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """For a program of an application: the service with the study of the newsletter, which hears of its people."""
+    """For a program of an application: the service with the study that it names, which hears of its people."""
     if "LEADER_URL" in source:
         with leading(folder, monkeypatch):
             yield
@@ -70,7 +70,8 @@ def served(source: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
     for each in (StudyClient, MaskedBanditProvider):  # this machine may be busy
         monkeypatch.setitem(each.__init__.__kwdefaults__, "deadline", 60.0)
-    protocol = Protocol.from_file(ROOT / "experiments" / "studies" / "newsletter.toml")
+    study = "demo" if '"demo"' in source else "newsletter"
+    protocol = Protocol.from_file(ROOT / "experiments" / "studies" / f"{study}.toml")
     with LiveService(folder, protocol).running() as live:
         monkeypatch.setenv("MASKEDBANDIT_URL", live.url)
         monkeypatch.setenv("MASKEDBANDIT_KEY", live.key)
