@@ -1,4 +1,4 @@
-"""Who has spent how much, and which charges still fit: charged before data is collected, refused over budget.
+"""Privacy accounting: how much each user has spent, and which charges still fit. Charges over budget are refused.
 
 Another charge fits by a rule that holds even if each loss is chosen after seeing earlier releases: a privacy filter.
 Let L be the log-ratio of the two distributions of all that is released about a user, and R_t and δ_t the divergence of
@@ -79,7 +79,7 @@ class Filter(NamedTuple):
 
 @lru_cache(maxsize=64)
 def filters(budget: Loss) -> tuple[Filter, ...]:
-    """The rules that keep a user within the budget; one of them suffices, chosen at the user's first charge.
+    """The rules that keep a user within the budget. One of them is chosen at the user's first charge.
 
     A pure budget bounds Σ ε, and one without a pure ε its curve. An (ε, δ) budget has two rules. The first one keeps
     half of δ for the conversion of divergences, at the order where most Gaussian noise fits, and bounds Σ ε or the
@@ -119,7 +119,7 @@ def compare_bounds(what: str, found: Exact, allowed: Exact) -> str:
 
 
 class Account(NamedTuple):
-    """What one user has spent; the first charge decides by which rule further ones are judged."""
+    """How much one user has spent. The first charge decides which rule judges the later ones."""
 
     first: Loss
     spent: Loss
@@ -195,7 +195,7 @@ class Budget:
 
 
 class Ledger:
-    """What each user has spent of a `Budget` that is the same for all.
+    """How much each user has spent of a `Budget` that is the same for all.
 
     **Guarantee**: what is released about a user stays within the budget, however the charges are chosen and
     from however many threads they come, if every release is charged first, with a loss that bounds it.
