@@ -1,4 +1,4 @@
-"""Work with the helper of two operators: invite a leader, pair with a helper, or show with whom this operator works."""
+"""Pair the two operators of studies: invite a leader, pair with a helper, or show with whom this operator is paired."""
 
 import argparse
 import json
@@ -11,12 +11,15 @@ EXAMPLE = (
     "  maskedbandit helper pair https://helper.example INVITATION --name Clinic --database sqlite:///studies.db"
 )
 VERBS = {
-    "invite": ("", "on the helper: an invitation for one leader, which is shown once and holds for a day"),
+    "invite": ("", "on the helper: make an invitation for one leader, which is shown once and is valid for a day"),
     "pair": (
         "URL INVITATION",
-        "on the leader: work with the helper at URL from now on; --name is what it is told of this operator",
+        "on the leader: pair with the helper at URL; --name is the name of this operator for the helper",
     ),
-    "show": ("", "the fingerprint of this operator, the operators that it is paired with, and studies that it helps"),
+    "show": (
+        "",
+        "show the fingerprint of this operator, the operators that it is paired with, and the studies that it helps",
+    ),
 }
 
 
@@ -25,7 +28,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_verbs(parser, VERBS)
     studies.place(parser)
     parser.add_argument(
-        "--name", default="leader", metavar="NAME", help="of `pair`: the name of this operator (leader)"
+        "--name", default="leader", metavar="NAME", help="with `pair`: the name of this operator (leader)"
     )
 
 
@@ -69,7 +72,7 @@ def do_pair(options: argparse.Namespace, url: str, invitation: str) -> None:
 
     paired = asyncio.run(pair_with_helper(options.database, options.witness, url, invitation, options.name))
     say(leader=paired.own, helper=paired.helper.fingerprint, name=paired.helper.name)
-    print("Compare both fingerprints with the helper's operator, on another way, before a study names them.")
+    print("Compare both fingerprints with the helper's operator over another channel, before a study names them.")
 
 
 def do_show(options: argparse.Namespace) -> None:

@@ -11,11 +11,14 @@ EXAMPLE = (
     "  maskedbandit key new device --study newsletter --origin https://shop.example"
 )
 VERBS = {
-    "new": ("ROLE", "make a key for an owner, an officer, a client or a device; it is shown once"),
-    "list": ("", "all keys, without their secrets"),
-    "rotate": ("KEY", "make a key in place of another, which holds for one more day"),
-    "revoke": ("KEY", "end a key now"),
-    "signer": ("", "a pair of keys for an application that signs its people: `signed_by` of a protocol, and its own"),
+    "new": ("ROLE", "make a key for an owner, an officer, a client or a device, which is shown once"),
+    "list": ("", "show all keys, without their secrets"),
+    "rotate": ("KEY", "make a key in place of another, which is valid for one more day"),
+    "revoke": ("KEY", "end a key at once"),
+    "signer": (
+        "",
+        "make a pair of keys for an application that signs its people: `signed_by` for protocols, and its private key",
+    ),
 }
 
 
@@ -28,7 +31,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="ORIGIN",
-        help="of `new device`, again for each: a site whose pages may use the key; without one, applications alone may",
+        help="with `new device`, may be repeated: a site whose pages may use the key; without one, no page may",
     )
 
 

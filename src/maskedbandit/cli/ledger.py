@@ -20,10 +20,10 @@ EXAMPLE = (
 )
 VERBS = {
     "verify": ("", "recompute all that is stored; exit 2 with a line that says what does not fit"),
-    "show": ("", "every entry, with what it costs"),
+    "show": ("", "show every entry, with what it costs each person"),
     "export": (
         "",
-        "what another copy needs to catch up, as lines of JSON; it holds pseudonyms: keep it like the database",
+        "write what a restored copy needs to catch up, as lines of JSON; it has pseudonyms: keep it like the database",
     ),
 }
 

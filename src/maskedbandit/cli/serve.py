@@ -32,25 +32,27 @@ def add(parser: argparse.ArgumentParser) -> None:
         default="leader",
         help="lead studies (leader), or help another operator with studies of two operators",
     )
-    parser.add_argument("--name", metavar="NAME", help="of the operator, with `--role helper`: for people")
+    parser.add_argument("--name", metavar="NAME", help="the name of the operator that people see, with `--role helper`")
     parser.add_argument("--demo", action="store_true", help="run a simulated study, in ./demo unless --data says where")
-    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (127.0.0.1)")
-    parser.add_argument("--port", type=int, default=8000, metavar="N", help="where to listen (8000)")
+    parser.add_argument(
+        "--host", default="127.0.0.1", metavar="ADDRESS", help="the address on which to listen (127.0.0.1)"
+    )
+    parser.add_argument("--port", type=int, default=8000, metavar="N", help="the port on which to listen (8000)")
     parser.add_argument(
         "--url", metavar="URL", help="how other processes that serve this database reach this one (http://HOST:PORT)"
     )
     parser.add_argument(
-        "--metrics-port", type=int, metavar="N", help="where Prometheus finds metrics; left out: nowhere"
+        "--metrics-port", type=int, metavar="N", help="serve metrics for Prometheus on this port (on none)"
     )
     parser.add_argument(
         "--proxy",
         action="append",
         default=[],
         metavar="ADDRESS",
-        help="of a proxy whose X-Forwarded-For and X-Forwarded-Proto are believed; may be given again",
+        help="believe X-Forwarded-For and X-Forwarded-Proto of the proxy at this address; may be repeated",
     )
     parser.add_argument(
-        "--rate", type=float, default=5000, metavar="N", help="requests a second that each key may make (5000)"
+        "--rate", type=float, default=5000, metavar="N", help="how many requests a second each key may make (5000)"
     )
 
 

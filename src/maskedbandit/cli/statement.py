@@ -1,4 +1,4 @@
-"""State what is promised to people: of a study, an experiment or a running service, to read, check and sign."""
+"""State what a study, an experiment or a running service promises its people: to read, check and sign."""
 
 from __future__ import annotations
 
@@ -39,18 +39,23 @@ def add(parser: argparse.ArgumentParser) -> None:
         "what",
         nargs="*",
         metavar="WHAT",
-        help="an EXPERIMENT, by its file or its name; or `check FILE`: refuse a statement that the ledger of a "
-        "database, or with --url of a service, contradicts; "
-        "or `sign FILE`: write FILE.sig, with the private key in MASKEDBANDIT_SIGNER; or `schema`: the JSON schema of "
-        "statements; nothing: a study",
+        help="nothing: state a study; EXPERIMENT: state an experiment, by its file or its name; `check FILE`: refuse a "
+        "statement that contradicts the ledger of the database, or with --url of the service; "
+        "`sign FILE`: write FILE.sig, with the private key in MASKEDBANDIT_SIGNER; `schema`: show the JSON schema of "
+        "statements",
     )
     studies.options(parser)
-    parser.add_argument("--url", metavar="URL", help="a running service, instead of its database")
+    parser.add_argument("--url", metavar="URL", help="ask the running service at this address, in place of a database")
     parser.add_argument(
-        "--audit", action="append", default=[], type=Path, metavar="FILE", help="audit.json as evidence; again for more"
+        "--audit",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="add an audit.json as evidence; may be repeated",
     )
     parser.add_argument(
-        "--signed-by", metavar="KEY", help="of `check`: refuse it unless FILE.sig is a signature with this public key"
+        "--signed-by", metavar="KEY", help="with `check`: refuse it unless FILE.sig is a signature with this public key"
     )
     parser.add_argument("--out", type=Path, metavar="NAME", help="write NAME.json, and NAME.html to print and sign")
     parser.add_argument("--json", action="store_true", help="print the JSON")

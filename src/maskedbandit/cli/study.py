@@ -1,4 +1,4 @@
-"""Run a study that is kept in a database: new, start, assign, expose, report, tick, status, simulate and more."""
+"""Run a study that is kept in a database: make it, start it, assign people, report, release, simulate and more."""
 
 import argparse
 import json
@@ -20,28 +20,28 @@ EXAMPLE = (
 INTERRUPTED = "; all that was acknowledged is kept: the same command goes on from there"
 DATABASE = "sqlite:///studies.db"
 VERBS = {
-    "new": ("FILE", "write a study down as a draft, from its protocol in a TOML file, or one that `list` shows"),
-    "show": ("", "the protocol of a study as TOML, and its hash"),
-    "change": ("FILE HASH", "put the protocol in FILE in place of a draft's that has this HASH"),
-    "copy": ("NAME", "write a draft of this name down, with the protocol of the study"),
+    "new": ("FILE", "make a draft of a study from its protocol: a TOML file, or a name that `list` shows"),
+    "show": ("", "show the protocol of a study as TOML, and its hash"),
+    "change": ("FILE HASH", "replace the protocol of a draft, which has this HASH, by that in FILE"),
+    "copy": ("NAME", "make a draft of this name with the protocol of the study"),
     "delete": ("HASH", "delete a draft whose protocol has this HASH; nothing of it is kept"),
-    "start": ("[HASH]", "freeze the protocol and begin; with a HASH only if it is the one of the protocol"),
+    "start": ("[HASH]", "freeze the protocol and begin; with a HASH only if the protocol has this hash"),
     "assign": (
         "UNIT [ATTRIBUTES]",
-        "the arm for a person, called UNIT; ATTRIBUTES are JSON, for rules of the protocol",
+        "give the person called UNIT an arm; ATTRIBUTES are JSON, for rules on who is eligible",
     ),
-    "expose": ("TICKET", "the person saw the arm"),
-    "report": ("TICKET VALUE", "the person's outcome; --event names one of several"),
-    "tick": ("", "do what is due: give back places, close cohorts, release"),
+    "expose": ("TICKET", "write down that the person saw the arm"),
+    "report": ("TICKET VALUE", "write down the person's outcome; --event names one of several"),
+    "tick": ("", "do what is due: take back places that nobody saw, close cohorts, and release their sums"),
     "pause": ("", "give no more places, until `resume`"),
     "resume": ("", "go on after a pause"),
     "stop": ("", "give no more places, for ever"),
-    "arm": ("CHANGE NAME [PAYLOAD]", "pause or resume the arm of this name, or add one, with a payload in JSON"),
+    "arm": ("CHANGE NAME [PAYLOAD]", "change an arm: CHANGE is pause, resume or add; the PAYLOAD of a new arm is JSON"),
     "archive": ("", "erase the data of all people; releases stay"),
     "erase": ("UNIT", "erase the data of one person; releases stay"),
-    "status": ("", "how the study stands, from what was released"),
-    "simulate": ("", "play the study by its [simulation] table: as many people come as it has places"),
-    "reconcile": ("[FILE]", "a restored database: bring back what FILE has of `ledger export`, or charge everybody"),
+    "status": ("", "show how the study stands, from its releases"),
+    "simulate": ("", "play the study with simulated people, as its [simulation] table says"),
+    "reconcile": ("[FILE]", "after a restore: bring back what FILE, a `ledger export`, has, or charge everybody"),
 }
 
 
@@ -50,38 +50,49 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_verbs(parser, VERBS)
     options(parser)
     parser.add_argument(
-        "--event", default="", metavar="NAME", help="of `report`: which of the person's reports this is"
+        "--event", default="", metavar="NAME", help="with `report`: the name of this report, if the person has several"
     )
     parser.add_argument(
         "--metric",
         default="",
         metavar="NAME",
-        help="of `report`: the name of the guardrail or of the metric, if that is what is reported",
+        help="with `report`: the guardrail or the metric that is reported, in place of the reward",
     )
     parser.add_argument(
         "--without-helper",
         action="store_true",
-        help="of `stop`: the helper of two operators is away for ever, so cohorts that wait for it are given up",
+        help="with `stop`: give up the cohorts that wait for the helper of two operators, which is away for ever",
     )
-    parser.add_argument("--yes", action="store_true", help="of `start`, `stop` and `archive`: ask nothing")
+    parser.add_argument("--yes", action="store_true", help="with `start`, `stop` and `archive`: do not ask")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Where studies are, and which is meant; for `ledger` as well."""
     place(parser)
-    parser.add_argument("--study", metavar="NAME", help="which one, if the database has several")
+    parser.add_argument("--study", metavar="NAME", help="the study, if the database has several")
 
 
 def place(parser: argparse.ArgumentParser) -> None:
     """Where studies are; for `serve` and `key` as well."""
     parser.add_argument(
-        "--database", default=DATABASE, metavar="URL", help=f"sqlite:///FILE or postgresql://... ({DATABASE})"
+        "--database",
+        default=DATABASE,
+        metavar="URL",
+        help=f"the database: sqlite:///FILE or postgresql://... ({DATABASE})",
     )
     parser.add_argument(
-        "--witness", type=Path, metavar="DIR", help="the folder of keys and heads (below ~/.config/maskedbandit)"
+        "--witness",
+        type=Path,
+        metavar="DIR",
+        help="the folder of the witness, with keys and heads of ledgers (below ~/.config/maskedbandit)",
     )
-    parser.add_argument("--data", action=Data, metavar="DIR", help="a folder for both: DIR/studies.db and DIR/witness")
+    parser.add_argument(
+        "--data",
+        action=Data,
+        metavar="DIR",
+        help="a folder for the database and the witness: DIR/studies.db and DIR/witness",
+    )
 
 
 class Data(argparse.Action):
