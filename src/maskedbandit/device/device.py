@@ -188,12 +188,14 @@ class Device:
 
     def _now(self) -> int:
         if not 0 <= (seconds := self._clock()) <= LATEST_TIME / 1000:
-            raise WrongClock("the clock of this device says no time since 1970")
+            raise WrongClock("the clock of this device gives no time since 1970")
         return int(seconds * 1000)
 
     def _consented(self) -> DeviceBook:
         if self._book is None or not self._book.consent:
-            raise NoConsent("the person did not agree to take part in studies: call consent(True) when she does")
+            raise NoConsent(
+                "the person did not agree to take part in studies: call consent(True) when the person agrees"
+            )
         return self._book
 
     def _check_key(self, study: str) -> None:
@@ -210,7 +212,9 @@ class Device:
 
         def check(spent: Fraction) -> Fraction:
             if read.exposed is not None and read.exposed > now + CLOCK_SLACK:
-                raise WrongClock("by the clock of this device the arm will be seen in more than a day")
+                raise WrongClock(
+                    "by the clock of this device, which is more than a day behind, the arm was not seen yet"
+                )
             if read.exposed is not None and now > read.last_call:
                 raise Late("by the clock of this device the time for reports of this place is over")
             return self._agreed.check(read, spent)
