@@ -27,7 +27,7 @@ BROKEN, NOTHING_PROVED = 2, 3  # exit codes
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """What is audited, and how."""
+    """Add the options: what is audited, and how."""
     parser.add_argument(
         "target", nargs="?", metavar="FILE", help="a study or an experiment: a TOML file, or a name that `list` shows"
     )
@@ -93,7 +93,7 @@ def do(options: argparse.Namespace) -> int:
 
 
 def audited(options: argparse.Namespace, how: How) -> Audit:
-    """The audit of what the options name."""
+    """Audit what the options name."""
     from maskedbandit.cli.parts.inline import read_inline_table
     from maskedbandit.lab.experiments.examples import STUDIES, find_experiment, find_packaged_folder
     from maskedbandit.reports.audit import targets as targets
@@ -131,7 +131,7 @@ def is_study(path: Path) -> bool:
 
 
 def write(found: Audit, folder: Path) -> None:
-    """The audit as files."""
+    """Write the audit as files."""
     from maskedbandit.lab.files import whole_file
     from maskedbandit.reports.audit.figure import save_audit_figure
 

@@ -31,7 +31,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def do(options: argparse.Namespace) -> None:
-    """Both operators as processes, people with devices, and what comes of it."""
+    """Run both operators as processes and people with devices, and print the result."""
     from maskedbandit.cli.parts.two_operators import TwoOperators
 
     if not LEAST_DEVICES <= options.n <= MOST_DEVICES:
@@ -57,7 +57,7 @@ def do(options: argparse.Namespace) -> None:
 
 
 def wait_for_end() -> None:
-    """Until the user or the system ends this process."""
+    """Wait until the user or the system ends this process."""
     ended = Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda *_: ended.set())

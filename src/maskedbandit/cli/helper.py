@@ -24,7 +24,7 @@ VERBS = {
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The verbs, and which database is meant."""
+    """Add the verbs, and the options that say which database is meant."""
     add_verbs(parser, VERBS)
     studies.place(parser)
     parser.add_argument(
@@ -33,7 +33,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def do(options: argparse.Namespace) -> None:
-    """Do what the verb says, and print what came of it as lines of JSON."""
+    """Do what the verb says, and print the result as lines of JSON."""
     check_words("helper", VERBS, options)
     if options.verb != "show" and getattr(options, "data", None):
         options.data.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ def do(options: argparse.Namespace) -> None:
 
 
 def do_invite(options: argparse.Namespace) -> None:
-    """The invitation, and this operator's fingerprint."""
+    """Print a new invitation, and this operator's fingerprint."""
     from maskedbandit.store.databases.connection import open_database
     from maskedbandit.store.databases.database import do_again
     from maskedbandit.store.helping.book import check_role
@@ -65,7 +65,7 @@ def do_invite(options: argparse.Namespace) -> None:
 
 
 def do_pair(options: argparse.Namespace, url: str, invitation: str) -> None:
-    """Both fingerprints, to be compared."""
+    """Pair with a helper, and print both fingerprints, to be compared."""
     import asyncio
 
     from maskedbandit.service.host.helper_pairing import pair_with_helper
@@ -76,7 +76,7 @@ def do_pair(options: argparse.Namespace, url: str, invitation: str) -> None:
 
 
 def do_show(options: argparse.Namespace) -> None:
-    """A line for this operator, for each with which it works, and for each study that it helps."""
+    """Print a line for this operator, for each with which it is paired, and for each study that it helps."""
     from maskedbandit.store.databases.connection import open_database
     from maskedbandit.store.helping.book import list_helped
     from maskedbandit.store.own_keys import read_own_keys
@@ -97,5 +97,5 @@ def do_show(options: argparse.Namespace) -> None:
 
 
 def say(**what: object) -> None:
-    """One line of JSON."""
+    """Print one line of JSON."""
     print(json.dumps(what))

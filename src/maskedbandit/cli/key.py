@@ -23,7 +23,7 @@ VERBS = {
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The verbs, and which database is meant."""
+    """Add the verbs, and the options that say which database is meant."""
     add_verbs(parser, VERBS)
     studies.options(parser)
     parser.add_argument(
@@ -36,7 +36,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def do(options: argparse.Namespace) -> None:
-    """Do what the verb says, and print what came of it as lines of JSON."""
+    """Do what the verb says, and print the result as lines of JSON."""
     check_words("key", VERBS, options)
     if options.verb == "signer":
         return signer()
@@ -62,7 +62,7 @@ def do(options: argparse.Namespace) -> None:
 
 
 def signer() -> None:
-    """A pair of keys."""
+    """Print a new pair of keys."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     private = Ed25519PrivateKey.generate()
@@ -70,5 +70,5 @@ def signer() -> None:
 
 
 def say(**what: object) -> None:
-    """One line of JSON."""
+    """Print one line of JSON."""
     print(json.dumps(what))

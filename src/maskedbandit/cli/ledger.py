@@ -29,7 +29,7 @@ VERBS = {
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The verbs, and which study is meant."""
+    """Add the verbs, and the options that say which study is meant."""
     add_verbs(parser, VERBS)
     studies.options(parser)
 
@@ -65,7 +65,7 @@ def do(options: argparse.Namespace) -> None:
 
 
 def verify_one(database: Database, witness: Witness, name: str) -> str:
-    """What was found to fit of a study, which this operator leads or helps."""
+    """Verify a study that this operator leads or helps, and say in a line what was recomputed."""
     from maskedbandit.store.book.verify import verify_study
     from maskedbandit.store.helping.book import is_helper
     from maskedbandit.store.helping.verify import verify_help

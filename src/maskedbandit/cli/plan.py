@@ -18,7 +18,7 @@ INTERRUPTED = ""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """What is planned."""
+    """Add the options: what is planned."""
     parser.add_argument("--arms", type=int, default=2, metavar="K", help="the number of arms (2)")
     parser.add_argument(
         "--baseline", type=float, default=0.3, metavar="MEAN", help="the mean of all arms but the best (0.3)"

@@ -24,7 +24,7 @@ INTERRUPTED = ""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Where studies are, and where to listen."""
+    """Add the options: where studies are, and where to listen."""
     studies.place(parser)
     parser.add_argument(
         "--role",
@@ -57,7 +57,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def network(text: str) -> str:
-    """The address of a proxy, or of all in a network."""
+    """Read the address of a proxy, or of a network of proxies."""
     try:
         return str(ip_network(text, strict=False))
     except ValueError:
@@ -65,7 +65,7 @@ def network(text: str) -> str:
 
 
 def do(options: argparse.Namespace) -> None:
-    """Until it is told to end."""
+    """Serve until the process is told to end."""
     from maskedbandit.service.server import bind_socket, serve_host
     from maskedbandit.study.operators import LONGEST_NAME
 
@@ -112,7 +112,7 @@ def do(options: argparse.Namespace) -> None:
 
 
 def make_host(options: argparse.Namespace) -> Host | HelperHost:
-    """What is served, in the role that is asked for."""
+    """Make the host of a leader or of a helper."""
     from maskedbandit.service.host.helper import HelperHost
     from maskedbandit.service.host.host import Host
 
@@ -129,7 +129,7 @@ def make_host(options: argparse.Namespace) -> Host | HelperHost:
 
 
 def welcome(host: Host | HelperHost, url: str) -> list[str]:
-    """What is said once the server listens; keys are made, and shown, if there are none."""
+    """Say where the server listens; if there are no keys, make the first ones and show them."""
     from maskedbandit.service import keys
     from maskedbandit.service.host.helper import HelperHost
     from maskedbandit.store.databases.connection import open_database

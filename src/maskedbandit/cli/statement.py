@@ -34,7 +34,7 @@ TAKES = {  # the options of each form of the command
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """What is stated, and where the statement goes."""
+    """Add the options: what is stated, and where the statement goes."""
     parser.add_argument(
         "what",
         nargs="*",
@@ -62,7 +62,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def do(options: argparse.Namespace) -> None:
-    """State it."""
+    """Make the statement, or check, sign or describe one."""
     import json
 
     from maskedbandit.statement.content import encode_statement, make_statement_schema
@@ -95,7 +95,7 @@ def do(options: argparse.Namespace) -> None:
 
 
 def write(out: Path, said: Statement, text: bytes) -> None:
-    """Write both files."""
+    """Write a statement as JSON and as a page."""
     from maskedbandit.lab.files import whole_file
     from maskedbandit.statement.page import print_statement
 
@@ -138,7 +138,7 @@ def check_options(options: argparse.Namespace) -> None:
 
 
 def of_study(options: argparse.Namespace) -> Statement:
-    """Of a study in a database, after all that is stored of it was recomputed."""
+    """Make the statement of a study in a database, after all that is stored of it was recomputed."""
     from maskedbandit.statement.check import make_statement
     from maskedbandit.store.databases.connection import open_database
     from maskedbandit.store.studies import choose_study, find_witness
@@ -152,7 +152,7 @@ def of_study(options: argparse.Namespace) -> Statement:
 
 
 def of_experiment(options: argparse.Namespace) -> Statement:
-    """Of an experiment."""
+    """Make the statement of an experiment."""
     from maskedbandit.lab.experiments.examples import find_experiment
     from maskedbandit.lab.experiments.experiment import read_experiment
     from maskedbandit.reports.statement import statement_of_experiment
@@ -161,14 +161,14 @@ def of_experiment(options: argparse.Namespace) -> Statement:
 
 
 def of_service(options: argparse.Namespace) -> Statement:
-    """As a running service states it; the ledger that it shows has to agree."""
+    """Fetch the statement of a running service; the ledger that it shows has to agree."""
     from maskedbandit.statement.service import fetch_statement
 
     return fetch_statement(options.url, key_of_staff(), options.study)
 
 
 def key_of_staff() -> str:
-    """The key with which a service is asked."""
+    """Read the key with which a service is asked."""
     if not (key := os.environ.get("MASKEDBANDIT_KEY")):
         raise InvalidValue("MASKEDBANDIT_KEY", key, "the key of an owner or an officer, in the environment")
     return key
@@ -237,7 +237,7 @@ def compared(text: bytes, options: argparse.Namespace) -> Statement:
 
 
 def in_words(said: Statement) -> str:
-    """The statement for a terminal."""
+    """Write the statement in words, for a terminal."""
     from textwrap import fill
 
     from maskedbandit.statement.page import POINT_NAMES

@@ -46,7 +46,7 @@ VERBS = {
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The verbs, and which study is meant."""
+    """Add the verbs, and the options that say which study is meant."""
     add_verbs(parser, VERBS)
     options(parser)
     parser.add_argument(
@@ -68,13 +68,13 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Where studies are, and which is meant; for `ledger` as well."""
+    """Add the options that say where studies are, and which is meant; `ledger` has them too."""
     place(parser)
     parser.add_argument("--study", metavar="NAME", help="the study, if the database has several")
 
 
 def place(parser: argparse.ArgumentParser) -> None:
-    """Where studies are; for `serve` and `key` as well."""
+    """Add the options that say where studies are; `serve` and `key` have them too."""
     parser.add_argument(
         "--database",
         default=DATABASE,
@@ -110,21 +110,21 @@ def do(options: argparse.Namespace) -> None:
 
 
 def opened(options: argparse.Namespace, **more: Any) -> Any:
-    """The study that is meant, held by this process."""
+    """Open the study that is meant, which this process then holds."""
     from maskedbandit.store.studies import open_study
 
     return open_study(options.database, options.study, options.witness, **more)
 
 
 def moved(options: argparse.Namespace) -> None:
-    """Another state."""
+    """Move the study to another state."""
     with opened(options) as study:
         getattr(study, options.verb)()
         say(study=study.name, state=study.state)
 
 
 def do_start(options: argparse.Namespace, looked_at: str | None = None) -> None:
-    """A running study: of the protocol that was shown, if it was asked."""
+    """Start the study; if the command asked first, with the protocol that it has shown and no other."""
     shown = confirm_move(options, "start")
     with opened(options) as study:
         study.start(looked_at=looked_at or shown)
@@ -135,7 +135,7 @@ do_pause = do_resume = moved
 
 
 def do_stop(options: argparse.Namespace) -> None:
-    """No more places."""
+    """Stop the study: no more places are given."""
     confirm_move(options, "give_up_helper" if options.without_helper else "stop")
     with opened(options) as study:
         if options.without_helper:
@@ -146,13 +146,13 @@ def do_stop(options: argparse.Namespace) -> None:
 
 
 def do_archive(options: argparse.Namespace) -> None:
-    """Nobody's data."""
+    """Archive the study: everybody's data is erased."""
     confirm_move(options, "archive")
     moved(options)
 
 
 def do_arm(options: argparse.Namespace, what: str, name: str, payload: str = "null") -> None:
-    """Other arms in play."""
+    """Pause, resume or add an arm."""
     try:
         given = json.loads(payload)
     except ValueError:
@@ -166,7 +166,7 @@ def do_arm(options: argparse.Namespace, what: str, name: str, payload: str = "nu
 
 
 def do_assign(options: argparse.Namespace, unit: str, attributes: str = "null") -> None:
-    """An arm."""
+    """Give a person an arm."""
     try:
         said = json.loads(attributes)
     except ValueError:
@@ -186,14 +186,14 @@ def do_assign(options: argparse.Namespace, unit: str, attributes: str = "null") 
 
 
 def do_expose(options: argparse.Namespace, ticket: str) -> None:
-    """The arm was seen."""
+    """Write down that an arm was seen."""
     with opened(options) as study:
         study.expose(ticket)
         say(exposed=True)
 
 
 def do_report(options: argparse.Namespace, ticket: str, value: str) -> None:
-    """An outcome."""
+    """Write an outcome down."""
     try:
         number = float(value)
     except ValueError:
@@ -204,7 +204,7 @@ def do_report(options: argparse.Namespace, ticket: str, value: str) -> None:
 
 
 def do_tick(options: argparse.Namespace) -> None:
-    """What is due."""
+    """Do what is due."""
     with opened(options) as study:
         for each in study.tick():
             say(cohort=each.cohort, arm=study.protocol.arms[each.arm][0], n=each.n, total=each.total)
@@ -213,13 +213,13 @@ def do_tick(options: argparse.Namespace) -> None:
 
 
 def do_erase(options: argparse.Namespace, unit: str) -> None:
-    """A person's data."""
+    """Erase a person's data."""
     with opened(options) as study:
         say(places=study.erase(unit))
 
 
 def do_status(options: argparse.Namespace) -> None:
-    """How the study stands."""
+    """Print how the study stands."""
     from maskedbandit.service.views.status import write_status
     from maskedbandit.store.book.entries import state_after
     from maskedbandit.store.databases.connection import open_database
@@ -242,7 +242,7 @@ def do_status(options: argparse.Namespace) -> None:
 
 
 def do_simulate(options: argparse.Namespace) -> None:
-    """To the end of the study."""
+    """Play the study to its end with simulated people."""
     from maskedbandit.cli.parts.progress import Progress
     from maskedbandit.cli.parts.simulation import Clock, choose_start, people_to_come, play_study
     from maskedbandit.errors import NotRunning
@@ -273,7 +273,7 @@ def do_simulate(options: argparse.Namespace) -> None:
 
 
 def do_reconcile(options: argparse.Namespace, file: str | None = None) -> None:
-    """A restored database."""
+    """Reconcile a restored database with its witness."""
     from maskedbandit.store.databases.connection import open_database
     from maskedbandit.store.helping.book import is_helper
     from maskedbandit.store.helping.reconcile import bring_back_help, end_help

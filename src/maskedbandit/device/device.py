@@ -129,7 +129,7 @@ class Device:
         return shown
 
     def expose(self, study: str) -> bool:
-        """The person sees the arm of `assign`, now: the service is told; whether it will hear of the outcome."""
+        """The person sees the arm of `assign` now: tell the service. Returns whether it will hear of the outcome."""
         book, now = self._consented(), self._now()
         book.expose(study, now)
         self.contact()
@@ -137,7 +137,7 @@ class Device:
         return booked is not None and not booked.ended
 
     def record(self, study: str, value: float, metric: str = "") -> bool:
-        """What became of the person, on disk when this returns; whether it can still count. It sends nothing.
+        """Keep the person's outcome, on disk when this returns, and send nothing. Returns whether it can still count.
 
         Of several outcomes the last one counts; where several rewards of a person count, they are added up. `metric` is
         the name of the guardrail or of the metric, if the outcome is that.
@@ -172,11 +172,11 @@ class Device:
         say_farewell(self._book, self._calls)
 
     def show(self) -> list[StudyOnDevice]:
-        """All that the person may want to know: which studies, what was sent when, what it costs, and to whom."""
+        """All that the person may want to know: which studies, what was sent, when and to whom, and what it costs."""
         return [self._show(self._book, booked) for booked in self._book.places()] if self._book else []
 
     def close(self) -> None:
-        """Give the folder back."""
+        """Close the folder."""
         if self._book is not None:
             self._book.close()
 
@@ -227,7 +227,7 @@ class Device:
         return self._agreed.trusts(place) and (bool(place.operators) or self._calls.find_key(place.study) is not None)
 
     def _make_report(self, place: OwnPlace, outcome: OwnOutcome, booked: BookedPlace, turn: int) -> MadeReport:
-        """A report of what holds, made once."""
+        """Make the report of the outcome as it is now, once."""
         if place.operators:
             return MadeReport(booked.steps, self._seal(place, booked.steps, turn))
         held = booked.held.get(outcome.metric)

@@ -1,4 +1,4 @@
-"""What cannot be undone is asked on the terminal, with what it will do; a script says `--yes`."""
+"""Before something that cannot be undone the terminal asks, and says what it will do; a script says `--yes`."""
 
 import argparse
 import sys
