@@ -20,6 +20,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from operator import index
 
 from maskedbandit.errors import InvalidValue
@@ -198,6 +199,13 @@ class Loss:
         Loss(ε = inf)
         """
         return cls((INF,) * len(ORDERS), INF, INF)
+
+    @cached_property
+    def _hash(self) -> int:  # of numbers alone, so that it is the same in every process
+        return hash((self.curve, self.pure_epsilon, self.delta, len(self.single)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def __add__(self, other: Loss) -> Loss:
         if ZERO in (self, other):
