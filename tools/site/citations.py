@@ -9,7 +9,7 @@ from tools.site.links import edit_text
 
 BIBLIOGRAPHY = ROOT / "docs" / "references.bib"
 KEY = r"[A-Z][A-Za-z+]*\d\d"
-CITATION = re.compile(rf"`[^`]*`|(?<!\\)\[({KEY}(?![\w-])[^\[\]]*)\](?!\()")
+CITATION = re.compile(rf"^    .*$|`[^`]*`|(?<!\\)\[({KEY}(?![\w-])[^\[\]]*)\](?!\()", re.MULTILINE)
 ACCENTS = {
     "`": "\u0300", "'": "\u0301", "^": "\u0302", "~": "\u0303", "=": "\u0304", "u": "\u0306", '"': "\u0308",
     "v": "\u030c", "H": "\u030b", "c": "\u0327",

@@ -102,7 +102,7 @@ def write_experiment(one: Experiment) -> str:
     {one.command}
 
 This writes the table, and the figure, into `results/{one.name}`; `--out`, `--jobs` and `--resume` are in
-[the command line](../command_line.md#run). The experiment is this file:
+[the command line](../docs/command_line.md#run). The experiment is this file:
 
 ```toml
 {one.text.strip()}
