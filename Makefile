@@ -86,6 +86,8 @@ figures: setup
 	@$(BIN)/python -m tools.figures.two_operators docs/figures/two_operators.svg
 	@$(BIN)/python -m tools.figures.estimate docs/figures/estimate.svg
 	@$(BIN)/python -m tools.figures.compare docs/figures/compare
+	@$(BIN)/python -m tools.figures.tutorials docs/figures/tutorials
+	@$(BIN)/python -m tools.figures.drawings docs/figures/drawings
 
 golden: setup
 	@$(BIN)/python -m tests.golden

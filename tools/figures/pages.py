@@ -42,7 +42,7 @@ def main(folder: Path) -> None:
 
 
 def sheet(browser: Browser, data: Path, file: Path) -> None:
-    """Draw the statement of the study as it is printed on A4."""
+    """Draw the statement of the study as it is printed on A4, and its upper part in a file beside that."""
     out = data / "statement"
     where = ["--database", f"sqlite:///{data}/studies.db", "--witness", str(data / "witness")]
     subprocess.run([sys.executable, "-m", "maskedbandit", "statement", *where, "--out", str(out)], check=True)
@@ -53,7 +53,11 @@ def sheet(browser: Browser, data: Path, file: Path) -> None:
     margin = round(1.5 * MARGIN)
     paper = Image.new("RGB", (shown.width + 2 * margin, shown.height + 2 * margin), "white")
     paper.paste(shown, (margin, margin))
-    ImageOps.expand(paper, 1, "#8a857c").quantize(COLOURS, dither=Image.Dither.NONE).save(file, optimize=True)
+    trust = page.locator(".trust").bounding_box()  # what a person loses, and who has to be trusted, ends with it
+    assert trust is not None
+    head = paper.crop((0, 0, paper.width, margin + round(1.5 * (trust["y"] + trust["height"]))))
+    for picture, to in ((paper, file), (head, file.with_stem("statement_head"))):
+        ImageOps.expand(picture, 1, "#8a857c").quantize(COLOURS, dither=Image.Dither.NONE).save(to, optimize=True)
     page.close()
 
 
