@@ -171,10 +171,11 @@ def test_every_command_and_its_options_are_on_the_page() -> None:
 def configure(tmp_path: Path, *more: str) -> list[object]:
     site = Site(tmp_path / "pages")
     (site.folder / "folder").mkdir(parents=True)
-    folders = {f"{each}/": [f"folder/{each}.md"] for each in ("policies", "channels", "noises", "backends")}
+    folders = site.nav | {f"{each}/": [f"folder/{each}.md"] for each in ("policies", "channels", "noises", "backends")}
     folders |= {f"{each}/": [f"folder/{each}.md"] for each in ("worlds", "delays", "experiments", "api")}
     written = ["gallery.md", "command_line.md", "glossary.md", "references.md", *more]
-    for page in [*written, *(pages[0] for pages in folders.values()), *(site.pages[each] for each in site.documents)]:
+    folder = [page for pages in folders.values() for page in pages]
+    for page in {*written, *folder, *(site.pages[each] for each in site.documents)}:
         (site.folder / page).parent.mkdir(exist_ok=True)
         (site.folder / page).write_text(f"# {page}\n\nIts [first](x.md) paragraph.\n\nIts second.\n")
     return write_configuration(tmp_path, folders)

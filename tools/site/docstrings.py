@@ -8,7 +8,7 @@ from tools.site.citations import link_citations
 from tools.site.links import edit_text
 
 DOCUMENT = re.compile(r"^    .*$|`[^`]*`|\bdocs/(\w+\.md)(?![^\[\]]*\]\[)", re.MULTILINE)
-LIST = re.compile(r"^(?!\* |  |$)(.+)\n(?=\* )", re.MULTILINE)  # which needs an empty line before it
+LIST = re.compile(r"^(?!\* |$)(.+)\n(?=\* )", re.MULTILINE)  # which needs an empty line before it
 EXAMPLE = re.compile(r"^( *)>>> .*?(?=\n[ ]*\n(?! *>>> )|\Z)", re.MULTILINE | re.DOTALL)
 
 

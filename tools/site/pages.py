@@ -52,7 +52,8 @@ class Site:
         for name, modules in self.modules.items():
             self.pages |= {module_file(module): f"api/{name}.md#{module}" for module in modules}
         self.pages[module_file("maskedbandit")] = "api/index.md"
-        self.nav: dict[str, Any] = {}  # what stands for each folder that is written
+        tutorials = [self.pages[file] for file in self.documents if file.startswith("docs/tutorials/")]
+        self.nav: dict[str, Any] = {"tutorials/": tutorials}  # what stands for each folder
 
     def put(self, page: str, text: str, file: str) -> None:
         """Write a page, of which the text links to files as if it were this file of the repository."""
