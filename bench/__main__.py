@@ -23,6 +23,7 @@ from bench.protocols import protocols
 from bench.report import row
 from bench.searches import identification
 from bench.service import service
+from bench.site import site
 from bench.steps import INSTANCE, MEANS, RAW, engine, steps
 from bench.studies import studies
 from bench.whole_reports import whole_reports
@@ -139,6 +140,7 @@ def main() -> None:
 
     installing()
     compiling()
+    site()
 
 
 if __name__ == "__main__":

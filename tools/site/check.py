@@ -79,7 +79,7 @@ class Built:
         if parts.scheme:
             return "" if parts.scheme in ("data", "mailto") else "is no address of a page"
         if parts.path.startswith("/"):
-            return "begins at the root of a host, of which the site has only a folder"
+            return "begins at the root of its host, where the site may not be"
         to = posixpath.normpath(posixpath.join(posixpath.dirname(page), unquote(parts.path))) if parts.path else page
         if not any((self.folder / each).is_file() for each in (to, f"{to}/index.html")):
             return "leads to no file"

@@ -56,11 +56,11 @@ class Experiment:
     @property
     def source(self) -> str:
         """Where its setting is from, with brackets around what is more than a citation."""
-        said = re.sub(r"docs/\w+\.md", link_document, self.table["source"])
+        said = re.sub(r"docs/\w+\.md", name_document, self.table["source"])
         return said if said.startswith("[") and said.endswith("]") else f"({said})"
 
 
-def link_document(found: re.Match[str]) -> str:
+def name_document(found: re.Match[str]) -> str:
     """A link to a document that is named, from the folder of experiments or another one."""
     return f"[{read_title((ROOT / found[0]).read_text())}](../{found[0]})"
 
@@ -102,7 +102,7 @@ def write_experiment(one: Experiment) -> str:
     {one.command}
 
 This writes the table, and the figure, into `results/{one.name}`; `--out`, `--jobs` and `--resume` are in
-[the command line](../command_line.md#run). The experiment is this file:
+[the command line](../docs/command_line.md#run). The experiment is this file:
 
 ```toml
 {one.text.strip()}

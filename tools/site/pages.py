@@ -20,6 +20,7 @@ AT_THE_ROOT = {
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
 }
+WRITTEN = ("gallery.md", "glossary.md", "references.md", "command_line.md")  # beside the documents
 FOLDERS = {  # a link to them leads to the pictures
     "docs/figures": "gallery.md",
     "docs/figures/page": "gallery.md#pages-of-the-service",
@@ -43,14 +44,16 @@ class Site:
         self.modules = list_modules(self.documents)
         files = [path for path in (ROOT / "docs").rglob("*") if path.suffix in FILES]
         names = [path.relative_to(ROOT).as_posix() for path in files]
-        self.pages = AT_THE_ROOT | FOLDERS | {name: name.removeprefix("docs/") for name in names}
+        self.pages = AT_THE_ROOT | FOLDERS | {f"docs/{page}": page for page in WRITTEN}
+        self.pages |= {name: name.removeprefix("docs/") for name in names}
         self.pages |= {one.file: one.page for one in list_experiments()}
         for shelf in SHELVES:
             self.pages |= {file_of(shelf.room.modules[name]): shelf.page(name) for name in shelf.room}
         for name, modules in self.modules.items():
             self.pages |= {module_file(module): f"api/{name}.md#{module}" for module in modules}
         self.pages[module_file("maskedbandit")] = "api/index.md"
-        self.nav: dict[str, Any] = {}  # what stands for each folder that is written
+        tutorials = [self.pages[file] for file in self.documents if file.startswith("docs/tutorials/")]
+        self.nav: dict[str, Any] = {"tutorials/": tutorials}  # what stands for each folder
 
     def put(self, page: str, text: str, file: str) -> None:
         """Write a page, of which the text links to files as if it were this file of the repository."""

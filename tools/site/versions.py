@@ -7,6 +7,7 @@ from pathlib import Path
 START = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
+<link rel="icon" href="data:,">
 <title>Masked Bandit</title>
 <meta http-equiv="refresh" content="0; url={newest}/index.html">
 <p>The newest version is <a href="{newest}/index.html">{newest}</a>.
@@ -14,6 +15,7 @@ START = """<!doctype html>
 NOT_FOUND = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
+<link rel="icon" href="data:,">
 <title>Masked Bandit: no such page</title>
 <p>There is no such page. It may be one of another version: the first page of each is at the address that ends with the
 number of the version.
