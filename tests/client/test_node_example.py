@@ -14,9 +14,9 @@ import pytest
 from maskedbandit.client import Client
 from tests.client.built_package import SDK, build_package
 from tests.client.live_service import LiveService
+from tests.document_code import FENCED
 from tests.service.live import LATE, ROOT
 from tests.store.small_study import small_protocol
-from tests.test_documents import FENCED
 
 EXAMPLE = SDK / "examples" / "node-server" / "server.mjs"
 SHOP = {

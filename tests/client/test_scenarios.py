@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.client.built_package import SDK, build_package
+from tests.client.play_scenarios import play_scenarios
 from tests.client.scenarios import SCENARIOS, play_scenario
 
 PYTHON = (sys.executable, "-m", "tests.client.driven_python")
@@ -51,6 +52,17 @@ def test_javascript_plays_it(tmp_path, path, javascript) -> None:
 def test_a_broken_client_of_javascript_is_found(tmp_path, path, twin, javascript) -> None:
     with pytest.raises(AssertionError, match="step"):
         play(path, javascript, tmp_path, twin)
+
+
+@pytest.mark.slow
+def test_whoever_writes_a_client_is_told_which_scenarios_it_plays(capsys) -> None:
+    """As it stands in docs/another_client.md, with the client of Python, and with a twin of it."""
+    paths = [path for path in SCENARIOS if path.stem in ("order", "twice")]
+    assert play_scenarios(PYTHON, paths) == []
+    assert play_scenarios([*PYTHON, "proves anew"], paths) == ["twice"]
+    said = capsys.readouterr().out
+    assert said.count("plays it") == 3
+    assert "twice: FAILS: step" in said
 
 
 def test_every_scenario_has_a_twin() -> None:
