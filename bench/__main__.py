@@ -17,6 +17,7 @@ from bench.contextual import contextual
 from bench.devices import devices
 from bench.installing import installing
 from bench.least import ONE, least
+from bench.ledgers import ledgers
 from bench.logs import logs
 from bench.protocols import protocols
 from bench.report import row
@@ -95,6 +96,7 @@ def main() -> None:
     protocols()
     devices()
     bundles()
+    ledgers()
     whole_reports()
     studies()
     service()

@@ -1,6 +1,7 @@
 """One set of scenarios, which the clients of all languages play against a live service; a broken one is found."""
 
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -63,6 +64,13 @@ def test_whoever_writes_a_client_is_told_which_scenarios_it_plays(capsys) -> Non
     said = capsys.readouterr().out
     assert said.count("plays it") == 3
     assert "twice: FAILS: step" in said
+
+
+def test_the_page_for_other_languages_has_every_step_of_a_client() -> None:
+    page = (SDK.parents[1] / "docs" / "another_client.md").read_text().partition("| `do` |")[2]
+    told = {verb for row in re.findall(r"^\| (`[^|]+`) \|", page, re.MULTILINE) for verb in re.findall(r"`(\w+)`", row)}
+    steps = [step for path in SCENARIOS for step in json.loads(path.read_text())["steps"]]
+    assert told == {step["do"] for step in steps if "do" in step}
 
 
 def test_every_scenario_has_a_twin() -> None:

@@ -17,7 +17,7 @@ class NewWebhook(Body):
 
 
 class WebhookMade(Struct):
-    """A new webhook, and the secret by which its receiver checks signatures. The secret is shown this once."""
+    """A new webhook, and the secret by which its receiver checks signatures. The secret is shown only once."""
 
     webhook: str
     secret: str

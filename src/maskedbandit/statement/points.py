@@ -228,7 +228,7 @@ def say_utility(protocol: Protocol, facts: Facts) -> str:
     """How much the noise costs."""
     cohorts, people = facts.noisiest
     if not people:
-        return "Nothing was released yet. Every release has noise of a known law, so estimates say how wide they are."
+        return "Nothing was released yet. The distribution of the noise is known, so estimates say how wide they are."
     scale = protocol.reward.width
     half = scale * WIDE_DEVIATIONS * deviation(protocol.channel.law(), cohorts, people) / people
     return (

@@ -1,6 +1,6 @@
 """With which operators this one works, as a leader or as a helper, each of which the other is told once.
 
-The helper makes an invitation, whose text its operator hands to the leader's on another way. Whoever has the text is
+The helper makes an invitation, whose text its operator hands to the leader's by another way. Whoever has the text is
 paired, once, and gets a credential for all that the leader will ask. The helper keeps hashes of both alone.
 """
 
@@ -98,7 +98,7 @@ def accept_leader(database: Database, invitation: str, keys: OperatorKeys, name:
     """The credential of a leader that has an invitation, which is spent; within a transaction."""
     spend = "DELETE FROM invitation WHERE invitation = ? AND ends >= ?"
     if not database.change(spend, hash_credential(invitation), now):
-        raise Unauthorized("this invitation was not made here, was used before, or holds no more")
+        raise Unauthorized("this invitation was not made here, was used before, or has expired")
     credential = secrets.token_urlsafe(32)
     write_pairing(database, keys, "leader", name, "", hash_credential(credential), now)
     return credential

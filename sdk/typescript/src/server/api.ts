@@ -51,7 +51,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Report the person's outcome. The first report counts; whether there was one is told by its proof alone.
+         * Report the person's outcome. The first report counts; only its proof tells whether there was one.
          * @description For keys of role client or device.
          */
         post: operations["post_v1_studies_study_report"];
@@ -215,7 +215,7 @@ export interface paths {
         get: operations["get_v1_keys"];
         put?: never;
         /**
-         * Make a key, which is shown this once.
+         * Make a key, which is shown only once.
          * @description For keys of role owner.
          */
         post: operations["post_v1_keys"];
@@ -235,7 +235,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a key in place of another, which holds for one more day.
+         * Make a key in place of another, which is valid for one more day.
          * @description For keys of role owner.
          */
         post: operations["post_v1_keys_key_rotate"];
@@ -255,7 +255,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * End a key now.
+         * End a key at once.
          * @description For keys of role owner.
          */
         post: operations["post_v1_keys_key_revoke"];
@@ -830,13 +830,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * All webhooks, without their secrets, and how their receivers do.
+         * All webhooks, without their secrets, and whether their receivers answer.
          * @description For keys of role owner.
          */
         get: operations["get_v1_webhooks"];
         put?: never;
         /**
-         * Have the receiver at an address told of what is published from now on; the secret is shown this once.
+         * Add a webhook: what is published from now on is sent to this address. The secret is shown only once.
          * @description For keys of role owner.
          */
         post: operations["post_v1_webhooks"];
@@ -857,7 +857,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Send nothing there any more; what waits is not sent.
+         * Delete a webhook: nothing more is sent, and what waits is dropped.
          * @description For keys of role owner.
          */
         delete: operations["delete_v1_webhooks_webhook"];
@@ -941,7 +941,7 @@ export interface components {
         };
         /**
          * KeyMade
-         * @description A new key. It is shown this once.
+         * @description A new key. It is shown only once.
          */
         KeyMade: {
             key: string;
@@ -1499,7 +1499,7 @@ export interface components {
         };
         /**
          * WebhookMade
-         * @description A new webhook, and the secret by which its receiver checks signatures. The secret is shown this once.
+         * @description A new webhook, and the secret by which its receiver checks signatures. The secret is shown only once.
          */
         WebhookMade: {
             webhook: string;
