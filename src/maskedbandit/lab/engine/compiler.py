@@ -113,7 +113,7 @@ def locate_error(wrong: BaseException) -> str:
 
 
 def explained(said: str) -> str:
-    """What the compiler said, in one line that names file and line."""
+    """The message of the compiler, in one line that names file and line."""
     found = re.findall(r'File "([^"]+)", line (\d+)', said)
     lines = [line.strip() for line in said.splitlines()]
     reasons = [line for line in lines if line and not line.startswith(("Failed in nopython", "During:", "File ", "-"))]

@@ -182,7 +182,7 @@ class Drive(Task[Row]):
         return len(self.instance.true_means())
 
     def empty(self, capacity: int, room: int = 0) -> Out:
-        """Where a run writes, with room for so many sizes of cohorts, and for so many releases if they are kept."""
+        """The record of a run, with room for so many sizes of cohorts, and for so many releases if they are kept."""
         return blank_out(self.arms, self.marks, capacity, room if self.keep_releases else 0)
 
 
