@@ -1,8 +1,9 @@
 """The documents are true: code in them runs, citations and links lead somewhere, versions agree, nothing is local."""
 
-import importlib.util
 import json
+import os
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -10,17 +11,19 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
 import maskedbandit
 import maskedbandit.policies.regret as regret
 from maskedbandit.rooms import Room
+from tests.document_code import FENCED, executed, program, promised, session
 from tests.for_each import for_each
 from tests.thrift import thrifty
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 BIBLIOGRAPHY = ROOT / "docs" / "references.bib"
 
 
@@ -50,40 +53,10 @@ def texts() -> dict[str, str]:
 
 # --- code ---------------------------------------------------------------------------------------------------
 
-FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def program(document: str) -> str:
-    """The Python blocks of a document as one module, each line where it stands in the document."""
-    kept = ""
-    for block in FENCED.finditer(document):
-        if block[1] == "python":
-            kept += "\n" * (document.count("\n", 0, block.start(2)) - kept.count("\n")) + block[2]
-    return kept
-
-
-def promised(source: str) -> str:
-    """What a program says that it prints, on lines that begin with `# → `."""
-    return "".join(line.removeprefix("# → ") + "\n" for line in source.splitlines() if line.startswith("# → "))
-
-
-def executed(source: str, path: Path) -> None:
-    """Run a program from a file, as kernels are compiled from their source."""
-    path.write_text(source)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        del sys.modules[path.stem]
-
 
 @contextmanager
 def served(source: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """For a program of an application: the service with the study of the newsletter, which hears of its people."""
+    """For a program of an application: the service with the study that it names, which hears of its people."""
     if "LEADER_URL" in source:
         with leading(folder, monkeypatch):
             yield
@@ -98,7 +71,8 @@ def served(source: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
     for each in (StudyClient, MaskedBanditProvider):  # this machine may be busy
         monkeypatch.setitem(each.__init__.__kwdefaults__, "deadline", 60.0)
-    protocol = Protocol.from_file(ROOT / "experiments" / "studies" / "newsletter.toml")
+    study = "demo" if '"demo"' in source else "newsletter"
+    protocol = Protocol.from_file(ROOT / "experiments" / "studies" / f"{study}.toml")
     with LiveService(folder, protocol).running() as live:
         monkeypatch.setenv("MASKEDBANDIT_URL", live.url)
         monkeypatch.setenv("MASKEDBANDIT_KEY", live.key)
@@ -127,16 +101,35 @@ def leading(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     assert leader.opened() == 255
 
 
-WITH_CODE = [path for path in DOCUMENTS if program(path.read_text())]
+def code_of(path: Path) -> str:
+    """What a document is to have run: a tutorial also what it tells a shell."""
+    return (session if path.parent.name == "tutorials" else program)(path.read_text())
+
+
+WITH_CODE = [path for path in DOCUMENTS if code_of(path)]
+
+
+DEAR = ("contextual", "secure_sums", "scale", "compare")
+PORT = "8470"  # of services that a tutorial begins
+
+
+def begin_tutorial(source: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Stand where a reader does, in an empty folder with the command at hand; the program, on a port that is free."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return source.replace(PORT, str(free.getsockname()[1]))
 
 
 @pytest.mark.parametrize(
-    "path", thrifty(WITH_CODE, lambda path: path.stem in ("contextual", "secure_sums", "scale", "compare")), ids=named
+    "path", thrifty(WITH_CODE, lambda path: path.stem in DEAR or path.parent.name == "tutorials"), ids=named
 )
 def test_code_runs_and_prints_what_it_says(path: Path, tmp_path: Path, monkeypatch, capsys) -> None:
     if path.stem.startswith("add_a_"):  # guides: the contracts compile their kernels
         monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
-    source = program(path.read_text())
+    source = code_of(path)
+    if path.parent.name == "tutorials":
+        source = begin_tutorial(source, tmp_path, monkeypatch)
     with served(source, tmp_path, monkeypatch):
         executed(source, tmp_path / f"code_of_{path.stem.lower()}.py")
     assert capsys.readouterr().out == promised(source)
@@ -153,6 +146,16 @@ def test_a_wrong_promise_and_a_failing_block_are_noticed(tmp_path: Path, capsys)
     assert wrong.splitlines().index("print(x)") == 6  # where it stands
     with pytest.raises(ZeroDivisionError):
         executed(program("```python\n1 / 0\n```\n"), tmp_path / "failing.py")
+
+
+def test_what_a_shell_is_told_is_run_and_compared(tmp_path: Path, capsys) -> None:
+    told = session(
+        "```bash\necho unsaid\n```\ntext\n```bash\necho 'one \\n'\n# → two\n```\n```python\nprint(3)\n# → 3\n```\n"
+    )
+    executed(told, tmp_path / "told.py")
+    assert (capsys.readouterr().out, promised(told)) == ("one \\n\n3\n", "two\n3\n")
+    with pytest.raises(subprocess.CalledProcessError):
+        executed(session("```bash\nfalse | true\ntrue\n```\n"), tmp_path / "failing.py")
 
 
 def test_the_policy_of_the_guide_is_found_because_its_file_exists(tmp_path: Path, monkeypatch) -> None:
@@ -173,15 +176,13 @@ def test_the_policy_of_the_guide_is_found_because_its_file_exists(tmp_path: Path
 def test_the_readme_shows_what_make_run_prints(tmp_path: Path) -> None:
     from maskedbandit.lab.experiments.experiment import read_experiment
     from maskedbandit.lab.experiments.table import collect_results
-    from maskedbandit.lab.goals.regret.rows import summary
+    from maskedbandit.lab.goals.cells import format_summary
 
     experiment = read_experiment(ROOT / "experiments" / "quickstart.toml")
-    readme = (ROOT / "README.md").read_text()
-    for row in summary(collect_results(experiment, experiment.settings, tmp_path)).iter_rows(named=True):
-        cells = [f"{row['mean']:,.0f} ± {row['error']:,.0f}", f"{row['ratio']:.2f}"]
-        assert re.search(
-            rf"^\| {re.escape(row['label'])} \| .* \| {re.escape(' | '.join(cells))} \|$", readme, re.MULTILINE
-        ), row
+    rows = experiment.shown.summary(collect_results(experiment, experiment.settings, tmp_path))
+    table = format_summary(rows, experiment.shown.cells).partition("\n\n")[0]
+    assert len(table.splitlines()) == 2 + len(rows) > 2
+    assert indent(table, "    ") in (ROOT / "README.md").read_text()
 
 
 # --- citations ----------------------------------------------------------------------------------------------

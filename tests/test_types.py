@@ -10,7 +10,8 @@ import pytest
 import maskedbandit
 import maskedbandit.noises as noises
 from maskedbandit.rooms import Room
-from tests.test_documents import WITH_CODE, program
+from tests.document_code import program
+from tests.test_documents import WITH_CODE
 from tools.stubs import of_room, stubs
 
 SOURCE = Path(maskedbandit.__file__).parent

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from maskedbandit.store.databases.connection import open_database
+from tests.document_code import FENCED
 from tests.service.live import LATE, PATIENT, ROOT, Live
-from tests.test_documents import FENCED
 
 PACKAGES = Path(__file__).with_name("javascript")
 PEOPLE = 30

@@ -10,10 +10,10 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from maskedbandit.device import Agreed, Device
+from tests.document_code import FENCED
 from tests.service.live import ROOT, Live
 from tests.service.test_javascript import wait_for_releases
 from tests.service.web_pages import PUBLIC, Site, make_device_key, open_page, sign_in, somebody
-from tests.test_documents import FENCED
 
 pytestmark = pytest.mark.slow
 EPSILON = 200  # so little noise that each outcome is seen in the sum

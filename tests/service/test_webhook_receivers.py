@@ -9,10 +9,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.document_code import FENCED
 from tests.service.inside import Inside
 from tests.service.live import LATE, ROOT, own_port
 from tests.service.test_webhooks import go, make_webhook, show_webhook
-from tests.test_documents import FENCED
 
 pytestmark = pytest.mark.slow
 COMMANDS = {"python": (sys.executable, "receiver.py"), "js": ("node", "receiver.mjs")}
