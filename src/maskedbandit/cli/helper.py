@@ -72,7 +72,7 @@ def do_pair(options: argparse.Namespace, url: str, invitation: str) -> None:
 
     paired = asyncio.run(pair_with_helper(options.database, options.witness, url, invitation, options.name))
     say(leader=paired.own, helper=paired.helper.fingerprint, name=paired.helper.name)
-    print("Compare both fingerprints with the helper's operator over another channel, before a study names them.")
+    print("Compare both fingerprints with the helper's operator by other means, before a study names them.")
 
 
 def do_show(options: argparse.Namespace) -> None:

@@ -97,7 +97,7 @@ TESTS_OF_STORAGE = (
 
 
 class AuditControl(Struct, frozen=True):
-    """The broken variant that an audit has to catch, its twin."""
+    """The broken twin that an audit has to catch."""
 
     twin: str
     lower_bound: float | None

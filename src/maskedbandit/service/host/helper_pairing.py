@@ -21,7 +21,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
 class PairedOperators(NamedTuple):
-    """Both operators, whose fingerprints are to be compared over another channel."""
+    """Both operators, whose fingerprints are to be compared by other means."""
 
     own: str  # the fingerprint of this one
     helper: Pairing
