@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from tools.site.check import Built
-from tools.site.checkout import ROOT
+from tools.site.checkout import ROOT, VERSION
 from tools.site.llms import write_llms
 from tools.site.nav import FILE, write_configuration
 from tools.site.pages import Site
@@ -28,6 +28,7 @@ def main(folder: Path) -> None:
     built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if built.returncode:
         sys.exit(COLOUR.sub("", built.stdout).partition("Traceback")[0] or built.stderr)
+    site.copy_tutorials(folder / "site" / VERSION)
     write_versions(folder / "site")
     if faults := list(Built(folder / "site").faults()):
         sys.exit("\n".join(faults))
