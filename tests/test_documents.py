@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
@@ -175,15 +176,13 @@ def test_the_policy_of_the_guide_is_found_because_its_file_exists(tmp_path: Path
 def test_the_readme_shows_what_make_run_prints(tmp_path: Path) -> None:
     from maskedbandit.lab.experiments.experiment import read_experiment
     from maskedbandit.lab.experiments.table import collect_results
-    from maskedbandit.lab.goals.regret.rows import summary
+    from maskedbandit.lab.goals.cells import format_summary
 
     experiment = read_experiment(ROOT / "experiments" / "quickstart.toml")
-    readme = (ROOT / "README.md").read_text()
-    for row in summary(collect_results(experiment, experiment.settings, tmp_path)).iter_rows(named=True):
-        cells = [f"{row['mean']:,.0f} ± {row['error']:,.0f}", f"{row['ratio']:.2f}"]
-        assert re.search(
-            rf"^\| {re.escape(row['label'])} \| .* \| {re.escape(' | '.join(cells))} \|$", readme, re.MULTILINE
-        ), row
+    rows = experiment.shown.summary(collect_results(experiment, experiment.settings, tmp_path))
+    table = format_summary(rows, experiment.shown.cells).partition("\n\n")[0]
+    assert len(table.splitlines()) == 2 + len(rows) > 2
+    assert indent(table, "    ") in (ROOT / "README.md").read_text()
 
 
 # --- citations ----------------------------------------------------------------------------------------------

@@ -37,6 +37,8 @@ def main(folder: Path) -> None:
             page.route("**/events", lambda route: route.abort())  # a page that stands still
             for name, path in PAGES.items():
                 draw(page, server, path, folder / f"{name}_{look}.png")
+            if look == "light":
+                draw_head(page, f"{server.url}{PAGES['study']}", folder / "study_head.png")
             page.close()
         sheet(browser, Path(data), folder / "statement_sheet.png")
 
@@ -57,7 +59,7 @@ def sheet(browser: Browser, data: Path, file: Path) -> None:
     assert trust is not None
     head = paper.crop((0, 0, paper.width, margin + round(1.5 * (trust["y"] + trust["height"]))))
     for picture, to in ((paper, file), (head, file.with_stem("statement_head"))):
-        ImageOps.expand(picture, 1, "#8a857c").quantize(COLOURS, dither=Image.Dither.NONE).save(to, optimize=True)
+        save_picture(ImageOps.expand(picture, 1, "#8a857c"), to)
     page.close()
 
 
@@ -67,8 +69,21 @@ def draw(page: Page, server: Live, path: str, file: Path) -> None:
     if path.startswith("/new"):
         page.click("text=Say what it would mean")
         page.wait_for_selector("#preview", timeout=120_000)
-    picture = Image.open(BytesIO(page.screenshot(full_page=True))).convert("RGB")
-    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(file, optimize=True)
+    save_picture(Image.open(BytesIO(page.screenshot(full_page=True))), file)
+
+
+def draw_head(page: Page, url: str, file: Path) -> None:
+    """Draw a page down to its first picture."""
+    page.goto(url)
+    first = page.locator("figure svg").first.bounding_box()
+    assert first is not None
+    shown = Image.open(BytesIO(page.screenshot(full_page=True)))
+    save_picture(shown.crop((0, 0, shown.width, round(first["y"] + first["height"]))), file)
+
+
+def save_picture(picture: Image.Image, file: Path) -> None:
+    """Write a picture with few colours."""
+    picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(file, optimize=True)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ class WebhookMade(Struct):
 
 
 class WebhookListed(Struct):
-    """A webhook without its secret, and how its receiver does; times are in milliseconds."""
+    """A webhook without its secret, and whether its receiver answers; times are in milliseconds."""
 
     webhook: str
     url: str
@@ -45,6 +45,6 @@ class WebhooksListed(Struct):
 
 
 class WebhookDeleted(Struct):
-    """A webhook that is no more."""
+    """A webhook that was deleted."""
 
     webhook: str

@@ -48,7 +48,7 @@ def hash_credential(text: str) -> str:
 def write_pairing(
     database: Database, keys: OperatorKeys, role: str, name: str, address: str, credential: str, now: int
 ) -> Pairing:
-    """Work with an operator, in place of what was agreed with it before; within a transaction."""
+    """Write a pairing with an operator down, in place of any earlier one; within a transaction."""
     found = Pairing(keys.fingerprint, role, name, address, keys.seals.hex(), keys.signs.hex(), credential, now)
     database.change("DELETE FROM pairing WHERE fingerprint = ?", found.fingerprint)
     database.insert("pairing", COLUMNS, [found])
@@ -61,7 +61,7 @@ def read_pairings(database: Database) -> list[Pairing]:
 
 
 def find_pairing(database: Database, fingerprint: str) -> Pairing | None:
-    """The operator with this fingerprint, if it is one with which this one works."""
+    """Find the operator with this fingerprint, if it is paired with this one."""
     found = database.one(f"SELECT {COLUMNS} FROM pairing WHERE fingerprint = ?", fingerprint)
     return None if found is None else Pairing(*found)
 

@@ -29,7 +29,7 @@ STEPS = (
     ),
     Step(
         "report",
-        "The outcome is stored. Nobody is told that it came, or what it says.",
+        "The outcome is stored. Nobody else is told that it came, or what it says.",
         "If none comes, the default counts instead.",
     ),
     Step(
