@@ -189,6 +189,8 @@ def configure(tmp_path: Path, *more: str) -> list[object]:
 
 
 def test_every_document_is_in_the_navigation_and_in_llms_txt(tmp_path: Path) -> None:
+    (tmp_path / "site" / "0.0.1").mkdir(parents=True)
+    (tmp_path / "site" / "0.0.1" / "own_policy.md").touch()  # built before, and no page
     nav = configure(tmp_path)
     assert "folder/noises.md" in list_pages(nav)
     assert "site_dir: site/" in (tmp_path / "mkdocs.yml").read_text()
