@@ -18,7 +18,7 @@ from tools.site.glossary import read_terms
 from tools.site.links import rewrite_links
 from tools.site.llms import write_llms
 from tools.site.nav import list_pages, write_configuration
-from tools.site.pages import Site, list_documents
+from tools.site.pages import Site, list_documents, offer_file
 from tools.site.rooms import SHELVES, write_class, write_index
 from tools.site.versions import list_versions, write_versions
 
@@ -165,6 +165,13 @@ def test_every_command_and_its_options_are_on_the_page() -> None:
     assert "--without-helper" in page
 
 
+def test_a_tutorial_offers_its_file_before_its_second_heading() -> None:
+    text = "# T\n\nA.\n\n## B\n\n## C\n"
+    offered = '# T\n\nA.\n\nThe file of this page: <a href="t.md" download>t.md</a>.\n\n## B\n\n## C\n'
+    assert offer_file("docs/tutorials/t.md", text) == offered
+    assert offer_file("docs/t.md", text) == text
+
+
 # --- navigation, llms.txt, versions -------------------------------------------------------------------------------
 
 
@@ -182,6 +189,8 @@ def configure(tmp_path: Path, *more: str) -> list[object]:
 
 
 def test_every_document_is_in_the_navigation_and_in_llms_txt(tmp_path: Path) -> None:
+    (tmp_path / "site" / "0.0.1").mkdir(parents=True)
+    (tmp_path / "site" / "0.0.1" / "own_policy.md").touch()  # built before, and no page
     nav = configure(tmp_path)
     assert "folder/noises.md" in list_pages(nav)
     assert "site_dir: site/" in (tmp_path / "mkdocs.yml").read_text()

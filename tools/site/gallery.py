@@ -84,7 +84,7 @@ def write_screenshots(folder: str, pictures: list[str]) -> Iterator[str]:
     for picture in pictures:
         name = Path(picture).stem
         said = re.sub(r"[_-]", " ", name)
-        yield f'<a href="../{picture}"><img src="../{picture}" alt="{said}" loading="lazy">{said}</a>'
+        yield f'<a href="../{picture}"><img src="../{picture}" alt="" loading="lazy">{said}</a>'
     yield "</div>"
 
 

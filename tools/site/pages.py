@@ -52,7 +52,7 @@ class Site:
         for name, modules in self.modules.items():
             self.pages |= {module_file(module): f"api/{name}.md#{module}" for module in modules}
         self.pages[module_file("maskedbandit")] = "api/index.md"
-        tutorials = [self.pages[file] for file in self.documents if file.startswith("docs/tutorials/")]
+        tutorials = [self.pages[file] for file in filter(is_tutorial, self.documents)]
         self.nav: dict[str, Any] = {"tutorials/": tutorials}  # what stands for each folder
 
     def put(self, page: str, text: str, file: str) -> None:
@@ -69,7 +69,7 @@ class Site:
                 (self.folder / page).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(ROOT / file, self.folder / page)
         for file, text in self.documents.items():
-            self.put(self.pages[file], text, file)
+            self.put(self.pages[file], offer_file(file, text), file)
         self.put("gallery.md", write_gallery(self.documents), "docs/gallery.md")
         self.put("glossary.md", write_glossary(), "docs/glossary.md")
         for one in list_experiments():
@@ -94,3 +94,21 @@ class Site:
         for page, text in written.items():
             (self.folder / page).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / page).write_text(text)
+
+    def copy_tutorials(self, version: Path) -> None:
+        """Beside the page of each tutorial its file, as it stands in the repository."""
+        for file in filter(is_tutorial, self.documents):
+            shutil.copyfile(ROOT / file, version / self.pages[file])
+
+
+def is_tutorial(file: str) -> bool:
+    """Whether a document can be opened as a notebook."""
+    return file.startswith("docs/tutorials/")
+
+
+def offer_file(file: str, text: str) -> str:
+    """The text of a document, and of a tutorial a link to its file before the second heading."""
+    if not is_tutorial(file):
+        return text
+    link = f'<a href="{Path(file).name}" download>{Path(file).name}</a>'
+    return text.replace("\n## ", f"\nThe file of this page: {link}.\n\n## ", 1)
