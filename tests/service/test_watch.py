@@ -61,11 +61,19 @@ def test_one_question_is_asked_for_all_who_listen() -> None:
         found = await asyncio.gather(*listeners)
         assert {version for version, _ in found} == {(2,)}
         assert len({asked for _, asked in found}) == 1
-        looking = watched.watch._task
-        assert looking
-        assert looking.cancelling()  # nobody listens, so nothing is asked
+        assert watched.watch._task is None  # nobody listens, so nothing is asked
         watched.version = (3,)
         assert (await listen(watched))[0] == (3,)
+
+    play(story)
+
+
+def test_who_comes_in_the_moment_in_which_the_last_one_leaves_hears_of_the_next_version() -> None:
+    async def story(watched: Watched) -> None:
+        with watched.watch.listen(lambda: True):
+            await watched.until_asked()
+        watched.version = (2,)
+        assert (await listen(watched))[0] == (2,)
 
     play(story)
 

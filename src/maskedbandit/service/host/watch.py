@@ -56,8 +56,9 @@ class StudyWatch:
             yield listener
         finally:
             self._listeners.discard(listener)
-            if not self._listeners:
+            if not self._listeners and self._task is not None:
                 self._task.cancel()
+                self._task = None  # whoever comes before it has ended begins another
 
     def look_back(self, told: Version) -> Version:
         """The version that was found last, or why none was."""
