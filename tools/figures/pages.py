@@ -39,6 +39,7 @@ def main(folder: Path) -> None:
                 draw(page, server, path, folder / f"{name}_{look}.png")
             page.close()
         sheet(browser, Path(data), folder / "statement_sheet.png")
+        sliders(browser, folder / "cost_of_epsilon.png")
 
 
 def sheet(browser: Browser, data: Path, file: Path) -> None:
@@ -57,12 +58,25 @@ def sheet(browser: Browser, data: Path, file: Path) -> None:
     page.close()
 
 
+def sliders(browser: Browser, file: Path) -> None:
+    """Draw the page of docs/tutorials/cost_of_epsilon.md as it is opened from a disk."""
+    page = browser.new_page(**LOOKS["light"])
+    page.goto((Path(__file__).parents[2] / "docs" / "tutorials" / "epsilon" / "index.html").as_uri())
+    keep(page, file)
+    page.close()
+
+
 def draw(page: Page, server: Live, path: str, file: Path) -> None:
     """Draw a page."""
     page.goto(server.url + path)
     if path.startswith("/new"):
         page.click("text=Say what it would mean")
         page.wait_for_selector("#preview", timeout=120_000)
+    keep(page, file)
+
+
+def keep(page: Page, file: Path) -> None:
+    """Keep what a page shows, all of it."""
     picture = Image.open(BytesIO(page.screenshot(full_page=True))).convert("RGB")
     picture.quantize(COLOURS, dither=Image.Dither.NONE).save(file, optimize=True)
 
