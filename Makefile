@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
 
-.PHONY: run serve setup test node sdk slow check bench figures golden clean
+.PHONY: run serve setup test node sdk slow check docs bench figures golden clean
 
 run: setup
 	@$(BIN)/maskedbandit run experiments/quickstart.toml --out results/quickstart --resume
@@ -46,7 +46,7 @@ $(SDK)/node_modules/ready: $(SDK)/package-lock.json | node
 
 # the page is tested in a browser, the service behind a proxy, which installing it must not start, and a device in Ruby;
 # they are installed only here, and only if they are missing
-slow: setup node $(if $(T),,sdk)
+slow: $(READY)-docs node $(if $(T),,sdk)
 	@command -v chromium > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium > /dev/null; }
 	@PATH="$$PATH:/usr/sbin" command -v nginx > /dev/null || { apt-get update -qq \
 	  && RUNLEVEL=1 apt-get install -y -qq --no-install-recommends nginx-light > /dev/null; }
@@ -57,6 +57,14 @@ check: setup
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
+
+# the site, in build/site; what it needs is installed only here
+docs: $(READY)-docs
+	@$(BIN)/python -m tools.site build
+
+$(READY)-docs: $(READY)
+	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
 
 # best_arm asks for a scipy of long ago, but runs with ours: so it comes without what it asks for
 bench: setup $(SDK)/node_modules/ready
@@ -80,6 +88,7 @@ figures: setup
 	@$(BIN)/python -m tools.figures.compare docs/figures/compare
 	@$(BIN)/python -m tools.figures.tutorials docs/figures/tutorials
 	@$(BIN)/python -m tools.cost_of_epsilon docs/tutorials/epsilon/table.js
+	@$(BIN)/python -m tools.figures.drawings docs/figures/drawings
 
 golden: setup
 	@$(BIN)/python -m tests.golden

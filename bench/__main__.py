@@ -17,11 +17,13 @@ from bench.contextual import contextual
 from bench.devices import devices
 from bench.installing import installing
 from bench.least import ONE, least
+from bench.ledgers import ledgers
 from bench.logs import logs
 from bench.protocols import protocols
 from bench.report import row
 from bench.searches import identification
 from bench.service import service
+from bench.site import site
 from bench.steps import INSTANCE, MEANS, RAW, engine, steps
 from bench.studies import studies
 from bench.whole_reports import whole_reports
@@ -95,6 +97,7 @@ def main() -> None:
     protocols()
     devices()
     bundles()
+    ledgers()
     whole_reports()
     studies()
     service()
@@ -137,6 +140,7 @@ def main() -> None:
 
     installing()
     compiling()
+    site()
 
 
 if __name__ == "__main__":

@@ -2,15 +2,17 @@
  *
  *     ucb1 HORIZON RUNS SEED   prints the CPU nanoseconds per step and the mean pseudo-regret
  *
- * It takes the same shortcuts as the engine's kernel: the mean and 1/sqrt(n) of an arm are kept, and only those of the
- * arm that was pulled are computed anew. Random numbers are xoshiro256+. */
+ * The mean and 1/sqrt(n) of an arm are kept, and only those of the arm that was pulled are computed anew; it looks at
+ * all arms in every pull. Random numbers are xoshiro256+. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
+#ifndef K
 #define K 10
+#endif
 
 static uint64_t state[4];
 

@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import pytest
@@ -56,7 +57,7 @@ def texts() -> dict[str, str]:
 
 @contextmanager
 def served(source: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """For a program of an application: the service with the study of the newsletter, which hears of its people."""
+    """For a program of an application: the service with the study that it names, which hears of its people."""
     if "LEADER_URL" in source:
         with leading(folder, monkeypatch):
             yield source
@@ -71,7 +72,8 @@ def served(source: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
     for each in (StudyClient, MaskedBanditProvider):  # this machine may be busy
         monkeypatch.setitem(each.__init__.__kwdefaults__, "deadline", 60.0)
-    protocol = Protocol.from_file(ROOT / "experiments" / "studies" / "newsletter.toml")
+    study = "demo" if '"demo"' in source else "newsletter"
+    protocol = Protocol.from_file(ROOT / "experiments" / "studies" / f"{study}.toml")
     with LiveService(folder, protocol).running() as live:
         monkeypatch.setenv("MASKEDBANDIT_URL", live.url)
         monkeypatch.setenv("MASKEDBANDIT_KEY", live.key)
@@ -193,15 +195,13 @@ def test_the_policy_of_the_guide_is_found_because_its_file_exists(tmp_path: Path
 def test_the_readme_shows_what_make_run_prints(tmp_path: Path) -> None:
     from maskedbandit.lab.experiments.experiment import read_experiment
     from maskedbandit.lab.experiments.table import collect_results
-    from maskedbandit.lab.goals.regret.rows import summary
+    from maskedbandit.lab.goals.cells import format_summary
 
     experiment = read_experiment(ROOT / "experiments" / "quickstart.toml")
-    readme = (ROOT / "README.md").read_text()
-    for row in summary(collect_results(experiment, experiment.settings, tmp_path)).iter_rows(named=True):
-        cells = [f"{row['mean']:,.0f} ± {row['error']:,.0f}", f"{row['ratio']:.2f}"]
-        assert re.search(
-            rf"^\| {re.escape(row['label'])} \| .* \| {re.escape(' | '.join(cells))} \|$", readme, re.MULTILINE
-        ), row
+    rows = experiment.shown.summary(collect_results(experiment, experiment.settings, tmp_path))
+    table = format_summary(rows, experiment.shown.cells).partition("\n\n")[0]
+    assert len(table.splitlines()) == 2 + len(rows) > 2
+    assert indent(table, "    ") in (ROOT / "README.md").read_text()
 
 
 # --- citations ----------------------------------------------------------------------------------------------

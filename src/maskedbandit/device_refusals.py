@@ -4,9 +4,9 @@ Unauthorized
 ├── TokenMissing            the study asks for people whom the application has signed
 ├── TokenMalformed          the text is not a token of a person
 ├── TokenUnknownKey         it names a key that the study's protocol does not
-├── TokenForged             the signature does not hold: of another study or person, of another time, or of nothing
+├── TokenForged             the signature is wrong: of another study or person, of another time, or of nothing
 ├── TokenExpired            its time is over
-└── TokenExpiresTooLate     it would hold for longer than any token may
+└── TokenExpiresTooLate     it would be valid for longer than any token may
 Forbidden
 └── WrongOrigin             the page is of a site that the device key does not name
 Refused
@@ -31,7 +31,7 @@ class TokenUnknownKey(Unauthorized):
 
 
 class TokenForged(Unauthorized):
-    """The signature of the token does not hold: it is of another study, person or time, or of nothing."""
+    """The signature of the token is wrong: it is of another study, person or time, or of nothing."""
 
 
 class TokenExpired(Unauthorized):
@@ -39,15 +39,15 @@ class TokenExpired(Unauthorized):
 
 
 class TokenExpiresTooLate(Unauthorized):
-    """The token would hold for longer than any may."""
+    """The token would be valid for longer than any token may."""
 
 
 class WrongOrigin(Forbidden):
-    """A page asks that is of a site which the device key does not name."""
+    """The page that asks is of a site that the device key does not name."""
 
 
 class WrongClock(Refused):
-    """The clock of a device cannot be right: what it is handed is of another day. It takes no place."""
+    """The clock of a device cannot be right, as the place that it is handed is of another day. It takes no place."""
 
 
 class Unreachable(Refused):

@@ -12,8 +12,8 @@
     ├── ProtocolError               a protocol stopped, and nothing more is revealed
     │   ├── Malformed               bytes that are not a message of the expected kind
     │   ├── OutOfTurn               a message of another session or phase, or a second one
-    │   ├── Forged                  a signature, a seal or a proof that does not hold
-    │   ├── Disagreement            another party's statement contradicts what is known
+    │   ├── Forged                  a signature, a seal or a proof that is wrong
+    │   ├── Disagreement            another party's message contradicts what is known
     │   ├── TooFew                  too few devices are left for a sum that hides its terms
     │   ├── Implausible             a sum that no honest cohort gives
     │   └── AlreadySpent            a user took part in a cohort before
@@ -26,10 +26,10 @@
     │   ├── FrozenProtocol          a study that was started keeps its protocol
     │   ├── NotRunning              the study is not in a state in which this can be done
     │   ├── NotApproved             no officer of privacy has approved the protocol that is to be started
-    │   ├── NotConfirmed            what cannot be undone was asked, and whoever was asked did not say yes
-    │   ├── NotExposed              a report of a person of whom nobody said that the arm was seen
+    │   ├── NotConfirmed            a command that cannot be undone asks first, and nobody confirmed it
+    │   ├── NotExposed              a report about a person who, as far as is known, did not see the arm
     │   ├── NoConsent               a device whose person did not agree to take part in studies
-    │   ├── Conflict                something else is there than the request says, or takes for granted
+    │   ├── Conflict                the request contradicts what is stored, or what came before
     │   ├── Late                    its time has passed
     │   ├── Unauthorized            a key or a signature is missing, wrong or revoked
     │   ├── Forbidden               the role of a key does not allow it
@@ -41,7 +41,7 @@
     │   ├── BehindWitness           the ledger is older than its witness: a restored copy, or a clone
     │   ├── UnknownSchema           the tables are those of another version
     │   └── Corrupted               a row is not what the ledger says
-    ├── Contradicted                a statement says something else than the ledger
+    ├── Contradicted                a privacy statement that the ledger contradicts
     ├── BiasedLog                   a log whose arms were not shown with the probabilities that it states
     ├── ResultsExist                a run would overwrite the results of another
     └── WorkersLost                 the workers of an executor ended, and runs with them
@@ -192,11 +192,11 @@ class NotApproved(Refused):
 
 
 class NotConfirmed(Refused):
-    """What cannot be undone is asked first, and whoever was asked did not say yes, or nobody could be asked."""
+    """A command that cannot be undone asks first, and it was not confirmed, or there was nobody to ask."""
 
 
 class NotExposed(Refused):
-    """A report came of a person of whom nobody said that the arm was seen."""
+    """A report came about a person who, as far as the study knows, did not see the arm."""
 
 
 class NoConsent(Refused):
@@ -204,7 +204,7 @@ class NoConsent(Refused):
 
 
 class Conflict(Refused):
-    """Something else is there: the same request came before, with other content, or a name is taken. It stands."""
+    """The request contradicts what is stored, which stays: it came before with other content, or a name is taken."""
 
 
 class Late(Refused):
@@ -252,7 +252,7 @@ class Corrupted(StoreError):
 
 
 class Contradicted(MaskedBanditError):
-    """A privacy statement says something else than the ledger, or is not of this study."""
+    """A privacy statement contradicts the ledger, or is not of this study."""
 
 
 class BiasedLog(MaskedBanditError):
@@ -280,11 +280,11 @@ class OutOfTurn(ProtocolError):
 
 
 class Forged(ProtocolError):
-    """A signature, a seal or a proof does not hold."""
+    """A signature, a seal or a proof is wrong."""
 
 
 class Disagreement(ProtocolError):
-    """Another party's statement contradicts what is known."""
+    """Another party's message contradicts what is known."""
 
 
 class TooFew(ProtocolError):

@@ -31,6 +31,7 @@ NEWSLETTER = SHOP | {
     "name": "newsletter",
     "arms": [{"name": name, "payload": {"subject": name}} for name in ("short", "question", "numbers")],
 }
+STUDIES = {"README.md": SHOP | {"name": "demo"}, "docs/client.md": NEWSLETTER, "docs/protocol.md": NEWSLETTER}
 
 
 @pytest.fixture(scope="module")
@@ -104,16 +105,16 @@ def write_program(document: str, folder: Path) -> str:
     (folder / "node_modules").mkdir(parents=True)
     for name, place in (("maskedbandit", SDK), ("@openfeature", SDK / "node_modules" / "@openfeature")):
         (folder / "node_modules" / name).symlink_to(place)
-    text = "".join(code for kind, code in FENCED.findall((ROOT / "docs" / document).read_text()) if kind == "js")
+    text = "".join(code for kind, code in FENCED.findall((ROOT / document).read_text()) if kind == "js")
     (folder / "program.mjs").write_text(text)
     return "".join(line.removeprefix("// → ") + "\n" for line in text.splitlines() if line.startswith("// → "))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("document", ["client.md", "protocol.md"])
+@pytest.mark.parametrize("document", STUDIES)
 def test_programs_of_the_documents_do_what_they_say(tmp_path, built, document) -> None:
     promised = write_program(document, tmp_path / "program")
-    live = LiveService(tmp_path, small_protocol(**NEWSLETTER))
+    live = LiveService(tmp_path, small_protocol(**STUDIES[document]))
     with (
         live.running(),
         Client(live.url, live.key, live.study, fallback="a", folder=tmp_path / "x", deadline=60) as one,
@@ -134,4 +135,4 @@ def test_programs_of_the_documents_do_what_they_say(tmp_path, built, document) -
             if found.stdout == promised:
                 break
         assert found.stdout == promised
-    assert set(live.reports().values()) == ({1.0} if document == "client.md" else set())
+    assert set(live.reports().values()) == (set() if document == "docs/protocol.md" else {1.0})

@@ -1,6 +1,7 @@
 """One set of scenarios, which the clients of all languages play against a live service; a broken one is found."""
 
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.client.built_package import SDK, build_package
+from tests.client.play_scenarios import play_scenarios
 from tests.client.scenarios import SCENARIOS, play_scenario
 
 PYTHON = (sys.executable, "-m", "tests.client.driven_python")
@@ -51,6 +53,24 @@ def test_javascript_plays_it(tmp_path, path, javascript) -> None:
 def test_a_broken_client_of_javascript_is_found(tmp_path, path, twin, javascript) -> None:
     with pytest.raises(AssertionError, match="step"):
         play(path, javascript, tmp_path, twin)
+
+
+@pytest.mark.slow
+def test_whoever_writes_a_client_is_told_which_scenarios_it_plays(capsys) -> None:
+    """As it stands in docs/another_client.md, with the client of Python, and with a twin of it."""
+    paths = [path for path in SCENARIOS if path.stem in ("order", "twice")]
+    assert play_scenarios(PYTHON, paths) == []
+    assert play_scenarios([*PYTHON, "proves anew"], paths) == ["twice"]
+    said = capsys.readouterr().out
+    assert said.count("plays it") == 3
+    assert "twice: FAILS: step" in said
+
+
+def test_the_page_for_other_languages_has_every_step_of_a_client() -> None:
+    page = (SDK.parents[1] / "docs" / "another_client.md").read_text().partition("| `do` |")[2]
+    told = {verb for row in re.findall(r"^\| (`[^|]+`) \|", page, re.MULTILINE) for verb in re.findall(r"`(\w+)`", row)}
+    steps = [step for path in SCENARIOS for step in json.loads(path.read_text())["steps"]]
+    assert told == {step["do"] for step in steps if "do" in step}
 
 
 def test_every_scenario_has_a_twin() -> None:

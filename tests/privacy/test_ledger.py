@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import random
 import sys
 from dataclasses import replace
 from fractions import Fraction
@@ -51,6 +52,54 @@ EXACT = [
 @for_each(("budget", "loss", "times"), EXACT)
 def test_charges_fill_the_budget_exactly(budget, loss, times):
     assert accepted(Ledger(budget), [loss] * (times + 5)) == times
+
+
+# --- sums that are kept -----------------------------------------------------------------------------------
+
+OFTEN = [Loss.pure("0.25"), Loss.pure("0.5"), Loss.gaussian(1000), Loss.approximate("0.25", "1e-7"), ZERO]
+
+
+class ForgetfulLedger(Ledger):
+    """It computes every sum anew, and looks at all of them for the worst."""
+
+    def charge(self, user, loss):
+        self._rules._sums, self._bounded = {}, set()
+        super().charge(user, loss)
+
+
+class CarelessLedger(Ledger):
+    """Broken: it knows a sum by the account alone."""
+
+    def charge(self, user, loss):
+        before = self._accounts.get(user)
+        for (account, _), after in list(self._rules._sums.items()):
+            if account == before:
+                self._rules._sums[account, loss] = after
+        super().charge(user, loss)
+
+
+def check_kept_sums(kind, charges, monkeypatch, most):
+    monkeypatch.setattr("maskedbandit.privacy.budget.MOST_SUMS", most)
+    quick, slow = kind(Loss.approximate(2, "1e-6")), ForgetfulLedger(Loss.approximate(2, "1e-6"))
+    for user, which in charges:
+        found = [accepted(each, [OFTEN[which]], user) for each in (quick, slow)]
+        assert found[0] == found[1]
+        assert quick.spent(user) == slow.spent(user)
+        assert quick.worst() == slow.worst()
+    again = pickle.loads(pickle.dumps(quick))
+    assert (again.worst(), again.spent("ann")) == (slow.worst(), slow.spent("ann"))
+
+
+@for_each("most", [1, 2, 512])
+def test_sums_that_are_kept_are_those_that_would_be_computed(most, monkeypatch):
+    luck = random.Random(most)
+    charges = [(luck.choice(("ann", "bob", "cyd")), luck.randrange(len(OFTEN))) for _ in range(60)]
+    check_kept_sums(Ledger, charges, monkeypatch, most)
+
+
+def test_sums_of_another_loss_are_rejected(monkeypatch):
+    with pytest.raises(AssertionError):
+        check_kept_sums(CarelessLedger, [("ann", 0), ("ann", 0), ("bob", 0), ("bob", 1)], monkeypatch, 512)
 
 
 class FloatLedger:

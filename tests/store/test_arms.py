@@ -150,7 +150,7 @@ def test_an_arm_that_is_added_has_a_number_and_a_name_of_its_own(played: Played)
     assert 3 in played.come(16)
     played.study.change_arms("pause", "d")
     for name in ("d", "a"):
-        with pytest.raises(InvalidValue, match="another one than those of the arms before it"):
+        with pytest.raises(InvalidValue, match="different from the names of the arms before it"):
             played.study.change_arms("add", name)
     played.study.change_arms("add", "e")
     assert played.study.in_play == (0, 1, 2, 4)
@@ -310,14 +310,14 @@ def test_changes_that_no_study_makes_are_found() -> None:
     paused = says("arm_paused", 1, [0, 2])
     protocol = small_protocol(arms=THREE)
     for wrong in (paused, says("arm_resumed", 0, [0, 1, 2])):
-        with pytest.raises(Corrupted, match="cannot follow"):
+        with pytest.raises(Corrupted, match="earlier entries do not allow"):
             standing(protocol, paused, wrong)
-    with pytest.raises(Corrupted, match="cannot follow"):  # the last one in play
+    with pytest.raises(Corrupted, match="earlier entries do not allow"):  # the last one in play
         standing(protocol, paused, says("arm_paused", 0, [2]), says("arm_paused", 2, []))
     search = {"policy": {"name": "contemporaneous_elimination"}, "delta": 0.1}
     searching = Protocol.from_table({key: each for key, each in (protocol.table | search).items() if key != "people"})
     assert standing(searching, says("arm_paused", 1, [0, 2], 0.05)).stage == 2
-    with pytest.raises(Corrupted, match="cannot follow"):  # a larger error than is left
+    with pytest.raises(Corrupted, match="earlier entries do not allow"):  # a larger error than is left
         standing(searching, says("arm_paused", 1, [0, 2], 0.09))
 
 

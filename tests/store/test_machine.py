@@ -229,7 +229,7 @@ MUTANTS: dict[str, tuple[type[Machine], dict[Any, Any], str]] = {
     "a control that can be paused": (
         machine(Held),
         {(Standing, "at_start"): classmethod(lambda kind, k, control: kind(k, tuple(range(k))))},
-        "other arms are in play|cannot follow",
+        "other arms are in play|earlier entries do not allow",
     ),
     "harm that counts as a reward": (
         machine(OnDevices),

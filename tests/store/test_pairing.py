@@ -51,7 +51,7 @@ def test_an_invitation_holds_once_and_for_a_day(database: Database) -> None:
     first, second, third = (write_invitation(database, when) for when in (5, 6, 7))
     assert len({first, second, third}) == 3
     for text, now in (("", 5), (first + "x", 5), (first, 6 + INVITATION_LENGTH)):
-        with pytest.raises(Unauthorized, match="used before, or holds no more"):
+        with pytest.raises(Unauthorized, match="used before, or has expired"):
             accept_leader(database, text, LEADER, "Clinic", now)
     assert read_pairings(database) == []
     accept_leader(database, second, LEADER, "Clinic", 6 + INVITATION_LENGTH)

@@ -272,7 +272,7 @@ def test_fractions(means, kind, beta, epsilon, random) -> None:
         (([0.5, -0.1],), InvalidValue, "means"),
         (([0.5, math.nan],), InvalidValue, "means"),
         (([[0.5, 0.1]],), InvalidValue, "means"),
-        (([0.5, 0.1, 0.5],), InvalidValue, "one is the largest"),
+        (([0.5, 0.1, 0.5],), InvalidValue, "a single largest one"),
         (([0.5, 0.1], "kl"), UnknownName, "kind is 'kl'"),
         (("ab",), InvalidValue, "means is 'ab'"),
         (([0.5, None],), InvalidValue, "means"),

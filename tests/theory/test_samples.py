@@ -139,9 +139,9 @@ def test_contraction_covers_randomized_bits() -> None:
         (lambda: least_samples("central", "ab", 0.1), InvalidValue, "means is 'ab'"),
         (lambda: least_samples("central", MU1, 1), InvalidValue, "delta is 1"),
         (lambda: least_samples("local", MU1, 0.1, 0), InvalidValue, "epsilon is 0"),
-        (lambda: least_samples("local", [0.5, 0.5], 0.1, 1), InvalidValue, "one is the largest"),
+        (lambda: least_samples("local", [0.5, 0.5], 0.1, 1), InvalidValue, "a single largest one"),
         (lambda: critical_epsilon("globl", MU1), UnknownName, "regime is 'globl'"),
-        (lambda: critical_epsilon("local", [0.5, 0.5]), InvalidValue, "one is the largest"),
+        (lambda: critical_epsilon("local", [0.5, 0.5]), InvalidValue, "a single largest one"),
     ],
 )
 def test_what_is_wrong_is_named(call, error, said) -> None:

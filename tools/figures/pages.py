@@ -37,13 +37,15 @@ def main(folder: Path) -> None:
             page.route("**/events", lambda route: route.abort())  # a page that stands still
             for name, path in PAGES.items():
                 draw(page, server, path, folder / f"{name}_{look}.png")
+            if look == "light":
+                draw_head(page, f"{server.url}{PAGES['study']}", folder / "study_head.png")
             page.close()
         sheet(browser, Path(data), folder / "statement_sheet.png")
         sliders(browser, folder / "cost_of_epsilon.png")
 
 
 def sheet(browser: Browser, data: Path, file: Path) -> None:
-    """Draw the statement of the study as it is printed on A4."""
+    """Draw the statement of the study as it is printed on A4, and its upper part in a file beside that."""
     out = data / "statement"
     where = ["--database", f"sqlite:///{data}/studies.db", "--witness", str(data / "witness")]
     subprocess.run([sys.executable, "-m", "maskedbandit", "statement", *where, "--out", str(out)], check=True)
@@ -54,7 +56,11 @@ def sheet(browser: Browser, data: Path, file: Path) -> None:
     margin = round(1.5 * MARGIN)
     paper = Image.new("RGB", (shown.width + 2 * margin, shown.height + 2 * margin), "white")
     paper.paste(shown, (margin, margin))
-    ImageOps.expand(paper, 1, "#8a857c").quantize(COLOURS, dither=Image.Dither.NONE).save(file, optimize=True)
+    trust = page.locator(".trust").bounding_box()  # what a person loses, and who has to be trusted, ends with it
+    assert trust is not None
+    head = paper.crop((0, 0, paper.width, margin + round(1.5 * (trust["y"] + trust["height"]))))
+    for picture, to in ((paper, file), (head, file.with_stem("statement_head"))):
+        save_picture(ImageOps.expand(picture, 1, "#8a857c"), to)
     page.close()
 
 
@@ -62,7 +68,7 @@ def sliders(browser: Browser, file: Path) -> None:
     """Draw the page of docs/tutorials/cost_of_epsilon.md as it is opened from a disk."""
     page = browser.new_page(**LOOKS["light"])
     page.goto((Path(__file__).parents[2] / "docs" / "tutorials" / "epsilon" / "index.html").as_uri())
-    keep(page, file)
+    save_picture(Image.open(BytesIO(page.screenshot(full_page=True))), file)
     page.close()
 
 
@@ -72,13 +78,21 @@ def draw(page: Page, server: Live, path: str, file: Path) -> None:
     if path.startswith("/new"):
         page.click("text=Say what it would mean")
         page.wait_for_selector("#preview", timeout=120_000)
-    keep(page, file)
+    save_picture(Image.open(BytesIO(page.screenshot(full_page=True))), file)
 
 
-def keep(page: Page, file: Path) -> None:
-    """Keep what a page shows, all of it."""
-    picture = Image.open(BytesIO(page.screenshot(full_page=True))).convert("RGB")
-    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(file, optimize=True)
+def draw_head(page: Page, url: str, file: Path) -> None:
+    """Draw a page down to its first picture."""
+    page.goto(url)
+    first = page.locator("figure svg").first.bounding_box()
+    assert first is not None
+    shown = Image.open(BytesIO(page.screenshot(full_page=True)))
+    save_picture(shown.crop((0, 0, shown.width, round(first["y"] + first["height"]))), file)
+
+
+def save_picture(picture: Image.Image, file: Path) -> None:
+    """Write a picture with few colours."""
+    picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(file, optimize=True)
 
 
 if __name__ == "__main__":

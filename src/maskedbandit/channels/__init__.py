@@ -1,4 +1,4 @@
-"""Channels carry rewards to the policy, privatized: each is one trust model. Drop a file here and it is found."""
+"""Channels carry privatized rewards to the policy: each is the protocol of a trust model. Files here are found."""
 
 from maskedbandit.rooms import Room
 

@@ -23,8 +23,8 @@ from maskedbandit.privacy.sampling import Bits
 class Central(NoisyChannel):
     """Noise by a trusted server.
 
-    **Guarantee**: all that leaves the server costs a user at most `loss(n)`, n the size of the user's cohort; with
-    discrete Laplace noise that is the pure loss `epsilon`.
+    **Guarantee**: everything that leaves the server costs a user at most `loss(n)`, where n is the size of the user's
+    cohort; with discrete Laplace noise that is the pure loss `epsilon`.
 
     >>> Central(epsilon=0.5).loss(n=1000).epsilon()
     0.5

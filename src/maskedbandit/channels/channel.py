@@ -1,10 +1,10 @@
-"""What a channel is: the protocol P = (R, S, A) that a reward passes before a policy hears of it [CZ23, Sec. 3.2].
+"""The interface of channels: the protocol P = (R, S, A) between a reward and the policy [CZ23, Sec. 3.2].
 
 R, `randomize`, runs on the device of each of the n users of a cohort; S, `aggregate`, sums what they send; A,
-`analyze`, runs on the server and gives the released total. All three go by the `Offer` for the cohort. Trust models
+`analyze`, runs on the server and gives the released total. All three follow the `Offer` for the cohort. Trust models
 differ only in who adds noise: a trusted server (central), all users together (distributed), each user alone (local).
-The lab draws `perturb` instead, which has the same distribution; a real protocol carries the sum if the channel's
-`backend` is one.
+The lab calls `perturb` instead, which has the same distribution; if the channel's `backend` is a real protocol, that
+protocol carries the sum.
 
 A user may add a vector of statistics instead of a reward, which is the vector of one number: `carrying` gives the
 channel for it. Each number of a vector then passes as a reward does, by calls of its own, in the same cohort of n
@@ -56,7 +56,7 @@ def check_cohort_size(n: int) -> None:
 
 
 def check_answers(answers: int, n: int, least: int = 1) -> None:
-    """Raise unless a total of so many of n answers has the noise that is counted on: that of `least` of them."""
+    """Raise unless a total of so many of n answers has enough noise: that of at least `least` of them."""
     if not isinstance(answers, Integral) or not 0 <= answers <= n:
         allowed = f"the number of answers in the total, a whole number from 0 to {n}"
         raise InvalidValue("answers", answers, allowed)
@@ -67,7 +67,7 @@ def check_answers(answers: int, n: int, least: int = 1) -> None:
 def whole_steps(total: float) -> int:
     """A total of whole numbers of steps, as an int."""
     if int(total) != total:
-        raise InvalidValue("total", total, "a whole number, as every device sends one")
+        raise InvalidValue("total", total, "a whole number, as every device sends a whole number")
     return int(total)
 
 
@@ -110,11 +110,11 @@ class Channel(ABC):
         """
 
     def parameters(self) -> NamedTuple:
-        """What `perturb` needs besides the `Law`, and never changes."""
+        """The parameters of `perturb` besides the `Law`; they never change."""
         return Nothing()
 
     def memory(self, k: int) -> NamedTuple:
-        """Arrays of what is kept between the releases of k streams: what a service must store."""
+        """Arrays that are kept between the releases of k streams; a service must store them."""
         return Nothing()
 
     def check_size(self, n: int, memory: Any = None, stream: int | None = None) -> None:
@@ -126,7 +126,7 @@ class Channel(ABC):
 
     @abstractmethod
     def law(self) -> Law:
-        """The distribution of the noise in what is released."""
+        """The distribution of the noise in a release."""
 
     @abstractmethod
     def loss(self, n: int) -> Loss:
@@ -134,7 +134,7 @@ class Channel(ABC):
 
     @abstractmethod
     def offer(self, n: int, modulus: int = 0) -> Offer:
-        """What devices and server agree on for a cohort of n.
+        """The numbers on which devices and server agree for a cohort of n.
 
         The server leaves the modulus out, and announces the one that it finds in the offer. A device computes the same
         offer with the modulus that was announced, without floating point: see `check_offer`.
@@ -146,13 +146,13 @@ class Channel(ABC):
 
     @abstractmethod
     def randomize(self, reward: float, offer: Offer, bits: Bits) -> float:
-        """R: what the device of one user sends; the reward is in [0, 1]. The offer must have passed `check_offer`.
+        """R: the message of one user's device; the reward is in [0, 1]. The offer must have passed `check_offer`.
 
         The offer has a position if not all users do the same.
         """
 
     def aggregate(self, sent: Sequence[Any], offer: Offer, bits: Bits, cohort: bytes = b"") -> Aggregate:
-        """S: the sum of what the n devices of a cohort sent, of whom some may be lost; `cohort` names it."""
+        """S: the sum of the messages of a cohort's n devices, some of which may be lost; `cohort` names it."""
         return Aggregate(sum(sent), range(len(sent)))
 
     @abstractmethod
@@ -161,14 +161,14 @@ class Channel(ABC):
     ) -> float:
         """A: the released total, an unbiased estimate of the sum of the rewards behind it, from the sum that S gave.
 
-        `answers` says how many of the n are in the sum; it is refused if they bring too little noise. `memory` is
+        `answers` says how many of the n are in the sum; the sum is refused if they bring too little noise. `memory` is
         `memory(k)`, for channels whose releases build on those before; without it this is the first one.
         """
 
 
 @dataclass(frozen=True)
 class Carrier(Channel, ABC):
-    """A channel that says what its users add: `statistics`, set by `carrying`."""
+    """A channel that states the values that its users add: `statistics`, set by `carrying`."""
 
     statistics: Statistics = field(default=SINGLE_REWARD, repr=False, kw_only=True)
 
@@ -185,7 +185,7 @@ class Carrier(Channel, ABC):
             raise InvalidValue("channel", self, "one that carries vectors: this one carries single bits")
 
     def terms_of_statistics(self) -> dict[str, int]:
-        """What an offer says of capped sums and of vectors, besides the steps and the noise of each number."""
+        """The terms of an offer for capped sums and for vectors, besides the steps and the noise of each number."""
         added = self.statistics
         if added.is_single:
             return {"cap": added.cap} if added.cap > 1 else {}
@@ -205,7 +205,7 @@ def at_epsilon(channel: Any, epsilon: Fraction) -> Channel:
 
 
 def part_of(channel: Channel, epsilon: Fraction) -> Channel:
-    """`at_epsilon`, for devices: what they send with parts of epsilon costs no more than one outcome at the whole.
+    """`at_epsilon`, for devices: messages at parts of epsilon cost no more together than one at the whole.
 
     It raises `InvalidValue` if this part costs more than its share. That of Skellam noise does at high orders, where
     its loss no longer falls with the square of epsilon, as that of a Gaussian, but hardly at all.

@@ -5,8 +5,8 @@ rounded reward stays between 0 and g, so it costs no extra confidence radius. A 
 number in [-tau, n g + tau] with that residue [CZ23, Alg. 3]; noise beyond tau wraps around, which harms the estimate
 and never the privacy.
 
-The numbers of a vector may be negative, down to -1; then sums are from -n g - tau to n g + tau. They are whole
-numbers of steps already: rounding each of them at random could take two vectors further apart than is stated.
+The numbers of a vector may be negative, down to -1; then sums are from -n g - tau to n g + tau. They are whole numbers
+of steps already: rounding each of them at random could move two vectors further apart than the stated distance.
 """
 
 import math
@@ -52,7 +52,7 @@ class Grid:
 
 
 def check_contribution(reward: float, kind: Statistics) -> Fraction:
-    """What a user adds, if it may be added: a reward, or one number of a vector, which is in whole steps."""
+    """Check a value that a user adds: a reward, or one number of a vector, which is in whole steps."""
     try:
         x = Fraction(int(reward)) if isinstance(reward, Integral) else Fraction(*reward.as_integer_ratio())
     except (AttributeError, ValueError, OverflowError):  # no number, nan, infinite
@@ -156,7 +156,7 @@ def decode_sum(total: int, m: int, rule: ModulusRule, law: Law, n: int, g: int, 
 
 
 def worst_shift(rule: ModulusRule, law: Law, n: int, g: int, draws: float) -> float:
-    """How far one device that sends what it likes can move the sum of n rewards, at most, so that it is not refused."""
+    """The largest change of the sum of n rewards that one dishonest device can cause without a refusal."""
     m, margin = fit_margin(rule, law, n, g, draws)
     accepted = least_modulus(rule, n, g, margin) if rule.failure <= 1e-9 else m
     return (accepted - 1) / g

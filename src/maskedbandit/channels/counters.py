@@ -2,8 +2,7 @@
 
 `compute_change` is the next release of a stream. It works in whole steps: a node's noise is an integer, added to its
 sum before anything else is computed, so that all floats below are made of noisy sums alone. `count_new_nodes` and
-`node_width` say how many noises to put into `fresh` before, and how wide; who draws them, exactly or fast, is not known
-here.
+`node_width` say how many noises to put into `fresh` before, and how wide; the caller draws them, exactly or fast.
 """
 
 from typing import NamedTuple
@@ -15,7 +14,7 @@ from maskedbandit.law import HONAKER, HYBRID, KARY, Law, hybrid_epoch, widest_sc
 
 
 class CounterStreams(NamedTuple):
-    """What is kept of k streams; sums and noises are in steps."""
+    """The state of k streams; sums and noises are in steps."""
 
     released: np.ndarray  # [k] releases so far
     sums: np.ndarray  # [k, levels] plain sum of the finished node of each level; 0 where there is none

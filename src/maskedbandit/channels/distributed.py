@@ -1,9 +1,9 @@
-"""Distributed trust: every device adds a noise share, and the server sees the sum alone.
+"""Distributed trust: every device adds a noise share, and the server sees only the sum.
 
 The sum of a whole cohort carries the noise that a trusted server would have added, though there is no such server
-[CZ23, Thm. 1]. Devices work modulo m, so that masks can be uniform. Users who drop out or leave their noise away take
-their noise shares with them. These are calibrated to `ceil(honest * n)` users, the least number whose noise is counted
-on, and a cohort that ends with fewer is thrown away. The secure aggregation is an ideal sum, or the real protocol that
+[CZ23, Thm. 1]. Devices work modulo m, so that masks can be uniform. If users drop out or add no noise, their noise
+shares are missing. So noise shares are calibrated to `ceil(honest * n)` users, the least number that must add noise,
+and a cohort that ends with fewer is discarded. The secure aggregation is an ideal sum, or the real protocol that
 `backend` names.
 """
 
@@ -45,7 +45,7 @@ from maskedbandit.privacy.sampling import Bits
 class Distributed(NoisyChannel):
     """Noise shares from the devices, and a sum that hides its terms.
 
-    **Guarantee**: if the sum modulo m is all that the server sees, and at least ceil(honest * n) of the n users of a
+    **Guarantee**: if the server sees nothing but the sum modulo m, and at least ceil(honest * n) of the n users of a
     cohort add their noise share, the release costs a user at most `loss(n)`; with discrete Laplace noise that is the
     pure loss `epsilon`. With a real protocol behind the sum the statement is computational.
 

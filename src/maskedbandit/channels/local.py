@@ -21,8 +21,8 @@ from maskedbandit.privacy.sampling import Bits
 class Local(NoisyChannel):
     """A whole draw of noise on every device.
 
-    **Guarantee**: what a device sends costs its user at most `loss(n)`, whoever sees it; with discrete Laplace noise
-    that is the pure loss `epsilon`.
+    **Guarantee**: the message of a device costs its user at most `loss(n)`, whoever sees it; with discrete Laplace
+    noise that is the pure loss `epsilon`.
 
     >>> Local(epsilon=0.5).loss(n=1).epsilon()
     0.5

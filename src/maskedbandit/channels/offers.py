@@ -1,8 +1,8 @@
-"""What the server offers the users of a cohort: all numbers on which devices and server must agree, as a line of text.
+"""The offer of a server to the users of a cohort: all numbers on which both must agree, as a line of text.
 
     maskedbandit-offer-1 channel=Distributed n=99 steps=1 modulus=256 noise=Skellam:2:80 terms=epsilon:1/2 position=7
 
-Where users report a second outcome in the same cohort there is an offer for each, on a line of its own, and that of the
+If users report a second outcome in the same cohort, each outcome has an offer on a line of its own, and that of the
 second ends with its name, as in metric=unsubscribed.
 
 The server makes the offer once, before anybody takes part. A device knows the channel to which its user agreed. From
@@ -10,8 +10,8 @@ that and the size of the cohort it computes all numbers on which privacy rests, 
 the same. It takes the modulus from the offer, because computing the margin for the noise takes floating point. Privacy
 does not depend on the modulus; a device checks, in whole numbers, that the sums of rewards fit.
 
-That n users take part, and `least` of them honestly, is for the protocol that carries the sum to ensure. All its
-parties must have offers of one digest.
+The protocol that carries the sum must ensure that n users take part, and `least` of them honestly. All its parties must
+have offers of one digest.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class NoiseShare(NamedTuple):
 
 @dataclass(frozen=True)
 class Offer:
-    """The terms of a cohort; with a position, the offer to one of its users.
+    """The terms of a cohort. With a position it is the offer to one of its users.
 
     >>> offer = Offer("Response", 100, steps=1).also(epsilon=Fraction(1, 2))
     >>> offer.at(7).to_text()
@@ -105,7 +105,7 @@ class Offer:
         return replace(self, position=position)
 
     def check(self, promised: Offer) -> None:
-        """Raise unless this offer, to whichever user, states what was promised."""
+        """Raise unless this offer, whatever its position, states the promised numbers."""
         for name in ("channel", "n", "steps", "modulus", "noise"):
             _same(name, getattr(self, name), getattr(promised, name))
         found, right = dict(self.terms), dict(promised.terms)
@@ -114,7 +114,7 @@ class Offer:
 
     @cached_property
     def digest(self) -> bytes:
-        """What all parties of a cohort agree on, in 32 bytes: a hash of the offer's text without a position."""
+        """What all parties of a cohort must agree on, in 32 bytes: a hash of the offer's text without a position."""
         return sha256(self.at(None).to_text().encode()).digest()
 
     def to_text(self) -> str:
@@ -134,7 +134,7 @@ class Offer:
 
     @classmethod
     def from_text(cls, text: str) -> Offer:
-        """The offer that `to_text` wrote, or `InvalidValue`. Whoever sent it may have written anything: see `check`."""
+        """The offer that `to_text` wrote, or `InvalidValue`. The sender may have written anything: see `check`."""
         wrong = InvalidValue("the text of an offer", text, "what Offer.to_text of this version wrote")
         match = _TEXT.fullmatch(text) if type(text) is str and len(text) <= LONGEST_OFFER else None
         if match is None:

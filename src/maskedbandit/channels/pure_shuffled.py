@@ -1,16 +1,18 @@
 """Shuffled trust without delta: Pólya noise inside a relaxed secure sum that a shuffler can compute [CZ23, Thm. 3].
 
 From enough anonymous bits a shuffler can make a sum modulo m that is nearly ideal [CY21]. It is (eps_hat, q)-relaxed:
-what it shows has a log-likelihood ratio of at most eps_hat to something made of the true sum alone, and except
-with probability q the true sum can be read from it. Then, for cohorts that differ in one reward,
+its view has a log-likelihood ratio of at most eps_hat to something made of the true sum alone, and except with
+probability q the true sum can be read from it. Then, for cohorts that differ in one reward,
 
     loss <= eps_hat + (loss of the true sum) + eps_hat = epsilon,     eps_hat = epsilon / 4,
 
-if the noise in the sum is calibrated to epsilon / 2: from one cohort to what is made of its sum, to the same of the
-other cohort, and back [CZ23, App. C.2]. An error of the sum harms the estimate and never the privacy.
+if the noise in the sum is calibrated to epsilon / 2. The three terms are the steps from the view of one cohort to the
+view made of its sum, from there to that of the other cohort's sum, and back to the other view [CZ23, App. C.2]. An
+error of the sum harms the estimate and never the privacy.
 
-The relaxed sum is taken as given: there is no split into bits here, and the lab draws sums that are right. The theorem
-asks for epsilon below 1. Its privacy holds for any; only the relaxed sum has to exist, which is known for eps_hat < 1.
+The relaxed sum is taken as given: this channel does not split values into bits, and the lab draws correct sums. The
+theorem asks for epsilon below 1. The privacy holds for any epsilon, if the relaxed sum exists, which is known for
+eps_hat < 1.
 
 The numbers of a vector have relaxed sums of their own, whose ratios multiply: each must have eps_hat = epsilon / 4s,
 with s numbers in which two users may differ, of one model or of two.

@@ -1,4 +1,4 @@
-"""No privacy: the server receives every reward, and the policy plain sums; the baseline of comparisons."""
+"""No privacy: the server receives every reward, and the policy receives plain sums. A baseline for comparisons."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -25,7 +25,7 @@ from maskedbandit.privacy.sampling import Bits, bernoulli_exp
 class Response(Carrier):
     """One randomized bit per user.
 
-    **Guarantee**: what a device sends has the pure loss `epsilon` for its user, whoever sees it.
+    **Guarantee**: the message of a device has the pure loss `epsilon` for its user, whoever sees it.
 
     >>> Response(epsilon=2).loss(n=1).epsilon()
     2.0

@@ -1,18 +1,18 @@
 """Shuffled trust: every device sends its bit and some fair coins, mixed with those of all others [TKMS21].
 
 A reward becomes a bit of the same mean. The bits of a cohort and N fair coins reach the server as messages without
-senders, so all it learns is the number of ones: the sum of the bits plus Bin(N, 1/2). Subtracting N/2 leaves noise of
+senders, so it learns only the number of ones: the sum of the bits plus Bin(N, 1/2). Subtracting N/2 leaves noise of
 variance N/4. A reward changes the sum by at most one, in distribution; so a release is (epsilon, delta)-private if
 
     delta(N) = sum_z max(0, P(z) - e^epsilon P(z - 1)) = F(k) - e^epsilon F(k - 1) <= delta,       P = Bin(N, 1/2),
 
 where F sums P up to z and k is the last z < (N + 1) / (1 + e^epsilon), as P(z) / P(z - 1) = (N + 1 - z) / z falls (by
 symmetry the other direction costs the same). One more coin is post-processing, so delta(N) falls: the least N is found
-by bisection. Proofs by tail bounds ask for many times as many. The number is the same for cohorts of every size.
+by bisection. Proofs by tail bounds need many times as many coins. N is the same for cohorts of every size.
 
-The shuffler is an ideal one, or the real protocol that `backend` names. Devices that are lost take their coins with
-them. How many messages came tells how many coins are missing; half of them are added, so the estimate is one of the
-survivors' sum, with less noise than allowed for.
+The shuffler is an ideal one, or the real protocol that `backend` names. The coins of lost devices are missing. The
+number of messages shows how many; half of that number is added, so the result estimates the survivors' sum, with less
+noise than expected.
 """
 
 from collections.abc import Sequence
@@ -134,21 +134,21 @@ class Shuffled(Carrier):
             raise InvalidValue("backend", self.backend, "a backend that mixes, such as Ideal()")
 
     def needed(self) -> int:
-        """Coins that must be tossed honestly."""
+        """The number of coins that must be tossed honestly."""
         return coins_needed(Fraction(self.epsilon), Fraction(self.delta))
 
     def coins(self) -> int:
-        """Coins that a cohort tosses, whatever its size."""
+        """The number of coins of a cohort, whatever its size."""
         p, q = Fraction(self.honest).as_integer_ratio()
         return -(-self.needed() * q // p)
 
     def counted_on(self, n: int) -> int:
-        """Honest users in a cohort of n that are enough whoever they are; fewer will do if they toss more than most."""
+        """The number of honest users of n that is enough whoever they are; fewer suffice if they toss more coins."""
         most = -(-self.coins() // n)  # that one user tosses
         return n - (self.coins() - self.needed()) // most
 
     def fewest(self, n: int) -> int:
-        """Users in a cohort of n without whom too few coins are tossed for certain; `aggregate` knows who is there."""
+        """The least number of users of n who may toss enough coins; `aggregate` knows who is there."""
         return -(-self.needed() // -(-self.coins() // n))
 
     @property
@@ -170,7 +170,7 @@ class Shuffled(Carrier):
         return offer.also(epsilon=self.epsilon, delta=self.delta, **terms)
 
     def tossed(self, position: int, n: int) -> int:
-        """Coins that user number `position` of n tosses."""
+        """The number of coins of user number `position` of n."""
         return self.coins() * (position + 1) // n - self.coins() * position // n
 
     def randomize(self, reward: float, offer: Offer, bits: Bits) -> int:
@@ -180,7 +180,7 @@ class Shuffled(Carrier):
         return encode_reward(reward, 1, bits) + ones
 
     def tossed_by(self, offer: Offer) -> int:
-        """Coins that the user to whom this is offered tosses."""
+        """The number of coins of the user to whom this offer is made."""
         if offer.position is None:
             allowed = f"the user's number in the cohort, a whole number from 0 to {offer.n - 1}"
             raise InvalidValue("position", offer.position, allowed)

@@ -1,14 +1,14 @@
 """Split-and-mix: noise from the devices, and a sum that a shuffler carries in parts [IKOS06; BBGN20].
 
 Devices round, add their noise share and reduce modulo m as under distributed trust. Instead of masking that residue, a
-device splits it into k messages that are uniform except for their sum, and a shuffler mixes the messages of all. What
-the server then sees is within eta of what can be made of the noisy sum alone, which is epsilon-private; so
+device splits it into k messages that are uniform except for their sum, and a shuffler mixes the messages of all. The
+view of the server is then within eta of a view that can be made of the noisy sum alone, which is epsilon-private; so
 
     delta = (1 + e^epsilon) eta:    from a cohort to what is made of its sum, to the same of the other cohort, and back,
 
-and k follows from eta, m and the least number of honest devices. It takes one message, no keys between devices and no
-answer from them: those who are lost are lost before they send. In return there is a delta, though a small one, and
-somebody must run a shuffler who does not work with the server.
+and k follows from eta, m and the least number of honest devices. Each device sends once, needs no keys of others, and
+gives no further answer: a device can be lost only before it sends. The price is a small delta, and a shuffler that must
+not collude with the server.
 
 Each of the s numbers of a vector is split and mixed apart, with randomness of its own. Each of the s views is within
 eta of what is made of its noisy sum, so all are within s eta of what is made of all sums, which together are
@@ -64,8 +64,8 @@ class SplitAndMix(Carrier):
     the release of vectors of s numbers is so with s times that delta.
     With a real shuffler the statement is computational, and holds unless shuffler and server collude.
 
-    `failure` is the chance that the sum of a cohort wraps around its modulus, a power of two. A cohort in which fewer
-    than two honest users are counted on is refused: it has no crowd to hide in.
+    `failure` is the chance that the sum of a cohort wraps around its modulus, a power of two. A cohort that may have
+    fewer than two honest users is refused, as one user alone has no crowd to hide in.
 
     >>> channel = SplitAndMix(epsilon=0.5, honest=0.8)
     >>> channel.loss(n=1000), channel.messages(n=1000)

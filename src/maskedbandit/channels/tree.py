@@ -1,4 +1,4 @@
-"""Central trust, running sums: a trusted server adds noise to the nodes of a tree, and every sum so far is known.
+"""Central trust, running sums: a trusted server adds noise to the nodes of a tree, and releases every sum so far.
 
 The cohorts of an arm are the leaves of its tree, in order. A node is the sum of the leaves below it and has noise of
 its own, drawn when it is first needed and kept. After m releases the sum of all m cohorts is put together from few
@@ -91,8 +91,8 @@ def perturbed_with(draws: Any) -> Kernel[Any, float]:
 class Tree(NoisyChannel):
     """Noisy running sums by a trusted server.
 
-    **Guarantee**: all that leaves the server costs a user at most `loss(n)`; with discrete Laplace noise that is the
-    pure loss `epsilon`. Other releases, and other arms, cost other users.
+    **Guarantee**: everything that leaves the server costs a user at most `loss(n)`; with discrete Laplace noise that is
+    the pure loss `epsilon`. Other releases, and other arms, cost other users.
 
     `length` is the largest number of releases of one arm, which the hybrid counter need not know. `arity` is the k of
     the k-ary counter, odd, by default of the least variance at worst. `divide` stretches the noise as if so many trees
@@ -203,7 +203,7 @@ class Tree(NoisyChannel):
 
     @cached_property
     def loss_of_one(self) -> Loss:
-        """Loss by the release of a cohort of any size, and by all that follow."""
+        """The loss by the release of a cohort of any size, and by all later ones."""
         g, h = self.steps(1), self.levels
         if self.counter == "hybrid":  # two parts, each of which has half of one draw's budget, however many its nodes
             one, half = self.noise.stretch(self.divide / Fraction(self.epsilon)), Fraction(1, 2)

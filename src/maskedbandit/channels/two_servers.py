@@ -1,10 +1,10 @@
-"""Two servers that do not work together: each sees half of every reward, and adds noise of its own [CB17].
+"""Two servers that do not collude: each sees one value share of every reward, and adds noise of its own [CB17].
 
 A device splits its reward, in steps, into two value shares modulo m, each of them uniform: one for each server. Both
-servers add a whole draw of noise to their sum of value shares, and the two noisy sums together are the release. Whoever
-works for one server knows its noise and takes it off, so one draw is what protects a reward, while two harm the
-estimate: twice the variance of distributed trust. In return nothing rests on the devices: cohorts may be of any size,
-and any number of devices may be lost, or lie, without a loss of privacy.
+servers add a whole draw of noise to their sum of value shares, and the two noisy sums together are the release. An
+adversary in one server knows its noise and subtracts it. So one draw protects a reward, while both add to the error of
+the estimate: twice the variance of distributed trust. In return privacy does not depend on the devices: cohorts may be
+of any size, and any number of devices may be lost, or lie.
 
 The servers are ideal, or the real protocol that `backend` names.
 """
@@ -33,7 +33,7 @@ LARGEST_IN_LAB = 2**62  # of moduli: sums in kernels have 64 bits, and noise nev
 class TwoServers(NoisyChannel):
     """Two noisy sums of value shares, each worth nothing without the other.
 
-    **Guarantee**: if one of the servers is honest, the release and all that the other server sees cost a user at most
+    **Guarantee**: if one of the servers is honest, the release and the view of the other server cost a user at most
     `loss(n)`, however many of the n devices send something; with discrete Laplace noise that is the pure loss
     `epsilon`. With a real protocol behind the sum the statement is computational.
 

@@ -64,8 +64,12 @@ def refused(reason: str) -> int:
 def parser() -> argparse.ArgumentParser:
     """All commands and their options, with an example of each."""
     top = documented(argparse.ArgumentParser, "maskedbandit", DESCRIPTION, "maskedbandit run quickstart")
-    top.add_argument("--version", action="store_true", help="show the version, and with --verbose all of the machine")
-    top.add_argument("--verbose", action="store_true", help="what a report of a bug needs: goes with --version")
+    top.add_argument(
+        "--version",
+        action="store_true",
+        help="show the version, and with --verbose the versions of everything that is used",
+    )
+    top.add_argument("--verbose", action="store_true", help="with --version: what a bug report needs")
     top.set_defaults(do=None)
     commands = top.add_subparsers(metavar="COMMAND")
     for each in iter_modules(__path__):

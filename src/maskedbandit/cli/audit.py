@@ -27,26 +27,36 @@ BROKEN, NOTHING_PROVED = 2, 3  # exit codes
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """What is audited, and how."""
-    parser.add_argument("target", nargs="?", metavar="FILE", help="a study or an experiment: TOML, or as `list` shows")
-    parser.add_argument("--channel", metavar="TABLE", help="a channel: its name, or a table as in experiments")
-    parser.add_argument("--policy", metavar="TABLE", help="the policy on that channel")
-    parser.add_argument("--url", metavar="URL", help="a running service")
-    parser.add_argument("--key", metavar="KEY", help="of its owner (MASKEDBANDIT_KEY)")
+    """Add the options: what is audited, and how."""
+    parser.add_argument(
+        "target", nargs="?", metavar="FILE", help="a study or an experiment: a TOML file, or a name that `list` shows"
+    )
+    parser.add_argument("--channel", metavar="TABLE", help="audit this channel: a name, or a table as in experiments")
+    parser.add_argument("--policy", metavar="TABLE", help="with this policy: a name, or a table as in experiments")
+    parser.add_argument("--url", metavar="URL", help="audit the running service at this address")
+    parser.add_argument("--key", metavar="KEY", help="the key of an owner of the service (MASKEDBANDIT_KEY)")
     parser.add_argument(
         "--officer-key",
         metavar="KEY",
-        help="of an officer, if the service has one, who approves the studies of the audit (MASKEDBANDIT_OFFICER_KEY)",
+        help="the key of an officer, if the service has one, to approve the audit's studies (MASKEDBANDIT_OFFICER_KEY)",
     )
-    parser.add_argument("--study", metavar="NAME", help="which of its studies, if it has several")
-    parser.add_argument("--people", type=int, default=4, metavar="N", help="in a cohort (4)")
-    parser.add_argument("--samples", type=int, metavar="N", help="as many; left out: as ε demands")
+    parser.add_argument("--study", metavar="NAME", help="the study to audit, if the service has several")
+    parser.add_argument("--people", type=int, default=4, metavar="N", help="people in a cohort (4)")
+    parser.add_argument("--samples", type=int, metavar="N", help="the number of samples (as many as ε demands)")
     parser.add_argument(
-        "--error", type=float, default=1e-5, metavar="P", help="that a sound part is found broken, at most (1e-5)"
+        "--error",
+        type=float,
+        default=1e-5,
+        metavar="P",
+        help="the largest probability that a sound part is found broken (1e-5)",
     )
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of what is not the service's own noise (1)")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="write audit.json, audit.txt and audit.svg there")
-    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="the seed of everything but the service's own noise (1)"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="write audit.json, audit.txt and audit.svg to this folder"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 
@@ -83,7 +93,7 @@ def do(options: argparse.Namespace) -> int:
 
 
 def audited(options: argparse.Namespace, how: How) -> Audit:
-    """The audit of what the options name."""
+    """Audit what the options name."""
     from maskedbandit.cli.parts.inline import read_inline_table
     from maskedbandit.lab.experiments.examples import STUDIES, find_experiment, find_packaged_folder
     from maskedbandit.reports.audit import targets as targets
@@ -121,7 +131,7 @@ def is_study(path: Path) -> bool:
 
 
 def write(found: Audit, folder: Path) -> None:
-    """The audit as files."""
+    """Write the audit as files."""
     from maskedbandit.lab.files import whole_file
     from maskedbandit.reports.audit.figure import save_audit_figure
 

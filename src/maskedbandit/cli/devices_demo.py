@@ -17,14 +17,21 @@ LEAST_DEVICES, MOST_DEVICES = 4, 10_000
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The options."""
-    parser.add_argument("-n", type=int, default=200, metavar="N", help="people, each with a device (200)")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="keep what all have in this folder, which is new")
-    parser.add_argument("--serve", action="store_true", help="say where the page is, and go on until this is ended")
+    parser.add_argument("-n", type=int, default=200, metavar="N", help="the number of people, each with a device (200)")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        metavar="DIR",
+        help="keep the data of both operators and all devices in this folder, which must be new",
+    )
+    parser.add_argument(
+        "--serve", action="store_true", help="print the address of the page, and go on until the command is ended"
+    )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 
 def do(options: argparse.Namespace) -> None:
-    """Both operators as processes, people with devices, and what comes of it."""
+    """Run both operators as processes and people with devices, and print the result."""
     from maskedbandit.cli.parts.two_operators import TwoOperators
 
     if not LEAST_DEVICES <= options.n <= MOST_DEVICES:
@@ -50,7 +57,7 @@ def do(options: argparse.Namespace) -> None:
 
 
 def wait_for_end() -> None:
-    """Until the user or the system ends this process."""
+    """Wait until the user or the system ends this process."""
     ended = Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda *_: ended.set())

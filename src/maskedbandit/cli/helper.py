@@ -1,4 +1,4 @@
-"""Work with the helper of two operators: invite a leader, pair with a helper, or show with whom this operator works."""
+"""Pair the two operators of studies: invite a leader, pair with a helper, or show with whom this operator is paired."""
 
 import argparse
 import json
@@ -12,26 +12,29 @@ EXAMPLE = (
     "  maskedbandit helper pair https://helper.example INVITATION --name Clinic --database sqlite:///studies.db"
 )
 VERBS = {
-    "invite": ("", "on the helper: an invitation for one leader, which is shown once and holds for a day"),
+    "invite": ("", "on the helper: make an invitation for one leader, which is shown once and is valid for a day"),
     "pair": (
         "URL INVITATION",
-        "on the leader: work with the helper at URL from now on; --name is what it is told of this operator",
+        "on the leader: pair with the helper at URL; --name is the name of this operator for the helper",
     ),
-    "show": ("", "the fingerprint of this operator, the operators that it is paired with, and studies that it helps"),
+    "show": (
+        "",
+        "show the fingerprint of this operator, the operators that it is paired with, and the studies that it helps",
+    ),
 }
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The verbs, and which database is meant."""
+    """Add the verbs, and the options that say which database is meant."""
     add_verbs(parser, VERBS)
     studies.place(parser)
     parser.add_argument(
-        "--name", default="leader", metavar="NAME", help="of `pair`: the name of this operator (leader)"
+        "--name", default="leader", metavar="NAME", help="with `pair`: the name of this operator (leader)"
     )
 
 
 def do(options: argparse.Namespace) -> None:
-    """Do what the verb says, and print what came of it as lines of JSON."""
+    """Do what the verb says, and print the result as lines of JSON."""
     check_words("helper", VERBS, options)
     if options.verb != "show":
         make_data_folder(options)
@@ -39,7 +42,7 @@ def do(options: argparse.Namespace) -> None:
 
 
 def do_invite(options: argparse.Namespace) -> None:
-    """The invitation, and this operator's fingerprint."""
+    """Print a new invitation, and this operator's fingerprint."""
     from maskedbandit.store.databases.connection import open_database
     from maskedbandit.store.databases.database import do_again
     from maskedbandit.store.helping.book import check_role
@@ -63,18 +66,18 @@ def do_invite(options: argparse.Namespace) -> None:
 
 
 def do_pair(options: argparse.Namespace, url: str, invitation: str) -> None:
-    """Both fingerprints, to be compared."""
+    """Pair with a helper, and print both fingerprints, to be compared."""
     import asyncio
 
     from maskedbandit.service.host.helper_pairing import pair_with_helper
 
     paired = asyncio.run(pair_with_helper(options.database, options.witness, url, invitation, options.name))
     say(leader=paired.own, helper=paired.helper.fingerprint, name=paired.helper.name)
-    print("Compare both fingerprints with the helper's operator, on another way, before a study names them.")
+    print("Compare both fingerprints with the helper's operator by other means, before a study names them.")
 
 
 def do_show(options: argparse.Namespace) -> None:
-    """A line for this operator, for each with which it works, and for each study that it helps."""
+    """Print a line for this operator, for each with which it is paired, and for each study that it helps."""
     from maskedbandit.store.databases.connection import open_database
     from maskedbandit.store.helping.book import list_helped
     from maskedbandit.store.own_keys import read_own_keys
@@ -95,5 +98,5 @@ def do_show(options: argparse.Namespace) -> None:
 
 
 def say(**what: object) -> None:
-    """One line of JSON."""
+    """Print one line of JSON."""
     print(json.dumps(what))

@@ -11,16 +11,19 @@ EXAMPLE = (
     "  maskedbandit key new device --study newsletter --origin https://shop.example"
 )
 VERBS = {
-    "new": ("ROLE", "make a key for an owner, an officer, a client or a device; it is shown once"),
-    "list": ("", "all keys, without their secrets"),
-    "rotate": ("KEY", "make a key in place of another, which holds for one more day"),
-    "revoke": ("KEY", "end a key now"),
-    "signer": ("", "a pair of keys for an application that signs its people: `signed_by` of a protocol, and its own"),
+    "new": ("ROLE", "make a key for an owner, an officer, a client or a device, which is shown once"),
+    "list": ("", "show all keys, without their secrets"),
+    "rotate": ("KEY", "make a key in place of another, which is valid for one more day"),
+    "revoke": ("KEY", "end a key at once"),
+    "signer": (
+        "",
+        "make a pair of keys for an application that signs its people: `signed_by` for protocols, and its private key",
+    ),
 }
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The verbs, and which database is meant."""
+    """Add the verbs, and the options that say which database is meant."""
     add_verbs(parser, VERBS)
     studies.options(parser)
     parser.add_argument(
@@ -28,12 +31,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="ORIGIN",
-        help="of `new device`, again for each: a site whose pages may use the key; without one, applications alone may",
+        help="with `new device`, may be repeated: a site whose pages may use the key; without one, no page may",
     )
 
 
 def do(options: argparse.Namespace) -> None:
-    """Do what the verb says, and print what came of it as lines of JSON."""
+    """Do what the verb says, and print the result as lines of JSON."""
     check_words("key", VERBS, options)
     if options.verb == "signer":
         return signer()
@@ -59,7 +62,7 @@ def do(options: argparse.Namespace) -> None:
 
 
 def signer() -> None:
-    """A pair of keys."""
+    """Print a new pair of keys."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     private = Ed25519PrivateKey.generate()
@@ -67,5 +70,5 @@ def signer() -> None:
 
 
 def say(**what: object) -> None:
-    """One line of JSON."""
+    """Print one line of JSON."""
     print(json.dumps(what))

@@ -20,16 +20,16 @@ EXAMPLE = (
 )
 VERBS = {
     "verify": ("", "recompute all that is stored; exit 2 with a line that says what does not fit"),
-    "show": ("", "every entry, with what it costs"),
+    "show": ("", "show every entry, with what it costs each person"),
     "export": (
         "",
-        "what another copy needs to catch up, as lines of JSON; it holds pseudonyms: keep it like the database",
+        "write what a restored copy needs to catch up, as lines of JSON; it has pseudonyms: keep it like the database",
     ),
 }
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The verbs, and which study is meant."""
+    """Add the verbs, and the options that say which study is meant."""
     add_verbs(parser, VERBS)
     studies.options(parser)
 
@@ -65,7 +65,7 @@ def do(options: argparse.Namespace) -> None:
 
 
 def verify_one(database: Database, witness: Witness, name: str) -> str:
-    """What was found to fit of a study, which this operator leads or helps."""
+    """Verify a study that this operator leads or helps, and say in a line what was recomputed."""
     from maskedbandit.store.book.verify import verify_study
     from maskedbandit.store.helping.book import is_helper
     from maskedbandit.store.helping.verify import verify_help

@@ -1,4 +1,4 @@
-"""Plan a study: how many people, how long, at which ε, under which trust."""
+"""Plan a study: how many people it takes, for how long, at which ε, under which trust model."""
 
 import argparse
 import json
@@ -18,28 +18,43 @@ INTERRUPTED = ""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """What is planned."""
-    parser.add_argument("--arms", type=int, default=2, metavar="K", help="how many (2)")
-    parser.add_argument("--baseline", type=float, default=0.3, metavar="MEAN", help="of all arms but the best (0.3)")
-    parser.add_argument("--difference", type=float, metavar="D", help="by which the best is better")
-    parser.add_argument("--means", metavar="M,M,...", help="of all arms, in place of the three above: 0.3,0.35,0.2")
-    parser.add_argument("--epsilon", type=float, metavar="E", help="of each person")
-    parser.add_argument("--budget", type=float, metavar="E", help="ε of each person in a period, in place of --epsilon")
-    parser.add_argument("--studies", type=int, default=1, metavar="N", help="that share the budget (1)")
-    parser.add_argument("--policy", metavar="TABLE", help="another policy: its name, or a table as in experiments")
-    parser.add_argument("--people", type=int, metavar="N", help="how many come; left out: as many as it needs")
+    """Add the options: what is planned."""
+    parser.add_argument("--arms", type=int, default=2, metavar="K", help="the number of arms (2)")
     parser.add_argument(
-        "--regret", action="store_true", help="do not search for the best arm: give the worse ones to few of the people"
+        "--baseline", type=float, default=0.3, metavar="MEAN", help="the mean of all arms but the best (0.3)"
     )
-    parser.add_argument("--delta", type=float, default=0.05, metavar="P", help="probability of a wrong answer (0.05)")
-    parser.add_argument("--per-day", type=float, default=1000, metavar="N", help="people on a day (1000)")
-    parser.add_argument("--window", default="1 day", metavar="TIME", help="in which an outcome counts (1 day)")
+    parser.add_argument("--difference", type=float, metavar="D", help="by how much the best arm is better")
     parser.add_argument(
-        "--privacy-delta", type=float, default=1e-6, metavar="D", help="δ where there is no pure ε (1e-6)"
+        "--means", metavar="M,M,...", help="the means of all arms, in place of the three above: 0.3,0.35,0.2"
     )
-    parser.add_argument("--trust", action="append", metavar="NAME", help="one trust model alone; may be repeated")
-    parser.add_argument("--runs", type=int, metavar="N", help="simulated studies (200, or 2000 of as many people)")
-    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("--epsilon", type=float, metavar="E", help="the ε of each person")
+    parser.add_argument(
+        "--budget", type=float, metavar="E", help="in place of --epsilon: the ε of each person in a period"
+    )
+    parser.add_argument("--studies", type=int, default=1, metavar="N", help="how many studies share the budget (1)")
+    parser.add_argument("--policy", metavar="TABLE", help="another policy: a name, or a table as in experiments")
+    parser.add_argument("--people", type=int, metavar="N", help="how many people come (as many as the study needs)")
+    parser.add_argument(
+        "--regret", action="store_true", help="do not search for the best arm, but give the worse arms to few people"
+    )
+    parser.add_argument(
+        "--delta", type=float, default=0.05, metavar="P", help="the probability of a wrong answer (0.05)"
+    )
+    parser.add_argument("--per-day", type=float, default=1000, metavar="N", help="how many people come on a day (1000)")
+    parser.add_argument("--window", default="1 day", metavar="TIME", help="the time in which an outcome counts (1 day)")
+    parser.add_argument(
+        "--privacy-delta", type=float, default=1e-6, metavar="D", help="the δ of trust models without a pure ε (1e-6)"
+    )
+    parser.add_argument(
+        "--trust", action="append", metavar="NAME", help="plan for this trust model alone; may be repeated"
+    )
+    parser.add_argument(
+        "--runs",
+        type=int,
+        metavar="N",
+        help="how many studies are simulated (200, or 2000 with a fixed number of people)",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--figure", type=Path, metavar="FILE", help="draw people or regret against ε")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 

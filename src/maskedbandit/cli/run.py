@@ -32,25 +32,30 @@ def add(parser: argparse.ArgumentParser) -> None:
         "experiment", metavar="EXPERIMENT", help="a TOML file, or the name of an experiment that `list` shows"
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the results (results/NAME)")
-    parser.add_argument("--only", metavar="ID", help="one setting alone, by its id or number: quickstart/2 or 2")
+    parser.add_argument("--only", metavar="ID", help="run one setting alone, by its id or number: quickstart/2 or 2")
     parser.add_argument(
-        "--jobs", type=int, metavar="N", help="threads (one for each core); the numbers do not depend on it"
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="the number of threads (one for each core), on which results do not depend",
     )
     parser.add_argument(
         "--cluster", metavar="ADDRESS", help="do the runs on the workers of a Dask scheduler, as in tcp://10.0.0.1:8786"
     )
-    parser.add_argument("--runs", type=int, metavar="M", help="so many runs of every setting (all)")
-    parser.add_argument("--runs-from", type=int, metavar="N", default=0, help="from number N on (0); see also `merge`")
+    parser.add_argument("--runs", type=int, metavar="M", help="the number of runs of every setting (all)")
     parser.add_argument(
-        "--resume", action="store_true", help="go on in a DIR with results, which any number of processes may share"
+        "--runs-from", type=int, metavar="N", default=0, help="the number of the first run (0); see also `merge`"
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="go on in a folder with results, which any number of processes may share"
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument(
         "--protocol",
         metavar="NAME",
-        help="carry sums by a real protocol with all its parties, where a channel can: a backend that `list` shows, "
-        "such as secagg, or secagg,corrupted=0.1,dropout=0.05; some milliseconds for every user; results go to "
-        "results/EXPERIMENT-NAME",
+        help="compute sums by a real protocol with all its parties, where channels can: a backend that `list` shows, "
+        "such as secagg, or secagg,corrupted=0.1,dropout=0.05. This takes some milliseconds for every user; results go "
+        "to results/EXPERIMENT-NAME",
     )
 
 

@@ -14,16 +14,23 @@ EXAMPLE = (
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The options."""
-    parser.add_argument("-n", type=int, default=1000, metavar="N", help="devices, each with one bit (1000)")
+    parser.add_argument(
+        "-n", type=int, default=1000, metavar="N", help="the number of devices, each with one bit (1000)"
+    )
     parser.add_argument(
         "--dropout", default="0.1", metavar="P", help="probability that a device is lost on the way (0.1)"
     )
     parser.add_argument("--corrupted", default="0.1", metavar="P", help="fraction that may be corrupted (0.1)")
-    parser.add_argument("--epsilon", default="1", metavar="E", help="privacy of the noisy sum (1)")
+    parser.add_argument("--epsilon", default="1", metavar="E", help="the ε of the noisy sum (1)")
     parser.add_argument(
         "--lost", metavar="P", help="fraction that may be lost (exceeded with a probability of a millionth)"
     )
-    parser.add_argument("--server", choices=("honest", "malicious"), default="honest", help="what it may do (honest)")
+    parser.add_argument(
+        "--server",
+        choices=("honest", "malicious"),
+        default="honest",
+        help="whether the server follows the protocol (honest)",
+    )
     parser.add_argument(
         "--graph",
         choices=("auto", "complete", "sparse"),

@@ -25,7 +25,7 @@ INTERRUPTED = ""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Where studies are, and where to listen."""
+    """Add the options: where studies are, and where to listen."""
     studies.place(parser)
     parser.add_argument(
         "--role",
@@ -33,30 +33,32 @@ def add(parser: argparse.ArgumentParser) -> None:
         default="leader",
         help="lead studies (leader), or help another operator with studies of two operators",
     )
-    parser.add_argument("--name", metavar="NAME", help="of the operator, with `--role helper`: for people")
+    parser.add_argument("--name", metavar="NAME", help="the name of the operator that people see, with `--role helper`")
     parser.add_argument("--demo", action="store_true", help="run a simulated study, in ./demo unless --data says where")
-    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="where to listen (127.0.0.1)")
-    parser.add_argument("--port", type=int, default=8000, metavar="N", help="where to listen (8000)")
+    parser.add_argument(
+        "--host", default="127.0.0.1", metavar="ADDRESS", help="the address on which to listen (127.0.0.1)"
+    )
+    parser.add_argument("--port", type=int, default=8000, metavar="N", help="the port on which to listen (8000)")
     parser.add_argument(
         "--url", metavar="URL", help="how other processes that serve this database reach this one (http://HOST:PORT)"
     )
     parser.add_argument(
-        "--metrics-port", type=int, metavar="N", help="where Prometheus finds metrics; left out: nowhere"
+        "--metrics-port", type=int, metavar="N", help="serve metrics for Prometheus on this port (on none)"
     )
     parser.add_argument(
         "--proxy",
         action="append",
         default=[],
         metavar="ADDRESS",
-        help="of a proxy whose X-Forwarded-For and X-Forwarded-Proto are believed; may be given again",
+        help="believe X-Forwarded-For and X-Forwarded-Proto of the proxy at this address; may be repeated",
     )
     parser.add_argument(
-        "--rate", type=float, default=5000, metavar="N", help="requests a second that each key may make (5000)"
+        "--rate", type=float, default=5000, metavar="N", help="how many requests a second each key may make (5000)"
     )
 
 
 def network(text: str) -> str:
-    """The address of a proxy, or of all in a network."""
+    """Read the address of a proxy, or of a network of proxies."""
     try:
         return str(ip_network(text, strict=False))
     except ValueError:
@@ -64,7 +66,7 @@ def network(text: str) -> str:
 
 
 def do(options: argparse.Namespace) -> None:
-    """Until it is told to end."""
+    """Serve until the process is told to end."""
     from maskedbandit.service.server import bind_socket, serve_host
     from maskedbandit.study.operators import LONGEST_NAME
 
@@ -110,7 +112,7 @@ def do(options: argparse.Namespace) -> None:
 
 
 def make_host(options: argparse.Namespace) -> Host | HelperHost:
-    """What is served, in the role that is asked for."""
+    """Make the host of a leader or of a helper."""
     from maskedbandit.service.host.helper import HelperHost
     from maskedbandit.service.host.host import Host
 
@@ -127,7 +129,7 @@ def make_host(options: argparse.Namespace) -> Host | HelperHost:
 
 
 def welcome(host: Host | HelperHost, url: str) -> list[str]:
-    """What is said once the server listens; keys are made, and shown, if there are none."""
+    """Say where the server listens; if there are no keys, make the first ones and show them."""
     from maskedbandit.service import keys
     from maskedbandit.service.host.helper import HelperHost
     from maskedbandit.store.databases.connection import open_database

@@ -1,4 +1,4 @@
-"""State what is promised to people: of a study, an experiment or a running service, to read, check and sign."""
+"""State what a study, an experiment or a running service promises its people: to read, check and sign."""
 
 from __future__ import annotations
 
@@ -34,30 +34,35 @@ TAKES = {  # the options of each form of the command
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """What is stated, and where the statement goes."""
+    """Add the options: what is stated, and where the statement goes."""
     parser.add_argument(
         "what",
         nargs="*",
         metavar="WHAT",
-        help="an EXPERIMENT, by its file or its name; or `check FILE`: refuse a statement that the ledger of a "
-        "database, or with --url of a service, contradicts; "
-        "or `sign FILE`: write FILE.sig, with the private key in MASKEDBANDIT_SIGNER; or `schema`: the JSON schema of "
-        "statements; nothing: a study",
+        help="nothing: state a study; EXPERIMENT: state an experiment, by its file or its name; `check FILE`: refuse a "
+        "statement that contradicts the ledger of the database, or with --url of the service; "
+        "`sign FILE`: write FILE.sig, with the private key in MASKEDBANDIT_SIGNER; `schema`: show the JSON schema of "
+        "statements",
     )
     studies.options(parser)
-    parser.add_argument("--url", metavar="URL", help="a running service, instead of its database")
+    parser.add_argument("--url", metavar="URL", help="ask the running service at this address, in place of a database")
     parser.add_argument(
-        "--audit", action="append", default=[], type=Path, metavar="FILE", help="audit.json as evidence; again for more"
+        "--audit",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="add an audit.json as evidence; may be repeated",
     )
     parser.add_argument(
-        "--signed-by", metavar="KEY", help="of `check`: refuse it unless FILE.sig is a signature with this public key"
+        "--signed-by", metavar="KEY", help="with `check`: refuse it unless FILE.sig is a signature with this public key"
     )
     parser.add_argument("--out", type=Path, metavar="NAME", help="write NAME.json, and NAME.html to print and sign")
     parser.add_argument("--json", action="store_true", help="print the JSON")
 
 
 def do(options: argparse.Namespace) -> None:
-    """State it."""
+    """Make the statement, or check, sign or describe one."""
     import json
 
     from maskedbandit.statement.content import encode_statement, make_statement_schema
@@ -90,7 +95,7 @@ def do(options: argparse.Namespace) -> None:
 
 
 def write(out: Path, said: Statement, text: bytes) -> None:
-    """Write both files."""
+    """Write a statement as JSON and as a page."""
     from maskedbandit.lab.files import whole_file
     from maskedbandit.statement.page import print_statement
 
@@ -133,7 +138,7 @@ def check_options(options: argparse.Namespace) -> None:
 
 
 def of_study(options: argparse.Namespace) -> Statement:
-    """Of a study in a database, after all that is stored of it was recomputed."""
+    """Make the statement of a study in a database, after all that is stored of it was recomputed."""
     from maskedbandit.statement.check import make_statement
     from maskedbandit.store.databases.connection import open_database
     from maskedbandit.store.studies import choose_study, find_witness
@@ -147,7 +152,7 @@ def of_study(options: argparse.Namespace) -> Statement:
 
 
 def of_experiment(options: argparse.Namespace) -> Statement:
-    """Of an experiment."""
+    """Make the statement of an experiment."""
     from maskedbandit.lab.experiments.examples import find_experiment
     from maskedbandit.lab.experiments.experiment import read_experiment
     from maskedbandit.reports.statement import statement_of_experiment
@@ -156,14 +161,14 @@ def of_experiment(options: argparse.Namespace) -> Statement:
 
 
 def of_service(options: argparse.Namespace) -> Statement:
-    """As a running service states it; the ledger that it shows has to agree."""
+    """Fetch the statement of a running service; the ledger that it shows has to agree."""
     from maskedbandit.statement.service import fetch_statement
 
     return fetch_statement(options.url, key_of_staff(), options.study)
 
 
 def key_of_staff() -> str:
-    """The key with which a service is asked."""
+    """Read the key with which a service is asked."""
     if not (key := os.environ.get("MASKEDBANDIT_KEY")):
         raise InvalidValue("MASKEDBANDIT_KEY", key, "the key of an owner or an officer, in the environment")
     return key
@@ -232,7 +237,7 @@ def compared(text: bytes, options: argparse.Namespace) -> Statement:
 
 
 def in_words(said: Statement) -> str:
-    """The statement for a terminal."""
+    """Write the statement in words, for a terminal."""
     from textwrap import fill
 
     from maskedbandit.statement.page import POINT_NAMES

@@ -1,4 +1,4 @@
-"""Run a study that is kept in a database: new, start, assign, expose, report, tick, status, simulate and more."""
+"""Run a study that is kept in a database: make it, start it, assign people, report, release, simulate and more."""
 
 import argparse
 import json
@@ -20,68 +20,79 @@ EXAMPLE = (
 INTERRUPTED = "; all that was acknowledged is kept: the same command goes on from there"
 DATABASE = "sqlite:///studies.db"
 VERBS = {
-    "new": ("FILE", "write a study down as a draft, from its protocol in a TOML file, or one that `list` shows"),
-    "show": ("", "the protocol of a study as TOML, and its hash"),
-    "change": ("FILE HASH", "put the protocol in FILE in place of a draft's that has this HASH"),
-    "copy": ("NAME", "write a draft of this name down, with the protocol of the study"),
+    "new": ("FILE", "make a draft of a study from its protocol: a TOML file, or a name that `list` shows"),
+    "show": ("", "show the protocol of a study as TOML, and its hash"),
+    "change": ("FILE HASH", "replace the protocol of a draft, which has this HASH, by that in FILE"),
+    "copy": ("NAME", "make a draft of this name with the protocol of the study"),
     "delete": ("HASH", "delete a draft whose protocol has this HASH; nothing of it is kept"),
-    "start": ("[HASH]", "freeze the protocol and begin; with a HASH only if it is the one of the protocol"),
+    "start": ("[HASH]", "freeze the protocol and begin; with a HASH only if the protocol has this hash"),
     "assign": (
         "UNIT [ATTRIBUTES]",
-        "the arm for a person, called UNIT; ATTRIBUTES are JSON, for rules of the protocol",
+        "give the person called UNIT an arm; ATTRIBUTES are JSON, for rules on who is eligible",
     ),
-    "expose": ("TICKET", "the person saw the arm"),
-    "report": ("TICKET VALUE", "the person's outcome; --event names one of several"),
-    "tick": ("", "do what is due: give back places, close cohorts, release"),
+    "expose": ("TICKET", "write down that the person saw the arm"),
+    "report": ("TICKET VALUE", "write down the person's outcome; --event names one of several"),
+    "tick": ("", "do what is due: take back places that nobody saw, close cohorts, and release their sums"),
     "pause": ("", "give no more places, until `resume`"),
     "resume": ("", "go on after a pause"),
     "stop": ("", "give no more places, for ever"),
-    "arm": ("CHANGE NAME [PAYLOAD]", "pause or resume the arm of this name, or add one, with a payload in JSON"),
+    "arm": ("CHANGE NAME [PAYLOAD]", "change an arm: CHANGE is pause, resume or add; the PAYLOAD of a new arm is JSON"),
     "archive": ("", "erase the data of all people; releases stay"),
     "erase": ("UNIT", "erase the data of one person; releases stay"),
-    "status": ("", "how the study stands, from what was released"),
-    "simulate": ("", "play the study by its [simulation] table: as many people come as it has places"),
-    "reconcile": ("[FILE]", "a restored database: bring back what FILE has of `ledger export`, or charge everybody"),
+    "status": ("", "show how the study stands, from its releases"),
+    "simulate": ("", "play the study with simulated people, as its [simulation] table says"),
+    "reconcile": ("[FILE]", "after a restore: bring back what FILE, a `ledger export`, has, or charge everybody"),
 }
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The verbs, and which study is meant."""
+    """Add the verbs, and the options that say which study is meant."""
     add_verbs(parser, VERBS)
     options(parser)
     parser.add_argument(
-        "--event", default="", metavar="NAME", help="of `report`: which of the person's reports this is"
+        "--event", default="", metavar="NAME", help="with `report`: the name of this report, if the person has several"
     )
     parser.add_argument(
         "--metric",
         default="",
         metavar="NAME",
-        help="of `report`: the name of the guardrail or of the metric, if that is what is reported",
+        help="with `report`: the guardrail or the metric that is reported, in place of the reward",
     )
     parser.add_argument(
         "--without-helper",
         action="store_true",
-        help="of `stop`: the helper of two operators is away for ever, so cohorts that wait for it are given up",
+        help="with `stop`: give up the cohorts that wait for the helper of two operators, which is away for ever",
     )
-    parser.add_argument("--yes", action="store_true", help="of `start`, `stop` and `archive`: ask nothing")
+    parser.add_argument("--yes", action="store_true", help="with `start`, `stop` and `archive`: do not ask")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    """Where studies are, and which is meant; for `ledger` as well."""
+    """Add the options that say where studies are, and which is meant; `ledger` has them too."""
     place(parser)
-    parser.add_argument("--study", metavar="NAME", help="which one, if the database has several")
+    parser.add_argument("--study", metavar="NAME", help="the study, if the database has several")
 
 
 def place(parser: argparse.ArgumentParser) -> None:
-    """Where studies are; for `serve` and `key` as well."""
+    """Add the options that say where studies are; `serve` and `key` have them too."""
     parser.add_argument(
-        "--database", default=DATABASE, metavar="URL", help=f"sqlite:///FILE or postgresql://... ({DATABASE})"
+        "--database",
+        default=DATABASE,
+        metavar="URL",
+        help=f"the database: sqlite:///FILE or postgresql://... ({DATABASE})",
     )
     parser.add_argument(
-        "--witness", type=Path, metavar="DIR", help="the folder of keys and heads (below ~/.config/maskedbandit)"
+        "--witness",
+        type=Path,
+        metavar="DIR",
+        help="the folder of the witness, with keys and heads of ledgers (below ~/.config/maskedbandit)",
     )
-    parser.add_argument("--data", action=Data, metavar="DIR", help="a folder for both: DIR/studies.db and DIR/witness")
+    parser.add_argument(
+        "--data",
+        action=Data,
+        metavar="DIR",
+        help="a folder for the database and the witness: DIR/studies.db and DIR/witness",
+    )
 
 
 class Data(argparse.Action):
@@ -99,21 +110,21 @@ def do(options: argparse.Namespace) -> None:
 
 
 def opened(options: argparse.Namespace, **more: Any) -> Any:
-    """The study that is meant, held by this process."""
+    """Open the study that is meant, which this process then holds."""
     from maskedbandit.store.studies import open_study
 
     return open_study(options.database, options.study, options.witness, **more)
 
 
 def moved(options: argparse.Namespace) -> None:
-    """Another state."""
+    """Move the study to another state."""
     with opened(options) as study:
         getattr(study, options.verb)()
         say(study=study.name, state=study.state)
 
 
 def do_start(options: argparse.Namespace, looked_at: str | None = None) -> None:
-    """A running study: of the protocol that was shown, if it was asked."""
+    """Start the study; if the command asked first, with the protocol that it has shown and no other."""
     shown = confirm_move(options, "start")
     with opened(options) as study:
         study.start(looked_at=looked_at or shown)
@@ -124,7 +135,7 @@ do_pause = do_resume = moved
 
 
 def do_stop(options: argparse.Namespace) -> None:
-    """No more places."""
+    """Stop the study: no more places are given."""
     confirm_move(options, "give_up_helper" if options.without_helper else "stop")
     with opened(options) as study:
         if options.without_helper:
@@ -135,13 +146,13 @@ def do_stop(options: argparse.Namespace) -> None:
 
 
 def do_archive(options: argparse.Namespace) -> None:
-    """Nobody's data."""
+    """Archive the study: everybody's data is erased."""
     confirm_move(options, "archive")
     moved(options)
 
 
 def do_arm(options: argparse.Namespace, what: str, name: str, payload: str = "null") -> None:
-    """Other arms in play."""
+    """Pause, resume or add an arm."""
     try:
         given = json.loads(payload)
     except ValueError:
@@ -155,7 +166,7 @@ def do_arm(options: argparse.Namespace, what: str, name: str, payload: str = "nu
 
 
 def do_assign(options: argparse.Namespace, unit: str, attributes: str = "null") -> None:
-    """An arm."""
+    """Give a person an arm."""
     try:
         said = json.loads(attributes)
     except ValueError:
@@ -175,14 +186,14 @@ def do_assign(options: argparse.Namespace, unit: str, attributes: str = "null") 
 
 
 def do_expose(options: argparse.Namespace, ticket: str) -> None:
-    """The arm was seen."""
+    """Write down that an arm was seen."""
     with opened(options) as study:
         study.expose(ticket)
         say(exposed=True)
 
 
 def do_report(options: argparse.Namespace, ticket: str, value: str) -> None:
-    """An outcome."""
+    """Write an outcome down."""
     try:
         number = float(value)
     except ValueError:
@@ -193,7 +204,7 @@ def do_report(options: argparse.Namespace, ticket: str, value: str) -> None:
 
 
 def do_tick(options: argparse.Namespace) -> None:
-    """What is due."""
+    """Do what is due."""
     with opened(options) as study:
         for each in study.tick():
             say(cohort=each.cohort, arm=study.protocol.arms[each.arm][0], n=each.n, total=each.total)
@@ -202,13 +213,13 @@ def do_tick(options: argparse.Namespace) -> None:
 
 
 def do_erase(options: argparse.Namespace, unit: str) -> None:
-    """A person's data."""
+    """Erase a person's data."""
     with opened(options) as study:
         say(places=study.erase(unit))
 
 
 def do_status(options: argparse.Namespace) -> None:
-    """How the study stands."""
+    """Print how the study stands."""
     from maskedbandit.service.views.status import write_status
     from maskedbandit.store.book.entries import state_after
     from maskedbandit.store.databases.connection import open_database
@@ -231,7 +242,7 @@ def do_status(options: argparse.Namespace) -> None:
 
 
 def do_simulate(options: argparse.Namespace) -> None:
-    """To the end of the study."""
+    """Play the study to its end with simulated people."""
     from maskedbandit.cli.parts.progress import Progress
     from maskedbandit.cli.parts.simulation import Clock, choose_start, people_to_come, play_study
     from maskedbandit.errors import NotRunning
@@ -262,7 +273,7 @@ def do_simulate(options: argparse.Namespace) -> None:
 
 
 def do_reconcile(options: argparse.Namespace, file: str | None = None) -> None:
-    """A restored database."""
+    """Reconcile a restored database with its witness."""
     from maskedbandit.store.databases.connection import open_database
     from maskedbandit.store.helping.book import is_helper
     from maskedbandit.store.helping.reconcile import bring_back_help, end_help

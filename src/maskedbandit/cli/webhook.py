@@ -10,14 +10,14 @@ EXAMPLE = (
     "  maskedbandit webhook add https://hooks.example/bandit --study newsletter --kind released --kind finished"
 )
 VERBS = {
-    "add": ("URL", "have the receiver at an address told from now on; its secret is shown once"),
-    "list": ("", "all webhooks, without their secrets, and how their receivers do"),
-    "delete": ("WEBHOOK", "send nothing there any more"),
+    "add": ("URL", "send announcements to this address from now on; the secret is shown once"),
+    "list": ("", "show all webhooks, without their secrets, and whether their receivers answer"),
+    "delete": ("WEBHOOK", "send nothing more to a webhook"),
 }
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The verbs, and which database is meant."""
+    """Add the verbs, and the options that say which database is meant."""
     add_verbs(parser, VERBS)
     studies.options(parser)
     parser.add_argument(
@@ -25,12 +25,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KIND",
-        help="of `add`, again for each: released, finished, state, arm or attention; left out: all",
+        help="with `add`, may be repeated: released, finished, state, arm or attention (all of them)",
     )
 
 
 def do(options: argparse.Namespace) -> None:
-    """Do what the verb says, and print what came of it as lines of JSON."""
+    """Do what the verb says, and print the result as lines of JSON."""
     check_words("webhook", VERBS, options)
     from msgspec import structs
 

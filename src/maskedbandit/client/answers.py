@@ -80,7 +80,7 @@ def read_problem_code(problem: Any) -> str:
 
 
 def read_assignment(reply: Reply, study: str) -> Assigned | None:
-    """The arm that the service gives, or None if this is not an answer of its."""
+    """The arm that the service gives, or None if this is not an answer of the service."""
     body = reply.body
     if reply.status != 200 or not isinstance(body, dict) or body.get("study") != study:
         return None
@@ -110,7 +110,7 @@ def read_assignment(reply: Reply, study: str) -> Assigned | None:
 
 
 def read_verdict(item: Any, good: frozenset[str]) -> str | None:
-    """What became of a request of a batch: "" if it counts, the code of a final refusal, or None: nobody knows yet."""
+    """The result of one request of a batch: "" if it counts, the code of a final refusal, or None: nobody knows yet."""
     if not isinstance(item, dict):
         return None
     answer, problem = item.get("answer"), item.get("problem")
@@ -123,7 +123,7 @@ def read_verdict(item: Any, good: frozenset[str]) -> str | None:
 
 
 def read_verdicts(reply: Reply, count: int, good: frozenset[str]) -> list[str | None] | None:
-    """What became of each request of a batch, or None if this does not answer so many."""
+    """The result of each request of a batch, or None if this has another number of answers."""
     items = reply.body.get("items") if reply.status == 200 and isinstance(reply.body, dict) else None
     if not isinstance(items, list) or len(items) != count:
         return None

@@ -30,7 +30,7 @@ def check_url(url: str) -> str:
 
 
 def check_key(key: str) -> None:
-    """Raise unless this can be a key."""
+    """Raise `InvalidValue` unless this can be a key."""
     if not isinstance(key, str) or not re.fullmatch("[!-~]{1,512}", key):
         raise InvalidValue("key", "not shown", "a key of the service, of ASCII characters and without spaces")
 

@@ -170,7 +170,7 @@ class Engine:
         return running.submit(running.calls.ask(f"/v1/studies/{study}/assign", body, self.deadline, right))
 
     def settle(self, study: str, unit: str, reply: Reply, fallback: str) -> Assigned:
-        """What the unit gets by this reply, or by what is known from before, or else the fallback."""
+        """What the unit gets: the arm of this reply, or else the one that it had before, or else the fallback."""
         given, known, outbox = read_assignment(reply, study), self._running.known, self._running.outbox
         code = read_problem_code(reply.body) if 400 <= reply.status < 500 else ""
         if code and reply.status not in (409, 429):
@@ -205,7 +205,7 @@ class Engine:
         return given or Assigned(before.arm, before.payload, source="fallback", why=code or UNREACHABLE)
 
     def _say(self, line: str) -> None:
-        """Log what people get in place of what was promised, when it changes."""
+        """Log what people get in place of the service's arms, when that changes."""
         if line != self._said:
             log.warning("%s", line)
         self._said = line
@@ -222,7 +222,7 @@ class Engine:
     def report(
         self, study: str, ticket: str | None, value: float | Sequence[float], event: str, metric: str = ""
     ) -> None:
-        """Write an outcome down; of local trust, what it is after noise, or what all that are given are."""
+        """Write an outcome down; under local trust with its noise, of one outcome or of all that are given."""
         if ticket is None:
             return
         check_ticket(ticket)

@@ -122,10 +122,10 @@ class Outbox:
                 connection.execute(_PUT, row)
 
     def take_place(self, study: str, person: str, ticket: str, again: bool) -> bool:
-        """Of local trust: whether the person's outcomes may be drawn here.
+        """Whether noise for the person's outcomes may be drawn here, under local trust.
 
-        They may in the folder that was told of the place when it was new, and of one place of each person. In any other
-        they may have been drawn before: the place came again, and this folder may have been lost since, or be another.
+        It may in the folder that was told of the place when it was new, and for one place of each person. In any other
+        folder noise may have been drawn before: the place came again, and the first folder may be lost, or another one.
         """
         if not again:
             with self._file.transaction() as connection:
@@ -159,7 +159,7 @@ class Outbox:
             connection.execute(_PUT, message)
 
     def put_leaving(self, study: str, ticket: str) -> None:
-        """A person leaves: nothing else of this ticket is sent any more, and what was drawn for it is forgotten.
+        """Write down that a person leaves: nothing else of this ticket is sent, and what was drawn for it is forgotten.
 
         That it left stays written down, as a hash, also once the service knows: outcomes may come after that. Of local
         trust so does that there was a place, by the hash of the person: there is no second one.
@@ -174,7 +174,7 @@ class Outbox:
                 connection.execute(_GIVE_UP, (f"left {person}", study, person))
 
     def studies(self) -> list[str]:
-        """Of which studies something waits."""
+        """The studies of which something waits."""
         return [str(study) for (study,) in self._file.rows("SELECT DISTINCT study FROM message")]
 
     def next(self, study: str, most: int) -> list[Message]:
@@ -200,5 +200,5 @@ class Outbox:
 
 
 def hash_ticket(study: str, ticket: str) -> str:
-    """By what it is known that whoever had a ticket left."""
+    """The hash of a ticket, by which the outbox knows that its person has left."""
     return sha256(f"{study}\n{ticket}".encode()).hexdigest()

@@ -44,14 +44,14 @@ _COLUMNS = "arm, payload, ticket, propensity, offer"
 
 
 class KnownPlace(NamedTuple):
-    """Where a unit has a ticket."""
+    """A study in which a unit has a ticket."""
 
     study: str
     ticket: str
 
 
 class Offered(NamedTuple):
-    """The offer to a person, of each outcome a line, by the hash of the unit."""
+    """The offer to a person, with a line for each outcome, by the hash of the unit."""
 
     person: str
     offer: str
@@ -107,12 +107,12 @@ class KnownArms:
         return [KnownPlace(*row) for row in self._rows(find, hash_unit(unit), self._clock())]
 
     def offer(self, study: str, ticket: str) -> Offered | None:
-        """Of local trust: what the report of a ticket is made from, and whose it is."""
+        """What the report of a ticket is made from under local trust, and whose it is."""
         find = "SELECT unit, offer FROM arm WHERE ticket = ? AND study = ? AND offer IS NOT NULL"
         return next((Offered(*row) for row in self._rows(find, ticket, study)), None)
 
     def keep_on_devices(self, study: str) -> None:
-        """What becomes of the people of a study stays on their devices, which seal it for two operators."""
+        """Write down that outcomes of a study stay on people's devices, which seal them for two operators."""
         if not self.stays_on_devices(study):
             with self._file.transaction() as connection:
                 connection.execute("INSERT OR IGNORE INTO on_devices (study) VALUES (?)", (study,))
@@ -122,7 +122,7 @@ class KnownArms:
         return bool(self._rows("SELECT 1 FROM on_devices WHERE study = ?", study))
 
     def forget(self, study: str, ticket: str) -> None:
-        """Whoever has this ticket has left."""
+        """Forget the person with this ticket, who has left."""
         with self._file.transaction() as connection:
             connection.execute("DELETE FROM arm WHERE study = ? AND ticket = ?", (study, ticket))
 
@@ -141,7 +141,7 @@ class KnownArms:
 
 
 def hash_unit(unit: str) -> str:
-    """As what a unit is kept."""
+    """The hash as which a unit is kept."""
     return hashlib.sha256(unit.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -21,7 +21,7 @@ def say_farewell(book: DeviceBook, calls: ServiceCalls) -> None:
 
 
 def tell_exposures(book: DeviceBook, calls: ServiceCalls, places: Sequence[BookedPlace]) -> None:
-    """Say of arms that the person saw that she did, until the service has heard it."""
+    """Tell the service which arms the person saw, until it has heard it."""
     unheard = [place for booked in places if not booked.told and (place := booked.place).exposed is not None]
     replies = calls.post([DeviceRequest(place.study, "expose", write_ticket(place.ticket)) for place in unheard])
     for place, reply in zip(unheard, replies, strict=True):
@@ -43,5 +43,5 @@ def read_answer(reply: ServiceReply) -> str:
 
 
 def write_ticket(ticket: str) -> str:
-    """The body of a request that says no more than whose it is."""
+    """The body of a request that has a ticket and nothing else."""
     return json.dumps({"ticket": ticket}, separators=(",", ":"))

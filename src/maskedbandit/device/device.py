@@ -129,7 +129,7 @@ class Device:
         return shown
 
     def expose(self, study: str) -> bool:
-        """The person sees the arm of `assign`, now: the service is told; whether it will hear of the outcome."""
+        """The person sees the arm of `assign` now: tell the service. Returns whether it will hear of the outcome."""
         book, now = self._consented(), self._now()
         book.expose(study, now)
         self.contact()
@@ -137,7 +137,7 @@ class Device:
         return booked is not None and not booked.ended
 
     def record(self, study: str, value: float, metric: str = "") -> bool:
-        """What became of the person, on disk when this returns; whether it can still count. It sends nothing.
+        """Keep the person's outcome, on disk when this returns, and send nothing. Returns whether it can still count.
 
         Of several outcomes the last one counts; where several rewards of a person count, they are added up. `metric` is
         the name of the guardrail or of the metric, if the outcome is that.
@@ -172,11 +172,11 @@ class Device:
         say_farewell(self._book, self._calls)
 
     def show(self) -> list[StudyOnDevice]:
-        """All that the person may want to know: which studies, what was sent when, what it costs, and to whom."""
+        """All that the person may want to know: which studies, what was sent, when and to whom, and what it costs."""
         return [self._show(self._book, booked) for booked in self._book.places()] if self._book else []
 
     def close(self) -> None:
-        """Give the folder back."""
+        """Close the folder."""
         if self._book is not None:
             self._book.close()
 
@@ -188,12 +188,14 @@ class Device:
 
     def _now(self) -> int:
         if not 0 <= (seconds := self._clock()) <= LATEST_TIME / 1000:
-            raise WrongClock("the clock of this device says no time since 1970")
+            raise WrongClock("the clock of this device gives no time since 1970")
         return int(seconds * 1000)
 
     def _consented(self) -> DeviceBook:
         if self._book is None or not self._book.consent:
-            raise NoConsent("the person did not agree to take part in studies: call consent(True) when she does")
+            raise NoConsent(
+                "the person did not agree to take part in studies: call consent(True) when the person agrees"
+            )
         return self._book
 
     def _check_key(self, study: str) -> None:
@@ -210,7 +212,9 @@ class Device:
 
         def check(spent: Fraction) -> Fraction:
             if read.exposed is not None and read.exposed > now + CLOCK_SLACK:
-                raise WrongClock("by the clock of this device the arm will be seen in more than a day")
+                raise WrongClock(
+                    "by the clock of this device, which is more than a day behind, the arm was not seen yet"
+                )
             if read.exposed is not None and now > read.last_call:
                 raise Late("by the clock of this device the time for reports of this place is over")
             return self._agreed.check(read, spent)
@@ -223,7 +227,7 @@ class Device:
         return self._agreed.trusts(place) and (bool(place.operators) or self._calls.find_key(place.study) is not None)
 
     def _make_report(self, place: OwnPlace, outcome: OwnOutcome, booked: BookedPlace, turn: int) -> MadeReport:
-        """A report of what holds, made once."""
+        """Make the report of the outcome as it is now, once."""
         if place.operators:
             return MadeReport(booked.steps, self._seal(place, booked.steps, turn))
         held = booked.held.get(outcome.metric)

@@ -93,12 +93,12 @@ class DeviceBook:
         return bool(self._file.rows("SELECT 1 FROM consent"))
 
     def write_consent(self, since: int) -> None:
-        """The person agreed."""
+        """Write down that the person agreed."""
         with self._file.transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO consent (id, since) VALUES (0, ?)", (since,))
 
     def take_back_consent(self) -> None:
-        """The person does not agree any more, and leaves all studies: who agrees again later is in none of them."""
+        """Take consent back: the person leaves all studies, and if consent is given again later, is in none of them."""
         with self._file.transaction() as connection:
             connection.execute("DELETE FROM consent")
             for (study,) in connection.execute("SELECT study FROM own_place").fetchall():
@@ -150,7 +150,7 @@ class DeviceBook:
             raise AlreadySpent("this device has another place in this study: a person has one")
 
     def expose(self, study: str, now: int) -> None:
-        """The person sees the arm now, unless she saw it before."""
+        """Write down that the person sees the arm now, unless it was seen before."""
         with self._file.transaction() as connection:
             find = "SELECT given FROM own_place WHERE study = ? AND ended = ''"
             for (text,) in connection.execute(find, (study,)).fetchall():
@@ -160,7 +160,7 @@ class DeviceBook:
                     connection.execute("UPDATE own_place SET given = ? WHERE study = ?", row)
 
     def settle_exposure(self, study: str, ended: str) -> None:
-        """The service knows that the arm was seen, or has said for what reason it is too late."""
+        """Write down that the service knows that the arm was seen, or why it is too late."""
         with self._file.transaction() as connection:
             change = "UPDATE own_place SET told = 1, ended = ? WHERE study = ? AND ended = ''"
             connection.execute(change, (ended, study))
@@ -215,7 +215,7 @@ class DeviceBook:
         return due
 
     def settle(self, sent: DueReport, answer: str, ended: bool) -> None:
-        """The service has answered; if the place has ended, nothing more is sent."""
+        """Write down what the service answered; if the place has ended, nothing more is sent."""
         with self._file.transaction() as connection:
             change = "UPDATE kept_report SET answer = ?, body = NULL WHERE study = ? AND metric = ? AND turn = ?"
             connection.execute(change, (answer, sent.study, sent.metric, sent.turn))
@@ -234,7 +234,7 @@ class DeviceBook:
         return [(study, ticket) for study, ticket in rows]
 
     def settle_farewell(self, study: str) -> None:
-        """The service has erased what it had."""
+        """Write down that the service has erased what it had."""
         with self._file.transaction() as connection:
             connection.execute("DELETE FROM farewell WHERE study = ?", (study,))
 

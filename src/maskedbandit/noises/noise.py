@@ -9,7 +9,7 @@ states two numbers instead, for which a draw Z of scale 1 has
 
     log E exp(lam Z) <= variance lam^2 / (2 (1 - tail |lam|)),        |lam| < 1 / tail.
 
-Every policy that asks for a bound on the noise runs on it; a policy that asks for more refuses it.
+Policies that need only a bound on the noise accept it; policies that need more refuse it.
 """
 
 import math

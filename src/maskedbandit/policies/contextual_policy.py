@@ -3,9 +3,9 @@
 The statistics of a user with context z and reward r are bounded vectors (see privacy/statistics.py). A sum of them over
 a cohort is released for every model: one for each arm ("disjoint"), or one for all ("shared").
 
-Policies that protect "users" receive sums of (z z', r z) and store no context: all that other users see of a user comes
-from releases. Because the arm depends on the context, the number of users of an arm is secret too. So every user is in
-the cohorts of all models that the user could have been given, and adds zeros to all of them but one. That is joint
+Policies that protect "users" receive sums of (z z', r z) and store no context: other users learn about a user only from
+releases. Because the arm depends on the context, the number of users of an arm is secret too. So every user is in the
+cohorts of all models that the user could have been given, and adds zeros to all of them but one. That is joint
 differential privacy: a user's own arm is not hidden from that user [SS18].
 
 Policies that protect "rewards" take contexts and arms to be public. They receive sums of r z only, where z may be any
@@ -61,7 +61,7 @@ class ContextualPolicy(Policy):
         return "a grid that is the same for cohorts of every size" if law.root > 0 else ""
 
     def lacks(self, rows: int, fixed: bool) -> str:
-        """What is missing from contexts of so many rows, the same for all users if `fixed`; empty if nothing is."""
+        """What contexts of so many rows, the same for all users if `fixed`, lack; empty if they are suitable."""
         return ""
 
     @staticmethod

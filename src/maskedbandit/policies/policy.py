@@ -40,13 +40,14 @@ class Policy(ABC):
 
     @property
     def purpose(self) -> Purpose:
-        """What it is for."""
+        """The purpose of its goal: what it is told, and how a study with it ends."""
         return find_purpose(self.goal)
 
     def needs(self, law: Law) -> str:
-        """What a channel with noise of this distribution lacks for the policy; empty if it will do.
+        """What a channel with noise of this distribution lacks for the policy; empty if the channel is suitable.
 
-        On a tree a release is a change of a running sum: of use only to a policy that adds up all of an arm's releases.
+        On a tree a release is a change of a running sum, which only a policy that adds up all of an arm's releases can
+        use.
         """
         return "releases that are independent of one another" if law.counter > 0 else ""
 
@@ -57,8 +58,8 @@ class Policy(ABC):
     def means(self, s: Any) -> Floats | None:
         """The mean reward of each arm in the releases that the policy uses; nan for an arm without a release.
 
-        Here of all releases, with their `total` and `n` in the state. None: it keeps no means. Only a policy that
-        closes no cohort may say that.
+        By default these are the means of all releases, whose `total` and `n` are in the state. Only a policy that
+        closes no cohort may return None.
         """
         return means_of(s.total, s.n)
 

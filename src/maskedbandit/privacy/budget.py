@@ -1,4 +1,4 @@
-"""Who has spent how much, and which charges still fit: charged before data is collected, refused over budget.
+"""Privacy accounting: how much each user has spent, and which charges still fit. Charges over budget are refused.
 
 Another charge fits by a rule that holds even if each loss is chosen after seeing earlier releases: a privacy filter.
 Let L be the log-ratio of the two distributions of all that is released about a user, and R_t and δ_t the divergence of
@@ -38,6 +38,8 @@ from maskedbandit.errors import BudgetExceeded, InvalidValue
 from maskedbandit.privacy.exact import to_fraction
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.privacy.renyi_divergences import INF, ORDERS, Exact, epsilon_additions, round_up
+
+MOST_SUMS = 512  # that are kept: each is some kilobytes
 
 
 class Filter(NamedTuple):
@@ -79,7 +81,7 @@ class Filter(NamedTuple):
 
 @lru_cache(maxsize=64)
 def filters(budget: Loss) -> tuple[Filter, ...]:
-    """The rules that keep a user within the budget; one of them suffices, chosen at the user's first charge.
+    """The rules that keep a user within the budget. One of them is chosen at the user's first charge.
 
     A pure budget bounds Σ ε, and one without a pure ε its curve. An (ε, δ) budget has two rules. The first one keeps
     half of δ for the conversion of divergences, at the order where most Gaussian noise fits, and bounds Σ ε or the
@@ -119,7 +121,7 @@ def compare_bounds(what: str, found: Exact, allowed: Exact) -> str:
 
 
 class Account(NamedTuple):
-    """What one user has spent; the first charge decides by which rule further ones are judged."""
+    """How much one user has spent. The first charge decides which rule judges the later ones."""
 
     first: Loss
     spent: Loss
@@ -151,6 +153,9 @@ class Budget:
         self.loss = loss.without_single()
         self._filters = filters(self.loss)
         self._rules: dict[Loss, Filter | None] = {}  # by first charge; None: nothing may be added to it
+        self._sums: dict[
+            tuple[Account, Loss], Account
+        ] = {}  # that fit: people of a study spend the same again and again
 
     def after(self, account: Account | None, loss: Loss) -> Account:
         """The account after this charge, or raise `BudgetExceeded`; None is the account of a user never charged."""
@@ -161,11 +166,21 @@ class Budget:
             return Account(loss, loss)
         if loss == ZERO:
             return account
+        known = self._sums.get((account, loss))
+        if known is not None:
+            return known
         rule, spent = self._rule(account.first), account.spent + loss
         reason = rule.refusal(spent) if rule else "the user's first charge has used it up"
         if reason:
             raise self._exceeded(reason)
-        return Account(account.first, spent)
+        if len(self._sums) >= MOST_SUMS:
+            self._sums = {}
+        self._sums[account, loss] = after = Account(account.first, spent)
+        return after
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the sums, which are found again."""
+        return {**self.__dict__, "_sums": {}}
 
     def _rule(self, first: Loss) -> Filter | None:
         """The rule for a user whose first charge this is; None if the charge fits but nothing may be added to it."""
@@ -195,7 +210,7 @@ class Budget:
 
 
 class Ledger:
-    """What each user has spent of a `Budget` that is the same for all.
+    """How much each user has spent of a `Budget` that is the same for all.
 
     **Guarantee**: what is released about a user stays within the budget, however the charges are chosen and
     from however many threads they come, if every release is charged first, with a loss that bounds it.
@@ -215,6 +230,7 @@ class Ledger:
         self.budget = self._rules.loss
         self._accounts: dict[User, Account] = {}
         self._worst = ZERO
+        self._bounded: set[Loss] = set()  # sums that the worst one is known to bound: it only grows
         self._lock = Lock()
 
     def charge(self, user: User, loss: Loss) -> None:
@@ -226,7 +242,11 @@ class Ledger:
             if loss == ZERO:
                 return
             after = self._rules.after(before, loss)
-            self._worst |= after.spent  # first, so that an interrupt in between leaves it too large
+            if after.spent not in self._bounded:
+                self._worst |= after.spent  # first, so that an interrupt in between leaves it too large
+                if len(self._bounded) >= MOST_SUMS:
+                    self._bounded = set()
+                self._bounded.add(after.spent)
             self._accounts[user] = after
 
     def spent(self, user: User) -> Loss:
@@ -241,7 +261,7 @@ class Ledger:
     def __getstate__(self) -> dict[str, Any]:
         """All but the lock, which cannot be pickled and does not belong to a copy."""
         with self._lock:
-            return {**self.__dict__, "_accounts": dict(self._accounts), "_lock": None}
+            return {**self.__dict__, "_accounts": dict(self._accounts), "_bounded": set(), "_lock": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=Lock())

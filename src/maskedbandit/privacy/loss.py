@@ -5,10 +5,10 @@ any other data instead. It is kept as a Rényi curve [Mir17, Def. 3],
 
     R(α) = ln E_Q[(P/Q)^α] / (α - 1)     at every α of ORDERS, and at α = ∞, where it is the pure ε
 
-with a δ: the curve holds outside an event of that probability [BS16, sec. 8]. If the same user is asked again, even
-in view of the earlier answer, the curves [Mir17, Prop. 1] and the δ add up. Losses of different users do not: the
-worst one counts. Every part is a Fraction or ∞, so ten times 1/10 is exactly 1. What needs floating point is rounded
-upwards, once, before it becomes a Fraction.
+with a δ: the curve holds outside an event of that probability [BS16, sec. 8]. If the same user is asked again, even in
+view of the earlier answer, the curves [Mir17, Prop. 1] and the δ add up. Losses of different users do not: the worst
+one counts. Every part is a Fraction or ∞, so ten times 1/10 is exactly 1. Values that need floating point are rounded
+upwards, once, before they become Fractions.
 
 All noises here are symmetric: z -> shift - z exchanges P and Q, so the divergence is the same in both directions. They
 are also log-concave, so a smaller shift costs less and the full sensitivity is the worst case.
@@ -20,6 +20,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from operator import index
 
 from maskedbandit.errors import InvalidValue
@@ -40,7 +41,8 @@ from maskedbandit.privacy.single_release import SingleRelease
 
 @dataclass(frozen=True, repr=False)
 class Loss:
-    """What a user loses: `curve[i]` at order `ORDERS[i]`, `pure_epsilon` at order ∞, except with probability `delta`.
+    """The privacy loss of a user: `curve[i]` at order `ORDERS[i]`, `pure_epsilon` at order ∞, except with probability
+    `delta`.
 
     Losses are a commutative monoid with `ZERO`: `a + b` is the same user again, `k * a` the same user k times, and
     `a | b` different users. `single` is empty, or else the loss is that of one release under one of these noises and of
@@ -198,6 +200,13 @@ class Loss:
         """
         return cls((INF,) * len(ORDERS), INF, INF)
 
+    @cached_property
+    def _hash(self) -> int:  # of numbers alone, so that it is the same in every process
+        return hash((self.curve, self.pure_epsilon, self.delta, len(self.single)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
     def __add__(self, other: Loss) -> Loss:
         if ZERO in (self, other):
             return self if other == ZERO else other
@@ -246,7 +255,7 @@ class Loss:
 
     @classmethod
     def from_text(cls, text: str) -> Loss:
-        """The loss that `to_text` wrote, or `InvalidValue`. Whoever can change a stored text changes the loss."""
+        """The loss that `to_text` wrote, or `InvalidValue`. Protect stored texts: a changed text is a changed loss."""
         return cls(*parse_loss(text))
 
     def epsilon(self, delta: Number = 0) -> float:

@@ -1,7 +1,7 @@
 """A loss in words: how often somebody who guesses one person's outcome from all that was published can be right.
 
-Whoever guesses between two outcomes that were as likely as each other, from something that is (ε, δ)-private, is wrong
-with probability a if it was the one and b if it was the other, where
+Somebody guesses between two equally likely outcomes from something that is (ε, δ)-private. If the guess is wrong with
+probability a for the first outcome, and b for the second, then
 
     a + e^ε b >= 1 - δ,   e^ε a + b >= 1 - δ                                                     [KOV17, Thm. 2.1]
 
@@ -19,7 +19,7 @@ GUESS_DELTAS = [Fraction(1, 10**k) for k in (9, 6, 4, 3)] + [Fraction(k, 50) for
 
 
 def right(epsilon: float, delta: float = 0.0) -> float:
-    """The probability with which a guess from something (ε, δ)-private is right at most.
+    """The largest probability with which a guess from something (ε, δ)-private can be right.
 
     >>> round(right(0.5), 3), right(0.0), right(1000.0), right(0.0, 1.0)
     (0.622, 0.5, 1.0, 1.0)
@@ -30,7 +30,7 @@ def right(epsilon: float, delta: float = 0.0) -> float:
 
 @lru_cache(maxsize=256)
 def best_guess(loss: Loss) -> float:
-    """The probability with which a guess is right at most if this was lost: the best of what holds at each δ.
+    """The largest probability with which a guess can be right under this loss: the best bound over all δ.
 
     >>> round(best_guess(Loss.pure(1)), 3), round(best_guess(Loss.approximate(1, 0.01)), 3)
     (0.731, 0.734)
@@ -47,7 +47,7 @@ def best_guess(loss: Loss) -> float:
 
 
 def in_hundred(probability: float) -> str:
-    """How many times in 100 at most, rounded upwards.
+    """The probability as a number of times in 100, rounded upwards.
 
     >>> in_hundred(right(0.5)), in_hundred(0.5), in_hundred(right(20))
     ('62.3', '50', '100')

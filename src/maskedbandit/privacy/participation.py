@@ -1,4 +1,4 @@
-"""Who took part in which cohort: the server records everybody, and each device records itself.
+"""Records of which user took part in which cohort: the server records everybody, and each device records itself.
 
 A user takes part in one cohort, as otherwise releases would cost the user more than was promised. An aborted cohort may
 be tried again, with fresh noise and at its full loss each time, up to `attempts` times in all. A record is never taken

@@ -1,4 +1,4 @@
-"""Which process this is: what a fork copies belongs to the one that forked alone."""
+"""The identity of this process: state that a fork copies belongs only to the process that forked."""
 
 import mmap
 import os
@@ -28,9 +28,9 @@ _this = (0, 0)
 def identify_process() -> tuple[int, int]:
     """The number of this process, and of the forks behind it. Each alone can miss a fork.
 
-    A fork that is made in C calls no hook of Python, so nobody counts it where no page tells. A child whose numbers are
-    those of another namespace, as in a container, may have the number of its parent; and a number is given again once
-    it is free. To look at the page costs a tenth of asking the system for the number.
+    A fork that is made in C calls no hook of Python, so only a page of memory that every fork wipes can reveal it. A
+    child in another namespace, as in a container, may have the number of its parent; and the system reuses numbers that
+    are free. Reading the page takes a tenth of the time of asking the system for the number.
 
     >>> identify_process() == identify_process()
     True

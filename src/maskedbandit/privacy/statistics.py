@@ -1,12 +1,12 @@
-"""What one user adds to a sum: a reward, a capped sum of rewards, or a bounded vector with stated sensitivities.
+"""The values that one user adds to a sum: a reward, a capped sum of rewards, or a vector with stated sensitivities.
 
-Of a person who has several rewards in [0, 1], the sum enters one release, cut at a cap c and in units of c:
+If a person has several rewards in [0, 1], their sum enters one release, cut at a cap c and in units of c:
 
     min(r_1 + ... + r_V, c) / c  in [0, 1].
 
-All rewards of the person together move it by at most 1, as a single reward does: so what hides a reward hides all that
-the person ever had, at the same ε and in one release, however large V is. Counted in rewards, the noise is c times as
-wide. That, and what the cap cuts off, is the price.
+All rewards of the person together move it by at most 1, as a single reward does. So noise that hides a reward hides all
+rewards of the person, at the same ε and in one release, however large V is. The price is twofold: counted in rewards,
+the noise is c times as wide, and the cap cuts off some rewards.
 
 A user with context z and reward r adds (z z', r z) to the sums of a linear model, z in the unit ball, r a bit. The
 noise of the whole vector is set by the largest distance between two users, in sum or in squares:

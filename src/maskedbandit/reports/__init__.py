@@ -1,1 +1,1 @@
-"""Reports on studies: what one would bring."""
+"""Reports on studies: plans, forecasts, estimates, audits and privacy statements."""

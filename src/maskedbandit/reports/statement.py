@@ -1,4 +1,4 @@
-"""The privacy statement of an experiment: what each policy promises on each channel, if it were used on people."""
+"""The privacy statement of an experiment: the promise of each policy on each channel, if it were used on people."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -97,7 +97,7 @@ def stated(setting: Setting) -> Promise:
 
 
 def lost(setting: Setting) -> Loss:
-    """What one person loses at most, in a cohort of any size that is a power of ten, or of all people."""
+    """The largest loss of one person, in a cohort of any size that is a power of ten, or of all people."""
     policy, most, channel = setting.policy, people(setting), setting.channel
     if isinstance(policy, ContextualPolicy):
         d, signed = getattr(setting.instance, "d", 1), bool(getattr(setting.instance, "signed", True))

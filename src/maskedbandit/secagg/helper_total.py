@@ -45,7 +45,7 @@ class HelperTotal:
         texts = self.study, self.protocol, self.digest, self.offer, self.signature
         numbers = self.cohort, self.n, self.reports, self.total, self.entry
         if {*map(type, texts)} != {str} or {*map(type, numbers)} != {int}:
-            raise Malformed("a helper's total has texts and whole numbers, and one of these is none")
+            raise Malformed("a helper's total has texts and whole numbers, and one of these is of another type")
         if min(numbers) < 0 or self.reports > self.n or self.total >= FIELD:
             raise Malformed("a number of a helper's total is not one that it can have")
 
@@ -83,7 +83,7 @@ class HelperTotal:
             raise Malformed(f"a helper's total has {', '.join(field.name for field in fields(cls))}, and nothing else")
         total = given["total"]
         if type(total) is not str or not total.isascii() or not total.isdigit() or len(total) > len(str(FIELD)):
-            raise Malformed("the total of a helper's total is no decimal text")
+            raise Malformed("the total of a helper's total is not a decimal number as a text")
         made = cls(**{**given, "total": int(total)})
         if str(made.total) != total:
             raise Malformed("the total of a helper's total begins with a zero")
@@ -99,4 +99,4 @@ class HelperTotal:
         try:
             return cls.from_table(json.loads(text))
         except (ValueError, RecursionError):
-            raise Malformed("a helper's total is no JSON") from None
+            raise Malformed("a helper's total is not JSON") from None

@@ -19,7 +19,7 @@ class NewKey(Body):
 
 
 class KeyMade(Struct):
-    """A new key. It is shown this once."""
+    """A new key. It is shown only once."""
 
     key: str
 

@@ -88,7 +88,7 @@ def check_device_study(database: Database, study: str | None) -> None:
     if study is None:
         raise InvalidValue("study", study, "the study that the device key is for")
     if not Protocol.from_text(read_study(database, study).protocol).signed_by:
-        allowed = "one whose protocol has `signed_by`: whoever reads a device key could come as anybody in others"
+        allowed = "one whose protocol has `signed_by`: in others whoever reads a device key could come as anybody"
         raise InvalidValue("study", study, allowed)
 
 

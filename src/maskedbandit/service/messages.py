@@ -10,10 +10,11 @@ from maskedbandit.store.requests import PROOF, WhyNoTicket
 ItemAnswer = TypeVar("ItemAnswer")
 
 Unit = Annotated[str, Meta(min_length=1, max_length=256, description="the application's name of a person")]
-Token = Annotated[str, Meta(max_length=256, description="of the person: KEY.EXPIRES.SIGNATURE")]
+Token = Annotated[str, Meta(max_length=256, description="the person's token: KEY.EXPIRES.SIGNATURE")]
 Ticket = Annotated[str, Meta(min_length=1, max_length=64, pattern="^[0-9a-z]+$", description="secret of one person")]
 Proof = Annotated[
-    str, Meta(pattern=f"^({PROOF})?$", description="a secret of whoever reports: only with it is told what came before")
+    str,
+    Meta(pattern=f"^({PROOF})?$", description="a secret of the sender: only with it the answer tells what came before"),
 ]
 NAME_PATTERN = "[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
 ShortName = Annotated[str, Meta(pattern=f"^{NAME_PATTERN}$")]
@@ -27,7 +28,7 @@ class Body(Struct, forbid_unknown_fields=True):
 Attribute = Annotated[str, Meta(max_length=LONGEST_TEXT)] | float | bool
 Attributes = Annotated[
     dict[ShortName, Attribute],
-    Meta(max_length=MOST_ATTRIBUTES, description="what rules on who is enrolled are about; it is not kept"),
+    Meta(max_length=MOST_ATTRIBUTES, description="for the rules on who is enrolled; it is not kept"),
 ]
 
 

@@ -80,7 +80,7 @@ class Validated(Struct):
 
 
 class Deleted(Struct):
-    """A draft that is no more."""
+    """A draft that was deleted."""
 
     study: str
 

@@ -17,14 +17,14 @@ class NewWebhook(Body):
 
 
 class WebhookMade(Struct):
-    """A new webhook, and the secret by which its receiver checks signatures. The secret is shown this once."""
+    """A new webhook, and the secret by which its receiver checks signatures. The secret is shown only once."""
 
     webhook: str
     secret: str
 
 
 class WebhookListed(Struct):
-    """A webhook without its secret, and how its receiver does; times are in milliseconds."""
+    """A webhook without its secret, and whether its receiver answers; times are in milliseconds."""
 
     webhook: str
     url: str
@@ -45,6 +45,6 @@ class WebhooksListed(Struct):
 
 
 class WebhookDeleted(Struct):
-    """A webhook that is no more."""
+    """A webhook that was deleted."""
 
     webhook: str

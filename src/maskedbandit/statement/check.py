@@ -69,7 +69,7 @@ def check_bytes(text: bytes, said: Statement) -> None:
     """Raise `Contradicted` unless a file is byte for byte what is written of the statement that was read from it."""
     if text != encode_statement(said):
         raise Contradicted(
-            f"the file is not byte for byte the statement of {said.name} that was read from it: a name is there twice, "
+            f"the file is not byte for byte the statement of {said.name} that was read from it: it has a name twice, "
             "or the file was written anew; allowed is a file as `maskedbandit statement` writes it"
         )
 
@@ -79,7 +79,7 @@ def check_agreement(said: Statement, true: Statement, unknown: tuple[str, ...] =
     if said.version != true.version:
         raise Contradicted(
             f"the statement of {said.name} was made by version {said.version} of Masked Bandit, and this is version "
-            f"{__version__}, which may word it otherwise: check it with version {said.version}"
+            f"{__version__}, which may use other words: check it with version {said.version}"
         )
     for where, here, there in list_differences(msgspec.to_builtins(said), msgspec.to_builtins(true)):
         if not where.startswith(OWN_PARTS + unknown):

@@ -97,7 +97,7 @@ TESTS_OF_STORAGE = (
 
 
 class AuditControl(Struct, frozen=True):
-    """The broken twin of an audit."""
+    """The broken twin that an audit has to catch."""
 
     twin: str
     lower_bound: float | None

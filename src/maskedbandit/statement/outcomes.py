@@ -29,12 +29,12 @@ def name_outcomes(protocol: Protocol) -> str:
 
 
 def say_both(protocol: Protocol) -> str:
-    """Both, or all."""
+    """Say "both" or "all" of a study's outcomes."""
     return "both" if len(protocol.outcomes) == 2 else "all"
 
 
 def say_defaults(protocol: Protocol) -> str:
-    """As what somebody counts who reports nothing, in each outcome."""
+    """Say as what a person without a report counts, in each outcome."""
     found = [say_decimal(protocol.reward.default)]
     found += [f"{say_decimal(each.reward.default)} for {each.metric}" for each in protocol.outcomes[1:]]
     return ", and ".join(found)
@@ -62,7 +62,7 @@ def say_further_noise(protocol: Protocol) -> str:
 
 
 def say_further_sums(protocol: Protocol) -> str:
-    """What a release has in it, and that it is charged once."""
+    """Say which sums a release has, and that it is charged once."""
     return (
         f" A release has {HOW_MANY[len(protocol.outcomes)]} sums, of the outcome and of {name_further(protocol)}, and "
         f"its cost, which is charged once, is that of {say_both(protocol)}."

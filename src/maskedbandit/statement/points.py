@@ -17,7 +17,7 @@ WIDE_DEVIATIONS = 1.96  # standard deviations on either side: 95 in 100
 
 
 def answer_points(protocol: Protocol, facts: Facts) -> Points:
-    """All points."""
+    """Answer all points for a study."""
     return Points(
         definition=definition(protocol, facts.at_most),
         parameters=say_parameters(protocol, facts),
@@ -66,7 +66,7 @@ def answer_points(protocol: Protocol, facts: Facts) -> Points:
 
 
 def say_neighbours(protocol: Protocol) -> str:
-    """What is compared."""
+    """Say which data sets are neighbours."""
     replaced = "the outcome is"
     if protocol.outcomes[1:]:
         both = say_both(protocol)
@@ -82,7 +82,7 @@ def say_neighbours(protocol: Protocol) -> str:
 
 
 def sources(facts: Facts) -> str:
-    """From what the cohorts follow."""
+    """Say from what the cohorts follow."""
     found = ["earlier releases"]
     if facts.harmful:
         found.append(f"from the arms that the rule found harmful by them ({', '.join(facts.harmful)})")
@@ -92,7 +92,7 @@ def sources(facts: Facts) -> str:
 
 
 def say_choices(protocol: Protocol, facts: Facts) -> str:
-    """When all was chosen, and by whom."""
+    """Say when the parameters were chosen, and by whom."""
     if not facts.entries:
         return "The protocol is a draft; its hash will be the first entry of the ledger, before anybody comes."
     begins = f"its ledger begins with their hash, {protocol.digest[:16]}."
@@ -118,7 +118,7 @@ def say_choices(protocol: Protocol, facts: Facts) -> str:
 
 
 def definition(protocol: Protocol, loss: Loss) -> str:
-    """The kind of privacy."""
+    """Say which kind of privacy it is."""
     one, other = ("all outcomes", "any others") if protocol.reward.cap > 1 else ("one outcome", "any other")
     kinds = {
         "Pure DP": "Pure ε-differential privacy",
@@ -142,7 +142,7 @@ def say_parameters(protocol: Protocol, facts: Facts) -> str:
 
 
 def say_contribution(protocol: Protocol) -> str:
-    """How much one person can change."""
+    """Say how much one person can change."""
     reward, several = protocol.reward, bool(protocol.outcomes[1:])
     seen = (
         f"and the server sees who reported, so every device has to{f', {say_both(protocol)}' * several}"
@@ -161,7 +161,7 @@ def say_contribution(protocol: Protocol) -> str:
 
 
 def say_bounds(outcome: Reward) -> str:
-    """From where to where an outcome is, and which report it is."""
+    """Say between which bounds an outcome is, and which report counts."""
     rules = {"first": "the first report counts", "last": "the last report counts", "sum": "reports are added and cut"}
     rule = (
         rules[outcome.rule] if outcome.cap == 1 else f"all of a person are added, and cut at {outcome.cap} times that"
@@ -187,7 +187,7 @@ def say_mechanism(protocol: Protocol) -> str:
 
 
 def say_budget_rules(protocol: Protocol) -> str:
-    """Who keeps count, and when it begins anew."""
+    """Say who keeps count of the budget, and when it begins anew."""
     text = (
         f"{protocol.budget} for each person {say_where(protocol)}. A person is charged before an arm is shown; a place "
         "that the budget does not allow is not given, and no charge is ever given back."
@@ -201,7 +201,7 @@ def say_budget_rules(protocol: Protocol) -> str:
 
 
 def data_collection(protocol: Protocol, state: str) -> str:
-    """What is kept, and until when."""
+    """Say what is kept, and until when."""
     what = f"the reports, of {say_both(protocol)} outcomes," if protocol.outcomes[1:] else "the report"
     outcome = (
         f"{what} that each device made private; the outcome itself never leaves the device"
@@ -225,10 +225,10 @@ def data_collection(protocol: Protocol, state: str) -> str:
 
 
 def say_utility(protocol: Protocol, facts: Facts) -> str:
-    """How much the noise costs."""
+    """Say how much accuracy the noise costs."""
     cohorts, people = facts.noisiest
     if not people:
-        return "Nothing was released yet. Every release has noise of a known law, so estimates say how wide they are."
+        return "Nothing was released yet. The distribution of the noise is known, so estimates say how wide they are."
     scale = protocol.reward.width
     half = scale * WIDE_DEVIATIONS * deviation(protocol.channel.law(), cohorts, people) / people
     return (
@@ -239,7 +239,7 @@ def say_utility(protocol: Protocol, facts: Facts) -> str:
 
 
 def say_bias(protocol: Protocol) -> str:
-    """What is wrong on average, and for whom."""
+    """Say what is wrong on average, and for whom."""
     reward, cut = protocol.reward, ""
     of_both = f", of {say_both(protocol)} outcomes" if protocol.outcomes[1:] else ""
     if reward.cap > 1:

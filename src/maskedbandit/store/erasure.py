@@ -51,7 +51,7 @@ def remove_place(
 
 
 def erase(session: Session, unit: str) -> int:
-    """Erase a person's data: of how many places."""
+    """Erase a person's data; the number of places is returned."""
     person = session.pseudonym(check_unit(unit))
     session.write()
     return erase_places(session, find_places(session.database, session.name, person, COLUMNS))

@@ -126,7 +126,7 @@ class Holding(ABC):
             row = self._lease.take()
             self.state, self.now = row.state, row.reached
             if (row.project, row.protocol, read_seed(database, name)) != self._written_down:
-                raise FencedOff(f"another process has written {name} down anew: open it again")
+                raise FencedOff(f"another process has replaced {name}: open it again")
         try:
             with database.transaction(), as_corrupted(name):  # apart: it may take long, and keeps no row from others
                 database.take_time()  # as long as all that was decided takes to be decided again

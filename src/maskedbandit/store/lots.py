@@ -11,7 +11,7 @@ from maskedbandit.study.protocol import Protocol
 
 
 class StudyLots:
-    """What draws the lots that the protocol of a study asks for."""
+    """Draws the lots that the protocol of a study asks for."""
 
     def __init__(self, protocol: Protocol, witness: Witness) -> None:
         rules = protocol.enrolment

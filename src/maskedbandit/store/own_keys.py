@@ -10,18 +10,18 @@ from maskedbandit.study.operators import OperatorKeys
 
 
 def read_seal_key(witness: Witness) -> X25519PrivateKey:
-    """What opens the reports that devices seal for this operator."""
+    """Read the key that opens the reports that devices seal for this operator."""
     return X25519PrivateKey.from_private_bytes(witness.secret("seals"))
 
 
 def read_own_keys(witness: Witness) -> OperatorKeys:
-    """The public keys of this operator."""
+    """Read the public keys of this operator."""
     seals, signs = read_seal_key(witness).public_key(), witness.signing_key().public_key()
     return OperatorKeys(seals.public_bytes_raw(), signs.public_bytes_raw())
 
 
 def agree_with(witness: Witness, other: OperatorKeys) -> bytes:
-    """A secret that this operator and the other one have, and nobody else; raise `InvalidValue` if its key is none."""
+    """Agree on a secret that only both operators have; raise `InvalidValue` if the other one's key is invalid."""
     try:
         return read_seal_key(witness).exchange(X25519PublicKey.from_public_bytes(other.seals))
     except ValueError:

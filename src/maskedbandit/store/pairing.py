@@ -1,6 +1,6 @@
 """With which operators this one works, as a leader or as a helper, each of which the other is told once.
 
-The helper makes an invitation, whose text its operator hands to the leader's on another way. Whoever has the text is
+The helper makes an invitation, whose text its operator hands to the leader's by another way. Whoever has the text is
 paired, once, and gets a credential for all that the leader will ask. The helper keeps hashes of both alone.
 """
 
@@ -48,7 +48,7 @@ def hash_credential(text: str) -> str:
 def write_pairing(
     database: Database, keys: OperatorKeys, role: str, name: str, address: str, credential: str, now: int
 ) -> Pairing:
-    """Work with an operator, in place of what was agreed with it before; within a transaction."""
+    """Write a pairing with an operator down, in place of any earlier one; within a transaction."""
     found = Pairing(keys.fingerprint, role, name, address, keys.seals.hex(), keys.signs.hex(), credential, now)
     database.change("DELETE FROM pairing WHERE fingerprint = ?", found.fingerprint)
     database.insert("pairing", COLUMNS, [found])
@@ -61,7 +61,7 @@ def read_pairings(database: Database) -> list[Pairing]:
 
 
 def find_pairing(database: Database, fingerprint: str) -> Pairing | None:
-    """The operator with this fingerprint, if it is one with which this one works."""
+    """Find the operator with this fingerprint, if it is paired with this one."""
     found = database.one(f"SELECT {COLUMNS} FROM pairing WHERE fingerprint = ?", fingerprint)
     return None if found is None else Pairing(*found)
 
@@ -98,7 +98,7 @@ def accept_leader(database: Database, invitation: str, keys: OperatorKeys, name:
     """The credential of a leader that has an invitation, which is spent; within a transaction."""
     spend = "DELETE FROM invitation WHERE invitation = ? AND ends >= ?"
     if not database.change(spend, hash_credential(invitation), now):
-        raise Unauthorized("this invitation was not made here, was used before, or holds no more")
+        raise Unauthorized("this invitation was not made here, was used before, or has expired")
     credential = secrets.token_urlsafe(32)
     write_pairing(database, keys, "leader", name, "", hash_credential(credential), now)
     return credential

@@ -117,7 +117,7 @@ def take_draft(database: Database, name: str, looked_at: str) -> int:
         raise UnknownStudy(f"there is no study {name!r}")
     state, text, fence = found
     if state != "draft":
-        raise FrozenProtocol(f"{name} is {state}: its protocol cannot be changed, nor the study be deleted")
+        raise FrozenProtocol(f"{name} is {state}: its protocol cannot be changed, and the study cannot be deleted")
     check_looked_at(Protocol.from_text(text), looked_at)
     database.change("DELETE FROM approval WHERE study = ?", name)
     database.change("DELETE FROM study WHERE study = ?", name)

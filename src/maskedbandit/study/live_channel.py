@@ -44,7 +44,9 @@ def check_live_outcomes(channel: Any, reward: Reward, further: Collection[str], 
     """Raise `InvalidValue` unless the channel of a live study carries the reward, and what these `further` keys say."""
     if reward.grace and channel.trust == "central":
         raise InvalidValue(
-            "grace of the reward", f"{reward.grace} ms", "left out: without devices the deadline closes by itself"
+            "grace of the reward",
+            f"{reward.grace} ms",
+            "left out: without devices cohorts close when the window is over",
         )
     if channel.trust != "distributed":
         return
@@ -52,7 +54,9 @@ def check_live_outcomes(channel: Any, reward: Reward, further: Collection[str], 
         raise InvalidValue(key, "given", "left out: two servers carry one number of each person")
     if reward.cap == 1 and reward.rule != "last":
         raise InvalidValue(
-            "rule of the reward", reward.rule, "last, or sum with a cap above 1: devices say what holds by then"
+            "rule of the reward",
+            reward.rule,
+            "last, or sum with a cap above 1: devices report all that is known by then",
         )
     if channel.noise != DiscreteLaplace():
         raise InvalidValue("noise", channel.noise, f"{DiscreteLaplace()}, which is what devices look for")

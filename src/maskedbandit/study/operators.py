@@ -76,7 +76,7 @@ class Operators:
             raise InvalidValue("operators", given, "an [operators] table with leader and helper")
         found = cls(*(read_operator(role, given[role]) for role in ROLES))
         if found.leader.key == found.helper.key:
-            raise InvalidValue("key of the helper", found.helper.key, "another one than the leader's")
+            raise InvalidValue("key of the helper", found.helper.key, "different from the leader's")
         return found
 
 

@@ -74,7 +74,7 @@ def read_signer(public: str) -> tuple[str, Ed25519PublicKey]:
 
 
 def check_token(signed_by: Sequence[str], study: str, unit: str, token: str | None, now: int) -> None:
-    """Raise unless one of these keys has signed the token for this person in this study, and it holds now.
+    """Raise unless one of these keys has signed the token for this person in this study, and it is valid now.
 
     The time is in milliseconds since 1970. What is raised says nothing of the person.
     """
@@ -111,7 +111,7 @@ def read_signers(value: Any) -> tuple[str, ...]:
     if not all(isinstance(key, str) and _PUBLIC.fullmatch(key) for key in keys):
         raise InvalidValue("signed_by", value, allowed)
     if any(map(is_forgeable, keys)):
-        raise InvalidValue("signed_by", value, "a key that was made: with this one anybody can sign")
+        raise InvalidValue("signed_by", value, "a generated key: with this one anybody can sign")
     if len({key.lower() for key in keys}) < len(keys):
         raise InvalidValue("signed_by", value, "without repeats")
     return tuple(keys)

@@ -61,7 +61,7 @@ def check_arms(arms: Sequence[tuple[Any, Any]]) -> None:
     names = set[str]()
     for number, (name, _) in enumerate(arms, 1):
         if check_study_name(f"name of arm {number}", name) in names:
-            raise InvalidValue(f"name of arm {number}", name, "another one than those of the arms before it")
+            raise InvalidValue(f"name of arm {number}", name, "different from the names of the arms before it")
         names.add(name)
     if len(arms) > MOST_ARMS_OF_STUDY:
         raise InvalidValue("the number of arms", len(arms), f"at most {MOST_ARMS_OF_STUDY}")
@@ -70,7 +70,7 @@ def check_arms(arms: Sequence[tuple[Any, Any]]) -> None:
             json.dumps(payload, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as wrong:
             raise InvalidValue(
-                f"payload of arm {number}", type(payload).__name__, f"of what JSON has ({wrong})"
+                f"payload of arm {number}", type(payload).__name__, f"a value that JSON can hold ({wrong})"
             ) from None
 
 
@@ -121,7 +121,7 @@ def check_new_budget(given: dict[str, Any]) -> None:
     refuse_number_texts(numbers)
     for key in numbers.keys() & {"epsilon", "rho"}:
         if to_fraction(key, numbers[key]) > MOST_LOSS:
-            allowed = f"at most {MOST_LOSS}: whoever loses 1 each hour takes a century for it"
+            allowed = f"at most {MOST_LOSS}, which a loss of 1 each hour reaches in a century"
             raise InvalidValue(f"{key} of the budget", numbers[key], allowed)
 
 

@@ -1,10 +1,10 @@
-"""How surely an arm is the best, and how surely another one is better: over the same people, at any time.
+"""The confidence that an arm is the best, and that another one is better: over the same people, at any time.
 
-Means of each arm's own people do not say which arm is best: a policy gives better arms more people as time goes on, so
-if days differ an arm is as good as its days. So arms are compared over the people to whom both were dealt. Arm b is
-better than a if the average difference of theory/differences.py, over the epochs that both have had so far, is above 0.
-M for a difference of 0 is evidence of it: while b is not better, M ever reaches 1 / x with probability <= x, whatever
-rule chose cohorts and stopped, and however people and days differ.
+Means of each arm's own people do not show which arm is best: a policy gives better arms more people as time goes on, so
+if days differ, the mean of an arm depends on its days. So arms are compared over the people to whom both were dealt.
+Arm b is better than a if the average difference of theory/differences.py, over the epochs that both have had so far, is
+above 0. M for a difference of 0 is evidence of it: while b is not better, M ever reaches 1 / x with probability <= x,
+whatever rule chose cohorts and stopped, and however people and days differ.
 
 All ordered pairs of arms are looked at together. The k (k - 1) of the arms with which a study began share alpha; the
 2 j that the arm of number j, the i-th that was added, makes with those before it share alpha / (i (i + 1)). So
@@ -14,9 +14,9 @@ All ordered pairs of arms are looked at together. The k (k - 1) of the arms with
 * an arm is the *best* with that confidence if with it each other arm in play is beaten by this one. That others are
   beaten by others is not enough: if drift is not common to all arms, each of three may be beaten by the next.
 
-With probability at least 1 - alpha nothing that is ever said of any pair with a confidence of 1 - alpha is false. If
-arms are added it is 1 - 2 alpha. If an arm is at least as good as each other in play, it is not beaten; and if drift is
-common to all arms there is such an arm, that of the highest mean.
+With probability at least 1 - alpha no statement about any pair with a confidence of 1 - alpha is ever false. If arms
+are added, this probability is 1 - 2 alpha. If an arm is at least as good as each other in play, it is not beaten; and
+if drift is common to all arms there is such an arm, that of the highest mean.
 """
 
 import math
@@ -31,7 +31,7 @@ from maskedbandit.theory.differences import evidence_of_pair, pair_sums
 
 
 class Confidence(NamedTuple):
-    """How surely an arm is the best of those in play, and how surely another one is better: from 0 to 1."""
+    """The confidence that an arm is the best of those in play, and that another one is better: from 0 to 1."""
 
     best: float
     beaten: float
@@ -44,8 +44,8 @@ def confidence_of_best(
 
     Nothing is known, and the result is empty, if no two arms in play have had releases of the same epoch.
 
-    **Guarantee**: of what is said with confidence 1 - alpha, anything is ever false with probability at most alpha, and
-    if arms were added 2 alpha, for any people, drift, and rule that chose cohorts and stopped.
+    **Guarantee**: the probability that any statement with confidence 1 - alpha is ever false is at most alpha, or 2
+    alpha if arms were added, for any people, any drift, and any rule that chose cohorts and stopped.
 
     >>> from maskedbandit.law import NO_NOISE
     >>> a, b = (Release(0, 900, 520.0, 0), Release(0, 900, 611.0, 1)), (Release(1, 900, 404.0, 0),)
@@ -69,7 +69,7 @@ def confidence_of_best(
 
 
 def parts_of_alpha(newer: int, began: int) -> int:
-    """Into how many equal parts alpha is divided for an ordered pair of arms, of which the newer has this number."""
+    """The number of equal parts into which alpha is divided for an ordered pair of arms; the newer has this number."""
     added = newer - began + 1
     return began * (began - 1) if added <= 0 else 2 * newer * added * (added + 1)
 

@@ -1,4 +1,4 @@
-"""What no policy can beat: lower bounds on regret, with and without privacy, for Bernoulli rewards.
+"""Lower bounds on the regret of every policy, with and without privacy, for Bernoulli rewards.
 
     liminf  regret(t) / ln t  >=  sum over a of  gap_a / I(mu_a, mu*)
 
@@ -89,7 +89,7 @@ def minimax(k: int, t: Any, epsilon: float = math.inf) -> Floats:
 def rival_means(means: Sequence[float]) -> list[float]:
     """The means of the arms that are not the best, after a check of all means."""
     if len(means) < 2 or not all(0 <= mean <= 1 for mean in means):
-        raise InvalidValue("means", means, "two numbers in [0, 1] or more")
+        raise InvalidValue("means", means, "at least two numbers in [0, 1]")
     return [float(mean) for mean in means if mean < max(means)]
 
 

@@ -91,11 +91,11 @@ def optimum(means: Sequence[float], kind: str, beta: float | None, epsilon: floa
     try:
         arms = np.asarray(means, dtype=float)
     except (TypeError, ValueError):
-        raise InvalidValue("means", means, "two numbers in [0, 1] or more") from None
+        raise InvalidValue("means", means, "at least two numbers in [0, 1]") from None
     if arms.ndim != 1 or arms.size < 2 or not ((arms >= 0) & (arms <= 1)).all():
-        raise InvalidValue("means", means, "two numbers in [0, 1] or more")
+        raise InvalidValue("means", means, "at least two numbers in [0, 1]")
     if (arms >= arms.max() - SAME_MEAN).sum() > 1:
-        raise InvalidValue("means", means, "numbers of which one is the largest")
+        raise InvalidValue("means", means, "numbers with a single largest one")
     if beta is not None:
         check_fraction("beta", beta)
     if epsilon is not None:

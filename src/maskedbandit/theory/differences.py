@@ -1,4 +1,4 @@
-"""Confidence sequences for the difference of two arms: over the same people, or from what is known of each arm.
+"""Confidence sequences for the difference of two arms: over the same people, or from each arm's own releases.
 
 **Over the same people.** In an epoch the places of several arms are dealt in random order over the same people. For
 arms a and b with cohorts of n_a and n_b people in it, w the smaller, and totals X_a, X_b, bet on
@@ -10,18 +10,18 @@ all who got a or b, of their means under either arm. The log-moments of the bet 
 
     w (ln(1 + p_a A) + ln(1 + p_b B)) - ln(1 - 2 tanh(lam)^2) / 2.                                                 (1)
 
-The last term, below 1.1 and near lam^2, is what unlike people cost; docs/estimate.md has the proof. With the level
-q = (p_a + p_b) / 2 and the difference D = p_a - p_b, (1) is concave in (q, D), so over all epochs it adds up to at most
-its value at the averages; and its highest point in q is -(A + B) / (2 A B), whatever D is. So c can be chosen such that
-it is at any level wanted. There the bound is that of the true variance, 2 q (1 - q) w, and elsewhere the tangent to it.
-M(D) is the mean over a grid of lam and of five levels; it falls as D grows, and ever reaches 2 / alpha with probability
-<= alpha / 2.
+The last term, below 1.1 and near lam^2, is the price of people who differ from each other; docs/estimate.md has the
+proof. With the level q = (p_a + p_b) / 2 and the difference D = p_a - p_b, (1) is concave in (q, D), so over all epochs
+it adds up to at most its value at the averages; and its highest point in q is -(A + B) / (2 A B), whatever D is. So c
+can be chosen such that it is at any level wanted. There the bound is that of the true variance, 2 q (1 - q) w, and
+elsewhere the tangent to it. M(D) is the mean over a grid of lam and of five levels; it falls as D grows, and ever
+reaches 2 / alpha with probability <= alpha / 2.
 
 So the interval holds the average of D over the epochs, each weighted by w, for any people and any drift. If drift is
 common to both arms it is the difference of their means.
 
-An epoch counts once both its totals are released. Who stops a study must not do so between the two because of the
-first, and a cohort that is dealt again is not of its epoch's people.
+An epoch counts once both its totals are released. A study must not be stopped between the two because of the first, and
+the people of a cohort that is dealt again are not those of its epoch.
 
 **From each arm.** For arms that were not played together, the product of M_a(m + D) for a and that of the failures of b
 at m is a supermartingale too, at the true m. A difference D is ruled out if the product reaches 2 / alpha for every m.
@@ -61,7 +61,7 @@ SEARCH_SLACK = 1e-4  # nats: what it may miss
 
 
 class PairSums(NamedTuple):
-    """What the epochs that two arms share say of both; or arrays, of many pairs or times."""
+    """The sums of both arms over the epochs that they share; or arrays, of many pairs or times."""
 
     margin: Any  # sum of w (X_a / n_a - X_b / n_b), of bits under randomized response
     pooled: Any  # sum of w (X_a / n_a + X_b / n_b)
@@ -91,7 +91,7 @@ def grid(law: Law) -> PairBets:
 
 @lru_cache(maxsize=4096)
 def cost_of_epoch(law: Law, n_a: int, n_b: int) -> Floats:
-    """Log-moments of the noise in a bet, and what unlike people cost."""
+    """Log-moments of the noise in a bet, and the price of people who differ."""
     lam, c, _, _ = grid(law)
     cost: Floats = np.zeros_like(c) - np.log1p(-2 * np.tanh(lam) ** 2) / 2
     if is_noiseless(law) or is_response(law):
@@ -103,7 +103,7 @@ def cost_of_epoch(law: Law, n_a: int, n_b: int) -> Floats:
 
 
 def pair_sums(law: Law, epochs: Iterable[tuple[KnownTotal, KnownTotal]]) -> PairSums:
-    """What these epochs, each a release of a and one of b, add up to."""
+    """The sums over these epochs, each a release of a and one of b."""
     margin, pooled, weight, cost = [0.0], [0.0], 0, np.zeros((LEVELS.size, BETS))
     sizes = Counter[tuple[int, int]]()
     for a, b in epochs:
@@ -119,7 +119,7 @@ def pair_sums(law: Law, epochs: Iterable[tuple[KnownTotal, KnownTotal]]) -> Pair
 
 
 def worth_of_bets_on_pair(law: Law, known: PairSums, difference: Any) -> Floats:
-    """ln of what each bet against this difference is worth, at the least; over epochs it adds up."""
+    """A lower bound on ln of the worth of each bet against this difference; it adds up over epochs."""
     lam, c, up, down = grid(law)
     margin, pooled, weight, difference = (np.asarray(each)[..., None, None] for each in (*known[:3], difference))
     half = np.abs(difference) / 2
@@ -156,7 +156,7 @@ def difference_interval(law: Law, epochs: Sequence[tuple[KnownTotal, KnownTotal]
 
 
 def interval_of_pairs(law: Law, known: PairSums, turned: PairSums, alpha: float) -> Interval:
-    """The same from what the epochs add up to, and what they do with both arms in each other's place."""
+    """The same from the sums over the epochs, and from those with both arms exchanged."""
     check_independent(law)
     enough = math.log(2 / alpha)
 

@@ -1,4 +1,4 @@
-"""A confidence sequence for what several arms together have more than one other, over the same people.
+"""A confidence sequence for the difference of several arms together from one other, over the same people.
 
 In an epoch the places of arms 1 to m and of arm b are dealt in random order over the same people, n_i and n_b of them.
 The mean of all whom the m arms had is that of (n_i / sum of n) X_i / n_i over i: a mean of differences from b, of which

@@ -1,4 +1,4 @@
-"""What no policy can beat: lower bounds on the sample complexity of best-arm identification with error at most delta.
+"""Lower bounds on the sample complexity of best-arm identification with error at most delta, for every policy.
 
     average number of pulls  >=  T* kl(delta, 1 - delta)            for every delta < 1/2: nothing here is asymptotic
 

@@ -1,4 +1,4 @@
-"""What no policy can beat that names all arms of a kind: lower bounds on mean samples, for error at most delta.
+"""Lower bounds on the mean samples of every policy that names all arms of a kind with error at most delta.
 
     average number of pulls  >=  T* kl(delta, 1 - delta)            for every delta < 1/2: nothing here is asymptotic
 

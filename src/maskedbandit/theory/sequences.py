@@ -1,8 +1,9 @@
 """Confidence sequences from releases: intervals that are valid at all times, under any adaptive assignment.
 
-A cohort of n people is released as T = X + Z: X the sum of n rewards in [0, 1] of mean mu, and Z the noise, of which
-ln E exp(lam Z) <= K_n(lam) is known from the law. Whoever chose n knew the releases before and nothing else. A reward
-in [0, 1] has at most the log-moments of a bit of the same mean, so for every lam the product over an arm's releases of
+A cohort of n people is released as T = X + Z: X the sum of n rewards in [0, 1] of mean mu, and Z the noise, of which ln
+E exp(lam Z) <= K_n(lam) is known from the law. The choice of n depends on earlier releases, and on nothing else about
+rewards. A reward in [0, 1] has at most the log-moments of a bit of the same mean, so for every lam the product over an
+arm's releases of
 
     exp(lam T - n ln(1 + mu (e^lam - 1)) - K_n(lam))
 
@@ -19,8 +20,8 @@ the noise in the sum of the first m of them is known, and independent of rewards
 union bound is over m. A sum that wraps around its modulus, with probability at most the channel's `failure`, is not
 covered.
 
-**Restarts.** M begins with the first release. If an arm was far within a limit for long, all that has to be made up for
-before M shows that it is now beyond it. So let M_s be the same process from release s on, 1 before it, and
+**Restarts.** M begins with the first release. If an arm was far within a limit for long, M must first make up for that
+before it shows that the arm is now beyond it. So let M_s be the same process from release s on, 1 before it, and
 
     S = sum over s = 1, 2, ... of M_s / (s (s + 1)).
 
@@ -75,7 +76,7 @@ class Interval(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What the releases of an arm add up to; or arrays, of many arms or times."""
+    """The sums of an arm's releases; or arrays, of many arms or times."""
 
     total: Any  # of ones, or under randomized response of bits
     n: Any
@@ -103,7 +104,7 @@ def noise_moments(law: Law, n: int) -> Floats:
 
 
 def sum_releases(law: Law, releases: Iterable[KnownTotal]) -> Sums:
-    """What these releases of one arm add up to; on a tree they are its first ones."""
+    """The sums of these releases of one arm; on a tree they are its first ones."""
     known = list(releases)
     n, total = sum(int(each.n) for each in known), math.fsum(each.total for each in known)
     moments = np.zeros(BETS)
@@ -135,7 +136,7 @@ def log_mean_exp(terms: Floats) -> Any:
 
 
 def worth_of_bets(law: Law, known: Sums, mean: Any) -> Floats:
-    """ln of what each bet against this mean is worth, at the least; over releases it adds up."""
+    """A lower bound on ln of the worth of each bet against this mean; it adds up over releases."""
     lam = mean_bets(law)
     total, n, mean = (np.asarray(each)[..., None] for each in (known.total, known.n, mean))
     worth: Floats = lam * total - n * np.log1p(mean * np.expm1(lam)) - known.moments
@@ -191,7 +192,7 @@ def mean_intervals(law: Law, arms: Sequence[Sums], alpha: float = 0.05) -> list[
 
 
 class Restarts:
-    """S so far, so that what changes late is found as well, from what each release was worth to each bet.
+    """S so far, which also finds late changes, from the factor of each release in each bet.
 
     Without `anew` it is M alone, which never begins again.
 
@@ -208,7 +209,7 @@ class Restarts:
         self._worth: Floats | float = -math.inf  # ln of the weighted sum over all that has begun, of each bet
 
     def add(self, worth: Floats) -> None:
-        """Take in ln of what the next release is worth to each bet."""
+        """Take in ln of the next release's factor in each bet."""
         s = self.releases = self.releases + 1
         weight = 1 / (s * (s + 1)) if self.anew else float(s == 1)
         begins = math.log(weight) if weight else -math.inf

@@ -1,4 +1,5 @@
-"""How often an answer with a fixed number of people is wrong: a bound for phases of fixed sizes, and one for everybody.
+"""Probabilities of a wrong answer with a fixed number of people: an upper bound for fixed phases, a lower bound for
+all.
 
 **Phases of fixed sizes** (policies/parts/fixed_phases.py). Let arms be in the order of their means, arm 1 the best one,
 and imagine releases also of arms that were dropped: all are independent, and which of them a policy reads does not

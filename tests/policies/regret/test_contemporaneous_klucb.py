@@ -4,6 +4,10 @@ import numpy as np
 import pytest
 
 import maskedbandit as mb
+from maskedbandit.policies.regret import contemporaneous_klucb
+from tests.for_each import for_each
+from tests.golden import interpreted
+from tests.policies.mutants import mutant
 
 POLICY, CENTRAL = mb.policies.ContemporaneousKLUCB(), mb.channels.Central(epsilon=1)
 THREE = mb.Bernoulli([0.5, 0.55, 0.45])
@@ -12,6 +16,22 @@ SINE = mb.Drifting(THREE, amplitude=0.2, period=20_000)
 
 def regrets(policy, instance, horizon: int, runs: int, channel=CENTRAL) -> np.ndarray:
     return mb.simulate(policy, channel, instance, horizon, runs=runs, seed=5).regret[:, -1]
+
+
+LOOK_AT_ALL = mutant(contemporaneous_klucb.judge, "worst < best.value", "False")
+
+
+@for_each("seed", [1, 2, 3, 4])
+def test_arms_that_do_not_lead_are_left_early_without_another_decision(seed):
+    """The same run, with ties in some, as if all pairs were compared."""
+
+    class Slow(type(POLICY)):
+        ask = mutant(type(POLICY).ask, judge=LOOK_AT_ALL)
+
+    instance = mb.Bernoulli(np.random.default_rng(seed).choice([0.0, 0.3, 0.5, 1.0], size=8).tolist())
+    channel = mb.channels.Central(epsilon=0.5) if seed % 2 else mb.channels.Raw()
+    quick, slow = (interpreted(each, channel, instance, 4000, seed) for each in (POLICY, Slow()))
+    assert quick.decisions == slow.decisions
 
 
 @pytest.mark.slow

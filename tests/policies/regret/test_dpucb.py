@@ -11,7 +11,7 @@ import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import BINARY, HONAKER, HYBRID, KARY, LAPLACE, NO_NOISE, Law, nodes, widest_scale
 from maskedbandit.noise_bounds import radius
-from maskedbandit.policies.regret.dpucb import bound_noise
+from maskedbandit.policies.regret.dpucb import bound_noise, compare_arms
 from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.policies.mutants import mutant
@@ -98,7 +98,7 @@ def test_another_index_is_rejected():
     """Negative control: sqrt(ln t / n) instead of sqrt(2 ln t / n)."""
 
     class Half(DPUCB):
-        ask = mutant(DPUCB.ask, "math.sqrt(2 * log_t)", "math.sqrt(log_t)")
+        ask = mutant(DPUCB.ask, compare_arms=mutant(compare_arms, "math.sqrt(2 * log_t)", "math.sqrt(log_t)"))
 
     with pytest.raises(AssertionError, match="another arm"):
         check_index(Half(failure=0.1), "corrected")

@@ -10,6 +10,7 @@ from maskedbandit.lab.streams import Rewards, Streams, draw_uniform
 from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.policy import Policy
+from maskedbandit.policies.regret.ucb1 import compare_arms
 from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.policies.mutants import mutant
@@ -88,7 +89,8 @@ def test_another_index_is_rejected():
     """Negative control: sqrt(ln t / n) instead of sqrt(2 ln t / n)."""
 
     class Half(UCB1):
-        ask = mutant(UCB1.ask, "math.sqrt(2 * math.log(t + 1))", "math.sqrt(math.log(t + 1))")
+        compare = mutant(compare_arms, "spread = math.sqrt(2 * math.log(t))", "spread = math.sqrt(math.log(t))")
+        ask = mutant(UCB1.ask, compare_arms=compare)
 
     found = [arm for arm, _, _ in interpreted(Half(), RAW, TEN, 2000, 1).decisions]
     assert found != reference(found, np.linspace(0.1, 0.9, 10), 2000, 1)

@@ -51,7 +51,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Report the person's outcome. The first report counts; whether there was one is told by its proof alone.
+         * Report the person's outcome. The first report counts; only its proof tells whether there was one.
          * @description For keys of role client or device.
          */
         post: operations["post_v1_studies_study_report"];
@@ -215,7 +215,7 @@ export interface paths {
         get: operations["get_v1_keys"];
         put?: never;
         /**
-         * Make a key, which is shown this once.
+         * Make a key, which is shown only once.
          * @description For keys of role owner.
          */
         post: operations["post_v1_keys"];
@@ -235,7 +235,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a key in place of another, which holds for one more day.
+         * Make a key in place of another, which is valid for one more day.
          * @description For keys of role owner.
          */
         post: operations["post_v1_keys_key_rotate"];
@@ -255,7 +255,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * End a key now.
+         * End a key at once.
          * @description For keys of role owner.
          */
         post: operations["post_v1_keys_key_revoke"];
@@ -830,13 +830,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * All webhooks, without their secrets, and how their receivers do.
+         * All webhooks, without their secrets, and whether their receivers answer.
          * @description For keys of role owner.
          */
         get: operations["get_v1_webhooks"];
         put?: never;
         /**
-         * Have the receiver at an address told of what is published from now on; the secret is shown this once.
+         * Add a webhook: what is published from now on is sent to this address. The secret is shown only once.
          * @description For keys of role owner.
          */
         post: operations["post_v1_webhooks"];
@@ -857,7 +857,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Send nothing there any more; what waits is not sent.
+         * Delete a webhook: nothing more is sent, and what waits is dropped.
          * @description For keys of role owner.
          */
         delete: operations["delete_v1_webhooks_webhook"];
@@ -941,7 +941,7 @@ export interface components {
         };
         /**
          * KeyMade
-         * @description A new key. It is shown this once.
+         * @description A new key. It is shown only once.
          */
         KeyMade: {
             key: string;
@@ -1163,7 +1163,7 @@ export interface components {
             /** @default  */
             metric?: string;
             /**
-             * @description a secret of whoever reports: only with it is told what came before
+             * @description a secret of the sender: only with it the answer tells what came before
              * @default
              */
             proof?: string;
@@ -1221,7 +1221,7 @@ export interface components {
         };
         /**
          * Deleted
-         * @description A draft that is no more.
+         * @description A draft that was deleted.
          */
         Deleted: {
             study: string;
@@ -1492,14 +1492,14 @@ export interface components {
         };
         /**
          * WebhookDeleted
-         * @description A webhook that is no more.
+         * @description A webhook that was deleted.
          */
         WebhookDeleted: {
             webhook: string;
         };
         /**
          * WebhookMade
-         * @description A new webhook, and the secret by which its receiver checks signatures. The secret is shown this once.
+         * @description A new webhook, and the secret by which its receiver checks signatures. The secret is shown only once.
          */
         WebhookMade: {
             webhook: string;
@@ -1514,7 +1514,7 @@ export interface components {
         };
         /**
          * WebhookListed
-         * @description A webhook without its secret, and how its receiver does; times are in milliseconds.
+         * @description A webhook without its secret, and whether its receiver answers; times are in milliseconds.
          */
         WebhookListed: {
             webhook: string;
@@ -1843,7 +1843,7 @@ export interface components {
         };
         /** @description All that is decided before the first person comes. */
         Protocol: {
-            /** @description the study's name, one in a database */
+            /** @description the study's name, unique in a database */
             name: string;
             /** @description what it is to find out, for people */
             about?: string;
@@ -1873,10 +1873,10 @@ export interface components {
             name: string;
             /** @description what the application is given with the arm: any JSON */
             payload?: unknown;
-            /** @description of all places, whatever the policy does; of one arm at most, which is the control */
+            /** @description the share of all places, whatever the policy does; only the control has one */
             share?: number | string;
         };
-        /** @description How what is reported of a person becomes one reward. */
+        /** @description How the reports of a person become one reward. */
         ProtocolReward: {
             /** @description the least that one report may say: 0 */
             least?: number;
@@ -1889,21 +1889,21 @@ export interface components {
              * @enum {string}
              */
             rule?: "first" | "last" | "sum";
-            /** @description so many times `most` a sum is cut at: 1 */
+            /** @description a sum is cut at this many times `most`: 1 */
             cap?: number;
-            /** @description reports count so long after the arm was seen: "1 day" */
+            /** @description how long after the arm was seen reports count: "1 day" */
             window?: string;
-            /** @description a place that nobody saw by then goes to another: "10 minutes" */
+            /** @description how long a person has to see the arm, before the place goes to another: "10 minutes" */
             exposure?: string;
             /**
-             * @description what a flag of OFREP does besides: "exposes"
+             * @description what evaluating a flag over OFREP does besides giving a place: "exposes"
              * @enum {string}
              */
             evaluating?: "enrols" | "exposes";
-            /** @description devices may report so long after the window: "0 days" */
+            /** @description how long after the window devices may report: "0 days" */
             grace?: string;
         };
-        /** @description The two servers, with the channel `two_servers` alone. */
+        /** @description The operators of the two servers, only with the channel `two_servers`. */
         ProtocolOperators: {
             /** @description Who runs the study. */
             leader: {
@@ -1919,11 +1919,11 @@ export interface components {
                 address: string;
             };
         };
-        /** @description A further outcome of each person, of which the sums are published, and by which nothing is decided. */
+        /** @description A further outcome of each person, whose sums are published, and which decides nothing. */
         ProtocolMetric: {
             /** @description the `metric` of its reports */
             name: string;
-            /** @description of the epsilon of the channel; the reward has the rest */
+            /** @description the share of the channel's epsilon; the reward has the rest */
             share: number | string;
             /** @description the least that one report may say: 0 */
             least?: number;
@@ -1936,7 +1936,7 @@ export interface components {
              * @enum {string}
              */
             rule?: "first" | "last" | "sum";
-            /** @description so many times `most` a sum is cut at: 1 */
+            /** @description a sum is cut at this many times `most`: 1 */
             cap?: number;
         };
         /** @description A further outcome, by which an arm is found harmful and put out of play. */
@@ -1965,9 +1965,9 @@ export interface components {
              * @enum {string}
              */
             rule?: "first" | "last" | "sum";
-            /** @description of the epsilon of the channel; the reward has the rest: "1/2" */
+            /** @description the share of the epsilon of the channel; the reward has the rest: "1/2" */
             share?: number | string;
-            /** @description the probability that any arm is ever found harmful which is not: 0.05 */
+            /** @description the probability that the rule ever finds an arm harmful that is not: 0.05 */
             alpha?: number;
         };
         /** @description Who may be enrolled, if not everybody; all others get the default arm, free of charge. */
@@ -2022,7 +2022,7 @@ export interface components {
             lost?: unknown;
             /** @description of arms: [{ "at": 500, "pause": "b" }] */
             changes?: unknown;
-            /** @description the rewards follow from it: 1 */
+            /** @description the seed from which rewards are drawn: 1 */
             seed?: unknown;
         };
         /** @description Who decides which arm the next people get: contemporaneous_klucb if it is left out. */

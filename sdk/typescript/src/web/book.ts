@@ -196,7 +196,7 @@ const SPENT: Record<string, string> = {
 
 /** The refusal of all that needs the person's consent. */
 export function refuseWithoutConsent(): MaskedBanditError {
-  const message = "the person did not agree to take part in studies: call consent(true) when she does";
+  const message = "the person did not agree to take part in studies: call consent(true) when the person agrees";
   return new MaskedBanditError("no_consent", message);
 }
 

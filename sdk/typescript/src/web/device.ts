@@ -61,7 +61,7 @@ export class Device {
     this.#clock = () => {
       const now = Math.trunc(clock());
       if (now >= 0 && now <= LATEST_TIME) return now;
-      throw new MaskedBanditError("wrong_clock", "the clock of this device says no time since 1970");
+      throw new MaskedBanditError("wrong_clock", "the clock of this device gives no time since 1970");
     };
   }
 
@@ -276,7 +276,7 @@ const pickArm = ({ arm, payload }: OwnPlace, why: string): ShownArm => ({ arm, p
 function checkClock(place: OwnPlace, now: number): void {
   if (place.exposed === null) return;
   if (place.exposed > now + CLOCK_SLACK) {
-    const message = "by the clock of this device the arm will be seen in more than a day";
+    const message = "by the clock of this device, which is more than a day behind, the arm was not seen yet";
     throw new MaskedBanditError("wrong_clock", message);
   }
   if (now > place.lastCall) {

@@ -88,7 +88,7 @@ test("without a place the arm is shown, and central trust is refused by name", a
   expect(await device.show()).toEqual([]);
 });
 
-test("a clock that says no time since 1970 is refused, and nothing is drawn by it", async () => {
+test("a clock that gives no time since 1970 is refused, and nothing is drawn by it", async () => {
   let time = EXPOSED;
   const device = await makeDevice(service, { clock: () => time });
   await device.join(localPlace());
@@ -98,7 +98,7 @@ test("a clock that says no time since 1970 is refused, and nothing is drawn by i
       () => device.contact(), () => device.expose(STUDY),
       () => device.record(STUDY, 1), () => device.join(localPlace()),
     ]) {
-      expect(await refusalOf(call())).toMatch(/^wrong_clock: the clock of this device says no time since 1970/);
+      expect(await refusalOf(call())).toMatch(/^wrong_clock: the clock of this device gives no time since 1970/);
     }
   }
   expect(service.seen).toEqual([]);

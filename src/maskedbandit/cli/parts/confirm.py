@@ -1,4 +1,4 @@
-"""What cannot be undone is asked on the terminal, with what it will do; a script says `--yes`."""
+"""Before something that cannot be undone the terminal asks, and says what it will do; a script says `--yes`."""
 
 import argparse
 import sys
@@ -13,7 +13,7 @@ def confirm_move(options: argparse.Namespace, move: str) -> str | None:
         return None
     if not sys.stdin.isatty():
         raise NotConfirmed(
-            f"`study {options.verb}` cannot be undone, and here is no terminal to ask on: give --yes if it is meant"
+            f"`study {options.verb}` cannot be undone, and there is no terminal on which to ask: add --yes to do it"
         )
     from maskedbandit.service.views.moves import ask_move
     from maskedbandit.service.views.view import read_view

@@ -9,14 +9,14 @@ from maskedbandit.cli.parts.verbs import say
 
 
 def do_new(options: argparse.Namespace, file: str) -> None:
-    """A draft."""
+    """Write a new draft down."""
     protocol = read_file(file)
     make_data_folder(options)
     write_new(options, protocol)
 
 
 def read_file(file: str) -> Any:
-    """The protocol in a file, or one that `list` shows."""
+    """Read the protocol in a file, or the one of this name that `list` shows."""
     from maskedbandit.lab.experiments.examples import STUDIES, find_experiment
     from maskedbandit.study.protocol import Protocol
 
@@ -24,7 +24,7 @@ def read_file(file: str) -> Any:
 
 
 def write_new(options: argparse.Namespace, protocol: Any, **how: Any) -> None:
-    """A draft, and what it is called."""
+    """Write a draft down; its name is returned."""
     from maskedbandit.store.studies import write_study
 
     write_study(protocol, options.database, options.witness, **how)
@@ -32,7 +32,7 @@ def write_new(options: argparse.Namespace, protocol: Any, **how: Any) -> None:
 
 
 def find_keys(options: argparse.Namespace) -> str:
-    """The folder with the keys of the database, which is new with it, and may be mistyped."""
+    """Find the folder with the keys of the database, to be printed: it may be new, and its name mistyped."""
     from maskedbandit.store.databases.connection import open_database
     from maskedbandit.store.studies import find_witness
 
@@ -41,7 +41,7 @@ def find_keys(options: argparse.Namespace) -> str:
 
 
 def find_protocol(options: argparse.Namespace) -> Any:
-    """The protocol of the study that is meant, without arms that were added."""
+    """Find the protocol of the study that is meant, without arms that were added."""
     from maskedbandit.service.views.describe import protocol_of
     from maskedbandit.store.databases.connection import open_database
     from maskedbandit.store.studies import choose_study
@@ -51,7 +51,7 @@ def find_protocol(options: argparse.Namespace) -> Any:
 
 
 def do_show(options: argparse.Namespace) -> None:
-    """A protocol."""
+    """Print the protocol of a study."""
     from maskedbandit.study.toml_text import write_toml
 
     protocol = find_protocol(options)
@@ -59,19 +59,19 @@ def do_show(options: argparse.Namespace) -> None:
 
 
 def do_change(options: argparse.Namespace, file: str, looked_at: str) -> None:
-    """Another protocol."""
+    """Replace the protocol of a draft."""
     write_new(options, read_file(file), looked_at=looked_at)
 
 
 def do_copy(options: argparse.Namespace, name: str) -> None:
-    """The same protocol, of another name."""
+    """Write a draft of another name down, with the same protocol."""
     from maskedbandit.study.protocol import Protocol
 
     write_new(options, Protocol.from_table(find_protocol(options).table | {"name": name}))
 
 
 def do_delete(options: argparse.Namespace, looked_at: str) -> None:
-    """No draft any more."""
+    """Delete a draft."""
     from maskedbandit.store.studies import delete_draft
 
     name = find_protocol(options).name

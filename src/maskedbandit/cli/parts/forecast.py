@@ -30,7 +30,7 @@ CENTURY = 36_525  # days
 
 
 def foreseen(protocol: Protocol, baseline: float, difference: float, per_day: float) -> Forecast:
-    """The forecast of a protocol: of the people whom its policy places."""
+    """Forecast a protocol, for the people whom its policy places."""
     means = expected_means(protocol, baseline, difference)
     return forecast_study(
         protocol.policy, make_ideal(protocol.channel), means, protocol.aim, count_late(protocol, per_day)
@@ -38,14 +38,14 @@ def foreseen(protocol: Protocol, baseline: float, difference: float, per_day: fl
 
 
 def count_late(protocol: Protocol, per_day: float) -> int:
-    """How many people of the policy come until an outcome is there."""
+    """Count the people of the policy who come before the first outcome is there."""
     return round(protocol.reward.taken_for / MILLISECONDS["day"] * per_day * share_left(protocol.control))
 
 
 def spread_out(
     protocol: Protocol, found: Forecast, baseline: float, difference: float, per_day: float
 ) -> Spread | None:
-    """Over how many windows the people are to be spread, if most come within one."""
+    """Find over how many windows to spread the people, if most come within one."""
     given = protocol.policy, make_ideal(protocol.channel), expected_means(protocol, baseline, difference), protocol.aim
     return find_spread(*given, count_late(protocol, per_day), found)
 
@@ -72,7 +72,7 @@ def day(now: datetime, days: float) -> str:
 def in_words(
     protocol: Protocol, found: Forecast, per_day: float, now: datetime, spread: Spread | None = None
 ) -> list[tuple[str, str]]:
-    """A forecast for a page: terms, and what is said of each."""
+    """Write a forecast in words, for a page: terms, and a sentence for each."""
     window, planned = protocol.reward.taken_for / MILLISECONDS["day"], find_planned(protocol.policy.goal)
     people = 0 if protocol.people is None else int(protocol.aim)
     phases = count_waits(protocol.policy, make_ideal(protocol.channel), protocol.choices, people)
@@ -123,7 +123,7 @@ async def forecast_in_words(
 
 
 def main(given: Any) -> tuple[Forecast, Spread | None]:
-    """What is printed."""
+    """Make the forecast that is asked for."""
     numbers = given["baseline"], given["difference"], given["per_day"]
     protocol = Protocol.from_text(given["protocol"])
     found = foreseen(protocol, *numbers)

@@ -26,7 +26,9 @@ async def compute_apart(module: str, protocol: Protocol, **numbers: float) -> An
     try:
         said, _ = await asyncio.wait_for(process.communicate(given.encode()), PATIENCE)
     except TimeoutError:
-        raise InvalidValue("protocol", protocol.name, f"one that can be simulated in {PATIENCE} seconds") from None
+        raise InvalidValue(
+            "protocol", protocol.name, f"one whose simulation takes at most {PATIENCE} seconds"
+        ) from None
     finally:
         if process.returncode is None:
             process.kill()

@@ -54,7 +54,7 @@ class Progress(logging.Handler):
             self.bar.update(n)
 
     def note(self, text: str) -> None:
-        """Say something that whoever reads the results has to know."""
+        """Print something that readers of the results have to know."""
         if self.bar is not None:
             self.bar.write(f"maskedbandit: {text}", file=sys.stderr)
         else:

@@ -30,7 +30,7 @@ STUDY, EPSILON = "devices", 1
 
 
 class DemoResult(NamedTuple):
-    """What came of it."""
+    """The result of a demo."""
 
     people: int  # in what was released
     missing: int  # of them, without a report
@@ -85,7 +85,7 @@ class TwoOperators:
         self._ask("POST", f"/v1/studies/{STUDY}/start?simulated=1")
 
     def play(self, advance: Callable[[], None]) -> None:
-        """People come, and come back after their windows, but for those who do not."""
+        """Have people come, and come back after their windows, except for those who never do."""
         waiting = deque[tuple[float, Device]]()
         for i in range(self.n):
             device = self._come(i)
@@ -133,7 +133,7 @@ class TwoOperators:
                 process.wait()
 
     def _come(self, i: int) -> Device | None:
-        """A person comes, sees the arm, and has an outcome; None: there was no place."""
+        """Have a person come, see the arm, and have an outcome; None if there was no place."""
         place = self._ask("POST", f"/v1/studies/{STUDY}/assign", {"unit": f"person {i}"}, "client")["device"]
         if place is None:
             return None
@@ -174,7 +174,7 @@ class TwoOperators:
             return False
 
     def _run(self, *command: str) -> str:
-        """What a command says."""
+        """Run a command; what it prints is returned."""
         done = subprocess.run(name_command(command), capture_output=True, text=True, timeout=PATIENCE)
         if done.returncode:
             raise StorageFailed(f"`maskedbandit {' '.join(command[:2])}` failed: {done.stderr[-500:]}")

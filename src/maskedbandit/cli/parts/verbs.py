@@ -18,7 +18,7 @@ SAMPLES = {
     "NAME": "short",
     "ROLE": "client",
     "KEY": "2b07426d",
-    "URL": "https://hooks.example",
+    "URL": "https://service.example",
     "WEBHOOK": "2b07426d91c3a5f0",
 }  # what an example has in place of a word; others stand for themselves, but those at will are left out
 
@@ -47,11 +47,11 @@ class Help(argparse.Action):
 
 
 def describe_verb(parser: argparse.ArgumentParser, verbs: Verbs, verb: str) -> str:
-    """The help of a verb. An option whose help begins with "of", verbs and a colon is of these alone."""
+    """The help of a verb. An option whose help begins with "with", verbs and a colon is of these alone."""
     words, about = verbs[verb]
     options = [each for each in parser._actions if each.option_strings]
     named = [(each.help or "").partition(":")[0] for each in options]
-    owners = [re.findall("`([a-z]+)", each) if each.startswith("of `") else [] for each in named]
+    owners = [re.findall("`([a-z]+)", each) if each.startswith("with `") else [] for each in named]
     formatter = parser.formatter_class(prog=f"{parser.prog} {verb}")
     formatter.add_usage(f"{parser.prog} {verb} {words}".strip() + " [OPTION ...]", (), ())
     formatter.add_text(f"{about[0].upper()}{about[1:]}.")

@@ -1,4 +1,4 @@
-"""Delays: how many rounds after a user was served the reward arrives. A file here is found under its class's name."""
+"""Delays: the rounds from serving a user until the reward arrives. A file here is found under its class's name."""
 
 from maskedbandit.rooms import Room
 

@@ -1,4 +1,4 @@
-"""Delays: how many rounds after a user was served the reward arrives.
+"""Delays: the number of rounds from serving a user until the reward arrives.
 
 A reward of delay D of the user of round t is known before round t + 1 + D is decided; with D = 0 that is the next one.
 Delays are independent of each other, of the arm and of the reward. A cohort is released when its last reward arrives,

@@ -1,7 +1,7 @@
-"""Rewards that never come, or too late: each has a deadline, and whoever was not heard of by then counts as a default.
+"""Rewards that never come, or come too late: each has a deadline, after which a missing reward counts as a default.
 
-A cohort closes when the deadline of its last user is over, whether or not reports came: so when it is released says
-nothing of who reported. Losses are independent of each other, of the arm and of the reward.
+A cohort closes when the deadline of its last user is over, whether or not reports came: so the time of its release does
+not show who reported. Losses are independent of each other, of the arm and of the reward.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from maskedbandit.lab.delays.delay import Delay, Delays, chance_of_later, check_
 class Lost(Delay):
     """Rewards come after `delay`, but a `share` of them never does.
 
-    What is not there `deadline` rounds after its user was served is told as the reward `default`.
+    A reward that has not arrived `deadline` rounds after its user was served counts as `default`.
 
     >>> from maskedbandit.lab.delays.constant import Constant
     >>> parameters = Lost(Constant(100), share=0.03, deadline=500).parameters()

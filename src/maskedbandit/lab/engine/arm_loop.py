@@ -6,13 +6,13 @@ kernels of a policy, a channel and an instance and compiles it, once per machine
 environment variable MASKEDBANDIT_KERNELS=python, and gives the same numbers. `simulate` and `identify` differ in what a
 stop does: the answer is served to the users who are left, or ends the run.
 
-A cohort that is closed is released when the last of its rewards has arrived, and the policy gets it at once.
-While the policy asks for nobody, new users are served the arm that it names, or else the one with the highest mean in
-what was released, and their rewards are not collected. Cohorts that were asked for together are dealt together, as the
+A cohort that is closed is released when the last of its rewards has arrived, and the policy gets it at once. While the
+policy asks for no users, new users are served the arm that it names, or else the one with the highest mean in the
+releases, and their rewards are not collected. Cohorts that the policy asked for together are dealt together, as the
 places of a deck (deck.py), and are due together.
 
-Policies that ask for single users spend all time here, so a step does little: what depends on the size of a cohort
-alone is kept until the size changes, and an open cohort is written down only if it stays open.
+Policies that ask for single users spend all their time here, so a step does little: values that depend only on the size
+of a cohort are kept until the size changes, and an open cohort is recorded only if it stays open.
 
 Every run has random streams of its own (see `Streams`): numbers do not depend on threads, on the order of runs, or on
 how many there are. All decisions of a run draw from one stream, because a generator for each would cost more than

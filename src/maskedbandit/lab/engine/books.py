@@ -1,4 +1,4 @@
-"""The books of a run: what is in its open cohorts, on its deck and in flight; they are made before its loop begins."""
+"""The state of a run: its open cohorts, its deck and the cohorts in flight; it is made before the loop begins."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from maskedbandit.lab.engine.in_flight import InFlight, is_full, open_in_flight,
 
 
 class Books(NamedTuple):
-    """What a run keeps."""
+    """The state of a run."""
 
     open_n: Integers  # [k] users in the open cohort
     open_total: Floats  # [k]

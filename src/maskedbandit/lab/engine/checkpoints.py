@@ -1,4 +1,4 @@
-"""Checkpoints: the numbers of users at which a run is looked at, and what it writes down there."""
+"""Checkpoints: the numbers of users at which a run records its results."""
 
 from typing import Any
 

@@ -42,8 +42,8 @@ def runs_interpreted() -> bool:
 def bind_hooks(function: Callable[..., R], hooks: Mapping[str, Any]) -> Callable[..., R]:
     """The same function, in which these names stand for other functions.
 
-    A loop is written over hooks, which the kernels of a policy, of a channel and of a world are bound to. Who audits a
-    loop binds functions of its own, to hear what it calls them with, or to break it.
+    A loop is written over hooks, which the kernels of a policy, of a channel and of a world are bound to. An audit
+    binds functions of its own, to record the arguments of calls, or to break the loop.
 
     >>> def greet() -> str:
     ...     return hook()
@@ -130,7 +130,7 @@ def explained(said: str) -> str:
 
 
 def compile_in_turn(found: Any, kept: Any) -> None:
-    """Give a dispatcher its files. What none of them holds yet one process compiles, while the others wait for it.
+    """Give a dispatcher its files. One process compiles what is in none of them, while the others wait for it.
 
     Nobody waits in a circle: whoever has its turn waits only for kernels that are called by the one that it compiles.
     """

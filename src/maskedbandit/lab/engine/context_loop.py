@@ -2,8 +2,8 @@
 
 An event shows contexts and a pool of arms; the policy chooses one. A simulated event has a reward for every arm, an
 event of a log only for the one that was tried, and otherwise it is nobody's (see replay.py). The reward of a user
-arrives after a delay; then what the user adds goes to the open cohorts, and a cohort that is due is released: one draw
-of noise for every number.
+arrives after a delay. Then the user's statistics go to the open cohorts, and a cohort that is due is released, with one
+draw of noise for every number.
 
 The loop keeps everything in `Progress` and can go on with the next chunk of a log.
 """
@@ -29,7 +29,7 @@ WEIGHT, SQUARE, VALUE, VALUE_SQUARE, BOTH = range(5)
 
 
 class ContextProgress(NamedTuple):
-    """Where a run stands."""
+    """The state of a run."""
 
     counts: Integers  # [7] users served, mark, releases, events seen, events whose arm was tried, ..., last fault
     totals: Floats  # [2] regret and reward so far
@@ -55,7 +55,7 @@ present = answer = ask = direction = arrived = due = tell = perturb = noise = HO
 
 @kernel
 def added(sums: Floats, z: Floats, reward: float, products: float) -> None:
-    """What a user adds: z_i z_j for i <= j times `products`, unless that is 0, then r z."""
+    """The statistics of a user: z_i z_j for i <= j times `products`, unless that is 0, then r z."""
     at = 0
     if products > 0.0:
         for i in range(z.size):

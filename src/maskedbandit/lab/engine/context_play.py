@@ -83,7 +83,7 @@ class ContextPlay:
         raise_for_status(status, fault, fault, self.policy, self.channel, self.memory)
 
     def finished(self) -> Finished:
-        """What is left of the run."""
+        """The result of the run."""
         it = self.progress
         found = it.counts, it.totals, it.tallies, it.regret, it.reward, it.pulls
         return Finished(*found, self.loss, self.policy.findings(self.state))
@@ -99,7 +99,7 @@ class ContextPlay:
 
 
 def check_contextual_play(policy: Any, channel: Any, contexts: Any, delay: Any = AT_ONCE) -> None:
-    """Each is what it is called, and the policy can use what the channel releases."""
+    """Raise unless each object has its type, and the policy can use the channel's releases."""
     for name, value, kind, allowed in (
         ("policy", policy, ContextualPolicy, "a policy for contexts, such as LinUCB()"),
         ("channel", channel, Channel, "a channel, such as Central()"),
@@ -126,5 +126,5 @@ def find_worst_loss(rows: Iterable[Finished]) -> Loss:
 
 
 def gather_last_states(rows: Sequence[Finished]) -> dict[str, Floats]:
-    """What the last states of the runs say."""
+    """Further results, from the last states of the runs."""
     return {name: np.array([row.findings[name] for row in rows]) for name in rows[0].findings}

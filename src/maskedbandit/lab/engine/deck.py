@@ -56,7 +56,7 @@ def place_cohort(deck: Deck, cohorts: int, arm: int, n: int) -> bool:
 
 @lean_kernel
 def share(places: int, users: int, left: int, u: float) -> int:
-    """How many of the next users get one of the first so many places, if the places that are left are dealt evenly.
+    """The number of the next users who get one of the first so many places, if the remaining places are dealt evenly.
 
     For a uniform u in [0, 1) a cohort gets whole users, and on average what it would get of users in parts.
     """
@@ -88,7 +88,7 @@ def deal_some(
     stream: Rewards,
     rng: np.random.Generator,
 ) -> Progress:
-    """Deal places of a deck of so many cohorts to users t, ..., end - 1, and write down what happens at the marks.
+    """Deal places of a deck of so many cohorts to users t, ..., end - 1, and record results at the marks.
 
     If the means of the world are `moving`, every user gets a place at random. Else the order in which places are dealt
     does not change the law of the sums, and they are dealt evenly: between two marks all of a cohort's at once. What is

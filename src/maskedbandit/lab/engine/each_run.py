@@ -1,12 +1,12 @@
 """Numbered runs on an executor: threads, processes or a cluster. The numbers do not depend on it, nor on the pieces.
 
-Runs are given out in pieces. A piece comes back after a slice of time, with what it has by then, and the rest of it is
-given out again in halves: so runs of microseconds share the cost of a message, long ones keep all workers busy to the
+Runs are sent out in pieces. A piece comes back after a slice of time, with the runs that are done, and the rest of it
+is sent out again in halves: so runs of microseconds share the cost of a message, long ones keep all workers busy to the
 end, and little is lost with a worker. A run draws from streams of its own number, so it gives the same wherever it is.
 
-An interrupt does not wait for a run to end: the process that asked does none itself, and waits in short steps, as a
-signal that arrives on another thread wakes nobody who waits without an end. It leaves, with all that had come back; a
-thread ends with its run, and another worker with its piece.
+An interrupt does not wait for a run to end. The calling process does no run itself, and waits in short steps, since a
+signal that arrives on another thread does not wake a wait without a limit. It returns all runs that had come back; a
+thread ends with its run, and any other worker with its piece.
 """
 
 import threading
@@ -102,7 +102,7 @@ def streams_of(task: Task[Any]) -> Streams:
 
 
 def piece(task: Task[RunResult], runs: range, code: str) -> list[RunResult]:
-    """What the first of these runs give: as many as end in a slice of time, and at least one."""
+    """The results of the first of these runs: as many as end in a slice of time, and at least one."""
     if code and code != digest_package():
         said = "a worker's copy of maskedbandit", digest_package(), f"{code}, the code of the process that asks"
         raise InvalidValue(*said)
@@ -116,7 +116,7 @@ def piece(task: Task[RunResult], runs: range, code: str) -> list[RunResult]:
 
 
 def each_run(task: Task[RunResult], runs: range, executor: Workers, advance: Callable[[], object]) -> list[RunResult]:
-    """What the runs of these numbers give, in order; `advance` is called for each, here, once its piece is back.
+    """The results of the runs of these numbers, in order; `advance` is called here for each, once its piece is back.
 
     A pool that lost a worker cannot be used again. If `executor` makes pools, another one does the runs that are
     missing. A cluster gives them to its other workers itself. An interrupt is an `Interrupted`.
@@ -149,7 +149,7 @@ def lent(executor: Workers) -> Iterator[Executor]:
         return
     made = executor() if callable(executor) else executor
     if not isinstance(made, Executor):
-        raise InvalidValue("executor", executor, "a concurrent.futures.Executor, or what makes one")
+        raise InvalidValue("executor", executor, "a concurrent.futures.Executor, or a function that makes one")
     try:
         yield made
     except BaseException:

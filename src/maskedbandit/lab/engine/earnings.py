@@ -1,4 +1,4 @@
-"""What users earn, and what is told of it: less where rewards are lost on their way."""
+"""The rewards of users, and those that the policy is told: fewer where rewards are lost."""
 
 from functools import cache
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ class Earned(NamedTuple):
 def all_told(
     instance: Any, delay: Delays, arm: int, t: int, users: int, g: int, stream: Rewards, rng: np.random.Generator
 ) -> Earned:
-    """What so many users earn with an arm, in steps of 1/g, the first of them user t; every reward is told."""
+    """The rewards of so many users of an arm, in steps of 1/g, from user t on; every reward is told."""
     x = one(instance, arm, t, g, stream) if users == 1 else many(instance, arm, users, g, stream)
     return Earned(x, x)
 

@@ -1,4 +1,4 @@
-"""What is in flight: a heap of slots, ordered by when each is due."""
+"""Things in flight: a heap of slots, ordered by the time when each is due."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""What the run of a loop leaves: what it wrote in `Out`, and a number that says how it ended.
+"""The result of the run of a loop: its record in `Out`, and a number that says how it ended.
 
 Compiled code raises no errors of ours; `raise_for_status` does, once the loop has returned.
 """

@@ -21,7 +21,7 @@
     "instance.seed" = [0, 1, 2]
     horizon = [100_000, 1_000_000]
 
-`figure` says how it is drawn: "regret" against users (the default), its time "average", the "value" of other columns of
+`figure` chooses the figure: "regret" against users (the default), its time "average", the "value" of other columns of
 the table (`value = "name"`, a list of names, or a table `"what to call it" = "name"`), as a "league" table, or at the
 horizon against a delay or a number of the instance that is "varied".
 
@@ -126,10 +126,10 @@ def expand_settings(name: str, text: str, data: dict[str, Any]) -> Experiment:
     refuse_keys("key", data, (*FILE, *goal.asks, *goal.options), goal)
     given = data.get("curves")
     if not isinstance(given, list) or not given:
-        raise InvalidValue("curves", given, "one [[curves]] table or more")
+        raise InvalidValue("curves", given, "at least one [[curves]] table")
     for curve in given:
         if not isinstance(curve, dict):
-            raise InvalidValue("curves", given, "one [[curves]] table or more")
+            raise InvalidValue("curves", given, "at least one [[curves]] table")
         if "published" in curve and goal.publishes:
             refuse_unknown("key of [[curves]] with published", curve, ("label", "published"))
         else:

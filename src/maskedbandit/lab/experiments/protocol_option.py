@@ -1,6 +1,6 @@
 """An experiment over a real protocol: a backend replaces the ideal ones that its channels have in the file.
 
-It is given as the name of a backend and its parameters, where they are not the default: `secagg`, or
+It is given as the name of a backend and the parameters that are not the default: `secagg`, or
 `secagg,corrupted=0.1,dropout=0.05`.
 """
 

@@ -86,9 +86,9 @@ def compare(
     of a kind, with an error of at most `delta`.
 
     Run i of all pairs has the same random streams, so that differences between pairs have less variance than each of
-    them. A mapping names its policies or channels; otherwise their classes do. `executor`,
-    `advance` and `delay` are those of `simulate`, and `more` what else it, `identify`, `select`, `answer`
-    or, if the instance is a log, `replay` has.
+    them. A mapping names its policies or channels; otherwise their classes do. `executor`, `advance` and `delay` are
+    those of `simulate`, and `more` holds further arguments of it, of `identify`, `select` or `answer`, or, if the
+    instance is a log, of `replay`.
 
     >>> import maskedbandit as mb
     >>> channels = [mb.channels.Raw(), mb.channels.Central(epsilon=0.5)]
@@ -129,7 +129,7 @@ def choose_goal(policies: Mapping[str, Policy], instance: Any, aim: str) -> Goal
 
 
 def pair(policy: str, channel: str, policies: Mapping[str, Any], channels: Mapping[str, Any]) -> str:
-    """What a pair is called: what all have in common is left out."""
+    """The label of a pair; parts that all pairs have in common are left out."""
     return (
         ", ".join(name for name, all_of in ((policy, policies), (channel, channels)) if len(all_of) > 1)
         or f"{policy}, {channel}"
@@ -137,7 +137,7 @@ def pair(policy: str, channel: str, policies: Mapping[str, Any], channels: Mappi
 
 
 def labels(name: str, given: Any, kind: Any) -> dict[str, Any]:
-    """What is compared, by its labels: those given, or the classes with the parameters in which they differ."""
+    """The compared objects by their labels: those given, or the classes with the parameters in which they differ."""
     if isinstance(given, Mapping):
         found = dict(given)
     else:

@@ -1,4 +1,4 @@
-"""All runs of a policy over a channel on an instance, and what they cost a user.
+"""All runs of a policy over a channel on an instance, and the loss of a user by them.
 
 What the runs of a setting share is computed once: a run of a few thousand steps takes less time than Python needs for
 a few dozen calls.
@@ -70,7 +70,7 @@ def check_compatible(policy: Any, channel: Any, instance: Any, goal: str, delay:
 
 @dataclass(frozen=True)
 class Driven:
-    """What all runs came to, one row each."""
+    """The results of all runs, one row each."""
 
     regret: Floats  # [runs, c]
     realised: Floats  # [runs, c]

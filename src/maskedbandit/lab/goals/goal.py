@@ -1,4 +1,4 @@
-"""The record of a goal: what a policy is asked for, how it is run and planned, and how its results are shown."""
+"""The record of a goal: the question to a policy, how it is run and planned, and how its results are shown."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ UNLABELLED = Labels()
 
 
 class Plotted(NamedTuple):
-    """What was drawn into a figure's only panel, for what is drawn around it."""
+    """The contents of a figure's only panel, needed by what is drawn around it."""
 
     note: str  # what bands and marks mean
     height: float  # inches that it takes

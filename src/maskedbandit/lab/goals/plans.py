@@ -1,6 +1,7 @@
-"""How a goal is planned: what a simulated study of it brings, what no policy can beat, and what a plan says of it.
+"""How a goal is planned: the results of its simulated studies, the lower bound for every policy, and the columns of a
+plan.
 
-Under privacy, the least is proved of a pure ε alone: no lower bound of `theory` knows a δ, and with one a study may end
+Under privacy, a lower bound is proved only for a pure ε: no bound of `theory` knows a δ, and with a δ a study may end
 with fewer people.
 """
 
@@ -19,7 +20,7 @@ from maskedbandit.privacy.renyi_divergences import INF
 
 
 class Played(NamedTuple):
-    """What simulated studies came to."""
+    """The results of simulated studies."""
 
     people: npt.NDArray[Any]  # [runs]
     pulls: Integers  # [runs, k]
@@ -41,7 +42,7 @@ class Forecast(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What is expected under a trust model."""
+    """The expected results under a trust model."""
 
     trust: str
     difference: float
@@ -63,7 +64,7 @@ class Column(NamedTuple):
     value: Callable[[Row, int], Any]  # of a row, and of the number of simulated studies
 
     def cell(self, row: Row, runs: int) -> str:
-        """What is said of a row: nothing, if there is no such number."""
+        """The text of a cell; empty, if there is no such number."""
         return "" if (value := self.value(row, runs)) is None else format(value, self.form)
 
 
@@ -131,7 +132,7 @@ class Planned:
     wrong: str = ""  # what wrong ends are called, if trust models are compared by them
 
     def prove_least(self, policy: Policy, trust: str, means: Sequence[float], aim: float, loss: Loss) -> float | None:
-        """What no policy can beat if a person loses so much, if that is proved."""
+        """The lower bound for every policy at this loss of a person, if one is proved."""
         if self.bound is None or loss.delta > 0 or loss.pure_epsilon == INF:
             return None
         return self.bound(policy, trust, means, aim, float(loss.pure_epsilon))

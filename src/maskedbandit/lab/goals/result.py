@@ -1,4 +1,4 @@
-"""What the results of one policy have in common, whatever the goal."""
+"""The common parts of the results of one policy, whatever the goal."""
 
 import math
 from abc import abstractmethod
@@ -22,7 +22,7 @@ LOSSES = ("pure_epsilon", f"epsilon_at_{DELTA:g}")
 
 
 class Outcome(NamedTuple):
-    """What a result comes down to: a number for each run."""
+    """The main number of a result, for each run."""
 
     name: str
     values: npt.NDArray[Any]  # [runs]
@@ -57,7 +57,7 @@ class Result(Tidy):
 
     @abstractmethod
     def outcome(self) -> Outcome:
-        """What it comes down to."""
+        """The main number of each run."""
 
     def title(self) -> str:
         """Policy, channel and the number of runs."""

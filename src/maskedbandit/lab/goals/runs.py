@@ -1,4 +1,4 @@
-"""Which runs are done, on which random streams, by whom: what every simulation is told besides its task."""
+"""The runs of a simulation, their random streams and their executor: all that it is told besides its task."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class RunOptions(TypedDict, total=False):
-    """The keywords of every simulation besides `runs` and `seed`; what they mean is said at `simulate`."""
+    """The keywords of every simulation besides `runs` and `seed`; `simulate` explains them."""
 
     study: str
     executor: Workers
@@ -58,5 +58,5 @@ class Runs:
         return cls(runs, seed, **how)
 
     def do(self, task: Task[T]) -> list[T]:
-        """What these runs of a task give, in order."""
+        """The results of these runs of a task, in order."""
         return each_run(task, number_runs(self.runs, self.runs_from), self.executor, self.advance)

@@ -1,4 +1,4 @@
-"""What can be done with every result: as a tidy table, as a short one, and as a figure."""
+"""The three forms of every result: a tidy table, a short table, and a figure."""
 
 import csv
 from abc import ABC, abstractmethod
@@ -21,7 +21,7 @@ class Tidy(ABC):
     @property
     @abstractmethod
     def goal(self) -> str:
-        """What was asked for, by the name of the goal."""
+        """The name of the goal."""
 
     @abstractmethod
     def blocks(self) -> list[Block]:

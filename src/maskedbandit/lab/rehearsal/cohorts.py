@@ -1,13 +1,12 @@
-"""What a protocol that adds up values asks of a cohort: its users are charged, and its sum is made, in attempts.
+"""The steps of a cohort over a real protocol: its users are charged, and its sum is computed, in attempts.
 
     charge -> close -> begin -> (devices randomize) -> sum -> analyze
 
-Which places a cohort has, who is dealt them, and when it is full, closed and released is up to the deck
-(study/deck.py), of a live study and of a rehearsal alike. What stands here is for rehearsals, which have all devices in
-one process: a live study has a trusted server's sums, or values that are private when they leave a device, so that
-there is nothing to try again. Every step is a call of its own. There is no clock, no network and no file here, and
-randomness is passed in. A step that is not the cohort's next one is refused, so that no cohort is summed twice in an
-attempt or released twice.
+The deck (study/deck.py) decides which places a cohort has, who is dealt them, and when it is full, closed and released,
+in a live study and in a rehearsal alike. This file is for rehearsals, which have all devices in one process. A live
+study has a trusted server's sums, or values that are private when they leave a device, so nothing has to be tried
+again. Every step is a call of its own. There is no clock, no network and no file here, and randomness is passed in. A
+step that is not the cohort's next one is refused, so that no cohort is summed twice in an attempt or released twice.
 
 An attempt that fails may be followed by another, up to `attempts` of the backend, with the same users. They draw fresh
 noise and are charged again: two sums of the same noisy values over different users would reveal a user's value.
@@ -54,7 +53,7 @@ class Cohort:
 
 
 class Cohorts:
-    """What the server does for the cohorts of a study with k arms.
+    """The server's part in the cohorts of a study with k arms.
 
     >>> from maskedbandit.channels.central import Central
     >>> from maskedbandit.study.rehearsed_device import RehearsedDevice

@@ -1,4 +1,4 @@
-"""Worlds are what arms pay: instances of arms, and contexts. A file here is found under its class's name."""
+"""Worlds: the rewards of simulated arms, with or without contexts. A file here is found under its class's name."""
 
 from maskedbandit.rooms import Room
 

@@ -1,8 +1,8 @@
 """Means that change now and then, each arm in its own way: another arm may be best from then on.
 
 A policy that has found the best arm has little reason to ask for the others again, and sums that were released before a
-change speak for what was best then. RestartingKLUCB is for such arms (docs/changing_arms.md); what protects against
-drift that all arms share (drifting.py) does not protect against this.
+change favour the arm that was best then. RestartingKLUCB is for such arms (docs/changing_arms.md). Policies that are
+robust against drift that all arms share (drifting.py) are not robust against this.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Contexts: what a simulated contextual study shows of its users, and what the arms then pay."""
+"""Contexts: the features of users in a simulated contextual study, and the rewards of the arms given these."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Instances: what the arms of a simulated study pay, always in [0, 1].
+"""Instances: the rewards of the arms in a simulated study, always in [0, 1].
 
 The lab draws the sum of n rewards at once wherever its distribution is known. Rewards reach a channel rounded at random
 to steps of 1/g. For g = 1 a rounded reward is a bit of the same mean, whatever the distribution of the reward, so the

@@ -5,8 +5,8 @@ enters a cohort is the person's capped sum, in units of the cap:
 
     S = reward of the first visit + Poisson((visits - 1) mean),        what is told = min(S, cap) / cap
 
-Regret counts all rewards, E S = visits * mean, though the policy hears of capped sums alone. So what the cap hides is
-lost, and if it hides more of one arm than of another, the arm that looks best may be another than the one that is.
+Regret counts all rewards, E S = visits * mean, though the policy is told only capped sums. If the cap hides more
+rewards of one arm than of another, the arm that looks best may not be the best one.
 
 There may be several kinds of people, each with a share of all, a number of visits and means of its own: then those who
 come often can have other tastes than those who come once.

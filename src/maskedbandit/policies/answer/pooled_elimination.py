@@ -88,8 +88,8 @@ def prepare(s: State, law: Law) -> None:
 class PooledElimination(FixedPhases):
     """The recommended policy for a fixed number of people.
 
-    `late` is how many people come until the rewards of a phase are there: before another phase they count among the
-    people, and are in no cohort.
+    `late` is the number of people who come until the rewards of a phase are known: before each further phase so many
+    people are reserved, who are in no cohort.
 
     >>> from maskedbandit.law import LAPLACE
     >>> policy, law = PooledElimination(), Law(LAPLACE, scale=1.0, grid=1, per_release=1)

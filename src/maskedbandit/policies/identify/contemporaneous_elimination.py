@@ -13,14 +13,14 @@ radius(noise, ln(4 (k - 1) j (j + 1) / delta)) / 2n, as only noise makes it unce
 
 **Guarantee**: if for every user the best arm has at least the mean of every other arm, which drift that is common to
 all arms does not change, it is dropped with probability <= delta, however means move in time, and plus the `failure` of
-the channel for each sum that may wrap around. For fixed rewards with equal arms, the places of two arms in an epoch are
-a random half each of the users who got either: of h ones a random part is in one half. Their difference has log-moments
-of at most lam^2 h (1 - (h - 1) / 2n) / 2 [Ser74], and n y (1 - y) + 1/2 per epoch is that number for the h
-that were seen, by concavity. A better reward of a makes S larger by so much, and V smaller by at most as much: for
-lam <= 1 it never counts against a. No size depends on a release. Whether a device drops out must not depend on its
-reward, up to four fifths of a cohort may, and releases must then come in the order in which cohorts were asked for, as
-a release does not say which cohort it is of. A cohort that is thrown away and dealt again is not of its epoch's users:
-means must not move meanwhile.
+the channel for each sum that may wrap around. For fixed rewards with equal arms, each of the two arms has a random half
+of the users who got either of them in an epoch: of h ones a random part is in one half. Their difference has
+log-moments of at most lam^2 h (1 - (h - 1) / 2n) / 2 [Ser74], and n y (1 - y) + 1/2 per epoch is that number for the h
+that were seen, by concavity. A better reward of a makes S larger by so much, and V smaller by at most as much: for lam
+<= 1 it never counts against a. No size depends on a release. Up to four fifths of a cohort may drop out, if that does
+not depend on rewards. Then releases must come in the order in which cohorts were asked for, as a release does not say
+which cohort it is of. The users of a cohort that is discarded and dealt again are not those of its epoch: means must
+not move meanwhile.
 
 Arms of equal means are never told apart: set a limit on the number of users.
 """

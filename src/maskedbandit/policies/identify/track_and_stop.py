@@ -6,8 +6,8 @@
     cumulative  arm = argmax_a sum_{s <= t} w_a^{eps_s}(s) - N_a,      eps_s = 1 / (2 sqrt(K^2 + s))
 
 t counts the users so far, and w^eps are the proportions >= eps that are nearest to w in the maximum norm. If several
-looks best, a random one of them is pulled, and no proportions are computed. The policy stops with B = argmax_a m_a as
-soon as the likelihood ratio Z_Bb reaches its threshold for all b (see one_by_one.py).
+arms look best, a random one of them is pulled, and no proportions are computed. The policy stops with B = argmax_a m_a
+as soon as the likelihood ratio Z_Bb reaches its threshold for all b (see one_by_one.py).
 
 Wrong with probability <= delta if the threshold is proved (see thresholds.py), on the raw channel for rewards in [0, 1]
 and on randomized response. E[tau] <= T* ln(1/delta) (1 + o(1)) as delta goes to 0, the optimum for Bernoulli rewards

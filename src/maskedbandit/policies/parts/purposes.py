@@ -14,7 +14,7 @@ from maskedbandit.errors import UnknownName
 
 @dataclass(frozen=True)
 class Purpose:
-    """What the policies of a folder are for."""
+    """The purpose of the policies of a folder: what they are told, and how a study with them ends."""
 
     heading: str  # of their list
     aim: Literal["people", "delta"]  # what `init` is told: how many people there are, or how often it may be wrong

@@ -31,11 +31,11 @@ class SelectionQuestion(ABC):
     @property
     @abstractmethod
     def least_arms(self) -> int:
-        """Of how many arms, at least, it asks something."""
+        """The least number of arms that it needs."""
 
     @abstractmethod
     def lacks(self, means: InstanceMeans) -> str:
-        """What an instance of these means should be, so that there is an answer to be found; empty if it is that."""
+        """What an instance of these means must be to have an answer; empty if it has one."""
 
     @abstractmethod
     def right(self, means: InstanceMeans, selected: SelectedArms) -> SelectedArms:

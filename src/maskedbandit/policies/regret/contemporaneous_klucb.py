@@ -148,6 +148,8 @@ def judge(s: State, law: Law, rng: np.random.Generator) -> None:
         for c in range(k):
             if c != a:
                 worst = min(worst, standardize_sum(s.pairs, law, a, c))
+                if best.arm >= 0 and worst < best.value:
+                    break  # it does not lead, however much worse it is
         best = weigh_arm(best, a, worst, rng)
     s.clock[LEADER] = best.arm
     for c in range(k):

@@ -23,6 +23,8 @@ of a tree is O(ln^1.5 T), not ln^2 T; and 8 G / gap_a^2 pulls where 4 G / gap_a 
 is as long as the horizon; `divide` of the channel is then k, and epsilon / k is read from the `Law`. With
 `interval="chapelle-li"` the index is r_a / n_a + sqrt(r_a ln t) / n_a + ln t / n_a, as in the paper's experiments
 [MT15, Sec. 5; CL11]: it ignores the noise, and has no guarantee.
+
+Arms are skipped that cannot have the highest index, see parts/race.py: decisions are those of comparing all.
 """
 
 import math
@@ -32,10 +34,22 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from maskedbandit.checks import check_choice, check_fraction
-from maskedbandit.core import Decision, kernel
+from maskedbandit.core import Decision, large_kernel, lean_kernel
 from maskedbandit.law import BINARY, Law, count_draws, is_laplace, widest_scale
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.choice import in_turn
+from maskedbandit.policies.parts.race import (
+    HIGH,
+    LOW,
+    Race,
+    begin_race,
+    bound_rivals,
+    build_tree,
+    change_leader,
+    raise_rivals,
+    span_bounds,
+    span_from,
+)
 from maskedbandit.policies.policy import Policy
 
 INTERVALS = ("corrected", "paper", "chapelle-li")
@@ -55,12 +69,16 @@ class State(NamedTuple):
     asked: np.ndarray  # [2] pulls asked for, and arms with a release
     best: np.ndarray  # [1] the last arm asked for
     early: np.ndarray  # [k] pulls asked for before all arms had a release
+    other: np.ndarray  # [1] the arm with a release since the last pull, if it is not the best; -1: there is none
+    race: Race
+    spread: np.ndarray  # [2] bounds of sqrt(2 ln t) over a span of the race
+    log: np.ndarray  # [2] bounds of ln t over it
     x: float  # ln(2 k T / p)
     relaxed: float  # G of the paper, in units of the scale of a node
     interval: int
 
 
-@kernel
+@lean_kernel
 def bound_noise(law: Law, m: int, n: int, x: float) -> float:
     """At least `radius`: a closed form where `radius` would search."""
     if not is_laplace(law):
@@ -75,7 +93,8 @@ def bound_noise(law: Law, m: int, n: int, x: float) -> float:
     return scale * (x - count * math.log1p(-square)) / math.sqrt(square)
 
 
-@kernel
+@large_kernel
+@lean_kernel
 def refresh_index(s: State, law: Law, a: int) -> None:
     """The parts of arm a's index, after a release."""
     n, total = s.n[a], s.total[a]
@@ -91,6 +110,57 @@ def refresh_index(s: State, law: Law, a: int) -> None:
         s.mean[a] = total / n
         s.root[a] = 1 / math.sqrt(n)
     s.changed[a] = 0
+
+
+@lean_kernel
+def bound_index(s: State, a: int, side: int) -> float:
+    """A bound of arm a's index over the span of the race."""
+    return s.mean[a] + s.spread[side] * s.root[a] + s.log[side] * s.inverse[a]
+
+
+@lean_kernel
+def knows_best(s: State, law: Law) -> bool:
+    """Whether the best arm is known without comparing all."""
+    race, best, other = s.race, s.best[0], s.other[0]
+    if race.left[0] == 0:
+        return False
+    race.left[0] -= 1
+    if other >= 0:
+        refresh_index(s, law, other)
+        raise_rivals(race, other, bound_index(s, other, HIGH))
+        s.other[0] = -1
+    if s.changed[best] == 1:
+        refresh_index(s, law, best)
+    if bound_index(s, best, LOW) > race.rival[0]:
+        return True
+    s.best[0] = best = change_leader(race, best, bound_index(s, best, HIGH))
+    return bound_index(s, best, LOW) > race.rival[0]
+
+
+@lean_kernel
+def compare_arms(s: State, law: Law) -> None:
+    """Find the arm of the highest index, the first one of several, and bounds for the next pulls."""
+    k, t, top, race = s.n.size, s.asked[0], -math.inf, s.race
+    log_t = math.log(t)
+    spread = math.sqrt(2 * log_t)
+    for a in range(k):
+        if s.changed[a] == 1:
+            refresh_index(s, law, a)
+        index = s.mean[a] + spread * s.root[a] + log_t * s.inverse[a]
+        if index > top:
+            s.best[0] = a  # a store, so that the processor guesses the arm instead of waiting for it
+            top = index
+    s.other[0] = -1
+    if race.left[0] == 0:
+        race.left[0] = span_from(t, k)
+        s.log[LOW], s.log[HIGH] = span_bounds(log_t, math.log(t + race.left[0]))
+        s.spread[LOW], s.spread[HIGH] = span_bounds(spread, math.sqrt(2 * math.log(t + race.left[0])))
+        if race.left[0] > 0:
+            for a in range(k):
+                race.high[race.high.size // 2 + a] = bound_index(s, a, HIGH)
+            build_tree(race)
+    if race.left[0] > 0:
+        race.rival[0] = bound_rivals(race, s.best[0])
 
 
 @dataclass(frozen=True)
@@ -126,35 +196,27 @@ class DPUCB(Policy):
         total, root, inverse = np.zeros((3, k))
         mean = np.full(k, -math.inf)
         n, releases, changed, early = np.zeros((4, k), np.int64)
-        asked, best = np.zeros(2, np.int64), np.zeros(1, np.int64)
+        asked, best, other = np.zeros(2, np.int64), np.zeros(1, np.int64), np.full(1, -1)
+        bounds = begin_race(k), np.zeros(2), np.zeros(2)
         p, log = self.failure or 1 / horizon, math.log(horizon)
         x, levels = math.log(2 * k * horizon / p), horizon.bit_length()  # k / epsilon is the scale over the levels
         relaxed = log * log * math.log(max(1.0, k * horizon * log / p)) / levels
         interval = INTERVALS.index(self.interval)
-        return State(total, n, releases, mean, root, inverse, changed, asked, best, early, x, relaxed, interval)
+        counts = changed, asked, best, early, other
+        return State(total, n, releases, mean, root, inverse, *counts, *bounds, x, relaxed, interval)
 
     @staticmethod
-    @kernel
+    @lean_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
-        k = s.n.size
-        t = s.asked[0] + 1
-        s.asked[0] = t
-        if s.asked[1] < k:  # in turn until all arms have a release: rewards may be late
+        s.asked[0] += 1
+        if s.asked[1] < s.n.size:  # in turn until all arms have a release: rewards may be late
             s.best[0] = in_turn(s.early, rng)
-            return Decision(int(s.best[0]), 1, 1)
-        log_t, top = math.log(t), -math.inf
-        spread = math.sqrt(2 * log_t)
-        for a in range(k):
-            if s.changed[a] == 1:
-                refresh_index(s, law, a)
-            index = s.mean[a] + spread * s.root[a] + log_t * s.inverse[a]
-            if index > top:
-                s.best[0] = a  # a store, so that the processor guesses the arm instead of waiting for it
-                top = index
+        elif not knows_best(s, law):
+            compare_arms(s, law)
         return Decision(int(s.best[0]), 1, 1)
 
     @staticmethod
-    @kernel
+    @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
         if s.n[arm] == 0:
             s.asked[1] += 1
@@ -162,3 +224,7 @@ class DPUCB(Policy):
         s.n[arm] += n
         s.releases[arm] += 1
         s.changed[arm] = 1
+        if arm != s.best[0]:
+            if s.other[0] >= 0 and s.other[0] != arm:
+                s.race.left[0] = 0  # several: all arms are compared
+            s.other[0] = arm

@@ -133,7 +133,7 @@ def any_changed(s: State, law: Law) -> bool:
 
 @dataclass(frozen=True)
 class RestartingKLUCB(Policy):
-    """For arms of which each may change in its own way: what was learned is forgotten now and then, and after a change.
+    """For arms that may change in different ways: it forgets what it learned now and then, and after each change.
 
     `window` is the number of users after which it is forgotten; without it windows are short after a change, and grow
     while nothing changes. `least` is the smallest cohort.

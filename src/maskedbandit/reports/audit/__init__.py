@@ -1,1 +1,1 @@
-"""Audits: whether a study, a policy or a service keeps what it states."""
+"""Audits: tests of whether a study, a policy or a service keeps its privacy promise."""

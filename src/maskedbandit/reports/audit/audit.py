@@ -1,7 +1,7 @@
-"""An audit: what a target promises, what was shown of it, and whether its broken twins were caught.
+"""An audit: the promise of a target, the privacy loss that was shown, and whether its broken twins were caught.
 
-An audit has parts, each about one promise and found in one way. A part has controls: broken twins of what it looked at,
-which it must catch, or else it proves nothing.
+An audit has parts, each about one promise and made by one method. A part has controls: broken twins of the audited
+object. If the part does not catch them, it proves nothing.
 """
 
 import math
@@ -22,7 +22,7 @@ Advance = Callable[[int], object]
 
 
 class How(NamedTuple):
-    """How an audit is made: of cohorts of so many people, and of what is sampled, by how many samples."""
+    """How an audit is made: the number of people in a cohort, and the number of samples where something is sampled."""
 
     people: int = 4
     samples: int | None = None  # as many as epsilon demands
@@ -35,7 +35,7 @@ USUAL_AUDIT = How()
 
 
 class AuditPromise(NamedTuple):
-    """What is promised of one person."""
+    """The promise to one person."""
 
     epsilon: float
     delta: float = 0.0
@@ -45,7 +45,7 @@ class AuditPromise(NamedTuple):
 
 
 class BrokenTwin(NamedTuple):
-    """A broken twin: what was shown of it at least, and whether that is above what it promises."""
+    """A broken twin: a lower bound on its loss, and whether this bound exceeds its promise."""
 
     twin: str
     lower_bound: float
@@ -54,7 +54,7 @@ class BrokenTwin(NamedTuple):
 
 @dataclass(frozen=True)
 class AuditPart:
-    """One promise, and what was shown. `error` is the probability with which a sampled bound is wrong."""
+    """One promise, and the loss that was shown. `error` is the probability with which a sampled bound is wrong."""
 
     part: str
     promised: AuditPromise
@@ -100,7 +100,7 @@ class AuditPart:
 
 @dataclass(frozen=True)
 class Audit:
-    """What was found."""
+    """The result of an audit."""
 
     target: str
     parts: tuple[AuditPart, ...]
@@ -121,7 +121,7 @@ class Audit:
 
     @property
     def worst(self) -> AuditPart:
-        """The part that comes nearest to its promise, or is farthest above it."""
+        """The part that comes nearest to its promise, or exceeds it most."""
         return max(self.parts, key=lambda part: part.lower_bound - part.promised.epsilon)
 
     @property
@@ -155,7 +155,7 @@ class Audit:
 
 
 def breaks_promise(lower_bound: float, promise: AuditPromise, method: str) -> bool:
-    """Whether what was shown breaks a promise: by more than rounding, if it was enumerated."""
+    """Whether the shown loss breaks a promise; if it was enumerated, by more than rounding."""
     return lower_bound > promise.epsilon * (1 + (AUDIT_ROUNDING if method == "exact" else 0.0))
 
 

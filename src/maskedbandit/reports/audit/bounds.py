@@ -1,12 +1,13 @@
-"""How far apart two distributions are, as privacy sees it: exactly from probabilities, or at least so far from samples.
+"""How well two distributions can be told apart: exactly from probabilities, or a lower bound from samples.
 
 A mechanism with loss (epsilon, delta) keeps P(event) <= e^epsilon Q(event) + delta for every event, P and Q its
 distributions for two neighbours. An audit finds the smallest epsilon that the distributions allow; a loss below it is a
 wrong loss.
 
 From samples it is a lower bound [JUO20]. A quarter of them fits log-likelihood ratios, and a quarter chooses an event:
-that one of the things that were seen, or the sum of the ratios, is above a threshold or not. The other half bounds the
-event's two probabilities [CP34]. So however it was chosen, the bound is wrong with a probability of at most `error`.
+that one coordinate of the output, or the sum of the ratios, is above a threshold or not. The other half bounds the
+event's two probabilities [CP34]. So however the event was chosen, the bound is wrong with a probability of at most
+`error`.
 """
 
 import math
@@ -61,7 +62,7 @@ def trade_off(p: Floats, q: Floats) -> Floats:
 
 
 def bound_odds(p: Integers, runs_p: int, q: Integers, runs_q: int, error: float) -> tuple[Floats, Floats]:
-    """Of events that were seen p and q times: the probability at least, and the other one at most [CP34]."""
+    """Of events seen p and q times: a lower bound of the first probability, an upper one of the second [CP34]."""
     with np.errstate(divide="ignore", invalid="ignore"):
         low = np.where(p > 0, beta.ppf(error / 2, p, runs_p - p + 1), 0.0)
         high = np.where(q < runs_q, beta.isf(error / 2, q + 1, runs_q - q), 1.0)
@@ -76,7 +77,7 @@ def at_least(p: Integers, runs_p: int, q: Integers, runs_q: int, delta: float, e
 
 
 class Event(NamedTuple):
-    """Something that was seen is above a threshold, or is not; it speaks for the first or the second neighbour."""
+    """A coordinate of the output is above a threshold, or is not; that suggests the first or the second neighbour."""
 
     what: int  # column of the views; -1: the sum of the log-likelihood ratios
     threshold: float
@@ -85,7 +86,7 @@ class Event(NamedTuple):
 
 
 class ShownEpsilon(NamedTuple):
-    """What samples show."""
+    """A lower bound on the loss, from samples, and the event that shows it."""
 
     epsilon: float
     event: str
@@ -94,7 +95,7 @@ class ShownEpsilon(NamedTuple):
 
 
 def measure_shown_epsilon(a: Views, b: Views, names: Sequence[str], delta: float, error: float) -> ShownEpsilon:
-    """The epsilon that views of two neighbours show at least, wrong with a probability of at most `error`.
+    """A lower bound on epsilon from views of two neighbours, wrong with a probability of at most `error`.
 
     >>> rng = np.random.default_rng(1)
     >>> a, b = rng.laplace(0, 1, (4000, 1)), rng.laplace(1, 1, (4000, 1))
@@ -120,7 +121,7 @@ def measure_shown_epsilon(a: Views, b: Views, names: Sequence[str], delta: float
 
 
 class Ratio:
-    """The sum, over all that was seen, of log-likelihood ratios, from histograms of these samples."""
+    """The sum of log-likelihood ratios over all coordinates, from histograms of these samples."""
 
     def __init__(self, a: Views, b: Views) -> None:
         self.edges, self.ratios = list[Floats](), list[Floats]()
@@ -142,7 +143,7 @@ class Ratio:
 
 
 def choose_event(a: Views, b: Views, delta: float, error: float) -> Event:
-    """The event that shows most in these samples."""
+    """The event that distinguishes best in these samples."""
     best, most = Event(0, 0.0, True, True), -1.0
     for what, (own, other) in enumerate(zip(a.T, b.T, strict=True)):
         values = np.unique(np.concatenate([own, other]))

@@ -1,8 +1,8 @@
-"""What a release costs, enumerated: its distributions for two neighbours, and those of broken twins.
+"""The loss of a release, enumerated: its distributions for two neighbours, and those of broken twins.
 
 Neighbours differ in one reward, 1 or 0. All other rewards shift both distributions by the same steps, so they may be 0.
-Of distributed trust the honest survivors are the fewest that are counted on; of two servers one works against the
-people, and takes its own noise off.
+Under distributed trust the number of honest survivors is the least that the channel needs. Of two servers one works
+against the people, and subtracts its own noise.
 """
 
 import math
@@ -38,14 +38,14 @@ NOISY = (Central, Local, Distributed, TwoServers)
 
 
 def promise_of(loss: Loss, delta: float = AUDITED_DELTAS[0]) -> AuditPromise:
-    """What a loss promises: its pure ε, with its own δ, or else the ε at this δ."""
+    """The promise of a loss: its pure ε, with its own δ, or else the ε at this δ."""
     if loss.pure_epsilon < math.inf:
         return AuditPromise(loss.epsilon(loss.delta), float(loss.delta))
     return AuditPromise(loss.epsilon(delta), delta)
 
 
 def noise_sums(noise: Noise, parts: int, of: int, far: int) -> Floats:
-    """The mass, on -far, ..., far, of the sum of some of the noise shares that a draw is made of."""
+    """The probabilities, on -far, ..., far, of the sum of some of the noise shares of a draw."""
     z = np.arange(-far, far + 1)
     one = total = noise.pmf(z, 1.0 / of) if of > 1 else noise.pmf(z)
     if far > WIDEST_TWICE:
@@ -56,13 +56,13 @@ def noise_sums(noise: Noise, parts: int, of: int, far: int) -> Floats:
 
 
 def shift_mass(mass: Floats, steps: int) -> Neighbours:
-    """A distribution and itself some steps further, where both are known well: without what the window cut off."""
+    """A distribution and the same shifted by some steps, where both are known well, without the parts cut off."""
     cut = mass.size // 4
     return mass[cut + steps : -cut], mass[cut : -cut - steps]
 
 
 def released(channel: NoisyChannel, n: int, survivors: int = 0) -> Neighbours:
-    """What leaves a cohort of n of whom so few add their noise, for two neighbours; or what leaves one device."""
+    """The release of a cohort of n of whom so few add their noise, or the message of one device, for two neighbours."""
     if isinstance(channel, Distributed):
         parts, of = survivors or channel.counted_on(n), channel.counted_on(n)
     else:
@@ -72,7 +72,7 @@ def released(channel: NoisyChannel, n: int, survivors: int = 0) -> Neighbours:
 
 
 def shift_noise(noise: Noise, parts: int, of: int, steps: int) -> Neighbours:
-    """So many shares of a noise, and the same so many steps further."""
+    """The sum of so many shares of a noise, and the same shifted by so many steps."""
     return shift_mass(noise_sums(noise, parts, of, find_window(noise, steps)), steps)
 
 
@@ -82,7 +82,7 @@ def find_window(noise: Noise, steps: int) -> int:
 
 
 def released_bit(channel: Response) -> Neighbours:
-    """What leaves one device."""
+    """The message of one device."""
     flip = channel.law().flip
     return np.array([flip, 1 - flip]), np.array([1 - flip, flip])
 
@@ -142,7 +142,7 @@ def coin_twins(coins: int) -> Iterator[tuple[str, Neighbours]]:
 
 
 def judge_pair(name: str, loss: Loss, pair: Neighbours, twins: list[tuple[str, Neighbours]]) -> AuditPart:
-    """What the pair needs, beside what the loss says; a loss without a pure ε is looked at where it is tightest."""
+    """The ε that the pair needs, beside the promise; a loss without a pure ε is compared where it is tightest."""
     promise, needed = promise_of(loss), 0.0
     for i, delta in enumerate(AUDITED_DELTAS):
         said = promise_of(loss, delta)

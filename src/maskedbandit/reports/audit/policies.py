@@ -1,8 +1,8 @@
 """A policy on a channel: a whole run is played again with one person's rewards turned over and all decisions forced.
 
-Only the sums that reach the channel can differ then, so what a run shows of the person is what these releases show of
-their change: a reward that enters one release, once, costs what the channel says. Decisions are also played freely,
-for two neighbours, and told apart by samples.
+Then only the sums that reach the channel can differ. So the run reveals of the person only as much as these releases
+do: a reward that enters one release, once, costs the channel's loss. Decisions are also played freely, for two
+neighbours, and told apart by samples.
 """
 
 import numpy as np
@@ -49,7 +49,7 @@ def turned(rows: PeopleRewards, t: int) -> PeopleRewards:
 
 
 def find_moved_releases(policy: Policy, channel: Channel, rows: PeopleRewards) -> dict[str, list[tuple[int, float]]]:
-    """The size of each release that one person's rewards move, and how far; of the person who moves them most.
+    """The size of each release that one person's rewards change, and by how much; for the person who changes them most.
 
     In the engine, under "", and in each broken one; all take the decisions of the first run.
     """
@@ -85,7 +85,7 @@ def move_release(channel: Channel, n: int, far: float) -> Neighbours:
 
 
 def run_pair(channel: Channel, found: list[tuple[int, float]]) -> Neighbours:
-    """What all releases together show, for two neighbours: of the two that moved farthest, at least."""
+    """The loss that all releases together show, for two neighbours: at least that of the two that changed most."""
     pair: Neighbours = np.array([1.0]), np.array([1.0])
     for n, far in sorted(found, key=lambda each: -each[1])[:2]:
         more: Neighbours = move_release(channel, n, far)

@@ -1,7 +1,8 @@
 """Releases that are played as they are made live, for two neighbours: devices randomize, their sum is released.
 
-The noise is that of `randomize`, `aggregate` and `analyze`, from bits that repeat with the seed. Dishonest devices add
-no noise, as many as the channel allows; of two servers one works against the people, and takes its own noise off.
+The noise is that of `randomize`, `aggregate` and `analyze`, from bits that repeat with the seed. As many devices as the
+channel allows are dishonest, and add no noise. Of two servers one works against the people, and subtracts its own
+noise.
 """
 
 import math
@@ -40,7 +41,7 @@ Both = tuple[Views, Views]  # what was seen of two neighbours
 
 
 def promise_to_samples(loss: Loss) -> AuditPromise:
-    """What a loss promises, at a δ at which samples can refute it."""
+    """The promise of a loss, at a δ at which samples can refute it."""
     return promise_of(loss, VISIBLE_DELTA)
 
 
@@ -60,7 +61,7 @@ def sampled_part(
     names: Sequence[str],
     error: float = ERROR,
 ) -> AuditPart:
-    """What samples of both neighbours show, and whether as many show that the twins are broken."""
+    """The loss that samples of both neighbours show, and whether as many samples show that the twins are broken."""
 
     def look(both: Both) -> ShownEpsilon:
         more = [f"{each}, again" for each in names] * (both[0].shape[1] // len(names) - 1)

@@ -1,7 +1,8 @@
-"""What each of two operators makes of a release: it knows its own draw of noise, and takes it off.
+"""The view that each of two operators has of a release: it knows its own draw of noise, and subtracts it.
 
 The ledger has the noisy shares of both operators. An audit plays the devices, so it knows the shares of all reports
-too: without them the share of one operator is its draw, and with those of the other's shares it is what remains to it,
+too: the share of an operator without the value shares in it is its draw of noise. What remains to an operator is the
+other's share together with its own value shares,
 
     release - draw of the leader = share of the helper + the leader's shares of the reports,
 
@@ -35,7 +36,7 @@ class SealedReports:
         self._sums: dict[int, tuple[int, int]] = {}  # of the leader's shares, and of the helper's
 
     def seal(self, handed: dict[str, Any], value: int) -> dict[str, Any]:
-        """What a device uploads of a value, in steps."""
+        """The upload of a device for a value in steps."""
         offer, terms = Offer.from_text(handed["offer"]), handed["terms"]
         assert offer.position is not None
         cohort = terms["cohort"]
@@ -57,9 +58,10 @@ class SealedReports:
         )
 
     def find_views(self, released: dict[str, Any]) -> list[float]:
-        """What an entry of the ledger leaves to the leader, and to the helper: numbers of steps.
+        """The view of the leader, and that of the helper, from an entry of the ledger: numbers of steps.
 
-        Raise `Disagreement` unless each report is in both shares, once: what remains would be any number of the field.
+        Raise `Disagreement` unless each report is in both shares, once: otherwise the rest would be any number of the
+        field.
         """
         cohort = released["cohort"]
         mine, his = self._sums.get(cohort, (0, 0))
@@ -71,7 +73,7 @@ class SealedReports:
 
 
 def compare_views(now: list[float], after: list[float]) -> list[float]:
-    """What both operators make of a release and the next one of the arm, in the order of `OPERATOR_VIEWS`.
+    """The views of both operators of a release and of the arm's next one, in the order of `OPERATOR_VIEWS`.
 
     Their difference has no noise if an operator used a draw twice.
     """

@@ -1,12 +1,12 @@
-"""An audit of a service through its API, as an application sees it: studies of its own, with people who are not there.
+"""An audit of a service through its API, as an application sees it: studies of its own, with simulated people.
 
 The study has the channel and the outcomes of the audited one, many arms, and small cohorts, which are released again
 and again. In every other round the first person of each arm's cohort has the highest reward or the lowest, as a coin
 says; all others have the lowest. Each further outcome of that person is like the reward or opposite to it, as other
-coins say, which the auditor knows: so sums that have the same noise are found by what two of them are together. What
-is seen of an arm: its release, its next release, and when the arm is dealt next; of two operators also what each of
-them makes of both releases, as it knows its own noise (sealed_reports.py). The broken twin is a study on the same
-service with twice the epsilon, of which the same is asked as of the sound one.
+coins say, which the auditor knows: so the audit finds sums that share one noise by looking at two of them together. The
+audit observes of an arm its release, its next release, and the time when the arm is dealt next; with two operators also
+the view that each of them has of both releases, as it knows its own noise (sealed_reports.py). The broken twin is a
+study on the same service with twice the epsilon, from which the same is requested as from the sound one.
 
 The real study is only read. Each audit leaves two archived studies on the service, whose ledgers say that they were
 simulated.
@@ -47,7 +47,7 @@ SEEN = ("the release", "the release after it", "when the arm is dealt next", "wh
 
 
 def list_seen_of_arm(protocol: Protocol) -> list[str]:
-    """What is seen of an arm."""
+    """The names of what the audit observes of an arm."""
     names = list[str]()
     for outcome in protocol.outcomes:
         metric = outcome.metric
@@ -242,7 +242,7 @@ async def service_parts(service: Service, protocol: Protocol, how: How = USUAL_A
 
 
 def list_parties(protocol: Protocol) -> list[tuple[str, list[int], list[str]]]:
-    """Who sees what: which columns, and their names. Two operators do not put together what they make of a release."""
+    """Which columns each party sees, and their names. Two operators do not share their views of a release."""
     names = list_seen_of_arm(protocol)
     public = list(range(len(names) - (len(OPERATOR_VIEWS) if protocol.operators else 0)))
     if protocol.operators is None:
@@ -255,7 +255,7 @@ def list_parties(protocol: Protocol) -> list[tuple[str, list[int], list[str]]]:
 
 
 def take_columns(views: Both, columns: Sequence[int]) -> Both:
-    """A part of what was seen."""
+    """Some columns of the observations."""
     return views[0][:, columns], views[1][:, columns]
 
 

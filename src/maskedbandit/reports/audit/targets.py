@@ -1,7 +1,7 @@
 """What can be audited: a channel, alone or under a policy; a study's protocol; an experiment; a running service.
 
-A part whose broken twin is not caught would prove nothing. It is left out, and the audit says so, unless it is all that
-there is, or found that a promise is broken.
+A part whose broken twin is not caught would prove nothing. It is left out, and the audit says so, unless it is the only
+part, or found that a promise is broken.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FoundPart = tuple[AuditPart | None, str]  # a part, or what was not audited and 
 
 
 def describe_part(part: Any) -> str:
-    """A channel or a policy in one line: its name, and what is not as by default."""
+    """A channel or a policy in one line: its name, and the parameters that are not the default."""
     kind = type(part)
     fields = getattr(part, "__dataclass_fields__", {})
     given = []
@@ -73,7 +73,7 @@ def join_audits(target: str, found: Iterable[FoundPart], protocol: str | None = 
 
 
 def of_channel(channel: Channel, how: How) -> list[FoundPart]:
-    """The release of a channel: enumerated, and as it is made live."""
+    """The release of a channel: enumerated, and sampled as in a live study."""
     if channel.trust == "none":
         raise InvalidValue("channel", describe_part(channel), "one that promises privacy")
     try:
@@ -91,7 +91,7 @@ def of_channel(channel: Channel, how: How) -> list[FoundPart]:
 
 
 def of_policy(policy: Policy, channel: Channel, how: How, decisions: bool = True) -> list[FoundPart]:
-    """A policy on a channel: whole runs, and what their decisions show."""
+    """A policy on a channel: whole runs, and the loss that their decisions show."""
     if isinstance(policy, ContextualPolicy):
         return [(None, f"{type(policy).__name__}: runs with contexts")]
     if lacks := policy.needs(channel.law()):
@@ -174,6 +174,6 @@ def audit_experiment(experiment: Experiment, how: How) -> Audit:
 
 
 def renamed(found: FoundPart, name: str) -> FoundPart:
-    """A part that says what it is of."""
+    """A part with another name."""
     part, why = found
     return part and replace(part, part=f"{name}: {part.part}"), why

@@ -1,9 +1,9 @@
-"""What running sums on trees cost, enumerated: all noises of a few releases, and the views that they give.
+"""The loss of running sums on trees, enumerated: all noises of a few releases, and the views that they give.
 
 A large tree has too many views. A small one has the same code, and as many nodes above a reward as its releases need;
 its loss is stated for its own size. Noises beyond a window are left out. Of a Honaker counter several noises give the
-same view, so that rare views seem rarer than they are: there epsilon is large, as then the window misses little, such
-views are not looked at, and what is left of the error is taken off.
+same view, so that rare views seem rarer than they are: there epsilon is large, as then the window misses little; rare
+views are left out; and the remaining error is subtracted.
 """
 
 import math

@@ -1,1 +1,1 @@
-"""What the releases of a study say of its arms."""
+"""Estimates of arms from the releases of a study."""

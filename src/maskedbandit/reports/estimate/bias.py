@@ -1,8 +1,8 @@
 """By how much adaptive assignment biases estimates: the same policy runs many times where the truth is known.
 
-The bias depends on how far a study came: at its beginning it is another than at its end. So simulations end where the
-study did. Of a study that goes on, or was stopped, each simulated run gives the releases of its first people, as many
-as the study has released.
+The bias depends on how far a study has come: at its beginning it differs from that at its end. So simulations end where
+the study did. If a study goes on, or was stopped, each simulated run is cut at as many people as the study has
+released.
 """
 
 import math
@@ -50,10 +50,10 @@ def measure_bias(
     runs: int,
     advance: Callable[[], object],
 ) -> tuple[Floats, int]:
-    """The mean of what is `found` from the releases of a run, minus the truth, for means and for differences.
+    """The mean error of what `found` computes from the releases of a run, for means and for differences.
 
-    Also from how many runs: one in which something cannot be found, as an arm has no release yet, is left out. It is
-    nan if none is left.
+    It also returns the number of runs: a run in which an arm has no release yet is left out. The bias is nan if no run
+    is left.
     """
     world = Bernoulli((means - BIAS_APART * np.arange(means.size)).tolist())
     check_compatible(played.policy, channel, world, played.policy.goal, played.delay)

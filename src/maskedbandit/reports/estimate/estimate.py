@@ -7,8 +7,8 @@
     interval      a confidence sequence (theory/sequences.py and theory/differences.py)
 
 A policy gives more people to arms that look good. So an arm whose first people did badly by chance keeps a mean that is
-too low, and one that looked good is measured again: means are biased downwards, most those of arms with few people.
-Which arms a difference is between must be known beforehand: each arm is compared with one that is named.
+too low, and one that looked good is measured again: means are biased downwards, most those of arms with few people. The
+two arms of a difference must be chosen beforehand: each arm is compared with one that is named.
 """
 
 import math
@@ -45,15 +45,15 @@ def estimate(
     simulations: int = 200,
     advance: Callable[[], object] = lambda: None,
 ) -> Estimates:
-    """The mean of each arm, and what it has more than that of the arm `against`.
+    """Estimate the mean of each arm, and its difference from that of the arm `against`.
 
-    Unless an arm is named, that is the control of a study, or else the first.
+    By default that is the control of a study, or else the first arm.
 
     `what` is the result of `simulate`, `identify` or `select` that kept its releases (of several runs, number `run`), a
     stored study, or a list of releases that came through `channel`, in the order in which they were made. Each interval
     has an error probability of at most `alpha`; to have all of them right at once, divide it by their number. So many
-    `simulations` find the bias of the means, with none of them means stay as they are. An arm without any release has
-    no difference yet.
+    `simulations` estimate the bias of the means; with 0 of them the means are not corrected. An arm without any release
+    has no difference yet.
 
     >>> import maskedbandit as mb
     >>> policy, channel = mb.policies.SuccessiveElimination(), mb.channels.Central(epsilon=1)
@@ -130,7 +130,7 @@ def dealt_together(source: Source, base: int) -> npt.NDArray[np.bool_]:
 def point_estimates(
     rows: ReleaseTable, k: int, base: int, together: npt.NDArray[np.bool_]
 ) -> tuple[ReleaseTable, ReleaseTable]:
-    """The mean of each arm, and what it has more than the arm `base`; nan where nothing was released."""
+    """The mean of each arm, and its difference from the arm `base`; nan where nothing was released."""
     arm, n, total = rows[:, 0].astype(int), rows[:, 1], rows[:, 2]
     with np.errstate(invalid="ignore"):
         means = np.bincount(arm, total, k) / np.bincount(arm, n, k)
@@ -155,7 +155,7 @@ def rows_to_releases(rows: ReleaseTable) -> list[Release]:
 
 
 def arm_of(source: Source, law: Law, a: int, alpha: float, mean: float, corrected: float) -> Mean:
-    """What is known of an arm, between 0 and 1."""
+    """The estimate of an arm, between 0 and 1."""
     known = rows_to_releases(source.rows[source.rows[:, 0] == a])
     if not known:
         return Mean(source.names[a], 0, 0, mean, corrected, Interval(0.0, 1.0), Interval(0.0, 1.0))
@@ -168,7 +168,7 @@ def arm_of(source: Source, law: Law, a: int, alpha: float, mean: float, correcte
 def difference_of(
     source: Source, law: Law, a: int, base: int, alpha: float, together: bool, value: float, wrong: float
 ) -> DifferenceOfArms:
-    """What is known of an arm minus the arm `base`, between -1 and 1."""
+    """The estimate of an arm minus the arm `base`, between -1 and 1."""
     rows, names = source.rows, (source.names[a], source.names[base])
     if together:
         mine, other, _ = pair_shared_epochs(rows, base)

@@ -1,4 +1,4 @@
-"""The figure of estimates: the mean of each arm, and beside it what each arm has more than one of them."""
+"""The figure of estimates: the mean of each arm, and beside it the difference of each arm from one of them."""
 
 import math
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ NamedRows = Sequence[tuple[str, Any]]  # means or differences, by name
 
 
 def draw_estimate(means: NamedRows, differences: NamedRows, columns: int, axes: Any, file: str | Path | None) -> Any:
-    """Draw them into two axes that are given, means alone into one, or both into new ones; returns those."""
+    """Draw means and differences into two given axes, or means into one, or both into new axes; returns the axes."""
     if columns not in WIDTHS:
         raise InvalidValue("columns", columns, "1 or 2")
     with rc_context(PAPER):

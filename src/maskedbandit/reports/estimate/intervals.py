@@ -1,4 +1,4 @@
-"""The result of `estimate`: each arm's mean, and what each arm has more than one of them."""
+"""The result of `estimate`: each arm's mean, and the difference of each arm from one of them."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ WHOSE_DIFFERENCE, OWN = "the same people", "each arm's own people"
 
 
 class Mean(NamedTuple):
-    """What is known of the mean of an arm."""
+    """The estimate of the mean of an arm."""
 
     arm: str
     n: int  # people in its releases
@@ -29,7 +29,7 @@ class Mean(NamedTuple):
 
 
 class DifferenceOfArms(NamedTuple):
-    """What is known of the mean of an arm minus that of another."""
+    """The estimate of the mean of an arm minus that of another."""
 
     arm: str
     minus: str
@@ -57,18 +57,18 @@ class Estimates(Tidy):
 
     @property
     def goal(self) -> str:
-        """What was asked for."""
+        """The goal, as in other results."""
         return "estimate"
 
     def arm(self, name: str) -> Mean:
-        """What is known of the arm of this name."""
+        """The estimate of the arm of this name."""
         for each in self.arms:
             if each.arm == name:
                 return each
         raise InvalidValue("arm", name, f"one of {', '.join(each.arm for each in self.arms)}")
 
     def title(self) -> str:
-        """What it is an estimate of."""
+        """The title: what is estimated, and from how much."""
         people, releases = (sum(each) for each in zip(*((arm.n, arm.releases) for arm in self.arms), strict=True))
         return f"{self.what}: {people:,} people in {releases:,} releases, {100 * (1 - self.alpha):g} % at any time"
 
@@ -115,7 +115,7 @@ class Estimates(Tidy):
 
 
 def format_shared_columns(rows: tuple[Mean, ...] | tuple[DifferenceOfArms, ...]) -> Block:
-    """What means and differences have in common."""
+    """The columns that means and differences share."""
     return {
         "people": np.array([each.n for each in rows]),
         "estimate": np.array([each.estimate for each in rows]),

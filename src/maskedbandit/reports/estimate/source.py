@@ -1,4 +1,4 @@
-"""Where the releases come from that `estimate` reads, and whether they can be what they are said to be."""
+"""The sources of the releases that `estimate` reads, and checks of them."""
 
 import math
 import sys
@@ -64,7 +64,7 @@ def source_of(what: Any, channel: Channel | None, run: int | None) -> Source:
 
 
 def cut(several: bool, most: float) -> str:
-    """What the means are of, if people have several rewards: what is above the cap is in no release."""
+    """What the means are of, if people have several rewards: rewards above the cap are in no release."""
     return f", sums of a person's rewards cut at {say_decimal(most)}" if several else ""
 
 
@@ -114,7 +114,7 @@ def source_of_run(result: Run | Found | Selected, run: int | None) -> Source:
 
 
 def source_of_study(study: Study) -> Source:
-    """What a stored study released so far. If its policy has not ended it, simulations end at as many people."""
+    """The releases of a stored study so far. If its policy has not ended it, simulations end at as many people."""
     protocol, rows = study.protocol, table_releases(study.recorded())
     names, reward = tuple(name for name, _ in protocol.arms), protocol.reward
     title = f"{study.name}{cut(reward.cap > 1, reward.highest)}"

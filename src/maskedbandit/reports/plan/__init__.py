@@ -1,1 +1,1 @@
-"""What a study would cost under each trust model."""
+"""Plans: the cost of a study under each trust model."""

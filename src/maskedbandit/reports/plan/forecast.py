@@ -1,7 +1,7 @@
-"""What a study would probably bring: its policy runs in the lab many times, with the delay that its window makes.
+"""The probable results of a study: its policy runs in the lab many times, with the delay that its window causes.
 
-A policy with phases for a fixed number of people is simulated without a delay. In a live study whoever comes while it
-waits for outcomes has no place and does not count, so the delay costs days and no people: see `waits`.
+A policy with phases for a fixed number of people is simulated without a delay. In a live study, people who come while
+it waits for outcomes have no place and do not count, so the delay costs days and no people: see `count_waits`.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The means that a study is planned for: the hardest ones with a difference, or given ones, and what they differ by."""
+"""The means for which a study is planned: the hardest ones with a difference, or given ones and their difference."""
 
 from collections.abc import Sequence
 
@@ -29,17 +29,17 @@ def find_hardest_means(policy: Policy, arms: int, baseline: float, difference: f
 
 
 def described_by(means: Sequence[float], policy: Policy | None = None) -> tuple[int, float, float]:
-    """How many arms have these means, the highest mean that is not among the best, and what the best are better.
+    """The number of arms, the highest mean that is not among the best, and by how much the best are better.
 
-    Of arms above a threshold it is the mean that is told from the threshold by the least difference: the lower of these
-    two, and the difference.
+    For arms above a threshold, the last two are the lower of the threshold and the mean nearest to it, and their
+    difference.
 
     >>> from maskedbandit.policies.select.arms_above import ArmsAbove
     >>> described_by([0.25, 0.5, 0.125]), described_by([0.25, 0.875, 0.125], ArmsAbove(theta=0.5))
     ((3, 0.25, 0.25), (3, 0.25, 0.25))
     """
     if isinstance(means, str) or len(means) < 2 or not all(is_number(mean) and 0 <= mean <= 1 for mean in means):
-        raise InvalidValue("means", means, "two numbers or more from 0 to 1")
+        raise InvalidValue("means", means, "at least two numbers from 0 to 1")
     question = question_of(policy)
     if isinstance(question, Above):
         low, high = min((_told_apart(mean, question) for mean in means), key=lambda pair: pair[1] - pair[0])

@@ -3,10 +3,10 @@
     people = how many a policy for live studies needs, simulated: the mean, and what nine of ten studies need at most
     days   = people / people a day + the window of the last outcomes
 
-Of the people, the difference and ε two are given, and the third is found: for it nine of ten studies suffice with the
-people, or, if the answer is to be had from a fixed number of people, at most `delta` of the studies are wrong. What no
-policy can beat is `theory`'s lower bound, where one is proved; it knows nothing of delays. All arms but the best have
-the baseline, which is the hardest instance with that difference. Ups and downs that all arms share cost nothing.
+Of the people, the difference and ε two are given, and the third is found: with it the people suffice in nine of ten
+studies, or, if the number of people is fixed, at most `delta` of the studies give a wrong answer. The lower bound for
+every policy is that of `theory`, where one is proved; it does not know delays. All arms but the best have the baseline,
+which is the hardest instance with that difference. A drift that all arms share costs nothing.
 """
 
 import math
@@ -52,7 +52,7 @@ AN = {"difference": "a difference", "epsilon": "an ε"}
 
 @dataclass(frozen=True)
 class Question:
-    """What is planned. Without `people` it is asked how many a study needs that is wrong with probability `delta`.
+    """The question of a plan. Without `people` it asks for them, if a study may be wrong with probability `delta`.
 
     `means` of all arms may be given in place of their number, the baseline and the difference; a `policy` in place of
     the goal, for which there is one for live studies. A selection has none: its policy says which arms are asked for.
@@ -82,7 +82,7 @@ class Question:
                 object.__setattr__(self, name, value)
         question = question_of(self.played)
         if self.means is None and isinstance(question, Above):
-            raise InvalidValue("means", None, "given: what it takes depends on how far each of them is from theta")
+            raise InvalidValue("means", None, "given: the people needed depend on how far each mean is from theta")
         to_whole("arms", self.arms, question.m + 1 if isinstance(question, Top) else 1, 1000)
         if self.people is not None:
             to_whole("people", self.people, 2)
@@ -130,21 +130,21 @@ class Question:
 
     @property
     def unknown(self) -> str | None:
-        """What is left out, and is to be found by trying values."""
+        """The parameter that was left out, to be found by trying values."""
         names = ("difference", "epsilon") if self.searches else ("people", "difference", "epsilon")
         return next((name for name in names if getattr(self, name) is None), None)
 
     def enough(self, found: Forecast) -> bool:
-        """Whether so many people are enough, or answers are wrong as seldom as is allowed."""
+        """Whether so many people are enough, or wrong answers are rare enough."""
         return found.people_most <= (self.people or 0) if self.searches else found.wrong <= self.delta
 
     @property
     def late(self) -> int:
-        """How many people come until an outcome is there."""
+        """The number of people who come until an outcome is known."""
         return round(self.window * self.per_day)
 
     def under(self, trust: str, runs: int, advance: Callable[[], object]) -> Row:
-        """What is expected under a trust model, if nothing is left out."""
+        """The expected results under a trust model, if nothing is left out."""
         assert self.difference is not None
         assert self.epsilon is not None
         planned, policy = self.planned, self.played
@@ -219,8 +219,8 @@ def plan(
 ) -> Plan:
     """Plan a study, under each trust model; `changes` are those of the question.
 
-    With the `budget` of a person in a period, and the number of studies that share it, ε is a part of that. A plan
-    simulates so many `runs` for each row, by default as many as its goal needs.
+    With the `budget` of a person in a period, and the number of studies that share it, ε is a part of this budget. A
+    plan simulates so many `runs` for each row, by default as many as its goal needs.
 
     >>> found = plan(baseline=0.2, difference=0.2, epsilon=1, per_day=500, trust=("central",), runs=20)
     >>> found.rows[0].bound < found.rows[0].expected.people < 2000
@@ -270,7 +270,7 @@ def _row(asked: Question, trust: str, runs: int, advance: Callable[[], object]) 
 
 
 def table_lines(planned: Planned, rows: Sequence[Row], runs: int, late: int) -> Iterator[str]:
-    """The table, and what its numbers are; `late` is how many people come until an outcome is there."""
+    """The table and what its numbers mean; `late` is the number of people who come until an outcome is known."""
     heads = [(each.head, each.width) for each in planned.columns]
     cells = [[(each.cell(row, runs), each.width) for each in planned.columns] for row in rows]
     for line in (heads, *cells):

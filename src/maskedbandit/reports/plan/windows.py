@@ -1,8 +1,8 @@
-"""Whether a study is a bandit, or an A/B test: whether most of its people come before the first outcome is there.
+"""Whether a study is in effect an A/B test: whether most of its people come before the first outcome is known.
 
-Who comes within one window has an arm before anything is known, whatever the policy. If most people do, the policy
-only splits them, and spreading them over several windows lets it learn from the earlier ones for the later ones. Over
-how many is found by simulating it with outcomes that are so much less late.
+People who come within the first window get an arm before any outcome is known, whatever the policy. If most people do,
+the policy only splits them evenly. If they are spread over several windows, the policy learns from the earlier ones for
+the later ones. The number of windows is found by simulating the study with shorter delays.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ LITTLE_SAVED = 0.1  # of the cost: what is less is not worth it
 
 
 class Spread(NamedTuple):
-    """What it would bring to spread the people of a study over several windows."""
+    """The gain from spreading the people of a study over several windows."""
 
     early: int  # people who come before the first outcome is there
     people: int  # of all
@@ -39,7 +39,7 @@ def find_spread(
     runs: int | None = None,
     advance: Callable[[], object] = lambda: None,
 ) -> Spread | None:
-    """Over how many windows the people of a study are to be spread, if most come within one; else None.
+    """The number of windows over which to spread the people of a study, if most come within one; else None.
 
     >>> from maskedbandit.channels.central import Central
     >>> from maskedbandit.policies.regret.successive_elimination import SuccessiveElimination
@@ -77,7 +77,7 @@ def find_spread(
 
 
 def say_spread(spread: Spread, goal: str, window: str) -> str:
-    """What that means, in sentences.
+    """The advice, in sentences.
 
     >>> say_spread(Spread(900, 900, 95.0, 8, 21.0), "regret", "6 hours").partition(". ")[2]
     'Spread the people over 8 windows: then the policy loses about 21.0 outcomes in place of 95.0.'

@@ -37,7 +37,7 @@ async def change_keys(host: Host, change: Callable[[Database], T]) -> T:
 
 
 async def make_key(call: Call, body: NewKey) -> KeyMade:
-    """Make a key, which is shown this once."""
+    """Make a key, which is shown only once."""
     only_unscoped(call.key)
     now = call.host.clock()
 
@@ -54,14 +54,14 @@ async def list_keys(call: Call) -> KeysListed:
 
 
 async def rotate_key(call: Call) -> KeyMade:
-    """Make a key in place of another, which holds for one more day."""
+    """Make a key in place of another, which is valid for one more day."""
     only_unscoped(call.key)
     now = call.host.clock()
     return KeyMade(await change_keys(call.host, lambda database: keys.replace_key(database, call.path["key"], now)))
 
 
 async def revoke_key(call: Call) -> KeyListed:
-    """End a key now."""
+    """End a key at once."""
     only_unscoped(call.key)
     now = call.host.clock()
     return show_key(await change_keys(call.host, lambda database: keys.end_key(database, call.path["key"], now)))

@@ -107,7 +107,7 @@ ROUTES = [
         *("POST", f"{PATH}/report", APPLICATIONS, answer_person, Report, Reported),
         refusals=(404, 409, 410),
         from_pages=True,
-        about="Report the person's outcome. The first report counts; whether there was one is told by its proof alone.",
+        about="Report the person's outcome. The first report counts; only its proof tells whether there was one.",
     ),
     Route(
         *("POST", f"{PATH}/assign/batch", (CLIENT,), answer_people, AssignBatch, Items[Assigned], 200, BATCH, (404,)),

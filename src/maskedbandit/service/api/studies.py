@@ -161,7 +161,7 @@ async def begin_study(call: Call, body: Start | None) -> StudyState:
 
 
 async def stop_study(call: Call) -> StudyState:
-    """Give no more places, for ever; with `?without_helper=1` what waits for a helper is given up."""
+    """Give no more places, for ever; with `?without_helper=1` cohorts that wait for a helper are given up."""
     given_up = whole_number("without_helper", call.query.get("without_helper")) > 0
     await call.change("give_up_helper" if given_up else "stop")
     return await show_study(call)

@@ -12,7 +12,7 @@ from maskedbandit.store.databases.database import Database
 
 
 async def make_webhook(call: Call, body: NewWebhook) -> WebhookMade:
-    """Have the receiver at an address told of what is published from now on; the secret is shown this once."""
+    """Add a webhook: what is published from now on is sent to this address. The secret is shown only once."""
     only_unscoped(call.key)
     witness, now = call.host.witness, call.host.clock()
 
@@ -24,13 +24,13 @@ async def make_webhook(call: Call, body: NewWebhook) -> WebhookMade:
 
 
 async def list_webhooks(call: Call) -> WebhooksListed:
-    """All webhooks, without their secrets, and how their receivers do."""
+    """All webhooks, without their secrets, and whether their receivers answer."""
     only_unscoped(call.key)
     return WebhooksListed(await call.host.read(partial(list_receivers, witness=call.host.witness)))
 
 
 async def remove_webhook(call: Call) -> WebhookDeleted:
-    """Send nothing there any more; what waits is not sent."""
+    """Delete a webhook: nothing more is sent, and what waits is dropped."""
     only_unscoped(call.key)
     await call.host.read(partial(webhooks.delete_webhook, name=call.path["webhook"]))
     return WebhookDeleted(call.path["webhook"])

@@ -39,7 +39,7 @@ class Pair(Body):
 
 
 class Paired(Struct):
-    """The credential of the leader, shown this once, and who the helper is."""
+    """The credential of the leader, shown only once, and who the helper is."""
 
     credential: str
     name: str

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 log = logging.getLogger("maskedbandit")
 CLOCK = (
-    "the time of a study, which never goes back, is ahead of this server's clock, which was wrong or is: until it is "
+    "the time of a study, which never goes back, is ahead of this server's clock, which is or was wrong: until it is "
     "there nothing is released, and no place goes back; the log says which study"
 )
 

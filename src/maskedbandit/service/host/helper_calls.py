@@ -48,7 +48,7 @@ class HelperCalls:
                 async for chunk in response.aiter_bytes():
                     received += chunk
                     if len(received) > LONGEST_HELP:
-                        raise HelperAway("what answers for the helper says more than any helper")
+                        raise HelperAway("the answer for the helper is longer than any helper's")
         except (httpx.HTTPError, httpx.StreamError, TimeoutError, OSError) as why:
             raise HelperAway(f"the helper does not answer ({type(why).__name__})") from None
         try:

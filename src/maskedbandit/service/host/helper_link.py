@@ -246,5 +246,5 @@ def read_answers(batch: Batch, given: Any) -> dict[int, bytes]:
             try:
                 found[each.place] = urlsafe_b64decode(answer.get("verifier", ""))
             except (ValueError, TypeError):
-                raise Malformed("what the helper shows of a proof is no base64url") from None
+                raise Malformed("what the helper shows of a proof is not base64url") from None
     return found

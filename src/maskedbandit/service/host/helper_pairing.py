@@ -21,7 +21,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
 class PairedOperators(NamedTuple):
-    """Both operators, whose fingerprints are to be compared on another way."""
+    """Both operators, whose fingerprints are to be compared by other means."""
 
     own: str  # the fingerprint of this one
     helper: Pairing
@@ -65,7 +65,7 @@ async def pair_with_helper(
         except HelperRefuses as why:
             if why.said != "unauthorized":
                 raise
-            raise Unauthorized("the helper made no such invitation, or it was used before, or holds no more") from None
+            raise Unauthorized("the helper made no such invitation, or it was used before, or has expired") from None
         finally:
             await calls.close()
         keys = OperatorKeys.from_text(found.get("seals"), found.get("signs"))

@@ -33,7 +33,7 @@ class Questions:
     async def read(self, question: Callable[[Database], T]) -> T:
         """The answer to a question about the database."""
         if self.waiting >= MOST_QUESTIONS:
-            raise TooMany("more is asked than can be looked up: try again later")
+            raise TooMany("too many questions to the database wait: try again later")
         self.waiting += 1
         try:
             ask = partial(self._ask_unless_failed, question, self._failures)

@@ -49,7 +49,7 @@ def write_protocol_schemas() -> dict[str, Schema]:
     protocol = describe_table(
         "All that is decided before the first person comes.",
         {
-            "name": NAMED | {"description": "the study's name, one in a database"},
+            "name": NAMED | {"description": "the study's name, unique in a database"},
             "about": {"type": "string", "maxLength": MOST_ABOUT, "description": "what it is to find out, for people"},
             "project": NAMED | {"description": "whose studies share each person's budget; left out: the study's own"},
             "policy": {"$ref": "#/components/schemas/ProtocolPolicy"},
@@ -117,7 +117,7 @@ OUTCOME_KEYS: dict[str, Schema] = {
         "default": "the outcome of a person who never reports: least",
     }.items()
 } | {"rule": describe_choice(RULES, 'which of several reports counts: "last", and "sum" with a cap')}
-CAP: Schema = {"type": "integer", "minimum": 1, "description": "so many times `most` a sum is cut at: 1"}
+CAP: Schema = {"type": "integer", "minimum": 1, "description": "a sum is cut at this many times `most`: 1"}
 OPERATOR: dict[str, Schema] = {
     "name": {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME},
     "key": {"type": "string", "pattern": f"^{FINGERPRINT}$", "description": "the fingerprint of its public keys"},
@@ -131,24 +131,27 @@ PROTOCOL_TABLES: dict[str, Schema] = {
             "payload": {"description": "what the application is given with the arm: any JSON"},
             "share": {
                 "anyOf": [{"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}, FRACTION],
-                "description": "of all places, whatever the policy does; of one arm at most, which is the control",
+                "description": "the share of all places, whatever the policy does; only the control has one",
             },
         },
         ("name",),
     ),
     "Reward": describe_table(
-        "How what is reported of a person becomes one reward.",
+        "How the reports of a person become one reward.",
         {
             **OUTCOME_KEYS,
             "cap": CAP,
-            "window": TIME | {"description": 'reports count so long after the arm was seen: "1 day"'},
-            "exposure": TIME | {"description": 'a place that nobody saw by then goes to another: "10 minutes"'},
-            "evaluating": describe_choice(EVALUATING, 'what a flag of OFREP does besides: "exposes"'),
-            "grace": TIME | {"description": 'devices may report so long after the window: "0 days"'},
+            "window": TIME | {"description": 'how long after the arm was seen reports count: "1 day"'},
+            "exposure": TIME
+            | {"description": 'how long a person has to see the arm, before the place goes to another: "10 minutes"'},
+            "evaluating": describe_choice(
+                EVALUATING, 'what evaluating a flag over OFREP does besides giving a place: "exposes"'
+            ),
+            "grace": TIME | {"description": 'how long after the window devices may report: "0 days"'},
         },
     ),
     "Operators": describe_table(
-        "The two servers, with the channel `two_servers` alone.",
+        "The operators of the two servers, only with the channel `two_servers`.",
         {
             "leader": describe_table("Who runs the study.", OPERATOR, ("name", "key")),
             "helper": describe_table(
@@ -160,10 +163,10 @@ PROTOCOL_TABLES: dict[str, Schema] = {
         ("leader", "helper"),
     ),
     "Metric": describe_table(
-        "A further outcome of each person, of which the sums are published, and by which nothing is decided.",
+        "A further outcome of each person, whose sums are published, and which decides nothing.",
         {
             "name": NAMED | {"description": "the `metric` of its reports"},
-            "share": describe_exact(1, "of the epsilon of the channel; the reward has the rest"),
+            "share": describe_exact(1, "the share of the channel's epsilon; the reward has the rest"),
             **OUTCOME_KEYS,
             "cap": CAP,
         },
@@ -184,8 +187,8 @@ PROTOCOL_TABLES: dict[str, Schema] = {
                 ]
             },
             **OUTCOME_KEYS,
-            "share": describe_exact(1, 'of the epsilon of the channel; the reward has the rest: "1/2"'),
-            "alpha": describe_open(0, 1, "the probability that any arm is ever found harmful which is not: 0.05"),
+            "share": describe_exact(1, 'the share of the epsilon of the channel; the reward has the rest: "1/2"'),
+            "alpha": describe_open(0, 1, "the probability that the rule ever finds an arm harmful that is not: 0.05"),
         },
         ("name", "harm"),
     ),
@@ -209,7 +212,7 @@ PROTOCOL_TABLES: dict[str, Schema] = {
             "every": {"description": 'how far apart people come: "1 second"'},
             "lost": {"description": "the share of people who never report: 0"},
             "changes": {"description": 'of arms: [{ "at": 500, "pause": "b" }]'},
-            "seed": {"description": "the rewards follow from it: 1"},
+            "seed": {"description": "the seed from which rewards are drawn: 1"},
         },
     },
 }
@@ -223,7 +226,7 @@ def describe_policies() -> Schema:
     return {
         "description": "Who decides which arm the next people get: contemporaneous_klucb if it is left out.",
         "anyOf": [
-            describe_choice(kinds, "with the parameters that it has if nothing is said"),
+            describe_choice(kinds, "with its default parameters"),
             *(describe_goal(goal, named) for goal, named in goals.items() if named),
         ],
     }

@@ -1,6 +1,6 @@
 """What the releases say of each arm: its mean with two bands, what it has more than another, and whether it is best.
 
-All of it is computed from released sums and from the law of their noise alone, so it costs nobody anything.
+All of it is computed from released sums and from the distribution of their noise alone, so it costs nobody anything.
 
 The outer band is a confidence sequence (theory/sequences.py): in 95 of 100 studies it holds the mean at all times,
 however the policy goes by what was released, and whenever somebody looks. The inner band is what it would be if the

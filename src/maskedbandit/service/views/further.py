@@ -1,7 +1,7 @@
 """What the releases say of the further outcomes of each arm: of its guardrail and of its metrics.
 
-As all estimates it is computed from released sums and from the law of their noise alone. Each interval is valid at all
-times, however the policy goes by the reward, and whenever somebody looks.
+Like all estimates it is computed from released sums and from the distribution of their noise alone. Each interval is
+valid at any time, whatever the policy does by the reward, and whenever somebody looks.
 """
 
 from collections.abc import Sequence

@@ -86,5 +86,5 @@ def check_chain(study: str, links: Sequence[Link], key: Ed25519PublicKey) -> Hea
         try:
             key.verify(bytes.fromhex(links[-1].signature), signed(study, head.entries - 1, head.hash))
         except (InvalidSignature, ValueError):
-            raise Corrupted(f"the signature of the ledger of {study} does not hold: it was not written here") from None
+            raise Corrupted(f"the signature of the ledger of {study} is wrong: it was not written here") from None
     return head

@@ -102,7 +102,7 @@ def follow_changes(study: str, protocol: Protocol, changes: Iterable[ArmChange])
         now = before.after(kind, arm) if can else before
         begins = each.step is not None
         if not can or begins != (now.stage > before.stage) or (begins and not can_begin(each, now, protocol)):
-            raise Corrupted(f"the ledger of {study} says of arm {arm} what cannot follow from what it said before")
+            raise Corrupted(f"the ledger of {study} changes arm {arm} in a way that its earlier entries do not allow")
     return now
 
 

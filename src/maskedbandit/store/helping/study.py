@@ -88,7 +88,9 @@ def register_study(database: Database, witness: Witness, text: str, leader: str,
     own = read_own_keys(witness).fingerprint
     for role, named, here in (("helper", operators.helper.key, own), ("leader", operators.leader.key, leader)):
         if named != here:
-            raise Disagreement(f"the {role} of {protocol.name} has the fingerprint {named}, and here it is {here}")
+            raise Disagreement(
+                f"the {role} of {protocol.name} has the fingerprint {named} in the protocol, and {here} here"
+            )
     do_again(partial(write_helped, database, witness, protocol))
     return protocol
 

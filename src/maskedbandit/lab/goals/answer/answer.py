@@ -1,9 +1,9 @@
 """The best arm with a fixed number of people: how often the answer is wrong.
 
-Every user counts among them, also those of arms that were dropped, and those who come while rewards are late, except
-for the last rewards: who comes while these are awaited is served too, but the study is over for them. If it is over
-before the policy answers, because more came in between than it was prepared for, the answer is the arm of the highest
-mean in its releases; a run without any release has no answer, which counts as wrong.
+Every user counts, also those of arms that were dropped, and those who come while rewards are late; except those who
+come while the last rewards are awaited: they are served too, but after the study. If the users run out before the
+policy answers, because more came in between than it was prepared for, the answer is the arm with the highest mean in
+its releases. A run without any release has no answer, which counts as wrong.
 """
 
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class Answered(ArmResult):
     def bound(self) -> float | None:
         """A bound on the probability of a wrong answer, where all rewards come at once, and nobody drops out.
 
-        A sum that wraps around may be any: the channel's `failure` is added for each release.
+        A sum that wraps around may have any value: the channel's `failure` is added for each release.
         """
         late = self.delay != AT_ONCE or self.instance.moves or not self.instance.tells_all
         if not isinstance(self.policy, FixedPhases) or late or find_backend(self.channel) is not None:
@@ -57,7 +57,7 @@ class Answered(ArmResult):
         return Outcome("wrong", (~self.correct).astype(float), digits=4)
 
     def blocks(self) -> list[Block]:
-        """One row for each run; `bound` is what is proved of the policy, if anything is."""
+        """One row for each run; `bound` is the policy's proved bound, if there is one."""
         return [
             {
                 **describe_run(self),

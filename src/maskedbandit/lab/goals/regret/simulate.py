@@ -147,10 +147,10 @@ def simulate(
     A contextual policy runs on contexts, such as `LinearContexts`, and gives a `ContextualRun`.
 
     The same `seed` gives the same numbers (0), and `study` names the random streams (the id of a setting in an
-    experiment); `delay` is how late rewards are (see delays). `executor` is a `concurrent.futures.Executor`, or what
-    makes one: by default a thread for each core, and the numbers do not depend on it. `advance` is called for every run
-    that is done. `runs_from` is the number of the first run (0), where some are done elsewhere. With `keep_releases`
-    the run can be given to `estimate`; contextual ones cannot.
+    experiment); `delay` is how late rewards are (see delays). `executor` is a `concurrent.futures.Executor`, or a
+    function that makes one: by default a thread for each core. The numbers do not depend on it. `advance` is called for
+    every run that is done. `runs_from` is the number of the first run (0), where some are done elsewhere. With
+    `keep_releases` the run can be given to `estimate`; contextual ones cannot.
 
     >>> import maskedbandit as mb
     >>> channel = mb.channels.Central(epsilon=0.5)

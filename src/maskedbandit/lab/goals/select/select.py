@@ -27,7 +27,7 @@ def check_question(policy: Any, channel: Any, instance: Any, delay: Any = AT_ONC
     if lacks := policy.question.lacks(instance.told_means()) or policy.question.lacks(answer_means(instance)):
         raise InvalidValue("instance", instance, lacks)
     if isinstance(policy.question, Above) and delay.parameters().lost > 0:
-        allowed = "one by which all rewards come in time: a default in place of some moves means across theta"
+        allowed = "one by which all rewards come in time: defaults in place of rewards may move means across theta"
         raise InvalidValue("delay", delay, allowed)
 
 

@@ -1,0 +1,30 @@
+"""Docstrings as Markdown."""
+
+import re
+from textwrap import dedent
+
+from tools.site.checkout import ROOT, read_title
+from tools.site.citations import link_citations
+from tools.site.links import edit_text
+
+DOCUMENT = re.compile(r"^    .*$|`[^`]*`|\bdocs/(\w+\.md)(?![^\[\]]*\]\[)", re.MULTILINE)
+LIST = re.compile(r"^(?!\* |$)(.+)\n(?=\* )", re.MULTILINE)  # which needs an empty line before it
+EXAMPLE = re.compile(r"^( *)>>> .*?(?=\n[ ]*\n(?! *>>> )|\Z)", re.MULTILINE | re.DOTALL)
+
+
+def write_docstring(docstring: str) -> str:
+    """A docstring with its examples in fences, and with links from its citations and to the documents that it names.
+
+    >>> write_docstring("A sum.\\n\\n>>> 1 + 1\\n2")
+    'A sum.\\n\\n```pycon\\n>>> 1 + 1\\n2\\n```'
+    """
+    fenced = EXAMPLE.sub(lambda found: f"```pycon\n{dedent(found[0]).rstrip()}\n```", docstring)
+    cited = link_citations(LIST.sub(r"\1\n\n", fenced))
+    return edit_text(cited, lambda text: DOCUMENT.sub(link_document, text))
+
+
+def link_document(found: re.Match[str]) -> str:
+    """A link to a document that a docstring names: all pages with docstrings are in a folder beside the documents."""
+    if not found[1]:
+        return found[0]
+    return f"[{read_title((ROOT / found[0]).read_text())}](../{found[1]})"
