@@ -87,6 +87,7 @@ figures: setup
 	@$(BIN)/python -m tools.figures.estimate docs/figures/estimate.svg
 	@$(BIN)/python -m tools.figures.compare docs/figures/compare
 	@$(BIN)/python -m tools.figures.tutorials docs/figures/tutorials
+	@$(BIN)/python -m tools.cost_of_epsilon docs/tutorials/epsilon/table.js
 	@$(BIN)/python -m tools.figures.drawings docs/figures/drawings
 
 golden: setup

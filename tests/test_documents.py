@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from textwrap import indent
+from typing import Any
 
 import pytest
 
@@ -55,14 +56,14 @@ def texts() -> dict[str, str]:
 
 
 @contextmanager
-def served(source: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def served(source: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """For a program of an application: the service with the study that it names, which hears of its people."""
     if "LEADER_URL" in source:
         with leading(folder, monkeypatch):
-            yield
+            yield source
         return
     if "MASKEDBANDIT_URL" not in source:
-        yield
+        yield source
         return
     from maskedbandit.client.clients import StudyClient
     from maskedbandit.client.openfeature import MaskedBanditProvider
@@ -77,7 +78,7 @@ def served(source: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
         monkeypatch.setenv("MASKEDBANDIT_URL", live.url)
         monkeypatch.setenv("MASKEDBANDIT_KEY", live.key)
         monkeypatch.setenv("XDG_STATE_HOME", str(folder))
-        yield
+        yield source
         assert set(live.reports().values()) == {1.0}
         (exposed,) = live.rows("SELECT count(*) FROM place WHERE exposed IS NOT NULL")
         assert exposed == (len(live.reports()),)
@@ -113,12 +114,32 @@ DEAR = ("contextual", "secure_sums", "scale", "compare")
 PORT = "8470"  # of services that a tutorial begins
 
 
-def begin_tutorial(source: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Stand where a reader does, in an empty folder with the command at hand; the program, on a port that is free."""
+@contextmanager
+def reading(source: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Where a reader of a tutorial is, an empty folder with the command at hand: its program, with a port that is free.
+
+    The studies there have noise of the operating system. They end with another answer, or later than is said, in fewer
+    than one of 10 000 readings.
+    """
+    begun: list[subprocess.Popen[str]] = []
+
+    class Begun(subprocess.Popen):
+        def __init__(self, *given: Any, **more: Any) -> None:
+            super().__init__(*given, **more)
+            begun.append(self)
+
+    monkeypatch.setattr(subprocess, "Popen", Begun)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     with socket.create_server(("127.0.0.1", 0)) as free:
-        return source.replace(PORT, str(free.getsockname()[1]))
+        port = str(free.getsockname()[1])
+    try:
+        yield source.replace(PORT, port)
+    finally:
+        for process in begun:
+            if process.returncode is None:
+                process.kill()
+                process.communicate()
 
 
 @pytest.mark.parametrize(
@@ -127,10 +148,8 @@ def begin_tutorial(source: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_code_runs_and_prints_what_it_says(path: Path, tmp_path: Path, monkeypatch, capsys) -> None:
     if path.stem.startswith("add_a_"):  # guides: the contracts compile their kernels
         monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
-    source = code_of(path)
-    if path.parent.name == "tutorials":
-        source = begin_tutorial(source, tmp_path, monkeypatch)
-    with served(source, tmp_path, monkeypatch):
+    source, where = code_of(path), reading if path.parent.name == "tutorials" else served
+    with where(source, tmp_path, monkeypatch) as source:
         executed(source, tmp_path / f"code_of_{path.stem.lower()}.py")
     assert capsys.readouterr().out == promised(source)
 

@@ -189,6 +189,14 @@ def test_without_the_extra_a_command_says_what_to_install(missing, extra, file, 
     assert f"{missing} is not installed, and this needs it: pip install 'maskedbandit[{extra}]'" in line
 
 
+def test_a_new_study_makes_the_folder_of_its_data(file, tmp_path, capsys) -> None:
+    folder = tmp_path / "new" / "data"
+    refused(capsys, "study", "new", str(tmp_path / "none.toml"), "--data", str(folder))
+    assert not folder.exists()
+    said(capsys, "study", "new", str(file), "--data", str(folder))
+    assert {"studies.db", "witness"} <= {path.name for path in folder.iterdir()}
+
+
 @pytest.mark.sparing(1)
 def test_a_database_without_studies_is_not_made_by_looking_at_it(address, capsys) -> None:
     for command in (["study", "status"], ["study", "simulate"], ["ledger", "verify"]):

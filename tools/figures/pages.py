@@ -41,6 +41,7 @@ def main(folder: Path) -> None:
                 draw_head(page, f"{server.url}{PAGES['study']}", folder / "study_head.png")
             page.close()
         sheet(browser, Path(data), folder / "statement_sheet.png")
+        sliders(browser, folder / "cost_of_epsilon.png")
 
 
 def sheet(browser: Browser, data: Path, file: Path) -> None:
@@ -60,6 +61,14 @@ def sheet(browser: Browser, data: Path, file: Path) -> None:
     head = paper.crop((0, 0, paper.width, margin + round(1.5 * (trust["y"] + trust["height"]))))
     for picture, to in ((paper, file), (head, file.with_stem("statement_head"))):
         save_picture(ImageOps.expand(picture, 1, "#8a857c"), to)
+    page.close()
+
+
+def sliders(browser: Browser, file: Path) -> None:
+    """Draw the page of docs/tutorials/cost_of_epsilon.md as it is opened from a disk."""
+    page = browser.new_page(**LOOKS["light"])
+    page.goto((Path(__file__).parents[2] / "docs" / "tutorials" / "epsilon" / "index.html").as_uri())
+    save_picture(Image.open(BytesIO(page.screenshot(full_page=True))), file)
     page.close()
 
 

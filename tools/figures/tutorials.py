@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.document_code import executed, program
+from tests.document_code import executed, session
 
 TUTORIALS = Path(__file__).parents[2] / "docs" / "tutorials"
-DRAWN = ("own_policy",)
+DRAWN = ("own_policy", "replay_a_log")
 
 
 def main(folder: Path) -> None:
@@ -18,7 +18,7 @@ def main(folder: Path) -> None:
     for name in DRAWN:
         with TemporaryDirectory() as scratch:
             os.chdir(scratch)
-            executed(program((TUTORIALS / f"{name}.md").read_text()), Path(f"code_of_{name}.py"))
+            executed(session((TUTORIALS / f"{name}.md").read_text()), Path(f"code_of_{name}.py"))
             for picture in Path(scratch).glob("*.svg"):
                 shutil.copy(picture, folder)
 

@@ -4,6 +4,7 @@ import argparse
 import json
 
 from maskedbandit.cli import study as studies
+from maskedbandit.cli.parts.data_folder import make_data_folder
 from maskedbandit.cli.parts.verbs import add_verbs, check_words
 
 EXAMPLE = (
@@ -35,8 +36,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def do(options: argparse.Namespace) -> None:
     """Do what the verb says, and print the result as lines of JSON."""
     check_words("helper", VERBS, options)
-    if options.verb != "show" and getattr(options, "data", None):
-        options.data.mkdir(parents=True, exist_ok=True)
+    if options.verb != "show":
+        make_data_folder(options)
     globals()[f"do_{options.verb}"](options, *options.given)
 
 

@@ -9,6 +9,7 @@ from ipaddress import ip_network
 from typing import TYPE_CHECKING
 
 from maskedbandit.cli import study as studies
+from maskedbandit.cli.parts.data_folder import make_data_folder
 from maskedbandit.errors import InvalidValue
 
 if TYPE_CHECKING:
@@ -83,8 +84,7 @@ def do(options: argparse.Namespace) -> None:
     proxies = [network(each) for each in options.proxy]
     if options.demo and options.database == studies.DATABASE and options.witness is None:
         studies.Data([], "data")(None, options, "demo")
-    if getattr(options, "data", None):
-        options.data.mkdir(parents=True, exist_ok=True)
+    make_data_folder(options)
     with bind_socket(options.host, options.port) as listener:
         companions = []
         if options.demo:

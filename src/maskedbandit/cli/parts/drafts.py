@@ -4,12 +4,15 @@ import argparse
 from contextlib import closing
 from typing import Any
 
+from maskedbandit.cli.parts.data_folder import make_data_folder
 from maskedbandit.cli.parts.verbs import say
 
 
 def do_new(options: argparse.Namespace, file: str) -> None:
     """Write a new draft down."""
-    write_new(options, read_file(file))
+    protocol = read_file(file)
+    make_data_folder(options)
+    write_new(options, protocol)
 
 
 def read_file(file: str) -> Any:
