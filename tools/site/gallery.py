@@ -59,7 +59,7 @@ def write_gallery(documents: dict[str, str]) -> str:
     shown = shown_in(documents)
     lines = ["# Gallery", "", "Every figure of these pages, with the command that draws it.", ""]
     for folder, pictures in list_pictures():
-        lines += [f"## {TITLES.get(folder, folder.capitalize())}", ""]
+        lines += [f"## {TITLES.get(folder, Path(folder).name.capitalize())}", ""]
         if folder in SCREENSHOTS:
             lines += [*write_screenshots(folder, pictures), ""]
             continue

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from maskedbandit.service.api.operations import write_document
 from tools.site.api import list_modules, module_file, write_api, write_package
 from tools.site.checkout import ROOT
 from tools.site.citations import link_citations, write_references
@@ -11,6 +12,7 @@ from tools.site.command_line import write_command_line
 from tools.site.experiments import list_experiments, write_experiment, write_experiments
 from tools.site.gallery import write_gallery
 from tools.site.glossary import write_glossary
+from tools.site.http_interface import write_http
 from tools.site.links import rewrite_links
 from tools.site.rooms import SHELVES, file_of, write_class, write_index
 
@@ -20,7 +22,7 @@ AT_THE_ROOT = {
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
 }
-WRITTEN = ("gallery.md", "glossary.md", "references.md", "command_line.md")  # beside the documents
+WRITTEN = ("gallery.md", "glossary.md", "references.md", "command_line.md", "http_interface.md")  # beside the documents
 FOLDERS = {  # a link to them leads to the pictures
     "docs/figures": "gallery.md",
     "docs/figures/page": "gallery.md#pages-of-the-service",
@@ -82,6 +84,8 @@ class Site:
     def write_written(self) -> None:
         """Write what has no links to files of the repository."""
         written = {"references.md": write_references(), "command_line.md": write_command_line()}
+        written["http_interface.md"] = write_http()
+        (self.folder / "openapi.json").write_bytes(write_document())
         for shelf in SHELVES:
             written[f"{shelf.folder}/index.md"] = write_index(shelf)
             written |= {shelf.page(name): write_class(shelf, name) for name in shelf.room}
