@@ -7,7 +7,7 @@ this machine before, a small file says so, and it has but a moment as Python.
 
 A number must not depend on the way. So nothing runs as Python first but what the tests of this package have shown to
 give the same numbers to the last bit, with NumPy's draws as the compiler makes them, on the system where they have. All
-else is compiled from the first run on: kernels from outside, those that reach a function of `UNLIKE`, loops over
+else is compiled from the first run on: kernels from outside, those that reach a function of `NOT_AS_PYTHON`, loops over
 contexts and logs, and other systems. What fails as Python is run compiled, which says what is wrong with it.
 """
 
@@ -26,13 +26,15 @@ from maskedbandit.core import Kernel
 from maskedbandit.lab.engine.compiler import bind_hooks, compile_loop, read_way, runs_interpreted
 from maskedbandit.lab.engine.digest import digest_kernels, list_code_objects, walk_functions
 from maskedbandit.lab.engine.kernel_folder import find_kernel_folder, is_usable_folder
+from maskedbandit.lab.engine.outcomes import AGAIN
 
 PATIENCE = 2.0  # seconds of CPU time for which a loop runs as Python, in all its runs together
 COMPILED_PATIENCE = 0.1  # the same of one that was compiled on this machine before: loading it takes longer
 GRACE = 0.2  # seconds of a run before anybody asks how far it has come
-UNLIKE = {  # what is not the same as Python
+NOT_AS_PYTHON = {  # functions that are not run as Python, and why
     "argsort",  # another order of what is equal
     "draw_beta",  # another result where both parameters are a hundredth
+    "draw_clipped",  # is called for each user of a cohort, while nobody looks at the watch
     "lgamma",  # another last bit
 }
 TESTED = ("Linux", "x86_64")  # elsewhere NumPy's distributions may be compiled with fused operations
@@ -40,7 +42,7 @@ ONE_AT_A_TIME = Lock()  # Python runs one thread at a time anyway
 
 
 class GivenUp(Exception):
-    """The run is to be made again, from its beginning and in compiled code: nothing that it wrote counts."""
+    """Python has taken too long for the run."""
 
 
 class Watch:
@@ -102,7 +104,7 @@ def is_alike(function: Callable[..., Any], bound: dict[str, Any]) -> bool:
         return False
     for each, _ in walk_functions(function, bound):
         names = {name for code in list_code_objects(each.__code__) for name in code.co_names}
-        if not is_own(each) or names & UNLIKE:
+        if not is_own(each) or names & NOT_AS_PYTHON:
             return False
     return True
 
@@ -150,7 +152,7 @@ class PythonFirst:
         return quiet
 
     def run(self, given: tuple[Any, ...], done: Callable[[], float]) -> Any:
-        """What the loop gives; a run that was begun as Python may be `GivenUp`. `done` says which part was made."""
+        """What the loop gives, or AGAIN if it was given up as Python; `done` says which part of the run was made."""
         if self._fitted:
             return self._fitted(*given)
         if self._patience.left > 0:
@@ -169,8 +171,8 @@ class PythonFirst:
         WATCH.begin(patience.left, done)
         try:
             result = self._python(*given)
-        except Exception as wrong:
+        except Exception:
             patience.left = 0.0
-            raise GivenUp from wrong
+            return AGAIN
         patience.left -= WATCH.spent
         return result

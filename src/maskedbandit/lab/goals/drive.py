@@ -22,6 +22,7 @@ from maskedbandit.lab.engine.deck import make_deal_kernel
 from maskedbandit.lab.engine.each_run import Task
 from maskedbandit.lab.engine.earnings import make_earn_kernel
 from maskedbandit.lab.engine.outcomes import (
+    AGAIN,
     MORE_RELEASES,
     MORE_SIZES,
     MORE_SLOTS,
@@ -30,7 +31,7 @@ from maskedbandit.lab.engine.outcomes import (
     check_whole,
     raise_for_status,
 )
-from maskedbandit.lab.engine.python_first import GivenUp, PythonFirst, is_own, watch_kernel
+from maskedbandit.lab.engine.python_first import PythonFirst, is_own, watch_kernel
 from maskedbandit.lab.goals.runs import Runs
 from maskedbandit.lab.rehearsal.rehearse import refuse_unrehearsed, rehearse_run
 from maskedbandit.lab.streams import Streams
@@ -126,11 +127,11 @@ class Drive(Task[Row]):
             given = state, law, parameters, memory, world, lags, horizon, serve, marks, out, *drawn, enough
             try:
                 status = loop.run(given, lambda: int(out.pulls.sum()) / horizon if serve else 1.0)
-            except GivenUp:
-                return single(run, streams, capacity, room)
             except KernelError:
                 check_whole(policy, state, law, drawn[3])
                 raise
+            if status == AGAIN:
+                return single(run, streams, capacity, room)
             if status == MORE_SIZES:
                 return single(run, streams, 8 * capacity, room)
             if status == MORE_RELEASES:

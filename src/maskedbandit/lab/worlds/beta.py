@@ -22,7 +22,7 @@ class BetaParameters(NamedTuple):
 
 @kernel
 def draw_beta(i: BetaParameters, arm: int, stream: Rewards) -> float:
-    """A reward. Where both parameters are about a hundredth it is not the same as Python (python_first.py)."""
+    """A reward. Where both parameters are about a hundredth, Python gives another (python_first.py)."""
     return float(stream.generator.beta(i.alpha[arm], i.beta[arm]))
 
 
