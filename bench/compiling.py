@@ -1,8 +1,8 @@
-"""What the first study ever on a machine takes: a new process, by the clock, with an empty folder of compiled kernels.
+"""What the first study ever on a machine takes: CPU seconds of a new process with an empty folder of compiled kernels.
 
-`python -m bench.compiling` measures these alone. Goals are for two cores on which C's UCB1 (ucb1.c) takes 15 ns a step;
-the same row says how long it takes here. Where there is no compiler of C, they are as they stand. What a loop takes
-that is compiled is measured too, as nothing else tells what Python saves.
+`python -m bench.compiling` measures these alone. Goals are for two cores on which C's UCB1 (ucb1.c) takes 15 ns a step,
+and grow with what it takes here; where there is no compiler of C, they are as they stand. Beside each is the time by the
+clock, which is longer on a machine that is shared.
 """
 
 import os
@@ -53,16 +53,14 @@ def compiling() -> None:
     """Each study with a folder of its own, that is empty at first."""
     c = measure_c(10**6, 3)
     slower = c[0] / REFERENCE if c else 1.0
-    row("C's UCB1, to which the next goals are relative", slower * REFERENCE, "ns/step")
+    row("UCB1 in C, which the next goals are relative to", slower * REFERENCE, "ns/step")
 
     def first(what: str, code: str, goal: float | None, way: str = "", again: bool = False) -> None:
         with tempfile.TemporaryDirectory() as folder:
             clock, cpu = spent(code, folder, way)
-            row(
-                what, clock, "s", goal and goal * slower, f"{cpu:.1f} CPU s, {clock / slower:.1f} s where C takes 15 ns"
-            )
+            row(what, cpu, "CPU s", goal and goal * slower, f"{clock:.1f} s by the clock")
             if again:
-                row("  again, in another process", spent(code, folder, way)[0], "s")
+                row("  again, in another process", spent(code, folder, way)[1], "CPU s")
 
     first("the first study ever, README", find_first_study(), 3)
     first("  the same, compiled", find_first_study(), None, "compiled", again=True)
