@@ -1,8 +1,8 @@
 """What the first study ever on a machine takes: CPU seconds of a new process with an empty folder of compiled kernels.
 
-`python -m bench.compiling` measures these alone. Goals are for two cores on which C's UCB1 (ucb1.c) takes 15 ns a step,
-and grow with what it takes here; where there is no compiler of C, they are as they stand. Beside each is the time by the
-clock, which is longer on a machine that is shared.
+`python -m bench.compiling` measures these alone. Goals are for two cores on which UCB1 in C (ucb1.c) takes 15 ns a
+step, and grow with what it takes here; where there is no compiler of C, they are as they stand. Beside each is the time
+by the clock, which is longer on a machine that is shared.
 """
 
 import os
