@@ -6,7 +6,9 @@ That every policy gives the same in both ways, to the last bit, is a contract of
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +175,25 @@ Divides.ask.function.__module__ = SE.__module__
 def test_policies_from_outside_are_compiled(ways: Ways) -> None:
     simulate(Own())
     assert ways() == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("number", "plain"), [(0.5, True), (1, True), (np.float32(0.5), False), (Fraction(1, 2), False)]
+)
+def test_numbers_of_another_kind_are_compiled(number: Any, plain: bool) -> None:
+    assert python_first.is_plain((1, (number, np.zeros(2)))) is plain
+    assert python_first.is_plain((1, (np.zeros(2, np.float32),))) is False
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # of threads that the child does not have
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system forks no processes")
+def test_a_forked_process_waits_for_no_thread_of_its_parent() -> None:
+    """The turn is held while the process forks; without `free_turn` the child would wait for it for ever."""
+    with python_first.WATCH.turn:
+        child = os.fork()
+        if not child:
+            os._exit(0 if python_first.WATCH.turn.acquire(timeout=60) else 1)
+        assert os.waitpid(child, 0)[1] == 0
 
 
 def test_what_fails_as_python_is_compiled(ways: Ways) -> None:

@@ -11,6 +11,7 @@ else is compiled from the first run on: kernels from outside, those that reach a
 contexts and logs, and other systems. What fails as Python is run compiled, which says what is wrong with it.
 """
 
+import os
 import platform
 import time
 from collections.abc import Callable
@@ -38,7 +39,8 @@ NOT_AS_PYTHON = {  # functions that are not run as Python, and why
     "lgamma",  # another last bit
 }
 TESTED = ("Linux", "x86_64")  # elsewhere NumPy's distributions may be compiled with fused operations
-ONE_AT_A_TIME = Lock()  # Python runs one thread at a time anyway
+
+PLAIN_ARRAYS = "dlL?"  # of floats, whole numbers with and without a sign, and truth values
 
 
 class GivenUp(Exception):
@@ -46,11 +48,16 @@ class GivenUp(Exception):
 
 
 class Watch:
-    """Until when the run that is under way as Python may go on."""
+    """Until when the run that is under way as Python may go on; there is one, as Python runs one thread at a time."""
 
     def __init__(self) -> None:
+        self.free_turn()
         self.start = self.left = 0.0
         self.done: Callable[[], float] = lambda: 0.0
+
+    def free_turn(self) -> None:
+        """Nobody runs: a process that is forked from one in which somebody does has not the thread that would end."""
+        self.turn = Lock()
 
     def begin(self, left: float, done: Callable[[], float]) -> None:
         """A run begins that may take so many seconds; `done` says which part of it was made."""
@@ -69,6 +76,8 @@ class Watch:
 
 
 WATCH = Watch()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=WATCH.free_turn)
 
 
 @cache
@@ -114,6 +123,15 @@ def is_own(thing: Any) -> bool:
     return str(thing.__module__).partition(".")[0] == __name__.partition(".")[0]
 
 
+def is_plain(value: Any) -> bool:
+    """Whether all numbers in it have 64 bits, or one: with others Python and compiled code compute differently."""
+    if isinstance(value, tuple):
+        return all(map(is_plain, value))
+    if isinstance(value, np.ndarray):
+        return value.dtype.char in PLAIN_ARRAYS
+    return isinstance(value, int | float | np.int64 | np.uint64 | np.bool_ | np.random.Generator)
+
+
 def name_note(function: Callable[..., Any], bound: dict[str, Any]) -> Path:
     """The file that says that a loop was compiled on this machine."""
     return find_kernel_folder() / f"{digest_kernels(function, bound)}.compiled"
@@ -156,8 +174,8 @@ class PythonFirst:
         if self._fitted:
             return self._fitted(*given)
         if self._patience.left > 0:
-            with ONE_AT_A_TIME:
-                if self._patience.left > 0:
+            with WATCH.turn:
+                if self._patience.left > 0 and is_plain(given):
                     return self._run_as_python(given, done)
         loop = compile_loop(self._function, **self._bound)
         result = loop(*given)
