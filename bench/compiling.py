@@ -20,15 +20,15 @@ README = Path(__file__).parent.parent / "README.md"
 STUDY = """
 import maskedbandit as mb
 policy = mb.policies.{}({})
-arms, channels = mb.Bernoulli([0.9, 0.8, 0.8]), (mb.channels.Central(epsilon=0.5), mb.channels.Response(epsilon=0.5))
+arms, channels = mb.Bernoulli([0.9, 0.8, 0.6]), (mb.channels.Central(epsilon=0.5), mb.channels.Response(epsilon=0.5))
 channel = next((each for each in channels if not policy.needs(each.law())), mb.channels.Raw())
 {}
 """
 VERBS = {
     "regret": "mb.simulate(policy, channel, arms, 1000)",
-    "identify": "mb.identify(policy, channel, arms, delta=0.1)",
+    "identify": "mb.identify(policy, channel, arms, delta=0.1, max_pulls=1000)",
     "answer": "mb.answer(policy, channel, arms, 1000)",
-    "select": "mb.select(policy, channel, arms, delta=0.1)",
+    "select": "mb.select(policy, channel, arms, delta=0.1, max_pulls=1000)",
     "contextual": "mb.simulate(policy, channel, mb.LinearContexts(d=3, k=3, model='shared', fixed=True), 1000)",
 }
 NEEDED = {"fixed_weights": "weights=[[0.1, 0.1, 0.1]]"}
