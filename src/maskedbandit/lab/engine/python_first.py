@@ -33,7 +33,6 @@ PATIENCE = 2.0  # seconds of CPU time for which a loop runs as Python, in all it
 COMPILED_PATIENCE = 0.1  # the same of one that was compiled on this machine before: loading it takes longer
 GRACE = 0.2  # seconds of a run before anybody asks how far it has come
 NOT_AS_PYTHON = {  # functions that are not run as Python, and why
-    "argsort",  # another order of what is equal
     "draw_beta",  # another result where both parameters are a hundredth
     "draw_clipped",  # is called for each user of a cohort, while nobody looks at the watch
     "lgamma",  # another last bit
