@@ -17,7 +17,7 @@ from typing import NamedTuple
 MOST_BYTES_KEPT = 2**30  # bytes: some thousand kernels
 LEFT = 0.75  # of them, after files were removed
 SECONDS_A_DAY = 86_400
-SUFFIXES = (".kernel", ".draft")  # a draft is left behind by a process that was killed
+SUFFIXES = (".kernel", ".compiled", ".draft")  # a draft is left behind by a process that was killed
 
 folder_log = logging.getLogger("maskedbandit")
 

@@ -140,7 +140,8 @@ def next_size(s: KnownState, law: Law, arm: int, found: float, gain: float, more
     short = s.threshold + AIM_MARGIN + max(gain - found * more, 2.0)  # the loss of the mixture of bets is added
     least = 1.0 if s.m[arm] + s.flight[arm] >= MANY_RELEASES else LEAST_GROWTH
     missing, mean = n * (short / gain - 1), min(max(s.mean[arm], 0.01), 0.99)
-    noise = COUNTED * release_deviation(law, n) ** 2
+    deviation = release_deviation(law, n)
+    noise = COUNTED * (deviation * deviation)
     loud = noise / (noise + max(missing, 1.0) * mean * (1 - mean))
     most = s.growth * s.n[arm]
     users = max(n * least, min((AIMED + (1 - AIMED) * loud) * missing, most))

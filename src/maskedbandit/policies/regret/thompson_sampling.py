@@ -28,6 +28,7 @@ import numpy as np
 from maskedbandit.core import Decision, Floats, large_kernel, lean_kernel
 from maskedbandit.law import Law
 from maskedbandit.policies.policy import Policy, means_of
+from maskedbandit.theory.log_gamma import log_gamma
 
 UNKNOWN_MODE = 2.0  # the mode of an arm without rewards: above every x, so its theta is drawn directly
 
@@ -76,7 +77,7 @@ def update_mode(s: Posteriors, a: int) -> None:
 def peak_density(s: Posteriors, a: int) -> float:
     """Density of arm a's posterior at its mode, divided by 4 n."""
     good, bad = count_successes(s, a)
-    log = math.lgamma(s.n[a] + 2) - math.lgamma(good + 1) - math.lgamma(bad + 1)
+    log = log_gamma(s.n[a] + 2) - log_gamma(good + 1) - log_gamma(bad + 1)
     if good > 0.0:
         log += good * math.log(s.mode[a])
     if bad > 0.0:
