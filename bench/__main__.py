@@ -25,6 +25,7 @@ from bench.searches import identification
 from bench.service import service
 from bench.site import site
 from bench.steps import INSTANCE, MEANS, RAW, engine, steps
+from bench.streams import streams
 from bench.studies import studies
 from bench.whole_reports import whole_reports
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
@@ -101,6 +102,7 @@ def main() -> None:
     whole_reports()
     studies()
     service()
+    streams()
     logs()
     contextual()
     clusters()

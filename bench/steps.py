@@ -3,10 +3,6 @@
 `python -m bench.steps` measures these alone.
 """
 
-import shutil
-import subprocess
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +11,7 @@ from river import bandit, proba
 import maskedbandit as mb
 from bench.least import ONE, least
 from bench.report import row
+from bench.ucb1 import measure_c
 
 MEANS = np.linspace(0.1, 0.9, 10)
 INSTANCE = mb.Bernoulli(MEANS.tolist())
@@ -26,22 +23,6 @@ def engine(policy: Any, horizon: int, runs: int, channel: Any = RAW, instance: A
     return (
         1e9 * least(lambda: mb.simulate(policy, channel, instance, horizon, runs=runs, executor=ONE)) / (horizon * runs)
     )
-
-
-def in_c(horizon: int, runs: int, k: int = 10) -> tuple[float, float] | None:
-    """Nanoseconds per step and mean regret of the C program; None where there is no compiler."""
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None:
-        return None
-    with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder) / "ucb1"
-        flags = ["-O3", "-march=native", f"-DK={k}", str(Path(__file__).with_name("ucb1.c")), "-o", str(program), "-lm"]
-        subprocess.run([compiler, *flags], check=True)
-        lines = [
-            subprocess.run([program, str(horizon), str(runs), "1"], capture_output=True, text=True, check=True).stdout
-            for _ in range(5)
-        ]
-    return min(float(line.split()[0]) for line in lines), float(lines[0].split()[1])
 
 
 def ucb_numpy(horizon: int = 2000, runs: int = 1000) -> float:
@@ -94,7 +75,7 @@ def steps() -> None:
     """Ten arms, without privacy."""
     ucb, thompson = mb.policies.UCB1(), mb.policies.ThompsonSampling()
     for what, horizon, runs in (("long", 10**6, 10), ("short", 10**4, 300)):
-        ours, c = engine(ucb, horizon, runs), in_c(horizon, runs)
+        ours, c = engine(ucb, horizon, runs), measure_c(horizon, runs)
         row(f"UCB1, K = 10, {what} runs (T = {horizon:.0e})", ours, "ns/step", 25 if what == "long" else None)
         if c is None:
             print("  C: skipped, there is no C compiler on this machine")
@@ -111,7 +92,7 @@ def steps() -> None:
         for policy in (ucb, mb.policies.DPUCB()):
             ours, what = engine(policy, horizon, runs, instance=many), f"K = {k}, T = {horizon:.0e}"
             row(f"{type(policy).__name__}, {what}", ours, "ns/step", goal if policy == ucb else None)
-        c = in_c(horizon, runs, k)
+        c = measure_c(horizon, runs, k)
         if c is not None:
             row("  C, -O3 -march=native, which looks at all arms", c[0], "ns/step", None)
     ours = engine(thompson, 10**6, 10)

@@ -34,6 +34,7 @@ from tests.contracts.rules import (
 from tests.for_each import for_each
 from tests.golden import HORIZON, INSTANCE, SEED, Trail, channel_for, interpreted, trail
 from tests.policies.mutants import mutant
+from tests.ways import choose_way
 
 ALPHAS, BETAS = (2.0, 5.0, 8.0), (8.0, 5.0, 2.0)
 SPREAD = mb.Beta(ALPHAS, BETAS)  # means 0.2, 0.5, 0.8
@@ -89,7 +90,8 @@ def check_relabelling(policy: Policy) -> None:
 def check_engine(policy: Policy, python: Trail, channel: Any, instance: Any, people: int, seed: int) -> None:
     """The compiled engine does what the same kernels do as Python, to the last bit."""
     assert python.status == DONE
-    found = mb.answer(policy, channel, instance, people, seed=seed)
+    with choose_way("compiled"):
+        found = mb.answer(policy, channel, instance, people, seed=seed)
     assert found.pulls[0].tolist() == python.pulls
     assert found.releases[0] == python.releases
     assert [found.answer[0], found.stopped[0]] == [python.last[0], python.last[1] == 0]

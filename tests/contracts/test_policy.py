@@ -54,6 +54,7 @@ from tests.golden import HORIZON, INSTANCE, MULTI_ARMED, SEED, Trail, channel_fo
 from tests.guides import block
 from tests.policies.mutants import mutant
 from tests.statistics import same_distribution
+from tests.ways import choose_way
 
 RUNS = 250
 MEANS = (0.3, 0.5, 0.6)
@@ -132,7 +133,8 @@ def check_serves_few_users_alike(policy: Policy) -> None:
 def check_engine(policy: Policy, python: Trail, *where: Any, seed: int) -> None:
     """The compiled engine does what the same kernels do as Python, to the last bit."""
     assert python.status == DONE
-    run = mb.simulate(policy, *where, seed=seed)
+    with choose_way("compiled"):
+        run = mb.simulate(policy, *where, seed=seed)
     assert run.pulls[0].tolist() == python.pulls
     assert run.releases[0] == python.releases
     assert run.regret[0].tolist() == python.regret

@@ -12,15 +12,15 @@ from threading import Thread
 import pytest
 from playwright.sync_api import Page
 
-from tests.service.browser import LOOKS, chromium
+from tests.service.browser import COLOURS, LOOKS, chromium, faults
 from tools.site.checkout import ROOT, VERSION
 from tools.site.rooms import SHELVES
 
 pytestmark = pytest.mark.slow
 LOOKED_AT = (
     "index.html", "regret.html", "service.html", "privacy.html", "gallery.html", "references.html", "glossary.html",
-    "command_line.html", "api/index.html", "api/privacy.html", "policies/index.html",
-    "policies/noise_aware_klucb.html", "channels/shuffled.html", "experiments/league_central.html",
+    "command_line.html", "api/index.html", "api/privacy.html", "policies/index.html", "channels/shuffled.html",
+    "experiments/league_central.html", "policies/noise_aware_klucb.html",
 )  # fmt: skip
 
 
@@ -62,6 +62,8 @@ def test_every_class_and_every_paper_has_a_page_or_a_place(built: Path) -> None:
     assert '[<a class="autorefs autorefs-internal" href="../references.html#ACF02">ACF02, Fig. 1</a>]' in ucb1
     assert "language-pycon" in ucb1  # the example
     assert "<strong>Guarantee</strong>" in (at / "channels" / "central.html").read_text()
+    tutorial = "tutorials/own_policy.md"
+    assert (at / tutorial).read_text() == (ROOT / "docs" / tutorial).read_text()
     assert "(regret.html): " in (at / "llms.txt").read_text()
     assert json.loads((built / "versions.json").read_text())[0]["version"] == VERSION
     assert str(ROOT) not in "".join(path.read_text() for path in at.rglob("*.html"))
@@ -81,6 +83,7 @@ def test_browsers_show_it_in_all_looks_and_ask_no_other_host(url: str) -> None:
             for name in LOOKED_AT:
                 page.goto(f"{url}/{VERSION}/{name}")
                 check_width(page, name)
+            assert faults(page, COLOURS) == []
             ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
             assert (max(map(int, ground[4:-1].split(","))) < 60) == (look == "dark"), (look, ground)
             assert page.text_content(".md-version__current") == VERSION

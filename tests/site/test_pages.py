@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from maskedbandit.service.api import list_routes
+from maskedbandit.service.helping import list_helper_routes
 from tests.for_each import for_each
 from tools.site import checkout
 from tools.site.api import imported_modules, linked_modules, list_modules
@@ -15,10 +17,11 @@ from tools.site.docstrings import write_docstring
 from tools.site.experiments import list_experiments, list_named, write_experiment
 from tools.site.gallery import find_command, list_commands, list_pictures, write_gallery
 from tools.site.glossary import read_terms
+from tools.site.http_interface import write_http
 from tools.site.links import rewrite_links
 from tools.site.llms import write_llms
 from tools.site.nav import list_pages, write_configuration
-from tools.site.pages import Site, list_documents
+from tools.site.pages import WRITTEN, Site, list_documents, offer_file
 from tools.site.rooms import SHELVES, write_class, write_index
 from tools.site.versions import list_versions, write_versions
 
@@ -165,6 +168,19 @@ def test_every_command_and_its_options_are_on_the_page() -> None:
     assert "--without-helper" in page
 
 
+def test_every_request_is_on_the_page_of_http_with_who_may_make_it() -> None:
+    page = write_http()
+    assert all(f"| `{route.method} {route.path}` |" in page for route in [*list_routes(), *list_helper_routes()])
+    assert "| `POST /v1/studies/{study}/arms` | owner | `name`, `payload` | Add an arm." in page
+
+
+def test_a_tutorial_offers_its_file_before_its_second_heading() -> None:
+    text = "# T\n\nA.\n\n## B\n\n## C\n"
+    offered = '# T\n\nA.\n\nThe file of this page: <a href="t.md" download>t.md</a>.\n\n## B\n\n## C\n'
+    assert offer_file("docs/tutorials/t.md", text) == offered
+    assert offer_file("docs/t.md", text) == text
+
+
 # --- navigation, llms.txt, versions -------------------------------------------------------------------------------
 
 
@@ -173,7 +189,7 @@ def configure(tmp_path: Path, *more: str) -> list[object]:
     (site.folder / "folder").mkdir(parents=True)
     folders = site.nav | {f"{each}/": [f"folder/{each}.md"] for each in ("policies", "channels", "noises", "backends")}
     folders |= {f"{each}/": [f"folder/{each}.md"] for each in ("worlds", "delays", "experiments", "api")}
-    written = ["gallery.md", "command_line.md", "glossary.md", "references.md", *more]
+    written = [*WRITTEN, *more]
     folder = [page for pages in folders.values() for page in pages]
     for page in {*written, *folder, *(site.pages[each] for each in site.documents)}:
         (site.folder / page).parent.mkdir(exist_ok=True)
@@ -182,6 +198,8 @@ def configure(tmp_path: Path, *more: str) -> list[object]:
 
 
 def test_every_document_is_in_the_navigation_and_in_llms_txt(tmp_path: Path) -> None:
+    (tmp_path / "site" / "0.0.1").mkdir(parents=True)
+    (tmp_path / "site" / "0.0.1" / "own_policy.md").touch()  # built before, and no page
     nav = configure(tmp_path)
     assert "folder/noises.md" in list_pages(nav)
     assert "site_dir: site/" in (tmp_path / "mkdocs.yml").read_text()

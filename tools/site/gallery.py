@@ -59,7 +59,7 @@ def write_gallery(documents: dict[str, str]) -> str:
     shown = shown_in(documents)
     lines = ["# Gallery", "", "Every figure of these pages, with the command that draws it.", ""]
     for folder, pictures in list_pictures():
-        lines += [f"## {TITLES.get(folder, folder.capitalize())}", ""]
+        lines += [f"## {TITLES.get(folder, Path(folder).name.capitalize())}", ""]
         if folder in SCREENSHOTS:
             lines += [*write_screenshots(folder, pictures), ""]
             continue
@@ -84,7 +84,7 @@ def write_screenshots(folder: str, pictures: list[str]) -> Iterator[str]:
     for picture in pictures:
         name = Path(picture).stem
         said = re.sub(r"[_-]", " ", name)
-        yield f'<a href="../{picture}"><img src="../{picture}" alt="{said}" loading="lazy">{said}</a>'
+        yield f'<a href="../{picture}"><img src="../{picture}" alt="" loading="lazy">{said}</a>'
     yield "</div>"
 
 

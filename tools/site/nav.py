@@ -40,7 +40,7 @@ def write_configuration(build: Path, folders: dict[str, Any]) -> list[Any]:
     head, mark, rest = (ROOT / FILE).read_text().partition("\nnav:\n")
     nav = fill_nav(yaml.safe_load(mark + rest)["nav"], folders)
     placed = list_pages(nav)
-    there = {path.relative_to(build / "pages").as_posix() for path in build.rglob("*.md")}
+    there = {path.relative_to(build / "pages").as_posix() for path in (build / "pages").rglob("*.md")}
     wrong = sorted(there ^ set(placed)) + sorted({page for page in placed if placed.count(page) > 1})
     if wrong:
         raise SystemExit(f"pages that are in the navigation of {FILE} and not there, not in it, or twice: {wrong}")

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from maskedbandit.service.api.operations import write_document
 from tools.site.api import list_modules, module_file, write_api, write_package
 from tools.site.checkout import ROOT
 from tools.site.citations import link_citations, write_references
@@ -11,6 +12,7 @@ from tools.site.command_line import write_command_line
 from tools.site.experiments import list_experiments, write_experiment, write_experiments
 from tools.site.gallery import write_gallery
 from tools.site.glossary import write_glossary
+from tools.site.http_interface import write_http
 from tools.site.links import rewrite_links
 from tools.site.rooms import SHELVES, file_of, write_class, write_index
 
@@ -20,7 +22,7 @@ AT_THE_ROOT = {
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
 }
-WRITTEN = ("gallery.md", "glossary.md", "references.md", "command_line.md")  # beside the documents
+WRITTEN = ("gallery.md", "glossary.md", "references.md", "command_line.md", "http_interface.md")  # beside the documents
 FOLDERS = {  # a link to them leads to the pictures
     "docs/figures": "gallery.md",
     "docs/figures/page": "gallery.md#pages-of-the-service",
@@ -52,7 +54,7 @@ class Site:
         for name, modules in self.modules.items():
             self.pages |= {module_file(module): f"api/{name}.md#{module}" for module in modules}
         self.pages[module_file("maskedbandit")] = "api/index.md"
-        tutorials = [self.pages[file] for file in self.documents if file.startswith("docs/tutorials/")]
+        tutorials = [self.pages[file] for file in filter(is_tutorial, self.documents)]
         self.nav: dict[str, Any] = {"tutorials/": tutorials}  # what stands for each folder
 
     def put(self, page: str, text: str, file: str) -> None:
@@ -69,7 +71,7 @@ class Site:
                 (self.folder / page).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(ROOT / file, self.folder / page)
         for file, text in self.documents.items():
-            self.put(self.pages[file], text, file)
+            self.put(self.pages[file], offer_file(file, text), file)
         self.put("gallery.md", write_gallery(self.documents), "docs/gallery.md")
         self.put("glossary.md", write_glossary(), "docs/glossary.md")
         for one in list_experiments():
@@ -82,6 +84,8 @@ class Site:
     def write_written(self) -> None:
         """Write what has no links to files of the repository."""
         written = {"references.md": write_references(), "command_line.md": write_command_line()}
+        written["http_interface.md"] = write_http()
+        (self.folder / "openapi.json").write_bytes(write_document())
         for shelf in SHELVES:
             written[f"{shelf.folder}/index.md"] = write_index(shelf)
             written |= {shelf.page(name): write_class(shelf, name) for name in shelf.room}
@@ -94,3 +98,21 @@ class Site:
         for page, text in written.items():
             (self.folder / page).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / page).write_text(text)
+
+    def copy_tutorials(self, version: Path) -> None:
+        """Beside the page of each tutorial its file, as it stands in the repository."""
+        for file in filter(is_tutorial, self.documents):
+            shutil.copyfile(ROOT / file, version / self.pages[file])
+
+
+def is_tutorial(file: str) -> bool:
+    """Whether a document can be opened as a notebook."""
+    return file.startswith("docs/tutorials/")
+
+
+def offer_file(file: str, text: str) -> str:
+    """The text of a document, and of a tutorial a link to its file before the second heading."""
+    if not is_tutorial(file):
+        return text
+    link = f'<a href="{Path(file).name}" download>{Path(file).name}</a>'
+    return text.replace("\n## ", f"\nThe file of this page: {link}.\n\n## ", 1)

@@ -73,7 +73,7 @@ def encode_reward(reward: float, g: int, bits: Bits, kind: Statistics = SINGLE_R
 
 
 class ModulusRule(NamedTuple):
-    """How large a modulus to take for a cohort; the least is n (1 - low) g + 2 tau + 1."""
+    """The size of the modulus for a cohort; the least is n (1 - low) g + 2 tau + 1."""
 
     failure: float  # the chance that the noise of a cohort exceeds tau
     fixed: int  # 0: from the size of the cohort

@@ -126,7 +126,7 @@ class Distributed(NoisyChannel):
         return decode_sum(total, offer.modulus, self.parameters(), self.law(), n, self.steps(n), n / least)
 
     def poisoning(self, n: int) -> float:
-        """How far a single device can move the sum of a cohort of n without being noticed.
+        """The largest change of the sum of a cohort of n that a single device can cause without being noticed.
 
         It is n + 2 tau / g for rewards in steps of 1/g with margin tau for the noise: more than all rewards together,
         and many times more where epsilon n is small. It spoils the estimate, and the privacy of nobody.

@@ -72,7 +72,7 @@ class Generator(np.random.Generator):
 
 @cache
 def compiled_type() -> Any:
-    """What Numba calls a `Generator`."""
+    """The type of a `Generator` in Numba."""
     from maskedbandit.lab.generator_type import type_of  # what never compiles need not wait for Numba
 
     return type_of(Generator)

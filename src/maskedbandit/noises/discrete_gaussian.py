@@ -143,5 +143,6 @@ class DiscreteGaussian(Noise):
         success = -math.expm1(-1.0 / width)
         while True:
             z = rng.geometric(success) - rng.geometric(success)
-            if rng.random() < math.exp(-((abs(z) - variance / width) ** 2) / (2 * variance)):
+            off = abs(z) - variance / width
+            if rng.random() < math.exp(-(off * off) / (2 * variance)):
                 return z

@@ -44,11 +44,11 @@ class ContextualPolicy(Policy):
     products: Any = 0  # factor of z z' in the statistics; 0: z z' is not released
 
     def models(self, k: int) -> int:
-        """How many sums a release has: one for each of k arms, if models are disjoint."""
+        """The number of sums in a release: one for each of k arms, if models are disjoint."""
         return k
 
     def statistics(self, d: int, signed: bool) -> Statistics:
-        """What a user adds to the sums: statistics of d numbers, which may be negative if `signed`."""
+        """The statistics that a user adds to sums, from contexts of d numbers, which may be negative if `signed`."""
         return linear_sums(d, signed, Fraction(self.products)) if self.protects == "users" else reward_sums(d)
 
     @abstractmethod

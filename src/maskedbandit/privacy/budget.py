@@ -70,7 +70,7 @@ class Filter(NamedTuple):
         return ", and ".join(reasons)
 
     def times(self, loss: Loss) -> Exact | int:
-        """How many charges of this loss fit, one after the other."""
+        """The number of charges of this loss that fit, one after the other."""
         alternatives: list[Exact | int] = []
         if self.pure is not None:
             alternatives.append(_times(self.pure, loss.pure_epsilon))

@@ -87,7 +87,7 @@ def statement_of_experiment(experiment: Experiment, audits: Sequence[Path] = ())
 
 
 def people(setting: Setting) -> int:
-    """How many people there are at most."""
+    """The largest number of people."""
     return int(setting.task.get("horizon", PEOPLE))
 
 
@@ -120,7 +120,7 @@ def worst(channel: Channel, most: int) -> Loss:
 
 
 def unit(settings: list[Setting]) -> str:
-    """What is protected: with contexts, of some policies the context too."""
+    """The unit of protection: under some policies it includes the context."""
     text = "One outcome of one person, who takes part once."
     protects = {each.policy.protects for each in settings if isinstance(each.policy, ContextualPolicy)}
     if "users" in protects:

@@ -33,6 +33,7 @@ from maskedbandit.law import (
     loses_draws,
     unit_variance,
 )
+from maskedbandit.theory.log_gamma import log_gamma
 from maskedbandit.theory.noise_pmf import log_excess, log_pmf_of_draws, stand_in_noise
 
 NEGLIGIBLE_TERM = 1e-15  # terms below this fraction of the largest are left out
@@ -162,7 +163,7 @@ def of_release(law: Law, n: int, r: float, mu: float) -> tuple[float, float]:
             ratio = bounded_exp(before - last)
         else:
             ratio = ratio * up if normal else closer(law, scale, count, r - x + 1)
-    largest = math.lgamma(n + 1.0) - math.lgamma(top + 1.0) - math.lgamma(n - top + 1.0)
+    largest = log_gamma(n + 1.0) - log_gamma(top + 1.0) - log_gamma(n - top + 1.0)
     largest += top * math.log(mu) + (n - top) * math.log1p(-mu) + middle
     return largest + math.log(total), (top + moment / total - n * mu) / (mu * (1 - mu))
 

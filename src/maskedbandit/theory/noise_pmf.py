@@ -48,6 +48,7 @@ from maskedbandit.law import (
     is_skellam,
 )
 from maskedbandit.privacy.exact import Number, to_fraction
+from maskedbandit.theory.log_gamma import log_gamma
 
 
 @large_kernel
@@ -78,7 +79,7 @@ def log_pmf_of_draws(law: Law, wide: float, count: float, z: float) -> float:
         heads = count / 2 + z
         if heads > count:
             return -math.inf
-        ways = math.lgamma(count + 1) - math.lgamma(heads + 1) - math.lgamma(count - heads + 1)
+        ways = log_gamma(count + 1) - log_gamma(heads + 1) - log_gamma(count - heads + 1)
         return ways - count * math.log(2.0)
     if is_gaussian(law):
         variance, norm = count * wide * wide, 1.0
@@ -106,11 +107,11 @@ def log_pmf_of_difference(polya: bool, count: float, width: float, z: int) -> fl
         root = math.sqrt(max(0.0, b * b + 4 * a * square * (count - 1) * (count - 1 + z)))
         top = max(0, int((root - b) / (2 * a))) if count > 1 else 0
         log_sum = 2 * count * math.log(-math.expm1(-1 / width)) - (2 * top + z) / width
-        log_sum += math.lgamma(count + top) + math.lgamma(count + top + z) - 2 * math.lgamma(count)
+        log_sum += log_gamma(count + top) + log_gamma(count + top + z) - 2 * log_gamma(count)
     else:
         top = int((math.sqrt(z * z + 4 * mean * mean) - z) / 2)
         log_sum = -2 * mean + (2 * top + z) * math.log(mean)
-    log_sum -= math.lgamma(top + 1.0) + math.lgamma(top + z + 1.0)
+    log_sum -= log_gamma(top + 1.0) + log_gamma(top + z + 1.0)
     total = 1.0
     for step in (1, -1):
         term, k = 1.0, top
@@ -136,7 +137,7 @@ def wider_laplace(scale: float, more: float) -> float:
     w = 1.0
     for _ in range(8):  # towards the least w with w - 1 - ln w <= -ln half, from above: each of these will do
         w = half * math.exp(w - 1)
-    return 1 / (1 / scale - w * more * math.tanh(1 / scale) * math.exp(-math.lgamma(1 + more) / more))
+    return 1 / (1 / scale - w * more * math.tanh(1 / scale) * math.exp(-log_gamma(1 + more) / more))
 
 
 @large_kernel

@@ -38,7 +38,7 @@ def share_bets(epoch: PooledEpoch) -> list[float]:
 
 
 def pooled_sums(law: Law, epochs: Iterable[PooledEpoch], turned: bool = False) -> PairSums:
-    """What these epochs add up to; `turned`: of the other arm minus these."""
+    """The sums over these epochs; `turned`: those of the other arm minus these arms."""
     known, weights = list[PairSums](), list[float]()
     for epoch in epochs:
         for each, theta in zip(epoch[0], share_bets(epoch), strict=True):

@@ -32,6 +32,7 @@ import math
 
 from maskedbandit.core import kernel
 from maskedbandit.golden_section import narrow_down, open_bracket
+from maskedbandit.theory.log_gamma import log_gamma
 
 ZETA_2 = math.pi * math.pi / 6
 
@@ -137,5 +138,5 @@ def redundancy(ones: float, n: float) -> float:
     >>> round(redundancy(5, 10), 6), round(redundancy(0, 10), 6)
     (1.402043, 1.736152)
     """
-    average = math.lgamma(ones + 0.5) + math.lgamma(n - ones + 0.5) - math.lgamma(n + 1.0) - math.log(math.pi)
+    average = log_gamma(ones + 0.5) + log_gamma(n - ones + 0.5) - log_gamma(n + 1.0) - math.log(math.pi)
     return highest_likelihood(ones, n) - average

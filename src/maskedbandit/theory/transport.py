@@ -79,13 +79,13 @@ def kl_cost(m_a: float, m_b: float, w_a: float, w_b: float) -> float:
 
 @kernel
 def edge(m: float, q: float, odds: float) -> float:
-    """How far above m the x is whose odds are e^eps times those of m: up to that x, d_eps(m, x) is kl."""
+    """The distance from m up to the x whose odds are e^eps times those of m: up to that x, d_eps(m, x) is kl."""
     return m * (1 - m) * q / (m + (1 - m) * odds)
 
 
 @kernel
 def half_way(m: float, w: float, other: float, q: float, odds: float) -> float:
-    """How far below m the root x of  w (m - x) / (x (1 - x)) = other q / (1 - q x)  is: the cost of m there is kl."""
+    """Distance from m down to the root x of  w (m - x) / (x (1 - x)) = other q / (1 - q x),  where its cost is kl."""
     linear, difference = w * (1 + q * m) + other * q, w * (1 - q * m) - other * q
     x = 2 * w * m / (linear + math.sqrt(difference * difference + 4 * w * other * q * (1 - m)))
     return other * q * x * (1 - x) / (w * (1 - x + odds * x))
@@ -106,7 +106,7 @@ def raised(m: float, x: float, y: float, gap: float, epsilon: float, q: float, o
 
 @kernel
 def meeting(m_a: float, m_b: float, v: float, q: float, odds: float) -> tuple[float, float]:
-    """How far from m_a and from m_b the x is that minimizes d_eps(m_a, x) + v d_eps(m_b, x), for m_a > m_b."""
+    """The distances from m_a and from m_b to the x that minimizes d_eps(m_a, x) + v d_eps(m_b, x), for m_a > m_b."""
     gap, limit_a, limit_b = m_a - m_b, edge(1 - m_a, q, odds), edge(m_b, q, odds)
     if limit_a + limit_b >= gap:  # there are x at which both costs are kl
         down, up = gap * v / (1 + v), gap / (1 + v)

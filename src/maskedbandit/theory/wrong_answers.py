@@ -120,7 +120,7 @@ def most_wrong(plan: PhasePlan, means: Sequence[float], law: Law) -> float:
 
 
 def least_wrong(name: str, means: Sequence[float], people: int, epsilon: float = math.inf) -> float:
-    """What every policy with that many people exceeds, on average over the orders in which the arms may be listed.
+    """A lower bound for every policy with that many people, on average over the orders in which the arms may be listed.
 
     `name` is "no_privacy", "central" or "local", as in bounds.py.
 

@@ -111,43 +111,51 @@ def test_accepting_every_proposal_is_rejected():
 
 
 @pytest.mark.slow
-def test_reusing_the_coin_is_rejected():
-    """Negative control: a mutant that tosses the coin of the next arm without renewing it."""
-    once = mutant(challenge, "u = (u - chance) / (1 - chance)", "u = u")
+def test_a_line_that_ends_with_its_first_point_is_rejected():
+    """Negative control: a mutant that looks for no point behind the first one."""
+    once = mutant(challenge, "left = rng.standard_exponential()", "left = math.inf")
     with pytest.raises(AssertionError, match="another distribution"):
         check_decisions("many arms", mutant(GaussianThompson.ask, challenge=once))
 
 
 class Script:
-    """A generator that gives the leader's draw and the coin, and says whether a value was proposed."""
+    """A generator that gives the coin, and says how often an exponential was drawn: for the line, and for a value."""
 
-    def __init__(self, draw: float, coin: float) -> None:
-        self.draw, self.coin, self.proposed = draw, coin, False
+    def __init__(self, coin: float) -> None:
+        self.coin, self.exponentials = coin, 0
 
     def standard_normal(self) -> float:
-        return self.draw
+        return -99.0
 
     def random(self) -> float:
         return self.coin
 
     def standard_exponential(self) -> float:
-        self.proposed = True
+        self.exponentials += 1
         return 1e-12
 
 
-def check_bounds(ask: Kernel = GaussianThompson.ask) -> None:
-    """tail <= phi(z) / z <= cheap bound: whoever might win gets to propose, by a coin of exactly phi(z) / z."""
-    entered = 99
-    enter, s = mutant(ask, challenge=lambda *args: entered), state([0, 0], [0, 0])
-    for z in np.linspace(0.37, 35, 500):
+def check_bounds(challenging: Kernel = challenge) -> None:
+    """tail <= q = phi(z) / z <= the chance of a point on the stretch, with which the chance to propose is exactly q."""
+    s = state([0, 0], [0, 0])
+
+    def proposes(z: float, left: float, coin: float) -> bool:
+        script = Script(coin)
+        challenging(s, 0, z, left, script)
+        return script.exponentials == 2
+
+    for z in np.linspace(0.8, 35, 300):
         q = math.exp(-z * z / 2) / math.sqrt(2 * math.pi) / z
         assert norm.sf(z) <= q
-        for coin, proposes in ((q * (1 - 1e-7), True), (q * (1 + 1e-7), False)):
-            if proposes and q < 1:
-                assert enter(s, LAW, Script(z, coin)).arm == entered, z
-            script = Script(z, coin)
-            challenge(s, 0, z, coin, script)
-            assert script.proposed == (proposes and q < 1), z
+        low, high = 0.0, 1.0
+        for _ in range(60):  # the length of the stretch
+            middle = (low + high) / 2
+            low, high = (middle, high) if proposes(z, middle, 0.0) else (low, middle)
+        point = -math.expm1(-low)
+        assert point >= q * (1 - 1e-9), z
+        if q / point > 1e-9:
+            assert proposes(z, low / 2, q / point * (1 - 1e-7)), z
+            assert not proposes(z, low / 2, q / point * (1 + 1e-7)), z
 
 
 def test_the_bound_that_skips_arms_is_above_the_chance_that_they_win():
@@ -156,7 +164,7 @@ def test_the_bound_that_skips_arms_is_above_the_chance_that_they_win():
 
 def test_a_bound_that_is_too_low_is_rejected():
     with pytest.raises(AssertionError):
-        check_bounds(mutant(GaussianThompson.ask, "y = z * z / 2", "y = z * z"))
+        check_bounds(mutant(challenge, "r = PHI / (z *", "r = PHI / (z * (1 + y * y) *"))
 
 
 def test_first_users_come_before_all_draws():

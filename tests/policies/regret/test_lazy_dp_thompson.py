@@ -24,6 +24,7 @@ from maskedbandit.policies.regret.lazy_dp_thompson import (
     optimistic_total,
     rivals,
 )
+from maskedbandit.policies.regret.thompson_sampling import stretch_of
 from tests.for_each import for_each
 from tests.golden import interpreted
 from tests.policies.mutants import mutant
@@ -174,7 +175,7 @@ def test_posteriors_of_another_round_are_rejected(old, new):
 
 
 def check_bounds(opening: Kernel = open_window, cheap: Kernel = rivals) -> None:
-    """What `rivals` allows a single rival is at least its chance to propose, at every time of the window."""
+    """What `rivals` allows a single rival is at least its stretch, at every time of the window."""
     checked = 0
     for n in (1, 4, 64, 1024, 65536):
         for fraction in (0.02, 0.3, 0.5, 0.7):
@@ -189,9 +190,9 @@ def check_bounds(opening: Kernel = open_window, cheap: Kernel = rivals) -> None:
                         x = top / n + far / math.sqrt(4 * n)
                         if not s.top[1] < x < 1 - 1e-9:
                             continue
-                        slope = (n - top) / (1 - x) - top / x
-                        log_f = xlogy(top, x) + xlog1py(n - top, -x) - betaln(1 + top, 1 + n - top)
-                        assert cheap(s, x) >= min(1.0, math.exp(log_f) / slope) * (1 - 1e-9), (
+                        mode = top / n
+                        log_h = xlogy(top, mode) + xlog1py(n - top, -mode) - betaln(1 + top, 1 + n - top)
+                        assert cheap(s, x) >= stretch_of(math.exp(log_h) / (4 * n), n, x - mode) * (1 - 1e-9), (
                             n,
                             fraction,
                             epsilon,
@@ -217,7 +218,7 @@ def test_a_window_that_is_too_low_is_rejected(old, new):
 
 def test_a_bound_that_falls_too_fast_is_rejected():
     with pytest.raises(AssertionError):
-        check_bounds(cheap=mutant(rivals, "z = 2 *", "z = 4 *"))
+        check_bounds(cheap=mutant(rivals, stretch_of=mutant(stretch_of, "z = 2 *", "z = 4 *")))
 
 
 def test_cohorts_double_and_fill_at_once():

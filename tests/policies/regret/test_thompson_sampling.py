@@ -23,7 +23,9 @@ from maskedbandit.policies.regret.thompson_sampling import (
     challenge_leader,
     count_successes,
     peak_density,
+    propose_theta,
     sample_arm,
+    stretch_of,
     update_mode,
 )
 from tests.for_each import for_each
@@ -118,21 +120,35 @@ def test_decisions_have_the_distribution_of_the_argmax(name):
     check_decisions(name)
 
 
+def broken_ask(**kernels: Kernel) -> Kernel:
+    """`ask` with other kernels in the place of those that `challenge_leader` calls, or of itself."""
+    challenge = kernels.pop("challenge_leader", challenge_leader)
+    challenge = mutant(challenge, **kernels) if kernels else challenge
+    return mutant(ThompsonSampling.ask, sample_arm=mutant(sample_arm, challenge_leader=challenge))
+
+
 @pytest.mark.slow
 def test_accepting_every_proposal_is_rejected():
     """Negative control: a mutant that skips the acceptance step."""
-    always = mutant(challenge_leader, "if rng.random() < math.exp(gain):", "if rng.random() < 2.0:")
-    broken = mutant(ThompsonSampling.ask, sample_arm=mutant(sample_arm, challenge_leader=always))
+    always = mutant(propose_theta, "if rng.random() < math.exp(gain):", "if rng.random() < 2.0:")
     with pytest.raises(AssertionError, match="another distribution"):
-        check_decisions("a close second", broken)
+        check_decisions("a close second", broken_ask(propose_theta=always))
 
 
 @pytest.mark.slow
-def test_reusing_the_coin_is_rejected():
-    """Negative control: a mutant that tosses the coin of the next arm without renewing it."""
-    once = mutant(challenge_leader, "u = (u - chance) / (1 - chance)", "u = u")
+def test_proposing_wherever_there_is_a_point_is_rejected():
+    """Negative control: a mutant in which the cheap bound is the chance to propose."""
+    always = mutant(propose_theta, "if rng.random() * -math.expm1(-stretch) < chance:", "if chance >= 0.0:")
     with pytest.raises(AssertionError, match="another distribution"):
-        check_decisions("many arms", mutant(ThompsonSampling.ask, sample_arm=mutant(sample_arm, challenge_leader=once)))
+        check_decisions("many arms", broken_ask(propose_theta=always))
+
+
+@pytest.mark.slow
+def test_a_line_that_ends_with_its_first_point_is_rejected():
+    """Negative control: a mutant that looks for no point behind the first one."""
+    once = mutant(challenge_leader, "left = rng.standard_exponential()", "left = math.inf")
+    with pytest.raises(AssertionError, match="another distribution"):
+        check_decisions("many arms", broken_ask(challenge_leader=once))
 
 
 class Script:
@@ -152,9 +168,6 @@ class Script:
         return 1e-12
 
 
-ENTERED = 99
-
-
 def grid():
     """(successes, failures, x): posteriors of all sizes, and values from their mode to their far tail."""
     for n in (1, 2, 5, 20, 100, 1000, 100_000):
@@ -166,42 +179,44 @@ def grid():
                     yield good, n - good, x
 
 
-def check_bounds(best: Kernel = sample_arm, tails: Kernel = challenge_leader) -> None:
-    """tail <= q <= cheap bound: whoever might win gets to propose, and a coin of exactly q decides."""
-    enter = mutant(best, challenge_leader=lambda *args: ENTERED)
+def check_bounds(stretching: Kernel = stretch_of, proposing: Kernel = propose_theta) -> None:
+    """tail <= q <= the chance of a point on the stretch, with which the chance to propose is exactly q."""
     for good, bad, x in grid():
         n = good + bad
         s = state([0, good], [1, n])
-        s.mode[0] = 2.0  # arm 0 leads, whatever the other's mode
+        s.peak[1] = peak_density(s, 1)
+        stretch = stretching(s.peak[1], n, x - good / n)
         log_f = xlogy(good, x) + xlog1py(bad, -x) - betaln(1 + good, 1 + bad)
-        slope = bad / (1 - x) - good / x
-        q = math.exp(log_f) / slope
+        q = math.exp(log_f) / (bad / (1 - x) - good / x)
         assert betaincc(1 + good, 1 + bad, x) <= q * (1 + 1e-9)
-        if q >= 1:
-            continue
-        for coin, proposes in ((q * (1 - 1e-7), True), (q * (1 + 1e-7), False)):
-            if proposes:
-                assert enter(s, Script(x, coin)) == ENTERED, (good, bad, x)
-            script = Script(x, coin)
-            tails(s, 0, x, coin, script)
-            assert script.proposed == proposes, (good, bad, x)
+        point = -math.expm1(-stretch)
+        if stretch < math.inf:
+            assert point >= q * (1 - 1e-9), (good, bad, x)
+            for coin, proposes in ((q / point * (1 - 1e-7), True), (q / point * (1 + 1e-7), False)):
+                script = Script(x, coin)
+                proposing(s, 1, x, stretch, script)
+                assert script.proposed == proposes, (good, bad, x)
 
 
 def test_the_bound_that_skips_arms_is_above_the_chance_that_they_win():
     check_bounds()
 
 
-@for_each(
-    ("old", "new"), [("z = 2 * s.n[a] * d * d", "z = 4 * s.n[a] * d * d"), ("s.peak[a] / (d", "0.5 * s.peak[a] / (d")]
-)
+@for_each(("old", "new"), [("z = 2 * n * d * d", "z = 4 * n * d * d"), ("r = peak / (d", "r = 0.5 * peak / (d")])
 def test_a_bound_that_is_too_low_is_rejected(old, new):
     with pytest.raises(AssertionError):
-        check_bounds(mutant(sample_arm, old, new))
+        check_bounds(mutant(stretch_of, old, new))
 
 
 def test_a_chance_that_is_too_high_is_rejected():
     with pytest.raises(AssertionError):
-        check_bounds(tails=mutant(challenge_leader, "chance = 4 * s.n[a]", "chance = 4.01 * s.n[a]"))
+        check_bounds(proposing=mutant(propose_theta, "chance = 4 * s.n[a]", "chance = 4.01 * s.n[a]"))
+
+
+@for_each("r", [0.0, 1e-9, 0.1, 0.3, 0.49, 0.4999999])
+def test_a_point_is_at_least_as_likely_as_the_bound(r):
+    """1 - exp(-(r + r^2)) >= r for r <= 1/2."""
+    assert -math.expm1(-(r + r * r)) >= r
 
 
 def test_peak_is_the_density_at_the_mode():

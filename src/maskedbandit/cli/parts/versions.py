@@ -40,10 +40,9 @@ def list_requirements() -> Iterator[tuple[str, str]]:
             yield name, f"not installed (it comes with {', '.join(extras)})"
     kept, where = list_kernel_files(find_kernel_folder()), find_kernel_folder()
     size = f"{sum(each.size for each in kept) / 2**20:.0f} of at most {MOST_BYTES_KEPT / 2**20:.0f} MiB"
-    yield (
-        "compiled kernels",
-        f"{len(kept)}, {size}, in {where}{'' if is_usable_folder(where) else ', which cannot be used'}",
-    )
+    kernels = sum(each.path.endswith(".kernel") for each in kept)
+    unusable = "" if is_usable_folder(where) else ", which cannot be used"
+    yield "compiled kernels", f"{kernels}, {size}, in {where}{unusable}"
 
 
 def required() -> dict[str, list[str]]:

@@ -42,7 +42,7 @@ class Delay(ABC):
 
     @abstractmethod
     def parameters(self) -> Delays:
-        """What the kernels need."""
+        """The parameters of the kernels."""
 
     @property
     def late(self) -> Any:
@@ -60,7 +60,7 @@ def check_rounds(name: str, value: Any) -> int:
 
 @lean_kernel
 def count_above(table: Integers, x: int) -> int:
-    """How many numbers of a sorted table are above x."""
+    """The number of entries of a sorted table that are above x."""
     low, high = 0, table.size
     while low < high:
         middle = (low + high) // 2
@@ -97,7 +97,7 @@ def draw_delay(d: Delays, rng: np.random.Generator) -> int:
 
 @lean_kernel
 def last(d: Delays, n: int, rng: np.random.Generator) -> int:
-    """How long after the last of n users, who come one after the other, the last of their rewards arrives."""
+    """The rounds from the last of n users, who come one after the other, until the last of their rewards arrives."""
     latest, i = 0, 0
     while i < n:
         chance = chance_of_later(d, latest + i)

@@ -30,19 +30,19 @@ present: dict[str, Any] = {}  # what was compiled apart and is in this process, 
 
 
 def name_of(kind: Any) -> SymbolKey:
-    """What a class of named tuples is found by."""
+    """The name by which a class of named tuples is found."""
     return kind.__module__, kind.__qualname__, kind._fields
 
 
 class Pickler(NumbaPickler):
-    """It writes the name of a class of named tuples in place of the class."""
+    """A pickler that writes the name of a class of named tuples in place of the class."""
 
     def persistent_id(self, value: Any) -> SymbolKey | None:
         return name_of(value) if isinstance(value, type) and hasattr(value, "_fields") else None
 
 
 class Unpickler(pickle.Unpickler):
-    """It knows the classes of the arguments at hand, and those that have their name in a module."""
+    """An unpickler that knows the classes of the arguments at hand, and those that have their name in a module."""
 
     def __init__(self, data: bytes, kinds: Iterable[Any]) -> None:
         super().__init__(BytesIO(data))

@@ -4,7 +4,8 @@ The loop and every kernel that it reaches are compiled, and cached on disk, each
 policy on a channel and a world that were compiled before costs the compilation of its own kernels, and of the loop.
 
 With the environment variable MASKEDBANDIT_KERNELS=python nothing is compiled: loops and kernels run as Python, with
-bounds checks, and give the same numbers.
+bounds checks, and give the same numbers. With MASKEDBANDIT_KERNELS=compiled everything is compiled. Without either, a
+loop with little to do runs as Python (python_first.py).
 """
 
 import gc
@@ -32,11 +33,16 @@ INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # of what only c
 
 
 def runs_interpreted() -> bool:
-    """Whether kernels run as Python."""
-    asked = os.environ.get("MASKEDBANDIT_KERNELS", "compiled")
-    if asked not in ("compiled", "python"):
-        raise InvalidValue("MASKEDBANDIT_KERNELS", asked, "'compiled' or 'python'")
-    return asked == "python" or os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+    """Whether all kernels run as Python."""
+    return read_way() == "python" or os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+
+
+def read_way() -> str:
+    """How the environment wants kernels to run; an empty text if it leaves that open."""
+    way = os.environ.get("MASKEDBANDIT_KERNELS", "")
+    if way not in ("", "compiled", "python"):
+        raise InvalidValue("MASKEDBANDIT_KERNELS", way, "'compiled' or 'python', or not set")
+    return way
 
 
 def bind_hooks(function: Callable[..., R], hooks: Mapping[str, Any]) -> Callable[..., R]:
@@ -113,7 +119,7 @@ def locate_error(wrong: BaseException) -> str:
 
 
 def explained(said: str) -> str:
-    """What the compiler said, in one line that names file and line."""
+    """The message of the compiler, in one line that names file and line."""
     found = re.findall(r'File "([^"]+)", line (\d+)', said)
     lines = [line.strip() for line in said.splitlines()]
     reasons = [line for line in lines if line and not line.startswith(("Failed in nopython", "During:", "File ", "-"))]

@@ -90,7 +90,7 @@ class ContextPlay:
 
     @property
     def loss(self) -> Loss:
-        """Of one user, the worst over the cohorts that occurred; each is in the releases of one cohort of a model."""
+        """The loss of one user, the worst over the cohorts that occurred; a user is in one cohort of each model."""
         worst = ZERO
         sizes = [*self.progress.sizes[self.progress.sizes > 0].tolist(), *set(self.progress.open.tolist()) - {0}]
         for n in sizes:  # those who are in an open cohort sent what they had, though nothing of it is released

@@ -31,7 +31,7 @@ class Deck(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far a run has come."""
+    """The progress of a run."""
 
     mark: int  # the next one
     regret: float

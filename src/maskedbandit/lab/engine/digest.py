@@ -6,8 +6,9 @@ is never stale.
 
 import hashlib
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -48,48 +49,52 @@ def describe_value(value: Any) -> str:
     return f"{type(value).__name__} {getattr(value, '_fields', '')}"
 
 
-def list_ingredients(function: Callable[..., Any], bound: dict[str, Any]) -> list[str]:
-    """Everything that a function and the kernels it reaches do and look up."""
-    found: list[str] = []
+def walk_functions(
+    function: Callable[..., Any], bound: dict[str, Any]
+) -> Iterator[tuple[Callable[..., Any], dict[str, Any]]]:
+    """A function and all kernels it reaches, each once and with the values it looks up, if `bound` stands for names."""
     seen: set[int] = set()
-
-    def add(function: Any, bound: dict[str, Any]) -> None:
-        if id(function) in seen:
-            return
-        seen.add(id(function))
-        found.append(f"{function.__module__} {function.__defaults__!r}")  # what is on disk imports modules by name
-        cells = [cell.cell_contents for cell in function.__closure__ or ()]
-        scope = {**function.__globals__, **dict(zip(function.__code__.co_freevars, cells, strict=True)), **bound}
-        names: set[str] = set()
-        for code in list_code_objects(function.__code__):
-            plain = [repr(each) for each in code.co_consts if not isinstance(each, CodeType)]
-            found.append(f"{code.co_code.hex()} {code.co_names} {code.co_varnames} {code.co_freevars} {plain}")
-            names |= {*code.co_names, *code.co_freevars}
+    left = [(function, bound)]
+    while left:
+        at, own = left.pop()
+        if id(at) in seen:
+            continue
+        seen.add(id(at))
+        cells = [cell.cell_contents for cell in at.__closure__ or ()]
+        scope = {**at.__globals__, **dict(zip(at.__code__.co_freevars, cells, strict=True)), **own}
+        names = {name for code in list_code_objects(at.__code__) for name in (*code.co_names, *code.co_freevars)}
         reached = {name: scope[name] for name in names if name in scope}
         for module in [value for value in reached.values() if isinstance(value, ModuleType)]:
             reached |= {f"{module.__name__}.{name}": vars(module)[name] for name in names if name in vars(module)}
-        for name, value in sorted(reached.items()):
-            found.append(f"{name} = {describe_value(value)}")
+        yield at, dict(sorted(reached.items()))
+        for _, value in sorted(reached.items(), reverse=True):
             inner = value.function if isinstance(value, Kernel) else getattr(value, "py_func", None)
-            found.append(repr(getattr(value, "options", "")))
             if inner is not None:
-                add(inner, {})
+                left.append((inner, {}))
 
-    add(function, bound)
+
+def list_ingredients(function: Callable[..., Any], bound: dict[str, Any]) -> list[str]:
+    """Everything that a function and the kernels it reaches do and look up."""
+    found: list[str] = []
+    for each, reached in walk_functions(function, bound):
+        found.append(f"{each.__module__} {each.__defaults__!r}")  # what is on disk imports modules by name
+        for code in list_code_objects(each.__code__):
+            plain = [repr(part) for part in code.co_consts if not isinstance(part, CodeType)]
+            found.append(f"{code.co_code.hex()} {code.co_names} {code.co_varnames} {code.co_freevars} {plain}")
+        for name, value in reached.items():
+            found += [f"{name} = {describe_value(value)}", repr(getattr(value, "options", ""))]
     return found
 
 
 def digest_kernels(function: Callable[..., Any], bound: dict[str, Any], options: dict[str, Any] | None = None) -> str:
     """The name of a function when the names in `bound` stand for these kernels."""
-    import numba  # not at the top: what never compiles need not wait for it
-
     parts = [
         *list_ingredients(function, bound),
         repr(OPTIONS),
         repr(options),
         COMPILER,
         np.__version__,
-        numba.__version__,
+        version("numba"),  # without loading it: what never compiles need not wait for it
     ]
     parts += [platform.python_version(), platform.machine()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]

@@ -47,7 +47,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Ended(Executor):
-    """It knows what these runs gave, and begins no other: it interrupts whoever asks for one."""
+    """An executor that knows the results of these runs, and begins no other: it interrupts whoever asks for one."""
 
     def __init__(self, found: dict[int, Any]) -> None:
         self._found = found
@@ -63,14 +63,14 @@ class Ended(Executor):
 
 @dataclass(frozen=True, kw_only=True)
 class Task(ABC, Generic[RunResult]):
-    """What the runs of a setting share. Its fields travel to workers; the rest is made there."""
+    """The common part of the runs of a setting. Its fields are sent to workers; the rest is made there."""
 
     seed: int
     study: str
 
     @abstractmethod
     def made(self) -> Callable[[int, Streams], RunResult]:
-        """What gives one run, by its number and its streams; threads may share it."""
+        """The function that does one run, given its number and its streams; threads may share it."""
 
     @cached_property
     def single(self) -> Callable[[int, Streams], RunResult]:

@@ -30,13 +30,13 @@ class InFlight(NamedTuple):
 
 
 def in_flight(d: Delays, horizon: int = LONGEST_DELAY) -> InFlight:
-    """Nothing is in flight; one thing a round may be, each popped before the round after it is due."""
+    """An empty heap, for at most one thing a round, each popped before the round after it is due."""
     return open_in_flight(min(d.longest, horizon) + 2)
 
 
 @large_kernel
 def open_in_flight(slots: int) -> InFlight:
-    """Nothing is in flight, and so many things may be."""
+    """An empty heap, with room for so many things."""
     heap = np.zeros(slots, np.int64)
     for slot in range(slots):
         heap[slot] = slot

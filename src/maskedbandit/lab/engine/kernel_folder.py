@@ -17,13 +17,13 @@ from typing import NamedTuple
 MOST_BYTES_KEPT = 2**30  # bytes: some thousand kernels
 LEFT = 0.75  # of them, after files were removed
 SECONDS_A_DAY = 86_400
-SUFFIXES = (".kernel", ".draft")  # a draft is left behind by a process that was killed
+SUFFIXES = (".kernel", ".compiled", ".draft")  # a draft is left behind by a process that was killed
 
 folder_log = logging.getLogger("maskedbandit")
 
 
 def find_kernel_folder() -> Path:
-    """Where compiled kernels are kept: $MASKEDBANDIT_CACHE, or the user's cache folder."""
+    """The folder of compiled kernels: $MASKEDBANDIT_CACHE, or one in the user's cache folder."""
     home = os.environ.get("MASKEDBANDIT_CACHE") or f"{os.environ.get('XDG_CACHE_HOME') or '~/.cache'}/maskedbandit"
     return Path(home).expanduser()
 
@@ -92,7 +92,7 @@ class SpaceLeft:
         self._left: dict[Path, int] = {}
 
     def take(self, where: Path, size: int) -> None:
-        """So many bytes were written."""
+        """Count so many bytes as written."""
         self._left[where] = self._left.get(where, 0) - size
         if self._left[where] < 0:
             self._left[where] = MOST_BYTES_KEPT - prune(where, MOST_BYTES_KEPT)

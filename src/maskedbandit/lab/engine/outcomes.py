@@ -23,12 +23,13 @@ from maskedbandit.study.illegal import (
 
 DONE, BAD_ARM, BAD_COUNT, DEADLOCK, NO_FIT, UNSIZED, TOO_WIDE, BAD_DECK, BAD_CLOSE = range(9)
 MORE_SIZES, MORE_RELEASES, MORE_SLOTS = range(9, 12)  # the run is to be made again, with more room
+AGAIN = 12  # the run is to be made again: nothing that it wrote counts
 LARGEST_EXACT = 2.0**52  # a sum above, in steps, would lose its last digit
 WIDEST_TOTAL = 2.0**60  # and noise of a variance above would not fit 64 bits
 
 
 class Out(NamedTuple):
-    """What the loop writes for one run; [c] at the checkpoints."""
+    """The record of the loop for one run; [c] at the checkpoints."""
 
     regret: Floats  # [c] pseudo-regret
     realised: Floats  # [c] realised regret
@@ -40,7 +41,7 @@ class Out(NamedTuple):
 
 
 def blank_out(k: int, marks: Integers, sizes: int = 4096, room: int = 0) -> Out:
-    """Where a run of k arms writes, with room for so many sizes of cohorts, and for so many kept releases."""
+    """An empty record for a run of k arms, with room for so many sizes of cohorts, and for so many kept releases."""
     pulls, releases, noted, last = (np.zeros(size, np.int64) for size in (k, 1, sizes, 2))
     return Out(np.zeros(marks.size), np.zeros(marks.size), pulls, releases, noted, last, np.zeros((room, 4)))
 

@@ -12,7 +12,7 @@ STUDIES = "studies"  # the folder, of the experiments', in which protocols of st
 
 
 def find_packaged_folder() -> Path:
-    """Where they are.
+    """The folder of the experiments and studies.
 
     >>> (find_packaged_folder() / "quickstart.toml").exists()
     True

@@ -242,7 +242,7 @@ def setting(id: str, goal: Goal, curve: dict[str, Any], values: dict[str, Any], 
 def list_published_points(
     prefix: str, first: int, goal: Goal, curve: dict[str, Any], vary: dict[str, list[Any]]
 ) -> list[PublishedPoint]:
-    """What others found, one setting for each number."""
+    """The published numbers, one setting for each."""
     try:
         pairs = [(name, *pair) for name, each in curve["published"].items() for pair in each]
         rows = [(name, float(to_fraction("ε", x)), float(to_fraction("samples", y))) for name, x, y in pairs]

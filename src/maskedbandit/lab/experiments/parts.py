@@ -71,7 +71,7 @@ class Parts:
 
     @classmethod
     def of(cls, setting: AnySetting, out: Path, note: Callable[[str], object]) -> Parts:
-        """Those of a setting."""
+        """The parts of a setting."""
         name = f"{setting.id.replace('/', '-')}-{fingerprint(setting)}"
         return cls(out / FOLDER, name, range(max(setting.runs, 1)), note)
 
@@ -88,7 +88,7 @@ class Parts:
         return sorted(found, key=lambda each: (each[0].start, each[0].stop))
 
     def count(self, wanted: range) -> int:
-        """How many of these runs are in a part."""
+        """The number of these runs that are in a part."""
         return len({run for runs, _ in self.there() for run in runs if run in wanted})
 
     def missing(self, wanted: range) -> list[range]:

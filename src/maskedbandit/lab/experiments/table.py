@@ -34,7 +34,7 @@ EVERY = range(MOST_RUNS)
 
 
 def provenance(experiment: Experiment) -> dict[str, str]:
-    """What it takes to make a table again: versions, commit and the experiment's text."""
+    """The data needed to make a table again: versions, commit and the experiment's text."""
     versions = {name: version(name) for name in ("numpy", "numba", "polars", "scipy")}
     return {
         "maskedbandit": maskedbandit.__version__,
@@ -155,7 +155,7 @@ def collect_results(
 
 
 def runs_of(setting: AnySetting, runs: range) -> range:
-    """Those of the runs that a setting has; a curve that is computed or published is one."""
+    """The requested runs that a setting has; a curve that is computed or published is one run."""
     return range(runs.start, min(runs.stop, setting.runs)) if setting.runs else range(1)
 
 

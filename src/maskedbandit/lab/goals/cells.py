@@ -18,7 +18,7 @@ VARIED = ("policy.", "channel.", "instance.", "delay")  # prefixes of the column
 
 
 def widths(lines: list[Cells]) -> dict[str, int]:
-    """How wide the columns are."""
+    """The widths of the columns."""
     return {
         name: max(map(len, [name, *(each for line in lines for each in line[name].split("\n"))])) for name in lines[0]
     }
@@ -44,7 +44,7 @@ def format_table(lines: list[Cells], left: int) -> str:
 
 
 def format_html(lines: list[Cells], caption: str) -> str:
-    """The same for a notebook.
+    """Lines below their headings as HTML, for a notebook.
 
     >>> format_html([{"curve": "a < b", "mean": "7"}], "two")
     '<table><caption>two</caption><tr><th>curve</th><th>mean</th></tr><tr><td>a &lt; b</td><td>7</td></tr></table>'

@@ -31,11 +31,11 @@ class Comparison(Tidy):
 
     @property
     def goal(self) -> str:
-        """That of all policies."""
+        """The goal of all policies."""
         return next(iter(self.results.values())).goal
 
     def title(self) -> str:
-        """What is compared."""
+        """The title of a comparison."""
         runs = next(iter(self.results.values())).outcome().values.size
         return f"Comparison of {len(self.results)}, {runs:,} run{'s' * (runs != 1)} each"
 

@@ -18,11 +18,11 @@ from maskedbandit.errors import InvalidValue, KernelError
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine.arm_loop import make_run_kernel, whole_run
-from maskedbandit.lab.engine.compiler import compile_loop
 from maskedbandit.lab.engine.deck import make_deal_kernel
 from maskedbandit.lab.engine.each_run import Task
 from maskedbandit.lab.engine.earnings import make_earn_kernel
 from maskedbandit.lab.engine.outcomes import (
+    AGAIN,
     MORE_RELEASES,
     MORE_SIZES,
     MORE_SLOTS,
@@ -31,6 +31,7 @@ from maskedbandit.lab.engine.outcomes import (
     check_whole,
     raise_for_status,
 )
+from maskedbandit.lab.engine.python_first import PythonFirst, is_own, watch_kernel
 from maskedbandit.lab.goals.runs import Runs
 from maskedbandit.lab.rehearsal.rehearse import refuse_unrehearsed, rehearse_run
 from maskedbandit.lab.streams import Streams
@@ -109,11 +110,14 @@ class Drive(Task[Row]):
             return self.rehearsed
         policy, channel, marks = self.policy, self.channel, self.marks
         names = bind_kernels(policy, channel, self.instance, self.delay, self.keep_releases)
-        go: Any = compile_loop(whole_run, ask=policy.ask, run=make_run_kernel(**names))
+        watched = names | {name: watch_kernel(names[name]) for name in ("ask", "expected")}
+        bound, seen = ({"ask": each["ask"], "run": make_run_kernel(**each)} for each in (names, watched))
+        may = all(is_own(type(each)) for each in (policy, channel, self.instance, self.delay))
+        loop = PythonFirst(whole_run, bound, seen, may)
         law, parameters = channel.law(), channel.parameters()
         world, lags = self.instance.parameters(), self.delay.parameters()
         k, horizon, serve = self.arms, int(marks[-1]), policy.purpose.serves
-        priced, fitted = dict[int, Loss](), list[Any]()  # the loop for arguments of the types that all runs have
+        priced = dict[int, Loss]()
         slots = [8]  # for the cohorts that are in flight at once, as far as runs have shown
 
         def single(run: int, streams: Streams, capacity: int = 64, room: int = 1024) -> Row:
@@ -122,12 +126,12 @@ class Drive(Task[Row]):
             enough = slots[0]
             given = state, law, parameters, memory, world, lags, horizon, serve, marks, out, *drawn, enough
             try:
-                status = (fitted[0] if fitted else go)(*given)
+                status = loop.run(given, lambda: int(out.pulls.sum()) / horizon if serve else 1.0)
             except KernelError:
                 check_whole(policy, state, law, drawn[3])
                 raise
-            if not fitted:
-                fitted.append(go.fitted())
+            if status == AGAIN:
+                return single(run, streams, capacity, room)
             if status == MORE_SIZES:
                 return single(run, streams, 8 * capacity, room)
             if status == MORE_RELEASES:
@@ -182,7 +186,7 @@ class Drive(Task[Row]):
         return len(self.instance.true_means())
 
     def empty(self, capacity: int, room: int = 0) -> Out:
-        """Where a run writes, with room for so many sizes of cohorts, and for so many releases if they are kept."""
+        """The record of a run, with room for so many sizes of cohorts, and for so many releases if they are kept."""
         return blank_out(self.arms, self.marks, capacity, room if self.keep_releases else 0)
 
 

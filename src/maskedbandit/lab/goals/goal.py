@@ -74,7 +74,7 @@ class Goal:
 
     @property
     def shown(self) -> Shown:
-        """How its results are shown."""
+        """The tables and figures of its results."""
         found: Shown = import_module(f"{__package__}.{self.alike or self.name}.figure").SHOWN
         return found
 

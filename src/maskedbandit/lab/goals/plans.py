@@ -69,7 +69,7 @@ class Column(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """What a figure shows of a row: its name, what a band and a dotted line are, and how they are found."""
+    """A curve of a plan's figure: its name, the meanings of its band and its dotted line, and how they are computed."""
 
     name: str
     band: str
@@ -118,7 +118,7 @@ SEARCHED = Curve(
 
 @dataclass(frozen=True, kw_only=True)
 class Planned:
-    """How a goal is planned; what its policies are told is their purpose."""
+    """How a goal is planned. What its policies are told is in their purpose."""
 
     play: Callable[..., Played]  # studies of a policy over a channel on a world, for an aim, with options of runs
     columns: tuple[Column, ...] = SEARCH

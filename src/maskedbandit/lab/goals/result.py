@@ -80,7 +80,7 @@ class Result(Tidy):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class ArmResult(Result):
-    """The same, on arms without contexts."""
+    """The result of a policy on arms without contexts."""
 
     instance: Instance
     pulls: Integers  # [runs, k] users of each arm

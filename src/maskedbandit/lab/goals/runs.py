@@ -25,7 +25,7 @@ class RunOptions(TypedDict, total=False):
 
 
 class ReleaseOptions(RunOptions, total=False):
-    """The same, where releases may be kept."""
+    """The keywords of simulations that may keep releases."""
 
     keep_releases: bool
 
@@ -51,7 +51,7 @@ class Runs:
 
     @classmethod
     def of(cls, verb: Callable[..., object], runs: int, seed: int, how: Mapping[str, Any]) -> "Runs":
-        """Those that a verb is asked for; like every function it refuses a keyword that it does not take."""
+        """The runs that a verb is asked for. An unknown keyword is refused, as by every function."""
         (options,) = get_args(verb.__annotations__["how"])
         if wrong := sorted(how.keys() - options.__optional_keys__):
             raise TypeError(f"{verb.__name__}() got an unexpected keyword argument {wrong[0]!r}")

@@ -1,4 +1,4 @@
-"""How curves look in all figures, which panels there are, and where curves are labelled."""
+"""The style of all figures: the looks of curves, the panels, and the places of labels."""
 
 from collections.abc import Mapping, Sequence
 from itertools import count, cycle
@@ -34,7 +34,7 @@ def lines_of_labels(plot: Any, labels: list[str], colours: dict[str, Any]) -> di
 
 
 def choose_looks(labels: list[str], drawn: list[str]) -> dict[str, Any]:
-    """How each curve looks, the first on top; those of theory, which are `drawn`, are thin and grey."""
+    """The look of each curve, the first on top; those of theory, which are `drawn`, are thin and grey."""
     styles = zip([each for each in labels if each not in drawn], count(3, -0.01), cycle(COLOURS), cycle(LINES))
     found: dict[str, Any] = {
         label: {"zorder": z, "color": colour, "linestyle": line, "linewidth": 1.8} for label, z, colour, line in styles

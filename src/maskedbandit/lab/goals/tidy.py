@@ -33,7 +33,7 @@ class Tidy(ABC):
 
     @abstractmethod
     def title(self) -> str:
-        """What it is, on a line."""
+        """A title in one line."""
 
     def _repr_html_(self) -> str:
         return format_html(self.lines(), self.title())
@@ -45,12 +45,12 @@ class Tidy(ABC):
         return pl.concat(frames, how="diagonal_relaxed")
 
     def to_pandas(self) -> Any:
-        """The same as a pandas DataFrame, if pandas is installed."""
+        """A tidy table as a pandas DataFrame, if pandas is installed."""
         pandas = import_extra("pandas")
         return pandas.concat([pandas.DataFrame(block) for block in self.blocks()], ignore_index=True)
 
     def to_csv(self, file: str | Path) -> None:
-        """The same as a CSV file, which needs no other package."""
+        """A tidy table as a CSV file, which needs no other package."""
         blocks = self.blocks()
         names = list(dict.fromkeys(name for block in blocks for name in block))
         with whole_file(Path(file)) as draft:

@@ -256,7 +256,7 @@ def convert_logs(
 
 
 def describe_conversion(about: dict[str, Any]) -> str:
-    """What a conversion found, in lines."""
+    """The result of a conversion, in lines."""
     rows = [("events", about["events"]), ("articles", about["k"]), ("pools", about["pools"])]
     rows += [(KINDS_OF_LINE[name], count) for name, count in about["irregular"].items() if count]
     return "\n".join(f"{count:>14,}  {what}" for what, count in rows)

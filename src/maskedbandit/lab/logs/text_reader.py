@@ -70,7 +70,7 @@ def is_blank_byte(byte: int) -> bool:
 
 @kernel
 def skipped(text: npt.NDArray[np.uint8], i: int) -> int:
-    """Where the next word begins, or the line ends."""
+    """The position where the next word begins, or the line ends."""
     while is_blank_byte(text[i]):
         i += 1
     return i

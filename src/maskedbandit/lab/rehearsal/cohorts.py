@@ -91,11 +91,11 @@ class Cohorts:
         return self._prices[n]
 
     def price(self, n: int) -> Loss:
-        """What one attempt of a cohort of n costs each of its users."""
+        """The loss of each user by one attempt of a cohort of n."""
         return self._priced(n)[0]
 
     def loss(self) -> Loss:
-        """What the ledgers say of the worst user."""
+        """The largest loss of a user in the ledgers."""
         worst = ZERO
         for ledger in self._ledgers.values():
             worst |= ledger.worst()
@@ -144,7 +144,7 @@ class Cohorts:
         return found
 
     def analyze(self, cohort: Cohort, found: Aggregate) -> tuple[int, float]:
-        """How many values are in the sum, and the released sum: the end of the cohort.
+        """The number of values in the sum, and the released sum: the end of the cohort.
 
         A sum that was made over a network comes here without `sum`.
         """

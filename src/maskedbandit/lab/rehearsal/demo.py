@@ -129,7 +129,7 @@ class Demo:
 
 
 def describe_round(round: Round) -> str:
-    """What happened in a round, as text."""
+    """The events of a round, as text."""
     plan, channel, n = round.plan, round.channel, round.plan.n
     c, least = round.backend.corrupted_of(n), channel.counted_on(n)
     lost, tau, epsilon = n - c - least, channel.residues(n)[1], Fraction(channel.epsilon)

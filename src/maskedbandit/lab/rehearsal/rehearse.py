@@ -126,7 +126,7 @@ def rehearse_run(
 
 
 def carried(cohorts: Cohorts, arm: int, devices: Sequence[RehearsedDevice], bits: Bits) -> tuple[int, float] | None:
-    """How many values are in the sum of a cohort of the arm, and the released sum; None if it was thrown away."""
+    """The number of values in the sum of a cohort of the arm, and the released sum; None if it was discarded."""
     cohort, more = cohorts.close(arm, [each.user for each in devices]), True
     while more:
         cohorts.begin(cohort)
@@ -152,7 +152,7 @@ def advised(policy: Policy, n: int) -> Iterator[None]:
 
 
 def advice(policy: Policy, n: int) -> str:
-    """What to do about a cohort that a protocol refuses."""
+    """Advice on a cohort that a protocol refuses."""
     said = f"{type(policy).__name__} asked for a cohort of {n}"
     if "least" in list_parameters(policy):
         return f"{said}: its `least` is the size of its smallest cohort"

@@ -20,6 +20,12 @@ class BetaParameters(NamedTuple):
     beta: Floats
 
 
+@kernel
+def draw_beta(i: BetaParameters, arm: int, stream: Rewards) -> float:
+    """A reward. Where both parameters are about a hundredth, Python gives another (python_first.py)."""
+    return float(stream.generator.beta(i.alpha[arm], i.beta[arm]))
+
+
 @dataclass(frozen=True)
 class Beta(Instance):
     """Rewards with Beta(alpha, beta) distributions.
@@ -50,7 +56,7 @@ class Beta(Instance):
     @staticmethod
     @kernel
     def one(i: BetaParameters, arm: int, t: int, g: int, stream: Rewards) -> float:
-        return float(round_reward(stream.generator.beta(i.alpha[arm], i.beta[arm]), g, stream.generator))
+        return float(round_reward(draw_beta(i, arm, stream), g, stream.generator))
 
     @staticmethod
     @kernel
@@ -59,5 +65,5 @@ class Beta(Instance):
             return float(draw_binomial(n, i.means[arm], stream.generator))
         total = 0.0
         for _ in range(n):
-            total += round_reward(stream.generator.beta(i.alpha[arm], i.beta[arm]), g, stream.generator)
+            total += round_reward(draw_beta(i, arm, stream), g, stream.generator)
         return total

@@ -21,6 +21,12 @@ class ClippedGaussianParameters(NamedTuple):
     sd: float
 
 
+@kernel
+def draw_clipped(i: ClippedGaussianParameters, arm: int, stream: Rewards) -> float:
+    """A reward."""
+    return min(max(stream.generator.normal(i.centers[arm], i.sd), 0.0), 1.0)
+
+
 @dataclass(frozen=True)
 class ClippedGaussian(Instance):
     """Gaussian rewards, clipped to [0, 1]: what is outside moves to the nearer end [CZ23, App. J].
@@ -58,9 +64,7 @@ class ClippedGaussian(Instance):
     @staticmethod
     @kernel
     def one(i: ClippedGaussianParameters, arm: int, t: int, g: int, stream: Rewards) -> float:
-        return float(
-            round_reward(min(max(stream.generator.normal(i.centers[arm], i.sd), 0.0), 1.0), g, stream.generator)
-        )
+        return float(round_reward(draw_clipped(i, arm, stream), g, stream.generator))
 
     @staticmethod
     @kernel
@@ -69,7 +73,5 @@ class ClippedGaussian(Instance):
             return float(draw_binomial(n, i.means[arm], stream.generator))
         total = 0.0
         for _ in range(n):
-            total += round_reward(
-                min(max(stream.generator.normal(i.centers[arm], i.sd), 0.0), 1.0), g, stream.generator
-            )
+            total += round_reward(draw_clipped(i, arm, stream), g, stream.generator)
         return total

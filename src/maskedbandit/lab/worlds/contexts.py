@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 
 class Contexts(ABC):
-    """Where contexts and rewards come from, event by event. Subclasses are frozen dataclasses with two kernels."""
+    """A source of contexts and rewards, event by event. Subclasses are frozen dataclasses with two kernels."""
 
     present: ClassVar[Any]  # kernel (parameters, i, t, x, stream) -> pool: write the contexts of event i, user t, to x
     answer: ClassVar[Any]  # kernel (parameters, i, t, x, arm, stream) -> Answer
@@ -18,21 +18,21 @@ class Contexts(ABC):
     @property
     @abstractmethod
     def d(self) -> int:
-        """How many numbers a context has."""
+        """The number of numbers in a context."""
 
     @property
     @abstractmethod
     def k(self) -> int:
-        """How many arms there are."""
+        """The number of arms."""
 
     @property
     @abstractmethod
     def rows(self) -> int:
-        """How many contexts are shown: one for each arm, or one for all."""
+        """The number of contexts that are shown: one for each arm, or one for all."""
 
 
 class ArmAnswer(NamedTuple):
-    """What an arm pays."""
+    """The reward of an arm."""
 
     weight: float  # 1 / the chance that the arm is tried in this event; 0: it was not
     reward: float

@@ -24,7 +24,7 @@ def round_reward(x: float, g: int, rng: np.random.Generator) -> float:
 
 
 class Expected(NamedTuple):
-    """What a user's reward is on average."""
+    """The mean reward of a user."""
 
     mean: float  # of the arm
     best: float  # of the arm that is best for this user
@@ -75,12 +75,12 @@ class Instance(ABC):
 
     @property
     def statistics(self) -> Statistics:
-        """What a user adds to a sum: a reward, or a capped sum of rewards."""
+        """The statistics that a user adds to a sum: a reward, or a capped sum of rewards."""
         return SINGLE_REWARD
 
     @abstractmethod
     def true_means(self) -> Floats:
-        """What regret counts of each arm: its expected reward; where means move, those that the world says it has."""
+        """The expected reward of each arm, which regret counts; where means move, the means that the world states."""
 
     def told_means(self) -> Floats:
         """The mean of what a user adds to a sum, if that is not all that regret counts."""
@@ -93,7 +93,7 @@ class Instance(ABC):
 
     @abstractmethod
     def parameters(self) -> Any:
-        """What the kernels need, and never change; `means` among it are the true means."""
+        """The parameters of the kernels, which never change; `means` among them are the true means."""
 
 
 def check_means(name: str, values: Sequence[float], low: float = 0, high: float = 1) -> Floats:

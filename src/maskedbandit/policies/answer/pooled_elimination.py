@@ -41,7 +41,7 @@ SMALL_NOISE = 0.1  # of the variance of rewards: noise of a release below that i
 
 @lean_kernel
 def arms_kept(arms: int, fast: bool) -> int:
-    """How many of the arms are left after a phase."""
+    """The number of arms that are left after a phase."""
     if arms <= 2:
         return 1
     return max(2, (arms + 4) // 5 if fast else (2 * arms + 4) // 5)

@@ -146,7 +146,7 @@ def weigh(s: State, law: Law, rng: np.random.Generator) -> None:
 
 @kernel
 def next_pull(s: State, rng: np.random.Generator) -> Decision:
-    """What to ask for, once all tests are up to date."""
+    """The next decision, once all tests are up to date."""
     if is_settled(s.phases):
         return decide_settled(s.phases, rng)
     leader = int(s.phases.clock[LEADER])

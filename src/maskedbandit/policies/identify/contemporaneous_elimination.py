@@ -99,7 +99,7 @@ def variance_bound(s: State, law: Law, a: int, c: int) -> float:
 
 @kernel
 def order_evidence(s: State, law: Law, a: int, c: int) -> float:
-    """How surprising the difference of two arms is, in nats, if arm a is at least as good as arm c."""
+    """The evidence of the difference of two arms, in nats, against arm a being at least as good as arm c."""
     difference = s.pairs.margin[a, c]
     if difference >= 0.0:
         return 0.0

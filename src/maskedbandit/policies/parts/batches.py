@@ -65,7 +65,7 @@ def begin_cohort(s: Schedule, arm: int, users: int) -> Decision:
 
 @kernel
 def count_lacking(n: int, ratio: float) -> int:
-    """How many users bring a count of n to the multiple, but one at least."""
+    """The number of users, at least one, that brings a count of n to the multiple."""
     return max(1, math.ceil(ratio * n * (1 - 1e-15)) - int(n))
 
 

@@ -52,7 +52,7 @@ LARGEST_LAM, SMALLEST_LAM = 40.0, 1e-9  # lam
 
 
 class Pairs(NamedTuple):
-    """What the epochs say of each pair of arms (a, c)."""
+    """The sums over epochs for each pair of arms (a, c)."""
 
     margin: np.ndarray  # [k, k] S
     spread: np.ndarray  # [k, k] V_a
@@ -214,7 +214,7 @@ def bound_moments(law: Law, draws: float, g: int, lam: float) -> float:
 
 @kernel
 def pair_exponent(p: Pairs, law: Law, a: int, c: int, q: float, g: int, lam: float) -> float:
-    """What I(s) is the supremum of, for the pair's S and arms of mean q."""
+    """The function whose supremum is I(s), for the pair's S and arms of mean q."""
     rewards = q * (1 - q) * lam * lam * (p.spread[a, c] * phi(lam * q) + p.spread[c, a] * phi(lam * (1 - q)))
     noise = 0.0 if is_response(law) else bound_moments(law, p.draws[a, c], g, lam)
     return -lam * p.margin[a, c] - rewards - noise

@@ -1,4 +1,4 @@
-"""What policies share that compute the exact likelihood of the releases: the releases, estimates, and sizes of cohorts.
+"""The common part of policies of the exact likelihood: the releases, estimates, and sizes of cohorts.
 
 docs/released_likelihood.md has the reasons for the sizes. All of it is post-processing.
 """
@@ -64,7 +64,7 @@ def lacks_pmf(law: Law) -> str:
 
 
 def check_growth(growth: float) -> None:
-    """How many times the released users of an arm a cohort may have."""
+    """Check the largest size of a cohort, as a multiple of the arm's released users."""
     if not (is_number(growth) and 0.1 <= growth <= 100):
         raise InvalidValue("growth", growth, "a number from 0.1 to 100")
 
@@ -98,7 +98,7 @@ def first_users(law: Law, deviations: float = OUTWEIGHED) -> int:
 
 @kernel
 def beginning_users(s: KnownState, law: Law, deviations: float = OUTWEIGHED) -> int:
-    """The same, with as many as the policy wants at least."""
+    """The same, but at least as many as the policy asks for."""
     return max(s.least, first_users(law, deviations))
 
 
@@ -140,7 +140,8 @@ def next_size(s: KnownState, law: Law, arm: int, found: float, gain: float, more
     short = s.threshold + AIM_MARGIN + max(gain - found * more, 2.0)  # the loss of the mixture of bets is added
     least = 1.0 if s.m[arm] + s.flight[arm] >= MANY_RELEASES else LEAST_GROWTH
     missing, mean = n * (short / gain - 1), min(max(s.mean[arm], 0.01), 0.99)
-    noise = COUNTED * release_deviation(law, n) ** 2
+    deviation = release_deviation(law, n)
+    noise = COUNTED * (deviation * deviation)
     loud = noise / (noise + max(missing, 1.0) * mean * (1 - mean))
     most = s.growth * s.n[arm]
     users = max(n * least, min((AIMED + (1 - AIMED) * loud) * missing, most))

@@ -1,4 +1,4 @@
-"""What policies are for: a folder for each goal, whose `__init__.py` holds the record of what all layers must know.
+"""The purposes of policies: a folder for each goal, whose `__init__.py` holds the record that all layers must know.
 
 How the lab runs, plans and shows a goal stands in `lab/goals`, in a folder of the same name.
 """
@@ -36,7 +36,7 @@ def list_purposes() -> dict[str, Purpose]:
 
 
 def find_purpose(goal: str) -> Purpose:
-    """That of a goal."""
+    """The purpose of a goal."""
     found = list_purposes()
     if goal not in found:
         raise UnknownName("goal", goal, found)

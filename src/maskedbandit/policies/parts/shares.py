@@ -88,7 +88,7 @@ def shared_bets(s: Shares, a: int, b: int) -> Bets:
 
 @kernel
 def nats_of_share(s: Shares, a: int, b: int) -> float:
-    """How much more evidence is needed for a share that is fixed late; the threshold has that of equal ones."""
+    """The further evidence that a share needs which is fixed late; the threshold includes that of equal shares."""
     return 0.0 if s.n.size <= FEW_ARMS else math.log(of_share(s, a, b))
 
 

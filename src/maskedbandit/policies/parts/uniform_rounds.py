@@ -37,7 +37,7 @@ class UniformRounds(NamedTuple):
 
 
 def check_round_sizes(ratio: float, least: int) -> None:
-    """How users of an arm grow with a round, and the least size of a cohort."""
+    """Check the growth of an arm's users with a round, and the least size of a cohort."""
     check_ratio(ratio)
     check_cohort("least", least)
 

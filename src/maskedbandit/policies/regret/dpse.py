@@ -53,9 +53,9 @@ class State(NamedTuple):
 def epoch_size(law: Law, arms: int, e: int, p: float) -> int:
     """R, the number of users per arm in epoch e."""
     y, x, gap = math.log(8 * arms * e * e / p), math.log(4 * arms * e * e / p), 0.5**e
-    n = 1 + math.floor(32 * y / gap**2)
+    n = 1 + math.floor(32 * y / (gap * gap))
     for _ in range(200):  # the radius grows at most like sqrt(n), so this climbs to the least solution
-        needed = 1 + math.floor(max(32 * y / gap**2, 8 * radius(law, 1, n, x) / gap))
+        needed = 1 + math.floor(max(32 * y / (gap * gap), 8 * radius(law, 1, n, x) / gap))
         if needed <= n:
             break
         n = needed

@@ -57,7 +57,7 @@ CORRECTED, PAPER, CHAPELLE_LI = range(3)
 
 
 class State(NamedTuple):
-    """Of each arm the index is mean + root sqrt(2 ln t) + inverse ln t; its parts change only with a release."""
+    """The index of each arm is mean + root sqrt(2 ln t) + inverse ln t; its parts change only with a release."""
 
     total: np.ndarray  # [k] r_a
     n: np.ndarray  # [k] n_a

@@ -39,7 +39,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maskedbandit.core import WAIT, Decision, kernel
+from maskedbandit.core import WAIT, Decision, lean_kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, is_noiseless
 from maskedbandit.policies.parts.choice import in_turn
@@ -69,12 +69,13 @@ class State(NamedTuple):
     claimed: float
 
 
-@kernel
-def challenge(s: State, lead: int, x: float, u: float, rng: np.random.Generator) -> int:
-    """The arm of the largest theta, given the leader's theta x and a uniform u for the coins of the others.
+@lean_kernel
+def challenge(s: State, lead: int, x: float, left: float, rng: np.random.Generator) -> int:
+    """The arm of the largest theta, given the leader's theta x and the distance to the first point on the line of
+    stretches: see thompson_sampling.py.
 
     Let z be how far x is above an arm's mean, in the arm's standard deviations. The arm beats x by d of them with
-    density phi(z + d) = (phi(z) / z) (z exp(-z d)) exp(-d^2 / 2): a coin, an exponential d, and the probability to
+    density phi(z + d) = (phi(z) / z) (z exp(-z d)) exp(-d^2 / 2): a chance, an exponential d, and the probability to
     accept it.
     """
     best = lead
@@ -82,18 +83,21 @@ def challenge(s: State, lead: int, x: float, u: float, rng: np.random.Generator)
         if a == lead:
             continue
         z = (x - s.mean[a]) * s.rate[a]
-        chance = PHI * math.exp(-z * z / 2) / z if z > 0.0 else 1.0
-        if chance >= 1.0:
-            theta = s.mean[a] + rng.standard_normal() / s.rate[a]
-            if theta > x:
-                best, x = a, theta
-        elif u >= chance:
-            u = (u - chance) / (1 - chance)  # uniform again, and independent of what was decided
-        else:
-            u = rng.random()
-            d = rng.standard_exponential() / z
-            if rng.random() < math.exp(-d * d / 2):
-                best, x = a, x + d / s.rate[a]
+        y = z * z / 2
+        # exp(-y) <= 1 / (1 + y + y^2/2 + y^3/6)
+        r = PHI / (z * (1 + y * (1 + y * (0.5 + y / 6)))) if z > 0.0 else 1.0
+        stretch = r + r * r if r < 0.5 else math.inf
+        left -= stretch
+        if left < 0.0:
+            left = rng.standard_exponential()
+            if stretch == math.inf:
+                theta = s.mean[a] + rng.standard_normal() / s.rate[a]
+                if theta > x:
+                    best, x = a, theta
+            elif rng.random() * -math.expm1(-stretch) < PHI * math.exp(-y) / z:
+                d = rng.standard_exponential() / z
+                if rng.random() < math.exp(-d * d / 2):
+                    best, x = a, x + d / s.rate[a]
     return best
 
 
@@ -155,7 +159,7 @@ class GaussianThompson(Policy):
         return {"mu": mu, "realised_epsilon": gaussian_epsilon(mu, FINDINGS_DELTA), "claimed_epsilon": s.claimed}
 
     @staticmethod
-    @kernel
+    @lean_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         k = s.n.size
         if s.clock[ASKED] < k:
@@ -173,20 +177,10 @@ class GaussianThompson(Policy):
                 lead = a
         s.clock[DRAWS] += 1
         x = s.mean[lead] + rng.standard_normal() / s.rate[lead]
-        u = rng.random()
-        chance = 0.0
-        for a in range(k):
-            if a != lead:
-                z = (x - s.mean[a]) * s.rate[a]
-                y = z * z / 2
-                # exp(-y) <= 1 / (1 + y + y^2/2 + y^3/6)
-                chance += PHI / (z * (1 + y * (1 + y * (0.5 + y / 6)))) if z > 0.0 else 2.0
-        if u < chance:
-            return Decision(challenge(s, lead, x, u, rng), 1, 1)
-        return Decision(lead, 1, 1)
+        return Decision(challenge(s, lead, x, rng.standard_exponential(), rng), 1, 1)
 
     @staticmethod
-    @kernel
+    @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
         if s.n[arm] > 0:
             s.exposed[arm] += (s.clock[DRAWS] - s.since[arm]) / (s.n[arm] + 1)

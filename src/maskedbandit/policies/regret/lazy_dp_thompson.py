@@ -14,9 +14,9 @@ Full cohorts in flight count as in Anytime-Lazy-UCB, and the proof knows no dela
 
 Regret = O(sum_a ln T / min{gap_a, epsilon}) and O(sqrt(k T ln T) + k ln T / epsilon) for central pure epsilon [HH22].
 
-As in Thompson sampling here, only the leader's theta is always drawn, and the others propose a value if a coin shows
-that one of them might win. The posteriors move with ln t, so that probability is bounded for a window of rounds: an
-arm's mode is highest at the end of the window, and the density at its mode, log-convex in G, at one of the two ends.
+As in Thompson sampling here, only the leader's theta is always drawn, and the others propose a value if a point is on
+their stretch of the line. The posteriors move with ln t, so its length is bounded for a window of rounds: an arm's mode
+is highest at the end of the window, and the density at its mode, log-convex in G, at one of the two ends.
 """
 
 import math
@@ -32,7 +32,7 @@ from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.batches import USERS, all_released
 from maskedbandit.policies.policy import Policy, means_of
 from maskedbandit.policies.regret.anytime_lazy_ucb import early_cohort, fill_cohort, lacks_sizes, replace_cohort
-from maskedbandit.policies.regret.thompson_sampling import challenge_leader, peak_density
+from maskedbandit.policies.regret.thompson_sampling import challenge_leader, peak_density, stretch_of
 
 LEAD, END = range(2)
 
@@ -87,15 +87,12 @@ def open_window(s: State, law: Law, t: int) -> None:
 
 @kernel
 def rivals(s: State, x: float) -> float:
-    """An upper bound on the probability that an arm other than the leader has a theta above x."""
-    chance = 0.0
+    """A bound on the length of all stretches but the leader's, if that one's theta is x."""
+    length = 0.0
     for a in range(s.n.size):
         if a != s.window[LEAD]:
-            d = x - s.top[a]
-            z = 2 * s.n[a] * d * d
-            # exp(-z) <= 1 / (1 + z + z^2/2 + z^3/6)
-            chance += s.height[a] / (d * (1 + z * (1 + z * (0.5 + z / 6)))) if d > 0.0 else 2.0
-    return chance
+            length += stretch_of(s.height[a], s.n[a], x - s.top[a])
+    return length
 
 
 @dataclass(frozen=True)
@@ -136,11 +133,11 @@ class LazyDPThompson(Policy):
             open_window(s, law, t)
         arm = int(s.window[LEAD])
         good = optimistic_total(s, law, arm, t)
-        x, u = rng.beta(1 + good, 1 + s.n[arm] - good), rng.random()
-        if u < rivals(s, x):
+        x, left = rng.beta(1 + good, 1 + s.n[arm] - good), rng.standard_exponential()
+        if left < rivals(s, x):
             for a in range(s.n.size):
                 look(s, law, a, t)
-            arm = challenge_leader(s, arm, x, u, rng)
+            arm = challenge_leader(s, arm, x, left, rng)
         decision = fill_cohort(s, arm, 1)
         if decision.close == 1:
             s.window[END] = 0

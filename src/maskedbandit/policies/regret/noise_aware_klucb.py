@@ -108,7 +108,7 @@ def by_bets(s: State, law: Law, a: int) -> bool:
 
 @kernel
 def level(s: State, a: int) -> float:
-    """What the bets on the releases must reach, if users in flight will show the same as those before."""
+    """The level that bets on the releases must reach, if users in flight will show the same as those before."""
     n_1 = s.clock[FIRST_BATCH]
     caution = math.log(max(1.0, n_1 / AFFORDED)) / s.m[a]
     return (exploration_rate(s, s.asked[a], n_1) + caution) * (s.n[a] / s.asked[a])

@@ -232,7 +232,7 @@ class SuccessiveElimination(Policy):
         if s.clock[AWAITED] == 0:
             if s.clock[BATCH] > 0:
                 eliminate_arms(s, confidence(s, law))
-            if not begin_batch(s, max(s.least, math.ceil(min(s.base ** (s.clock[BATCH] + 1), LARGEST_BATCH)))):
+            if not begin_batch(s, max(s.least, math.ceil(min(s.base ** float(s.clock[BATCH] + 1), LARGEST_BATCH)))):
                 return answer_best(s, rng)
         return next_of_batch(s)
 

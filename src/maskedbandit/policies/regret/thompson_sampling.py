@@ -9,9 +9,14 @@ Regret <= (1 + e) sum_a ln T / kl(mu_a, mu*) gap_a + O(k / e^2) for every e > 0,
 
 Only the largest theta matters, so only the leader's is always drawn. Another arm beats that value x with probability at
 most q = f(x) / -s, where f is its posterior density and s < 0 the slope of ln f at x, because a Beta density is
-log-concave: its tail lies below f(x) exp(s (y - x)). One coin decides whether any arm may propose a value from its
-exponential tail, which is then accepted with the ratio of the densities. The chosen arm has exactly the distribution of
-the argmax. Even q is rarely computed: n kl(m, x) >= 2 n (x - m)^2 bounds it, m the mode of the posterior.
+log-concave: its tail lies below f(x) exp(s (y - x)). With that probability it may propose a value from its exponential
+tail, which is then accepted with the ratio of the densities. The chosen arm has exactly the distribution of the argmax.
+
+Even q is rarely computed. n kl(m, x) >= 2 n (x - m)^2, m the mode of the posterior, gives a cheap bound r >= q. The
+arms lie on a line, one after the other, each with a stretch of length l = r + r^2, and points on it are a Poisson
+process: the distance to the next one is exponential. An arm with a point, whose chance is 1 - exp(-l) >= r if r <= 1/2,
+may propose with probability q / (1 - exp(-l)): with q in all, whatever became of the others. An arm without a point
+costs one subtraction. Where r > 1/2 theta is drawn.
 """
 
 import math
@@ -20,9 +25,10 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from maskedbandit.core import Decision, Floats, kernel
+from maskedbandit.core import Decision, Floats, large_kernel, lean_kernel
 from maskedbandit.law import Law
 from maskedbandit.policies.policy import Policy, means_of
+from maskedbandit.theory.log_gamma import log_gamma
 
 UNKNOWN_MODE = 2.0  # the mode of an arm without rewards: above every x, so its theta is drawn directly
 
@@ -51,14 +57,14 @@ class State(NamedTuple):
     parts: np.ndarray  # [1] how many
 
 
-@kernel
+@lean_kernel
 def count_successes(s: Posteriors, a: int) -> tuple[float, float]:
     """Successes and failures of arm a."""
     good = min(max(s.success[a], 0.0), s.n[a])
     return good, s.n[a] - good
 
 
-@kernel
+@lean_kernel
 def update_mode(s: Posteriors, a: int) -> None:
     """The mode of arm a, after its counts changed."""
     good, _ = count_successes(s, a)
@@ -66,11 +72,12 @@ def update_mode(s: Posteriors, a: int) -> None:
     s.peak[a] = -1.0
 
 
-@kernel
+@large_kernel
+@lean_kernel
 def peak_density(s: Posteriors, a: int) -> float:
     """Density of arm a's posterior at its mode, divided by 4 n."""
     good, bad = count_successes(s, a)
-    log = math.lgamma(s.n[a] + 2) - math.lgamma(good + 1) - math.lgamma(bad + 1)
+    log = log_gamma(s.n[a] + 2) - log_gamma(good + 1) - log_gamma(bad + 1)
     if good > 0.0:
         log += good * math.log(s.mode[a])
     if bad > 0.0:
@@ -78,41 +85,56 @@ def peak_density(s: Posteriors, a: int) -> float:
     return math.exp(log) / (4 * s.n[a])
 
 
-@kernel
-def challenge_leader(s: Posteriors, lead: int, x: float, u: float, rng: np.random.Generator) -> int:
-    """The arm of the largest theta, given the leader's theta x and a uniform u for the coins of the others."""
+@lean_kernel
+def stretch_of(peak: float, n: float, d: float) -> float:
+    """The length of an arm's stretch, if the leader's theta is d above its mode; infinite: its theta is drawn."""
+    z = 2 * n * d * d
+    # exp(-z) <= 1 / (1 + z + z^2/2 + z^3/6)
+    r = peak / (d * (1 + z * (1 + z * (0.5 + z / 6)))) if d > 0.0 else 1.0
+    return r + r * r if r < 0.5 else math.inf
+
+
+@large_kernel
+@lean_kernel
+def propose_theta(s: Posteriors, a: int, x: float, stretch: float, rng: np.random.Generator) -> float:
+    """The theta of an arm with a point on its stretch, or x if it is not larger."""
+    good, bad = count_successes(s, a)
+    if stretch == math.inf:
+        return max(x, rng.beta(1 + good, 1 + bad))
+    slope = good / x - bad / (1 - x)
+    fall = good * math.log(x / s.mode[a]) if good > 0.0 else 0.0
+    fall += bad * math.log((1 - x) / (1 - s.mode[a])) if bad > 0.0 else 0.0
+    chance = 4 * s.n[a] * s.peak[a] * math.exp(fall) / -slope
+    if rng.random() * -math.expm1(-stretch) < chance:
+        d = rng.standard_exponential() / -slope
+        if x + d < 1.0:
+            gain = bad * math.log((1 - x - d) / (1 - x)) - slope * d
+            gain += good * math.log((x + d) / x) if good > 0.0 else 0.0
+            if rng.random() < math.exp(gain):
+                return x + d
+    return x
+
+
+@lean_kernel
+def challenge_leader(s: Posteriors, lead: int, x: float, left: float, rng: np.random.Generator) -> int:
+    """The arm of the largest theta, given the leader's theta x and the distance to the first point on the line."""
     best = lead
     for a in range(s.n.size):
         if a == lead:
             continue
-        good, bad = count_successes(s, a)
-        slope = good / x - bad / (1 - x)
-        chance = 1.0
-        if x > s.mode[a] and slope < 0:
-            d = x - s.mode[a]
-            fall = good * math.log(x / s.mode[a]) if good > 0.0 else 0.0
-            fall += bad * math.log((1 - x) / (1 - s.mode[a])) if bad > 0.0 else 0.0
-            if s.peak[a] < 0.0:
-                s.peak[a] = peak_density(s, a)
-            chance = 4 * s.n[a] * s.peak[a] * math.exp(fall) / -slope
-        if chance >= 1.0:
-            theta = rng.beta(1 + good, 1 + bad)
+        if s.peak[a] < 0.0:
+            s.peak[a] = peak_density(s, a)
+        stretch = stretch_of(s.peak[a], s.n[a], x - s.mode[a])
+        left -= stretch
+        if left < 0.0:
+            left = rng.standard_exponential()  # from the end of this stretch: what is on the next ones is independent
+            theta = propose_theta(s, a, x, stretch, rng)
             if theta > x:
                 best, x = a, theta
-        elif u >= chance:
-            u = (u - chance) / (1 - chance)  # uniform again, and independent of what was decided
-        else:
-            u = rng.random()
-            d = rng.standard_exponential() / -slope
-            if x + d < 1.0:
-                gain = bad * math.log((1 - x - d) / (1 - x)) - slope * d
-                gain += good * math.log((x + d) / x) if good > 0.0 else 0.0
-                if rng.random() < math.exp(gain):
-                    best, x = a, x + d
     return best
 
 
-@kernel
+@lean_kernel
 def sample_arm(s: Posteriors, rng: np.random.Generator) -> int:
     """The arm of the largest theta."""
     lead, top = 0, -1.0
@@ -121,17 +143,7 @@ def sample_arm(s: Posteriors, rng: np.random.Generator) -> int:
             lead, top = a, s.mode[a]
     good, bad = count_successes(s, lead)
     x = rng.beta(1 + good, 1 + bad)
-    u = rng.random()
-    chance = 0.0
-    for a in range(s.n.size):
-        if a != lead:
-            d = x - s.mode[a]
-            if s.peak[a] < 0.0:
-                s.peak[a] = peak_density(s, a)
-            z = 2 * s.n[a] * d * d
-            # exp(-z) <= 1 / (1 + z + z^2/2 + z^3/6)
-            chance += s.peak[a] / (d * (1 + z * (1 + z * (0.5 + z / 6)))) if d > 0.0 else 2.0
-    return challenge_leader(s, lead, x, u, rng) if u < chance else lead
+    return challenge_leader(s, lead, x, rng.standard_exponential(), rng)
 
 
 @dataclass(frozen=True)
@@ -161,7 +173,7 @@ class ThompsonSampling(Policy):
         return means_of(s.success + s.part, s.n)
 
     @staticmethod
-    @kernel
+    @lean_kernel
     def ask(s: State, law: Law, rng: np.random.Generator) -> Decision:
         if s.parts[0] > 0:
             for a in range(s.n.size):
@@ -174,7 +186,7 @@ class ThompsonSampling(Policy):
         return Decision(sample_arm(s, rng), 1, 1)
 
     @staticmethod
-    @kernel
+    @lean_kernel
     def tell(s: State, arm: int, n: int, total: float) -> None:
         whole = math.floor(total)
         s.success[arm] += whole

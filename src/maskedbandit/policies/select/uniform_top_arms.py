@@ -38,7 +38,7 @@ class State(NamedTuple):
 @kernel
 def separated(s: State) -> bool:
     """Whether the arms of the highest means are above all others, by all intervals; marks these arms."""
-    order = np.argsort(-(s.rounds.total / s.rounds.n))
+    order = np.argsort(-(s.rounds.total / s.rounds.n), kind="mergesort")  # ties stay as they are, however it runs
     s.inside[:] = 0
     worst, other = 1.0, 0.0
     for rank in range(order.size):

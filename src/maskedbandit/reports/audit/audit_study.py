@@ -63,7 +63,7 @@ def keep_outcome(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def never_harmful(guardrail: Guardrail, given: dict[str, Any]) -> dict[str, Any]:
-    """The same guardrail, with a limit that no arm is found beyond."""
+    """The same guardrail, with a limit beyond which no arm is found."""
     outcome = guardrail.outcome
     limit = min(outcome.in_units(1 - 1e-9), math.nextafter(outcome.most, outcome.least))  # most is no limit
     return keep_outcome(given) | {"harm": {"above": limit}, "alpha": 1e-9}

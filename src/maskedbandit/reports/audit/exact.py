@@ -77,7 +77,7 @@ def shift_noise(noise: Noise, parts: int, of: int, steps: int) -> Neighbours:
 
 
 def find_window(noise: Noise, steps: int) -> int:
-    """How far a distribution is computed."""
+    """The distance to which a distribution is computed."""
     return 4 * math.ceil(12 * max(float(noise.scale), 2.0)) + 4 * steps
 
 

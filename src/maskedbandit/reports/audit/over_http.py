@@ -54,7 +54,7 @@ class Service:
     async def ask(
         self, method: str, path: str, body: Any = None, key: str | None = None, looked_at: str | None = None
     ) -> Any:
-        """What the service answers, or raise what it says is wrong."""
+        """The answer of the service; raises the error that it reports."""
         headers = {"Authorization": f"Bearer {key or self._key}", "Content-Type": "application/json"}
         if looked_at is not None:
             headers["If-Match"] = looked_at

@@ -31,7 +31,7 @@ RUN_DELTA = 0.1  # for policies that search, and whose horizon cuts them off
 
 
 def choose_aim(policy: Policy, horizon: int) -> float:
-    """What a policy is told of how far it has to go."""
+    """The aim that a policy is told: a number of users, or a probability of error."""
     return RUN_DELTA if policy.purpose.aim == "delta" else horizon
 
 

@@ -136,7 +136,7 @@ class AuditedStudy:
 
 
 async def played(audited: AuditedStudy, samples: int, seed: int, advance: Advance) -> Both:
-    """What was seen, of the arms whose first person had the lowest reward, and of those who had the highest.
+    """The observations of the arms whose first person had the lowest reward, and of those with the highest.
 
     A sum whose outcome was opposite to the reward is seen from the other end.
     """
@@ -197,7 +197,7 @@ async def make_audited_study(service: Service, protocol: Protocol) -> AsyncItera
 
 
 async def views_of(service: Service, protocol: Protocol, samples: int, seed: int, advance: Advance) -> Both:
-    """What was seen of two neighbours, in a study that is made for it."""
+    """The observations of two neighbours, in a study that is made for the audit."""
     async with make_audited_study(service, protocol) as audited:
         return await played(audited, samples, seed, advance)
 
@@ -213,7 +213,7 @@ async def all_of(several: Sequence[Coroutine[Any, Any, Both]]) -> list[Both]:
 
 
 async def service_parts(service: Service, protocol: Protocol, how: How = USUAL_AUDIT) -> list[AuditPart]:
-    """What studies with the channel of a protocol show through the API of a service; of two, to either operator."""
+    """The loss that studies with the channel of a protocol show through the API of a service, or to either operator."""
     name, promise = f"audit-{secrets.token_hex(6)}", promise_to_samples(protocol.price(SERVICE_COHORT))
     many = min(count_enough_samples(promise), MOST_SAMPLES) if how.samples is None else how.samples
     if protocol.operators is not None and service.window != NO_WINDOW:  # devices upload one by one

@@ -1,4 +1,4 @@
-"""What can be audited: a channel, alone or under a policy; a study's protocol; an experiment; a running service.
+"""The targets of audits: a channel, alone or under a policy; a study's protocol; an experiment; a running service.
 
 A part whose broken twin is not caught would prove nothing. It is left out, and the audit says so, unless it is the only
 part, or found that a promise is broken.

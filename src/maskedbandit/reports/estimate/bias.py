@@ -33,7 +33,7 @@ class PlayedStudy(NamedTuple):
     released: float = math.inf  # people in releases: later ones were not there yet
 
     def until(self) -> str:
-        """Where simulations end."""
+        """The point at which simulations end."""
         return "to the end" if math.isinf(self.released) else f"until {int(self.released):,} people were released"
 
     def cut(self, rows: Floats) -> Floats:

@@ -29,7 +29,7 @@ MOST_ESTIMATED_ARMS = 10**4
 
 
 class Source(NamedTuple):
-    """Where releases come from."""
+    """A source of releases."""
 
     what: str
     rows: ReleaseTable  # [releases, 4] the fields of `Release`
@@ -43,7 +43,7 @@ class Source(NamedTuple):
 
 
 def source_of(what: Any, channel: Channel | None, run: int | None) -> Source:
-    """Where the releases come from, or raise `InvalidValue`."""
+    """The source of the releases, or raise `InvalidValue`."""
     if channel is not None and isinstance(what, Run | Found | Selected | Study):
         raise InvalidValue("channel", channel, "left out unless a list of releases is estimated from")
     if isinstance(what, Run | Found | Selected):

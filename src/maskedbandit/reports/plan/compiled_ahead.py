@@ -4,6 +4,7 @@ The compiler works for one thread of a process at a time. What it made is on dis
 the work. It begins with the last trust model, and only if the first takes so long that it is being compiled.
 """
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -30,7 +31,10 @@ def compiled_ahead(goal: str, trust: Sequence[str]) -> Iterator[None]:
     def begin() -> None:
         program = PROGRAM.format(trust=tuple(reversed(trust)), goal=goal)
         quiet = subprocess.DEVNULL
-        others.append(subprocess.Popen([sys.executable, "-c", program], stdin=quiet, stdout=quiet, stderr=quiet))
+        compiled = os.environ | {"MASKEDBANDIT_KERNELS": "compiled"}  # little to do would run as Python
+        others.append(
+            subprocess.Popen([sys.executable, "-c", program], env=compiled, stdin=quiet, stdout=quiet, stderr=quiet)
+        )
 
     soon = Timer(COMPILING_PATIENCE, begin)
     if len(trust) > 1 and not runs_interpreted():

@@ -28,7 +28,7 @@ def find_planned(name: str) -> Planned:
 
 
 def count_waits(policy: Policy, channel: Channel, arms: int, people: int) -> int:
-    """How often a study waits for the outcomes of all who had a place: at its end, and after each phase of fixed size.
+    """The number of times a study waits for all outcomes of people with a place: at its end, and after fixed phases.
 
     >>> from maskedbandit.channels.central import Central
     >>> from maskedbandit.policies.answer.equal_split import EqualSplit

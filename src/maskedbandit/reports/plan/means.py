@@ -54,7 +54,7 @@ def described_by(means: Sequence[float], policy: Policy | None = None) -> tuple[
 
 
 def _best(question: SelectionQuestion) -> int:
-    """How many arms are the best ones."""
+    """The number of best arms."""
     return question.m if isinstance(question, Top) else 1
 
 

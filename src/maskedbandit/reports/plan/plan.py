@@ -241,7 +241,7 @@ def plan(
 
 
 def _row(asked: Question, trust: str, runs: int, advance: Callable[[], object]) -> Row:
-    """What is left out is found by bisection: the smallest that is enough."""
+    """Find the parameter that was left out by bisection: the smallest value that is enough."""
     if (name := asked.unknown) is None:
         return asked.under(trust, runs, advance)
     least, most = {

@@ -12,6 +12,7 @@ from maskedbandit.service.host.deliveries import Deliveries
 from maskedbandit.service.host.elsewhere import Elsewhere
 from maskedbandit.service.host.helper_link import HelperLinks
 from maskedbandit.service.host.hosting import Hosting, Looks
+from maskedbandit.service.host.watch import StudyWatch
 from maskedbandit.service.keys import SignedOut
 from maskedbandit.service.request.limits import Buckets, OpenStreams
 from maskedbandit.service.study_messages import StudyState
@@ -54,6 +55,7 @@ class Host(Hosting):
             OpenStreams(100, 20),
         )  # of events: with a key, and without one
         self._finishes: dict[str, tuple[tuple[Any, ...], Finish | None]] = {}  # of studies, by their last version
+        self._watches: dict[str, StudyWatch] = {}  # of studies to which somebody listened
         self._tallies: dict[str, Tally] = {}  # what was counted for views, by study
         self.signed_out, self.links = SignedOut(), HelperLinks(clock)
         self.deliveries = Deliveries(self)
@@ -88,6 +90,10 @@ class Host(Hosting):
             return found.state, found.people, seen.head.entries if seen else 0, used_up
 
         return await self.read(question)
+
+    def watch(self, name: str) -> StudyWatch:
+        """Who listens to a study that there is."""
+        return self._watches.setdefault(name, StudyWatch(lambda: self.version(name), self.stops))
 
     async def finish(self, name: str, version: tuple[Any, ...]) -> Finish | None:
         """Why a study has finished: looked for once in each version, however many listen."""

@@ -4,7 +4,6 @@ That a study has finished is no entry, as it follows from the ledger and from wh
 own, which whoever comes later is told too.
 """
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -56,11 +55,17 @@ HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no", "X-Content-Ty
 async def _stream(
     host: Host, name: str, after: int, key: Key | None, streams: OpenStreams, who: str
 ) -> AsyncIterator[str]:
-    shown, told, quiet = None, None, 0
-    with suppress(StoreError, TooMany), streams.place(who):  # others may have come since it was looked
+    shown, told = None, None
+
+    def may_listen() -> bool:
+        return not host.stopping.is_set() and (key is None or host.keys.public(key.key, host.clock()) is not None)
+
+    # others may have come since it was looked
+    with suppress(StoreError, TooMany), streams.place(who), host.watch(name).listen(may_listen) as listener:
         yield ": the ledger, as it grows\n\n"
-        while not host.stopping.is_set() and (key is None or host.keys.public(key.key, host.clock())):
-            if (version := await host.version(name)) != shown:
+        version = await host.version(name)
+        while may_listen():
+            if version != shown:
                 label = await host.read(partial(read_simulated, name=name))
                 while found := await host.read(
                     partial(read_entries_after, witness=host.witness, name=name, after=after)
@@ -75,7 +80,7 @@ async def _stream(
                     yield f"event: finished\ndata: {data}\n\n"
                 told = finish
                 yield f"event: changed\ndata: {json.dumps({'study': name, 'simulated': label})}\n\n"
-                shown, quiet = version, 0
-            elif (quiet := quiet + 1) % QUIET == 0:
+                shown = version
+            else:
                 yield ": nothing new\n\n"
-            await asyncio.wait([host.stops], timeout=1)
+            version = await listener.await_version(shown, QUIET)

@@ -34,7 +34,7 @@ def wrong(table: pl.DataFrame, labels: Labels = UNLABELLED) -> Figure:
 
 
 def note(table: pl.DataFrame) -> str:
-    """What bands and marks mean."""
+    """The meaning of bands and marks."""
     text = f"Bands are {LEVEL:.0%} confidence intervals."
     if summary(table).filter(pl.col("runs") > 0)["wrong"].min() == 0:
         text += " A triangle: no run was wrong, and the interval ends there."
