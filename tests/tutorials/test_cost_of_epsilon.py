@@ -91,12 +91,22 @@ def test_everybody_can_read_it_on_any_screen(page: Page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
-def test_it_asks_nobody_else(browser: Browser) -> None:
+def list_asked(browser: Browser, folder: Path) -> set[str]:
+    """What the page in a folder asks for, there and elsewhere, when it is opened and used."""
     asked: list[str] = []
     page = browser.new_page()
     page.on("request", lambda request: asked.append(request.url))
-    page.goto((FOLDER / "index.html").as_uri())
+    page.goto((folder / "index.html").as_uri())
     move(page, "people", 4)
     page.close()
-    own = {(FOLDER / name).as_uri() for name in ("index.html", "page.js", "table.js")}
-    assert {url for url in asked if not url.startswith("data:")} == own
+    return {url.removeprefix(f"{folder.as_uri()}/") for url in asked if not url.startswith("data:")}
+
+
+def test_it_asks_nobody_else(browser: Browser, tmp_path: Path) -> None:
+    own = {"index.html", "page.js", "table.js"}
+    assert list_asked(browser, FOLDER) == own
+    elsewhere = "http://127.0.0.1:9/count.js"
+    for name in own:
+        text = (FOLDER / name).read_text().replace("</body>", f'<script src="{elsewhere}"></script></body>')
+        (tmp_path / name).write_text(text)
+    assert list_asked(browser, tmp_path) == {*own, elsewhere}  # a twin that is counted by others
