@@ -22,7 +22,7 @@ from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.engine import python_first
 from maskedbandit.lab.engine.arm_loop import make_run_kernel, whole_run
 from maskedbandit.lab.engine.checkpoints import list_checkpoints
-from maskedbandit.lab.engine.outcomes import AGAIN
+from maskedbandit.lab.engine.outcomes import RUN_AGAIN
 from maskedbandit.lab.engine.python_first import PythonFirst, is_alike
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals import drive
@@ -132,13 +132,13 @@ def test_a_long_run_is_given_up_early(ways: Ways, clock: Clock) -> None:
     clock.step = 0.01
     simulate(UCB1, 10_000, runs=1)
     assert ways() == (1, 1)
-    assert clock.now < 2 * python_first.GRACE
+    assert clock.now < 2 * python_first.GRACE_OF_RUNS
 
 
 def go_on(self: PythonFirst, given: tuple[Any, ...], done: Any) -> Any:
     """A broken twin: a run that is given up goes on, with a state that knows what was released before."""
     status = PYTHON_FIRST(self, given, done)
-    return PYTHON_FIRST(self, given, done) if status == AGAIN else status
+    return PYTHON_FIRST(self, given, done) if status == RUN_AGAIN else status
 
 
 PYTHON_FIRST = PythonFirst.run
@@ -225,7 +225,9 @@ def run_both(
     for way in ("", "compiled"):
         with choose_way(way), pytest.MonkeyPatch.context() as patch:
             patch.setattr(python_first, "find_patience", lambda *_, **__: python_first.Patience(1e9))  # to the end
-            patch.setattr(python_first, "GRACE", 1e9)
+            patch.setattr(python_first, "GRACE_OF_RUNS", 1e9)
+            if not way:
+                patch.setattr(python_first, "compile_loop", None)  # whoever compiles fails
             aim = choose_aim(policy, horizon)
             each = Drive(policy=policy, channel=channel, instance=instance, aim=aim, marks=marks, **how)
             found.append([each.single(run, Streams(7, "")).out for run in range(runs)])

@@ -23,7 +23,7 @@ from maskedbandit.study.illegal import (
 
 DONE, BAD_ARM, BAD_COUNT, DEADLOCK, NO_FIT, UNSIZED, TOO_WIDE, BAD_DECK, BAD_CLOSE = range(9)
 MORE_SIZES, MORE_RELEASES, MORE_SLOTS = range(9, 12)  # the run is to be made again, with more room
-AGAIN = 12  # the run is to be made again: nothing that it wrote counts
+RUN_AGAIN = 12  # the run is to be made again: nothing that it wrote counts
 LARGEST_EXACT = 2.0**52  # a sum above, in steps, would lose its last digit
 WIDEST_TOTAL = 2.0**60  # and noise of a variance above would not fit 64 bits
 

@@ -27,11 +27,11 @@ from maskedbandit.core import Kernel
 from maskedbandit.lab.engine.compiler import bind_hooks, compile_loop, read_way, runs_interpreted
 from maskedbandit.lab.engine.digest import digest_kernels, list_code_objects, walk_functions
 from maskedbandit.lab.engine.kernel_folder import find_kernel_folder, is_usable_folder
-from maskedbandit.lab.engine.outcomes import AGAIN
+from maskedbandit.lab.engine.outcomes import RUN_AGAIN
 
-PATIENCE = 2.0  # seconds of CPU time for which a loop runs as Python, in all its runs together
+PYTHON_PATIENCE = 2.0  # seconds of CPU time for which a loop runs as Python, in all its runs together
 COMPILED_PATIENCE = 0.1  # the same of one that was compiled on this machine before: loading it takes longer
-GRACE = 0.2  # seconds of a run before anybody asks how far it has come
+GRACE_OF_RUNS = 0.2  # seconds of a run before anybody asks how far it has come
 NOT_AS_PYTHON = {  # functions that are not run as Python, and why
     "draw_beta",  # another result where both parameters are a hundredth
     "draw_clipped",  # is called for each user of a cohort, while nobody looks at the watch
@@ -46,7 +46,7 @@ class GivenUp(Exception):
     """Python has taken too long for the run."""
 
 
-class Watch:
+class RunWatch:
     """Until when the run that is under way as Python may go on; there is one, as Python runs one thread at a time."""
 
     def __init__(self) -> None:
@@ -70,11 +70,11 @@ class Watch:
     def look(self) -> None:
         """Give the run up if it takes too long, or will."""
         spent = self.spent
-        if (spent > GRACE and spent > self.left * self.done()) or spent > self.left:
+        if (spent > GRACE_OF_RUNS and spent > self.left * self.done()) or spent > self.left:
             raise GivenUp
 
 
-WATCH = Watch()
+WATCH = RunWatch()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=WATCH.free_turn)
 
@@ -103,7 +103,7 @@ def find_patience(function: Callable[..., Any], **bound: Kernel[Any, Any]) -> Pa
     """That with the loop of these kernels, which is none if it may give other numbers as Python."""
     if not is_alike(function, bound):
         return Patience(0.0)
-    return Patience(COMPILED_PATIENCE if name_note(function, bound).exists() else PATIENCE)
+    return Patience(COMPILED_PATIENCE if name_note(function, bound).exists() else PYTHON_PATIENCE)
 
 
 def is_alike(function: Callable[..., Any], bound: dict[str, Any]) -> bool:
@@ -169,7 +169,7 @@ class PythonFirst:
         return quiet
 
     def run(self, given: tuple[Any, ...], done: Callable[[], float]) -> Any:
-        """What the loop gives, or AGAIN if it was given up as Python; `done` says which part of the run was made."""
+        """What the loop gives, or RUN_AGAIN if Python was too slow; `done` says which part of the run was made."""
         if self._fitted:
             return self._fitted(*given)
         if self._patience.left > 0:
@@ -190,6 +190,6 @@ class PythonFirst:
             result = self._python(*given)
         except Exception:
             patience.left = 0.0
-            return AGAIN
+            return RUN_AGAIN
         patience.left -= WATCH.spent
         return result

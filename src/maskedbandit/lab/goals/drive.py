@@ -22,10 +22,10 @@ from maskedbandit.lab.engine.deck import make_deal_kernel
 from maskedbandit.lab.engine.each_run import Task
 from maskedbandit.lab.engine.earnings import make_earn_kernel
 from maskedbandit.lab.engine.outcomes import (
-    AGAIN,
     MORE_RELEASES,
     MORE_SIZES,
     MORE_SLOTS,
+    RUN_AGAIN,
     Out,
     blank_out,
     check_whole,
@@ -130,7 +130,7 @@ class Drive(Task[Row]):
             except KernelError:
                 check_whole(policy, state, law, drawn[3])
                 raise
-            if status == AGAIN:
+            if status == RUN_AGAIN:
                 return single(run, streams, capacity, room)
             if status == MORE_SIZES:
                 return single(run, streams, 8 * capacity, room)
