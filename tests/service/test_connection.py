@@ -641,17 +641,17 @@ def test_the_limits_are_those_of_the_document(tmp_path: Path) -> None:
         "time until a body is whole, from its head": f"{connection.BODY_TIME} seconds",
         "time without a request on an open connection": f"{connection.IDLE_TIME} seconds",
         "requests that wait on a connection for the answer to another": f"{WAITING_REQUESTS}",
-        "what comes with a body and is not of it: the lengths of its chunks, and headers after it": (
+        "what comes along with a body: the lengths of its chunks, and headers after it": (
             f"{connection.BESIDE // 2**20} MiB"
         ),
-        "time in which nobody takes anything of an answer": f"{connection.READ_TIME} seconds, looked at once in each",
+        "time in which a client reads nothing of an answer": f"{connection.READ_TIME} seconds, looked at once in each",
         "connections": (
             f"{server.MOST_CONNECTIONS // 1000} 000, or what the limit of file descriptors leaves after "
             f"{server.RESERVE} for databases and the clock; {connection.SPARE} over that are answered, and "
             "further ones are closed without a word"
         ),
         "a body; a batch": f"{BODY // 1024} KiB; {BATCH // 2**20} MiB",
-        "requests with one key, but a device's": (
+        "requests with one key, except a device's": (
             f"`--rate`, {host.callers.rate // 1000} 000 a second; a batch counts as its requests"
         ),
         "assigning one person; with a device key, once the token holds; and the person's own page": (

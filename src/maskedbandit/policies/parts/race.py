@@ -49,7 +49,7 @@ def enter_bound(race: Race, a: int, high: float) -> None:
     >>> race = begin_race(3)
     >>> for arm, bound in enumerate([0.5, 0.75, 0.25]):
     ...     enter_bound(race, arm, bound)
-    >>> find_leader(race), bound_rivals(race, 1), bound_rivals(race, 0)
+    >>> int(find_leader(race)), float(bound_rivals(race, 1)), float(bound_rivals(race, 0))
     (1, 0.5, 0.75)
     """
     i = race.high.size // 2 + a
