@@ -644,7 +644,7 @@ def test_the_limits_are_those_of_the_document(tmp_path: Path) -> None:
         "what comes along with a body: the lengths of its chunks, and headers after it": (
             f"{connection.BESIDE // 2**20} MiB"
         ),
-        "time in which a client reads nothing of an answer": f"{connection.READ_TIME} seconds, looked at once in each",
+        "time in which a client reads nothing of an answer": f"{connection.READ_TIME} seconds, checked once in each",
         "connections": (
             f"{server.MOST_CONNECTIONS // 1000} 000, or what the limit of file descriptors leaves after "
             f"{server.RESERVE} for databases and the clock; {connection.SPARE} over that are answered, and "
