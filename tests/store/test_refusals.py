@@ -478,7 +478,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [  # what is changed, and what the err
     ({"channel": {"name": "central", "epsilon": "1"}}, "epsilon is '1': it must be a number, or a fraction"),
     ({"channel": {"name": "central", "epsilon": 1, "grid": {"fineness": "2"}}}, "fineness is '2': it must be a number"),
     ({"guardrail": {"name": "g", "harm": {"above": 0.5}, "share": "0.5"}}, "share is '0.5': it must be a number"),
-    ({"budget": {"epsilon": 1e308}}, "epsilon of the budget is 1e[+]308: it must be at most 1000000, which a loss of 1"),
+    ({"budget": {"epsilon": 1e308}}, "epsilon of the budget is 1e[+]308: it must be at most 1000000, which a loss"),
     ({"budget": {"epsilon": 1_000_000.5}}, "epsilon of the budget is 1000000.5: it must be at most 1000000"),
     ({"budget": {"epsilon": f"{10**7}/3"}}, "epsilon of the budget is '10000000/3': it must be at most 1000000"),
     ({"budget": {"rho": 1e300}}, "rho of the budget is 1e[+]300: it must be at most 1000000"),
