@@ -73,10 +73,10 @@ def test_its_sliders_show_the_numbers_of_the_table(page: Page) -> None:
                 assert abs(lost(page, kind) - TABLE["lost"][model][place][number]) <= 0.51, (steps, model)
             assert abs(lost(page, "without") - TABLE["without"][number]) <= 0.51
             assert page.locator("#epsilon-says").inner_text() == f"{EPSILONS[place]:g}"
-    assert "73.1 of 100" not in page.locator("#said").inner_text()
+    assert "73.2 of 100" not in page.locator("#said").inner_text()
     move(page, "epsilon", 4)
     assert "ε = 1, " in page.locator("#said").inner_text()
-    assert "73.1 of 100" in page.locator("#said").inner_text()
+    assert "73.2 of 100" in page.locator("#said").inner_text()
 
 
 def test_a_keyboard_moves_them(page: Page) -> None:

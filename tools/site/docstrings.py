@@ -8,6 +8,8 @@ from tools.site.citations import link_citations
 from tools.site.links import edit_text
 
 DOCUMENT = re.compile(r"^    .*$|`[^`]*`|\bdocs/(\w+\.md)(?![^\[\]]*\]\[)", re.MULTILINE)
+# the last sign of a name such as T* or mu*, and of what is before an index, as in (x)_+
+LAST = re.compile(r"^    .*$|`[^`]*`|(?<![\w*])((?:\w{1,2}|lam)\*)(?!\*)|(\)_)(?=\W)", re.MULTILINE)
 LIST = re.compile(r"^(?!\* |$)(.+)\n(?=\* )", re.MULTILINE)  # which needs an empty line before it
 EXAMPLE = re.compile(r"^( *)>>> .*?(?=\n[ ]*\n(?! *>>> )|\Z)", re.MULTILINE | re.DOTALL)
 
@@ -17,10 +19,18 @@ def write_docstring(docstring: str) -> str:
 
     >>> write_docstring("A sum.\\n\\n>>> 1 + 1\\n2")
     'A sum.\\n\\n```pycon\\n>>> 1 + 1\\n2\\n```'
+    >>> print(write_docstring("w*, *not* at T*_KL."))
+    w\\*, *not* at T\\*_KL.
     """
     fenced = EXAMPLE.sub(lambda found: f"```pycon\n{dedent(found[0]).rstrip()}\n```", docstring)
     cited = link_citations(LIST.sub(r"\1\n\n", fenced))
-    return edit_text(cited, lambda text: DOCUMENT.sub(link_document, text))
+    return edit_text(cited, lambda text: LAST.sub(escape_last, DOCUMENT.sub(link_document, text)))
+
+
+def escape_last(found: re.Match[str]) -> str:
+    """A sign that Markdown would take for the beginning or the end of an emphasis."""
+    name = found[1] or found[2]
+    return f"{name[:-1]}\\{name[-1]}" if name else found[0]
 
 
 def link_document(found: re.Match[str]) -> str:

@@ -87,10 +87,10 @@ function show() {
     slider(name).setAttribute("aria-valuetext", text);
   }
   const [place, most, epsilon] = [findPlace(), loseAtRandom(), chosen("epsilon")];
-  const guessed = Math.round(1000 / (1 + Math.exp(-TABLE.epsilons[epsilon]))) / 10;
+  const guessed = Math.ceil(1000 / (1 + Math.exp(-TABLE.epsilons[epsilon]))) / 10;
   document.getElementById("said").textContent =
-    `At ε = ${TABLE.epsilons[epsilon]}, whoever guesses one person's outcome from all that is published is right in ` +
-    `at most ${guessed} of 100 cases, where a coin is right in 50. With one trusted server that costs the study ` +
+    `At ε = ${TABLE.epsilons[epsilon]}, whoever guesses from all that is published which of two equally likely ` +
+    `outcomes one person had is right in at most ${guessed} of 100 cases. With one trusted server that costs the study ` +
     `${count(MODELS[1].lost(place, epsilon))} good outcomes, where a study without privacy loses ` +
     `${count(MODELS[0].lost(place))}; if nobody is trusted it costs ${count(MODELS[3].lost(place, epsilon))}.`;
   draw(place, most);

@@ -20,7 +20,7 @@ STATES = {
     "draft": Box(LEFT, UPPER, "may be changed, and deleted"),
     "running": Box(MIDDLE, UPPER, "people get places"),
     "paused": Box(RIGHT, UPPER, "nobody gets a place"),
-    "stopped": Box(MIDDLE, LOWER, "nobody ever gets a place"),
+    "stopped": Box(MIDDLE, LOWER, "nobody gets a place any more"),
     "archived": Box(LEFT, LOWER, "all people's data is erased"),
 }
 MOVES = {  # from a state to another: what is asked for, how far the arrow is beside the middles, where its word stands

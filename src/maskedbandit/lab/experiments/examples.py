@@ -27,9 +27,11 @@ def find_experiment(given: str, kind: str = "experiment", below: str = "") -> Pa
 
     >>> find_experiment("quickstart") == find_packaged_folder() / "quickstart.toml"
     True
+
+    A folder of that name, such as one in which a demo keeps its study, is not meant.
     """
     path = Path(given)
-    if path.suffix or len(path.parts) > 1 or path.exists():
+    if path.suffix or len(path.parts) > 1 or path.is_file():
         return path
     names = {each.stem: each for each in (find_packaged_folder() / below).glob("*.toml")}
     if given not in names:

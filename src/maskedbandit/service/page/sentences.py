@@ -193,7 +193,10 @@ def say_preview(protocol: Protocol) -> list[tuple[str, str]]:
     period = "for ever" if protocol.period is None else f"in {say_duration(protocol.period)}"
     times = in_hundred(best_guess(loss))
     found = [
-        ("What a place costs", f"{loss}: no guess at an outcome is right more than {times} times in 100."),
+        (
+            "What a place costs",
+            f"{loss}: a guess between two equally likely outcomes is right at most {times} times in 100.",
+        ),
         ("Budget of a person", f"{protocol.budget} {period}, in all studies of project {protocol.project}."),
     ]
     if protocol.metrics:

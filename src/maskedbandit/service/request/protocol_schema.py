@@ -30,7 +30,7 @@ LIVE_CHANNELS = {
     "local": "Each device adds noise to its own outcome, which nobody else sees.",
     "response": "Each device sends one randomized bit of its own outcome, which nobody else sees.",
     "tree": "The server adds noise to running sums, for the policies that know them.",
-    "two_servers": "Devices seal their outcomes for two operators, of whom neither sees any; with `operators`.",
+    "two_servers": "Devices seal their outcomes for two operators, of whom neither alone sees any; with `operators`.",
 }
 FRACTION: Schema = {"type": "string", "pattern": "^[0-9]+/[0-9]+$", "description": 'such as "1/3"'}
 TIME: Schema = {
