@@ -37,11 +37,11 @@ def draw_trust() -> str:
 def write_legend(on: Card, y: float) -> float:
     """What the colours mean; where the rows begin."""
     on.rect("open", MARGIN, y, 18, 18)
-    on.text("soft", MARGIN + 26, y + 14, "sees outcomes")
-    on.rect("closed", MARGIN + 160, y, 18, 18)
-    on.text("soft", MARGIN + 186, y + 14, "sees none")
-    on.line("border", MARGIN + 302, y - 2, MARGIN + 302, y + 20)
-    on.text("soft", MARGIN + 314, y + 14, "outcomes end here")
+    on.text("soft", MARGIN + 26, y + 14, "sees whose outcome is what")
+    on.rect("closed", MARGIN + 230, y, 18, 18)
+    on.text("soft", MARGIN + 256, y + 14, "does not")
+    on.line("border", MARGIN + 338, y - 2, MARGIN + 338, y + 20)
+    on.text("soft", MARGIN + 350, y + 14, "outcomes end here")
     return y + 44
 
 
