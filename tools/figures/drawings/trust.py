@@ -38,10 +38,10 @@ def write_legend(on: Card, y: float) -> float:
     """What the colours mean; where the rows begin."""
     on.rect("open", MARGIN, y, 18, 18)
     on.text("soft", MARGIN + 26, y + 14, "sees whose outcome is what")
-    on.rect("closed", MARGIN + 230, y, 18, 18)
-    on.text("soft", MARGIN + 256, y + 14, "does not")
-    on.line("border", MARGIN + 338, y - 2, MARGIN + 338, y + 20)
-    on.text("soft", MARGIN + 350, y + 14, "outcomes end here")
+    on.rect("closed", MARGIN + 252, y, 18, 18)
+    on.text("soft", MARGIN + 278, y + 14, "does not")
+    on.line("border", MARGIN + 358, y - 2, MARGIN + 358, y + 20)
+    on.text("soft", MARGIN + 370, y + 14, "outcomes end here")
     return y + 44
 
 
