@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.errors import StorageFailed
+from maskedbandit.errors import MaskedBanditError, StorageFailed, UnknownStudy
 from maskedbandit.service.host import watch
 from maskedbandit.service.host.watch import StudyWatch
 
@@ -17,14 +17,15 @@ class Watched:
     """A study of which a version is asked for."""
 
     def __init__(self) -> None:
-        self.version, self.asked, self.fails = (1,), 0, False
+        self.version, self.asked = (1,), 0
+        self.fails: Exception | None = None
         self.stops: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.watch = StudyWatch(self.find_version, self.stops)
 
     async def find_version(self) -> tuple[Any, ...]:
         self.asked += 1
         if self.fails:
-            raise StorageFailed("the disk is full")
+            raise self.fails
         return self.version
 
     async def until_asked(self) -> None:
@@ -95,15 +96,37 @@ def test_who_may_listen_no_more_hears_it_alone() -> None:
     play(story)
 
 
-def test_a_failure_is_told_to_all_and_to_nobody_who_comes_later() -> None:
+FAILURES = [StorageFailed("the disk is full"), UnknownStudy("it was deleted"), RuntimeError("no thread is left")]
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_failure_is_told_to_all_and_to_nobody_who_comes_later(failure: Exception) -> None:
     async def story(watched: Watched) -> None:
         listeners = [asyncio.create_task(listen(watched)) for _ in range(MANY)]
         await watched.until_asked()
-        watched.fails = True
+        watched.fails = failure
         found = await asyncio.gather(*listeners, return_exceptions=True)
-        assert all(isinstance(each, StorageFailed) for each in found)
-        watched.fails, watched.version = False, (2,)
+        assert all(isinstance(each, MaskedBanditError) for each in found)
+        watched.fails, watched.version = None, (2,)
         assert (await listen(watched))[0] == (2,)
+
+    play(story)
+
+
+@pytest.mark.parametrize("ends", ["the study", "the server"])
+def test_who_is_busy_when_it_ends_hears_of_it_afterwards(ends: str) -> None:
+    async def story(watched: Watched) -> None:
+        with watched.watch.listen(lambda: True) as listener:
+            await watched.until_asked()
+            if ends == "the server":
+                watched.stops.set_result(None)
+                assert await listener.await_version((1,), NEVER) == (1,)
+                return
+            watched.fails = UnknownStudy("it was deleted")
+            while not watched.watch.ended:
+                await asyncio.sleep(0)
+            with pytest.raises(UnknownStudy):
+                await listener.await_version((1,), NEVER)
 
     play(story)
 

@@ -22,12 +22,14 @@ from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.engine import python_first
 from maskedbandit.lab.engine.arm_loop import make_run_kernel, whole_run
 from maskedbandit.lab.engine.checkpoints import list_checkpoints
+from maskedbandit.lab.engine.compiler import bind_hooks, compile_loop
 from maskedbandit.lab.engine.outcomes import RUN_AGAIN
 from maskedbandit.lab.engine.python_first import PythonFirst, is_alike
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals import drive
 from maskedbandit.lab.goals.drive import Drive, bind_kernels
 from maskedbandit.lab.streams import Streams
+from maskedbandit.noises.noise import draw_poisson
 from maskedbandit.policies.policy import Policy
 from tests.golden import CHANNELS, MULTI_ARMED, channel_for, choose_aim, instance_for
 from tests.ways import choose_way
@@ -264,6 +266,34 @@ def test_every_policy_gives_the_same_in_both_ways(name: str) -> None:
 )
 def test_worlds_and_delays_give_the_same_in_both_ways(instance: Any, delay: Any) -> None:
     check_both(mb.policies.ContemporaneousKLUCB(), CENTRAL, instance, 3000, 5, delay=delay)
+
+
+def fill_poisson(means: np.ndarray, out: np.ndarray, rng: np.random.Generator) -> None:
+    for m in range(means.size):
+        for i in range(out.shape[1]):
+            out[m, i] = draw(means[m], rng)
+
+
+@kernel
+def draw_carelessly(mean: float, rng: np.random.Generator) -> int:
+    """The broken twin: the generator's own method alone."""
+    return rng.poisson(mean)
+
+
+draw: Any = draw_poisson
+
+
+@pytest.mark.slow
+def test_poisson_draws_are_the_same_in_both_ways() -> None:
+    """Of 400 000 at a mean of 10, some 20 differ with the twin."""
+    means = np.array([0.3, 3.0, 9.9, 10.0, 12.5, 20.0, 39.9, 40.0, 1e3, 1e9])
+    for each, right in ((draw_poisson, True), (draw_carelessly, False)):
+        found = []
+        for run in (bind_hooks(fill_poisson, {"draw": each}), compile_loop(fill_poisson, draw=each)):
+            out = np.zeros((means.size, 400_000 if not right else 40_000), np.int64)
+            run(means, out, np.random.default_rng(7))
+            found.append(out)
+        assert np.array_equal(*found) is right
 
 
 @pytest.mark.slow

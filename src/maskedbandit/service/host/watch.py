@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from maskedbandit.errors import StoreError, TooMany
+from maskedbandit.errors import MaskedBanditError, StorageFailed
 
 LOOK_SECONDS = 1.0
 Version = tuple[Any, ...]
@@ -26,6 +26,8 @@ class Listener:
         may listen no more, or the server ends."""
         self.told = told
         self.woken.clear()
+        if self._watch.ended:  # while this one was busy
+            return self._watch.look_back(told)
         try:
             async with asyncio.timeout(longest):
                 await self.woken.wait()
@@ -41,7 +43,7 @@ class StudyWatch:
         self._find_version, self._stops = find_version, stops
         self._listeners: set[Listener] = set()
         self._latest: Version | None = None
-        self._failed: StoreError | TooMany | None = None
+        self._failed: MaskedBanditError | None = None
         self._task: asyncio.Task[None] | None = None
 
     @contextmanager
@@ -66,14 +68,20 @@ class StudyWatch:
             raise self._failed.with_traceback(None)
         return told if self._latest is None else self._latest
 
+    @property
+    def ended(self) -> bool:
+        """Whether nobody looks any more."""
+        return self._failed is not None or self._stops.done()
+
     async def _look(self) -> None:
-        while self._failed is None and not self._stops.done():
+        while not self.ended:
             await asyncio.wait([self._stops], timeout=LOOK_SECONDS)
             try:
                 self._latest = await self._find_version()
-            except (StoreError, TooMany) as why:
+            except MaskedBanditError as why:  # such as of a draft that was deleted
                 self._failed = why
-            ends = self._failed is not None or self._stops.done()
+            except Exception as why:
+                self._failed = StorageFailed(f"nobody knows whether the study changed: {why}")
             for each in self._listeners:
-                if ends or each.told not in (None, self._latest) or not each.may_listen():
+                if self.ended or each.told not in (None, self._latest) or not each.may_listen():
                     each.woken.set()

@@ -11,7 +11,7 @@ from functools import partial
 
 from starlette.responses import StreamingResponse
 
-from maskedbandit.errors import StoreError, TooMany
+from maskedbandit.errors import Refused, StoreError
 from maskedbandit.service.host.host import Host
 from maskedbandit.service.keys import Key
 from maskedbandit.service.request.limits import OpenStreams
@@ -60,8 +60,8 @@ async def _stream(
     def may_listen() -> bool:
         return not host.stopping.is_set() and (key is None or host.keys.public(key.key, host.clock()) is not None)
 
-    # others may have come since it was looked
-    with suppress(StoreError, TooMany), streams.place(who), host.watch(name).listen(may_listen) as listener:
+    # others may have come since it was looked, and a draft may have been deleted
+    with suppress(StoreError, Refused), streams.place(who), host.watch(name).listen(may_listen) as listener:
         yield ": the ledger, as it grows\n\n"
         version = await host.version(name)
         while may_listen():

@@ -20,6 +20,7 @@ NETWORK = {  # unless the address says otherwise: a server that is gone is notic
     "keepalives_count": 2,
     "tcp_user_timeout": 8000,  # milliseconds
 }
+OF_SESSION = "FROM pg_stat_activity WHERE (pid, backend_start) = (?, ?)"
 LOST: defaultdict[str, set[Row]] = defaultdict(set)  # by address: what the server may still have of broken connections
 
 
@@ -90,12 +91,14 @@ class Postgresql(Database):
             self._end_lost()
 
     def _end_lost(self) -> None:
-        """End what the server has of connections that broke: in the middle of a COPY it keeps to no limit by itself."""
-        for lost in list(LOST[self._address]):
-            self.rows(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE (pid, backend_start) = (?, ?)", *lost
-            )
-            LOST[self._address].discard(lost)
+        """End what the server has of connections that broke: in the middle of a COPY it keeps to no limit by itself.
+
+        One that waits for a standby is left alone: its commit would be seen here, and not there.
+        """
+        end = "CASE WHEN wait_event = 'SyncRep' THEN FALSE ELSE pg_terminate_backend(pid) END"
+        for lost in LOST[self._address] - {self._session}:  # a pooler may hand out a session again
+            if all(ended for (ended,) in self.rows(f"SELECT {end} {OF_SESSION}", *lost)):
+                LOST[self._address].discard(lost)
 
     def _connected(self) -> Any:
         given: Any = {"autocommit": True, "prepare_threshold": 2, **{name: NETWORK[name] for name in self._network}}
