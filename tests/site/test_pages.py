@@ -22,7 +22,7 @@ from tools.site.llms import write_llms
 from tools.site.modules import PATH, find_module, imported_modules, linked_modules, list_modules, list_places
 from tools.site.nav import list_pages, write_configuration
 from tools.site.pages import WRITTEN, Site, offer_file
-from tools.site.rooms import write_class, write_index
+from tools.site.rooms import split_departures, write_class, write_index
 from tools.site.shelves import SHELVES
 from tools.site.versions import list_versions, write_versions
 
@@ -113,6 +113,26 @@ def test_every_path_on_the_page_of_a_class_leads_somewhere() -> None:
             for text in (import_module(module).__doc__ or "", shelf.room[name].__doc__ or ""):
                 paths = [found[1] for found in PATH.finditer(text) if found[1]]
                 assert [path for path in paths if find_module(path, module) not in list_places()] == [], module
+
+
+def test_departures_are_under_a_heading_of_their_own() -> None:
+    text = "UCB: x [ACF02].\n\nDepartures: here it has\n\n    y\n\nfor z.\n* One.\n\nRegret."
+    assert split_departures(text) == ("UCB: x [ACF02].\n\nRegret.", "Here it has\n\n    y\n\nfor z.\n* One.")
+    assert split_departures("UCB.\n\n    x\n\nfor y.") == ("UCB.\n\n    x\n\nfor y.", "")
+    page = write_class(SHELVES[0], "successive_elimination")
+    departures = page.partition("\n## Departures\n\n")[2].partition("\n::: ")[0]
+    assert departures.startswith("The radius has no term for rounding")
+    assert departures.rstrip().endswith('`unfinished="start"`.')
+    assert "Departures: " not in page
+    assert "## Departures" not in write_class(SHELVES[0], "noise_aware_klucb")
+
+
+def test_every_policy_has_a_source_or_is_said_to_have_none() -> None:
+    room = SHELVES[0].room
+    for name in room:
+        text = " ".join((import_module(room.modules[name]).__doc__ or "").split())
+        cites = bool(list(list_cited((import_module(room.modules[name]).__doc__ or "").partition("\n\n")[0])))
+        assert cites != ("this project's own" in text), name
 
 
 # --- what is written ----------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from them, and the class with its guarantee. So a class that is added has a page
 """
 
 import inspect
+import re
 from collections.abc import Iterator
 from importlib import import_module
 
@@ -36,13 +37,18 @@ def write_class(shelf: Shelf, name: str) -> str:
 def split_departures(docstring: str) -> tuple[str, str]:
     """What the docstring of a file says, without and of how the class departs from its source.
 
-    >>> split_departures("UCB1.\\n\\nDepartures: the last term.\\n* One.\\n\\nRegret.")
-    ('UCB1.\\n\\nRegret.', 'The last term.\\n* One.')
+    A formula, and a sentence that goes on after it, belong to the paragraph before them.
+
+    >>> split_departures("UCB1.\\n\\nDepartures: it has\\n\\n    x\\n\\nin its index.\\n\\nRegret.")
+    ('UCB1.\\n\\nRegret.', 'It has\\n\\n    x\\n\\nin its index.')
     """
-    paragraphs = docstring.split("\n\n")
-    departures = [each.removeprefix(DEPARTURES) for each in paragraphs if each.startswith(DEPARTURES)]
-    rest = [each for each in paragraphs if not each.startswith(DEPARTURES)]
-    return "\n\n".join(rest), "\n\n".join(each[:1].upper() + each[1:] for each in departures)
+    parts: tuple[list[str], list[str]] = ([], [])
+    departs = False
+    for paragraph in docstring.split("\n\n"):
+        departs = paragraph.startswith(DEPARTURES) or (departs and re.match(r" |[a-z]", paragraph) is not None)
+        said = paragraph.removeprefix(DEPARTURES)
+        parts[departs].append(said if said == paragraph else said[:1].upper() + said[1:])
+    return "\n\n".join(parts[0]), "\n\n".join(parts[1])
 
 
 def write_names(shelf: Shelf, name: str, cls: type) -> Iterator[str]:
