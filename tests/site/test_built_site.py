@@ -14,7 +14,7 @@ from playwright.sync_api import Page
 
 from tests.service.browser import COLOURS, LOOKS, chromium, faults
 from tools.site.checkout import ROOT, VERSION
-from tools.site.rooms import SHELVES
+from tools.site.shelves import SHELVES
 
 pytestmark = pytest.mark.slow
 LOOKED_AT = (

@@ -10,7 +10,6 @@ from maskedbandit.service.api import list_routes
 from maskedbandit.service.helping import list_helper_routes
 from tests.for_each import for_each
 from tools.site import checkout
-from tools.site.api import imported_modules, linked_modules, list_modules
 from tools.site.citations import BIBLIOGRAPHY, describe_entry, link_citations, list_cited, read_bibliography
 from tools.site.command_line import write_command_line
 from tools.site.docstrings import write_docstring
@@ -20,12 +19,14 @@ from tools.site.glossary import read_terms
 from tools.site.http_interface import write_http
 from tools.site.links import rewrite_links
 from tools.site.llms import write_llms
+from tools.site.modules import PATH, find_module, imported_modules, linked_modules, list_modules, list_places
 from tools.site.nav import list_pages, write_configuration
-from tools.site.pages import WRITTEN, Site, list_documents, offer_file
-from tools.site.rooms import SHELVES, write_class, write_index
+from tools.site.pages import WRITTEN, Site, offer_file
+from tools.site.rooms import split_departures, write_class, write_index
+from tools.site.shelves import SHELVES
 from tools.site.versions import list_versions, write_versions
 
-MODULES = ("checkout", "links", "citations", "docstrings", "experiments", "nav")
+MODULES = ("checkout", "links", "citations", "docstrings", "experiments", "modules", "nav", "rooms")
 
 
 @for_each("name", MODULES)
@@ -90,9 +91,48 @@ def test_citations_are_links_but_not_in_code() -> None:
 
 
 def test_a_docstring_has_its_lists_its_examples_and_links_to_documents() -> None:
-    written = write_docstring("It is so:\n* one,\n* two.\n\n>>> f()\n1\n\nSee docs/regret.md, `docs/regret.md`.")
+    written = write_docstring("It is so:\n* one,\n* two.\n\n>>> f()\n1\n\nSee docs/regret.md, `docs/regret.md`.", "m")
     assert written.startswith("It is so:\n\n* one,\n* two.\n\n```pycon\n>>> f()\n1\n```\n\nSee [Regret: which")
     assert written.endswith("](../regret.md), `docs/regret.md`.")
+
+
+def test_a_path_in_a_docstring_leads_to_the_page_of_its_module() -> None:
+    near = "maskedbandit.policies.regret.ucb1"
+    place = "../api/policies.md#maskedbandit.policies.parts.race"
+    assert write_docstring("See parts/race.py.", near) == f"See [`parts/race.py`]({place})."
+    assert write_docstring("As [dp_klucb.py].", near) == "As [[`dp_klucb.py`](../policies/dp_klucb.md)]."
+    for text in ("`race.py`", "    x (race.py)", "nothing.py", "tests/race.py", "```\nrace.py\n```"):
+        assert write_docstring(text, near) == text
+    assert find_module("rows.py", near) == ""  # of many none is nearer than the others
+
+
+def test_every_path_on_the_page_of_a_class_leads_somewhere() -> None:
+    for shelf in SHELVES:
+        for name in shelf.room:
+            module = shelf.room.modules[name]
+            for text in (import_module(module).__doc__ or "", shelf.room[name].__doc__ or ""):
+                paths = [found[1] for found in PATH.finditer(text) if found[1]]
+                assert [path for path in paths if find_module(path, module) not in list_places()] == [], module
+
+
+def test_departures_are_under_a_heading_of_their_own() -> None:
+    text = "UCB: x [ACF02].\n\nDepartures: here it has\n\n    y\n\nfor z.\n* One.\n\nRegret."
+    assert split_departures(text) == ("UCB: x [ACF02].\n\nRegret.", "Here it has\n\n    y\n\nfor z.\n* One.")
+    assert split_departures("UCB.\n\n    x\n\nfor y.") == ("UCB.\n\n    x\n\nfor y.", "")
+    page = write_class(SHELVES[0], "successive_elimination")
+    departures = page.partition("\n## Departures\n\n")[2].partition("\n::: ")[0]
+    assert departures.startswith("The radius has no term for rounding")
+    assert departures.rstrip().endswith('`unfinished="start"`.')
+    assert "Departures: " not in page
+    assert "## Departures" not in write_class(SHELVES[0], "noise_aware_klucb")
+
+
+def test_every_policy_has_a_source_or_is_said_to_have_none() -> None:
+    room = SHELVES[0].room
+    for name in room:
+        text = " ".join((import_module(room.modules[name]).__doc__ or "").split())
+        cites = bool(list(list_cited((import_module(room.modules[name]).__doc__ or "").partition("\n\n")[0])))
+        assert cites != ("this project's own" in text), name
 
 
 # --- what is written ----------------------------------------------------------------------------------------------
@@ -122,9 +162,9 @@ def test_the_api_has_every_module_that_a_document_uses_or_links_to() -> None:
     assert imported_modules(text) == {"maskedbandit.study.driver"}
     assert linked_modules(text, "docs/x.md") == {"maskedbandit.law"}
     assert linked_modules(text, "x.md") == set()
-    modules = list_modules({"docs/x.md": text})
-    assert modules["study"] == ["maskedbandit.study.driver", "maskedbandit.study.signatures"]
-    assert "maskedbandit.law" in modules["law"]
+    modules = list_modules()
+    assert {"maskedbandit.study.driver", "maskedbandit.study.signatures"} <= set(modules["study"])
+    assert modules["law"] == ["maskedbandit.law"]
 
 
 def test_names_are_found_wherever_an_experiment_has_them() -> None:
@@ -137,7 +177,7 @@ def test_names_are_found_wherever_an_experiment_has_them() -> None:
 
 
 def test_every_figure_is_in_the_gallery_with_a_command() -> None:
-    documents = list_documents()
+    documents = checkout.list_documents()
     gallery = write_gallery(documents)
     for _, pictures in list_pictures():
         assert [each for each in pictures if f"../{each}" not in gallery] == []

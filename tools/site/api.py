@@ -1,67 +1,20 @@
-"""Pages of the Python API: the names of the package, and every module that a document uses or links to."""
+"""Pages of the Python API: the names of the package, and the modules that have a place there."""
 
-import ast
 import inspect
-import posixpath
 import re
-from collections import defaultdict
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import maskedbandit as mb
-from tools.site.checkout import FENCE, ROOT
 from tools.site.docstrings import write_docstring
-from tools.site.links import LINK
-from tools.site.rooms import SHELVES
-
-SOURCE = "src/"
-
-
-def list_modules(documents: dict[str, str]) -> dict[str, list[str]]:
-    """Modules that have no page of a room, by the folder or the file of the package that they are in."""
-    found = {mb.__name__ + "." + home for home in mb._HOME.values()} | {"maskedbandit.theory", "maskedbandit.errors"}
-    for file, text in documents.items():
-        found |= {*imported_modules(text), *linked_modules(text, file)}
-    shelved = tuple(f"{shelf.package}." for shelf in SHELVES)
-    pages = defaultdict(list)
-    for module in sorted(found - {mb.__name__}):
-        if not f"{module}.".startswith(shelved):
-            pages[module.split(".")[1]].append(module)
-    return dict(pages)
-
-
-def imported_modules(text: str) -> set[str]:
-    """Modules from which the Python of a document imports names."""
-    found = set()
-    for fence in FENCE.finditer(text):
-        if fence[0].startswith("```python"):
-            for node in ast.walk(ast.parse(fence[0].partition("\n")[2].rpartition("\n")[0])):
-                if isinstance(node, ast.ImportFrom) and str(node.module).startswith(f"{mb.__name__}."):
-                    found.add(str(node.module))
-    return found
-
-
-def linked_modules(text: str, file: str) -> set[str]:
-    """Modules to whose files a document links."""
-    found = set()
-    for link in LINK.finditer(text):
-        path = posixpath.normpath(posixpath.join(posixpath.dirname(file), link[3].partition("#")[0]))
-        if path.startswith(SOURCE) and path.endswith(".py"):
-            found.add(path.removeprefix(SOURCE).removesuffix("/__init__.py").removesuffix(".py").replace("/", "."))
-    return found
-
-
-def module_file(module: str) -> str:
-    """The file of a module, in the repository."""
-    spec = find_spec(module)
-    assert spec is not None
-    return str(spec.origin).removeprefix(f"{ROOT}/")
+from tools.site.shelves import SHELVES
 
 
 def write_package(name: str, modules: list[str]) -> str:
     """The page of a folder, or of a file, of the package."""
-    lines = [f"# maskedbandit.{name}", "", first_line(f"maskedbandit.{name}"), ""]
+    lines = [f"# maskedbandit.{name}", ""]
+    if f"maskedbandit.{name}" not in modules:  # which say it themselves
+        lines += [first_line(f"maskedbandit.{name}"), ""]
     for module in modules:
         lines += [f"::: {module}", "    options:", "      show_root_full_path: true", ""]
     return "\n".join(lines)
@@ -69,7 +22,7 @@ def write_package(name: str, modules: list[str]) -> str:
 
 def first_line(module: str) -> str:
     """What a module says of itself."""
-    return write_docstring((inspect.getdoc(import_module(module)) or "").partition("\n\n")[0])
+    return write_docstring((inspect.getdoc(import_module(module)) or "").partition("\n\n")[0], module)
 
 
 def write_api(pages: dict[str, list[str]]) -> str:
@@ -94,4 +47,6 @@ def write_api(pages: dict[str, list[str]]) -> str:
 
 def first_sentence(it: Any) -> str:
     """What a class or a function says of itself, on one line of a table."""
-    return re.sub(r"\s+", " ", write_docstring((inspect.getdoc(it) or "").partition("\n\n")[0])).replace("|", r"\|")
+    return re.sub(r"\s+", " ", write_docstring((inspect.getdoc(it) or "").partition("\n\n")[0], it.__module__)).replace(
+        "|", r"\|"
+    )

@@ -9,6 +9,12 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 VERSION: str = PROJECT["version"]
 ADDRESS: str = PROJECT.get("urls", {}).get("Source", "").rstrip("/")
 
+AT_THE_ROOT = {
+    "README.md": "index.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+}
 FENCE = re.compile(r"^(```+)\w*.*?^\1$", re.MULTILINE | re.DOTALL)
 PICTURE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
 LINKED = re.compile(r"\[((?:\\.|[^\]])*)\](?:\([^)]*\)|\[[^\]]*\])")
@@ -40,3 +46,9 @@ def read_lead(markdown: str) -> str:
         if text and not re.match(r"#|\||<|    |---|\*\*Guar|- ", text) and not paragraph.startswith("    "):
             return " ".join(text.split())
     return ""
+
+
+def list_documents() -> dict[str, str]:
+    """The text of every document of the repository that is a page."""
+    docs = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))]
+    return {name: (ROOT / name).read_text() for name in [*AT_THE_ROOT, *docs]}

@@ -6,6 +6,7 @@ from textwrap import dedent
 from tools.site.checkout import ROOT, read_title
 from tools.site.citations import link_citations
 from tools.site.links import edit_text
+from tools.site.modules import PATH, find_module, list_places
 
 DOCUMENT = re.compile(r"^    .*$|`[^`]*`|\bdocs/(\w+\.md)(?![^\[\]]*\]\[)", re.MULTILINE)
 # the last sign of a name such as T* or mu*, and of what is before an index, as in (x)_+
@@ -14,17 +15,25 @@ LIST = re.compile(r"^(?!\* |$)(.+)\n(?=\* )", re.MULTILINE)  # which needs an em
 EXAMPLE = re.compile(r"^( *)>>> .*?(?=\n[ ]*\n(?! *>>> )|\Z)", re.MULTILINE | re.DOTALL)
 
 
-def write_docstring(docstring: str) -> str:
-    """A docstring with its examples in fences, and with links from its citations and to the documents that it names.
+def write_docstring(docstring: str, module: str) -> str:
+    """A docstring of a module with its examples in fences, and with links to the papers and the files that it names.
 
-    >>> write_docstring("A sum.\\n\\n>>> 1 + 1\\n2")
+    >>> write_docstring("A sum.\\n\\n>>> 1 + 1\\n2", "maskedbandit")
     'A sum.\\n\\n```pycon\\n>>> 1 + 1\\n2\\n```'
-    >>> print(write_docstring("w*, *not* at T*_KL."))
+    >>> print(write_docstring("w*, *not* at T*_KL.", "maskedbandit"))
     w\\*, *not* at T\\*_KL.
     """
     fenced = EXAMPLE.sub(lambda found: f"```pycon\n{dedent(found[0]).rstrip()}\n```", docstring)
     cited = link_citations(LIST.sub(r"\1\n\n", fenced))
-    return edit_text(cited, lambda text: LAST.sub(escape_last, DOCUMENT.sub(link_document, text)))
+
+    def link_path(found: re.Match[str]) -> str:
+        place = list_places().get(find_module(found[1], module)) if found[1] else None
+        return f"[`{found[1]}`](../{place})" if place else found[0]
+
+    def edit(text: str) -> str:
+        return LAST.sub(escape_last, PATH.sub(link_path, DOCUMENT.sub(link_document, text)))
+
+    return edit_text(cited, edit)
 
 
 def escape_last(found: re.Match[str]) -> str:

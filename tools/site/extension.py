@@ -13,4 +13,4 @@ class Docstrings(griffe.Extension):
     def on_instance(self, *, obj: griffe.Object, **_: Any) -> None:
         """Called once for each object."""
         if obj.docstring:
-            obj.docstring.value = write_docstring(obj.docstring.value)
+            obj.docstring.value = write_docstring(obj.docstring.value, obj.module.path)

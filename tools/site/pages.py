@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from maskedbandit.service.api.operations import write_document
-from tools.site.api import list_modules, module_file, write_api, write_package
-from tools.site.checkout import ROOT
+from tools.site.api import write_api, write_package
+from tools.site.checkout import AT_THE_ROOT, ROOT, list_documents
 from tools.site.citations import link_citations, write_references
 from tools.site.command_line import write_command_line
 from tools.site.experiments import list_experiments, write_experiment, write_experiments
@@ -14,14 +14,10 @@ from tools.site.gallery import write_gallery
 from tools.site.glossary import write_glossary
 from tools.site.http_interface import write_http
 from tools.site.links import rewrite_links
-from tools.site.rooms import SHELVES, file_of, write_class, write_index
+from tools.site.modules import list_modules, list_places, module_file
+from tools.site.rooms import write_class, write_index
+from tools.site.shelves import SHELVES
 
-AT_THE_ROOT = {
-    "README.md": "index.md",
-    "CHANGELOG.md": "changelog.md",
-    "CONTRIBUTING.md": "contributing.md",
-    "SECURITY.md": "security.md",
-}
 WRITTEN = ("gallery.md", "glossary.md", "references.md", "command_line.md", "http_interface.md")  # beside the documents
 FOLDERS = {  # a link to them leads to the pictures
     "docs/figures": "gallery.md",
@@ -31,29 +27,19 @@ FOLDERS = {  # a link to them leads to the pictures
 FILES = (".md", ".svg", ".png", ".html", ".js", ".css", ".json", ".wasm", ".whl", ".csv")
 
 
-def list_documents() -> dict[str, str]:
-    """The text of every document of the repository that is a page."""
-    docs = [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))]
-    return {name: (ROOT / name).read_text() for name in [*AT_THE_ROOT, *docs]}
-
-
 class Site:
     """All pages, before the site is built of them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.documents = list_documents()
-        self.modules = list_modules(self.documents)
+        self.modules = list_modules()
         files = [path for path in (ROOT / "docs").rglob("*") if path.suffix in FILES]
         names = [path.relative_to(ROOT).as_posix() for path in files]
         self.pages = AT_THE_ROOT | FOLDERS | {f"docs/{page}": page for page in WRITTEN}
         self.pages |= {name: name.removeprefix("docs/") for name in names}
         self.pages |= {one.file: one.page for one in list_experiments()}
-        for shelf in SHELVES:
-            self.pages |= {file_of(shelf.room.modules[name]): shelf.page(name) for name in shelf.room}
-        for name, modules in self.modules.items():
-            self.pages |= {module_file(module): f"api/{name}.md#{module}" for module in modules}
-        self.pages[module_file("maskedbandit")] = "api/index.md"
+        self.pages |= {module_file(module): page for module, page in list_places().items()}
         tutorials = [self.pages[file] for file in filter(is_tutorial, self.documents)]
         self.nav: dict[str, Any] = {"tutorials/": tutorials}  # what stands for each folder
 

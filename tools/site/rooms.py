@@ -5,72 +5,25 @@ from them, and the class with its guarantee. So a class that is added has a page
 """
 
 import inspect
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib import import_module
-from itertools import groupby
 
-from maskedbandit.policies.parts.purposes import find_purpose
-from maskedbandit.rooms import Room
-from tools.site.checkout import ROOT
 from tools.site.citations import BIBLIOGRAPHY, describe_entry, list_cited, read_bibliography
 from tools.site.docstrings import write_docstring
 from tools.site.experiments import Experiment, list_experiments, list_named
+from tools.site.shelves import Shelf
 
-
-@dataclass(frozen=True)
-class Shelf:
-    """A room as a folder of pages."""
-
-    folder: str
-    title: str
-    package: str
-    kind: str  # what it is called in an experiment; empty if experiments do not name it so
-    guide: str = ""  # how one more is added
-
-    @property
-    def room(self) -> Room:
-        """The room itself."""
-        return import_module(self.package).room
-
-    def page(self, name: str) -> str:
-        """The page of a class."""
-        return f"{self.folder}/{name}.md"
-
-    def group(self, name: str) -> str:
-        """The heading of a class in lists."""
-        heading = find_purpose(self.room[name].goal).heading if self.folder == "policies" else ""
-        return heading[:1].upper() + heading[1:]
-
-    def groups(self) -> Iterator[tuple[str, list[str]]]:
-        """Names by heading, in the order of `maskedbandit list`."""
-        rank = {name: find_purpose(self.room[name].goal).rank if self.group(name) else 0 for name in self.room}
-        for heading, names in groupby(sorted(self.room, key=rank.__getitem__), self.group):
-            yield heading, list(names)
-
-
-SHELVES = (
-    Shelf("policies", "Policies", "maskedbandit.policies", "policy", "add_a_policy.md"),
-    Shelf("channels", "Channels", "maskedbandit.channels", "channel", "add_a_channel.md"),
-    Shelf("noises", "Noises", "maskedbandit.noises", "noise", "add_a_noise.md"),
-    Shelf("backends", "Backends", "maskedbandit.backends", "backend"),
-    Shelf("worlds", "Worlds", "maskedbandit.lab.worlds", "instance", "add_a_world.md"),
-    Shelf("delays", "Delays", "maskedbandit.lab.delays", "delay", "add_a_world.md#add-a-delay"),
-)
-
-
-def file_of(module: str) -> str:
-    """The file of a module, in the repository."""
-    found = import_module(module).__file__
-    assert found is not None
-    return str(found).removeprefix(f"{ROOT}/")
+DEPARTURES = "Departures: "  # how a paragraph of a docstring begins that says what differs from the source
 
 
 def write_class(shelf: Shelf, name: str) -> str:
     """The page of a class."""
     module, cls = shelf.room.modules[name], shelf.room[name]
-    lead, _, rest = (inspect.getdoc(import_module(module)) or "").partition("\n\n")
-    lines = [f"# {cls.__name__}", "", write_docstring(lead), "", write_docstring(rest), ""]
+    text, departures = split_departures(inspect.getdoc(import_module(module)) or "")
+    lines = [f"# {cls.__name__}", "", write_docstring(text, module), ""]
+    if departures:
+        lines += ["## Departures", "", write_docstring(departures, module), ""]
     lines += [f"::: {module}.{cls.__name__}", "    options:", "      members: false", "      show_source: true", ""]
     lines += [*write_names(shelf, name, cls), *write_pictures(shelf, name)]
     entries = read_bibliography(BIBLIOGRAPHY.read_text())
@@ -79,6 +32,23 @@ def write_class(shelf: Shelf, name: str) -> str:
         lines += ["## Sources", ""]
         lines += [f"* [{key}][{key}]: {describe_entry(entries[key])}" for key in cited]
     return "\n".join([*lines, ""])
+
+
+def split_departures(docstring: str) -> tuple[str, str]:
+    """What the docstring of a file says, without and of how the class departs from its source.
+
+    A formula, and a sentence that goes on after it, belong to the paragraph before them.
+
+    >>> split_departures("UCB1.\\n\\nDepartures: it has\\n\\n    x\\n\\nin its index.\\n\\nRegret.")
+    ('UCB1.\\n\\nRegret.', 'It has\\n\\n    x\\n\\nin its index.')
+    """
+    parts: tuple[list[str], list[str]] = ([], [])
+    departs = False
+    for paragraph in docstring.split("\n\n"):
+        departs = paragraph.startswith(DEPARTURES) or (departs and re.match(r" |[a-z]", paragraph) is not None)
+        said = paragraph.removeprefix(DEPARTURES)
+        parts[departs].append(said if said == paragraph else said[:1].upper() + said[1:])
+    return "\n\n".join(parts[0]), "\n\n".join(parts[1])
 
 
 def write_names(shelf: Shelf, name: str, cls: type) -> Iterator[str]:
@@ -120,10 +90,10 @@ def write_index(shelf: Shelf) -> str:
         lines += [f"## {heading}", ""] if heading else []
         lines += ["| name | what it is |", "|---|---|"]
         lines += [
-            f"| [{shelf.room[name].__name__}]({name}.md) | {write_docstring(about[name])} |" for name in names
+            f"| [{shelf.room[name].__name__}]({name}.md) | {write_docstring(about[name], shelf.room.modules[name])} |"
+            for name in names
         ] + [""]
     lines += ["## The interface", ""]
-    for name, module in sorted(shelf.room.modules.items()):
-        if name not in set(shelf.room):
-            lines += [f"::: {module}", "    options:", "      heading_level: 3", ""]
+    for module in shelf.interfaces:
+        lines += [f"::: {module}", "    options:", "      heading_level: 3", ""]
     return "\n".join(lines)

@@ -20,8 +20,6 @@ All costs are solved in the same way. With v_a = w_a / w_best, the cost over w_b
 x), with x where the two arms meet; it grows with v, and its slope is d(m_a, x). At the optimum all C_a are y, which is
 found by moving the v of the second best arm until the sum of d(m_best, x_a) / d(m_a, x_a) is 1 [GK16, Thm. 5], or, if
 beta is given, until 1 / (1 + sum of v_a) is beta.
-
-A `Parts` maps the v_a of rivals to d(m_best, x_a) and d(m_a, x_a); `at` says of which, if not of all.
 """
 
 import math
@@ -113,7 +111,7 @@ def optimum(means: Sequence[float], kind: str, beta: float | None, epsilon: floa
 
 
 class CostParts(Protocol):
-    """Of all rivals of the best arm at once; see the top of the file."""
+    """Maps the v_a of rivals to d(m_best, x_a) and d(m_a, x_a); `at` says of which, if not of all."""
 
     def __call__(self, v: Floats, at: ArmIndex = ALL_RIVALS) -> tuple[Floats, Floats]: ...
 

@@ -6,6 +6,8 @@ One release for each arm has the least noise, but no arm gets more users than an
 
 **Guarantee**: wrong with probability at most `most_wrong(means, horizon, law)` (theory/wrong_answers.py), plus the
 channel's `failure` for each sum that may wrap around its modulus, if all rewards come at once and nobody drops out.
+
+The policy is this project's own; docs/fixed_budget.md argues the guarantee.
 """
 
 from dataclasses import dataclass

@@ -14,6 +14,8 @@ equal numbers of people for all phases (1, as in [KKS13]), which is best if gaps
 
 **Guarantee**: wrong with probability at most `most_wrong(means, horizon, law)` (theory/wrong_answers.py), plus the
 channel's `failure` for each sum that may wrap around its modulus, if all rewards come at once and nobody drops out.
+
+The policy is this project's own; docs/fixed_budget.md argues the guarantee.
 """
 
 import math

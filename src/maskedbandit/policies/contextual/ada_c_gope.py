@@ -21,13 +21,15 @@ least with
     sqrt(g x / (2 c)) + (g / c) Q <= 2^-l.
 
 Then with probability at least 1 - p the best arm is never lost, and all arms left after phase l are within 4 2^-l of
-it. [Azi24] bounds the noise of w in all directions at once, by a norm. Only the directions of k arms matter, and x
-includes their union bound already; the Q of [Azi24] is larger by a factor of about sqrt(1 + d / (2 x)).
+it.
 
 Of the arms of a phase the one with the most pulls left is next, with ties broken at random.
 
 With delays, users can come when all pulls of a phase are asked for but some are not yet released: they get the arm that
 looks best, and add nothing to any sum (z = 0).
+
+Departures: [Azi24] bounds the noise of w in all directions at once, by a norm. Only the directions of k arms matter,
+and x includes their union bound already; the Q of [Azi24] is larger by a factor of about sqrt(1 + d / (2 x)).
 """
 
 import math

@@ -18,9 +18,10 @@ are sub-Gaussian of deviation s, and in general by Chernoff's bound for each of 
 
     |Y| <= s sqrt(d + 2 sqrt(d x) + 2 x),     x = ln(1 / q)  [HKZ12],         |Y| <= sqrt(d) radius(x + ln d + ln 2).
 
-Discrete Gaussian noise of a central server is the algorithm of [Azi24], where the smallest eigenvalue is bounded from
-below by an assumption on contexts; here it is computed, as V is known. V depends on the noise of earlier releases, by
-the arms that they led to, so the two are not independent: a bound on |Y| serves any V, one on |Y|_{V^-1} would not.
+Departures: discrete Gaussian noise of a central server is the algorithm of [Azi24], where the smallest eigenvalue is
+bounded from below by an assumption on contexts; here it is computed, as V is known. V depends on the noise of earlier
+releases, by the arms that they led to, so the two are not independent: a bound on |Y| serves any V, one on |Y|_{V^-1}
+would not.
 """
 
 import math

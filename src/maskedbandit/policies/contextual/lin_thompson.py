@@ -4,6 +4,8 @@
 
 If every arm has its own weights, the numbers u_a' z are independent, so they are drawn directly. If all arms share one
 model, its weights are drawn once.
+
+Departures: those of lin_ucb.py.
 """
 
 from dataclasses import dataclass

@@ -7,9 +7,9 @@ running sums of every entry of z z' and r z in noisy trees; with Gaussian noise 
 of [SS18]. On central, distributed and shuffled channels cohorts grow, so that a sum holds few draws of noise; on the
 local channel it is that of [ZCHLW20].
 
-The appendix of [MT15] is not public, so the rest of its algorithms is not known. Ours are the shift of A, cohorts of
-more than one user, and that the sums of all arms are released whenever one is (see contextual_policy.py): the number of
-users of an arm would reveal something about their contexts.
+Departures: the appendix of [MT15] is not public, so the rest of its algorithms is not known. This project's are the
+shift of A, cohorts of more than one user, and that the sums of all arms are released whenever one is (see
+contextual_policy.py): the number of users of an arm would reveal something about their contexts.
 """
 
 from dataclasses import dataclass

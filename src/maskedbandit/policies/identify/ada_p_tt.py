@@ -19,19 +19,18 @@ Phases go on while sums are in flight (see phases.py). If a phase overtook anoth
 **Guarantee**: wrong with probability <= delta, on every channel and for every delay, plus the `failure` of the channel
 for each sum that may wrap around. The sizes of phases are known beforehand, so (m_a - m_b) - (mu_a - mu_b) = D + Y with
 D of variance proxy S/4 and Y_a, -Y_b each above r / w with probability <= the part of delta that is given to k; (D +
-Y)_+^2 <= 2 D_+^2 + 2 Y_+^2, and Y_+^2 is at most S (r_a^2 / w_a + r_b^2 / w_b) by Cauchy-Schwarz. With discrete Laplace
-noise r is ln(.) / epsilon, as published. (C_G allows for a maximum over all n, which the fixed sizes make needless:
-Hoeffding's ln((K-1) / d) would do.) Devices may drop out if that does not depend on rewards: w counts the users in the
-release. While these are at least an eighth of every phase, k is at least 2 and j - 3, so the parts of delta still add
-up to at most delta.
-
-`threshold="heuristic"` is the rule of the published program, W / 4 >= ln(1/delta) + ln(1 + ln w_a) + ln(1 + ln w_b) +
-r_a^2 / w_a + r_b^2 / w_b with r = radius(noise, ln(1/delta)): not proved.
+Y)_+^2 <= 2 D_+^2 + 2 Y_+^2, and Y_+^2 is at most S (r_a^2 / w_a + r_b^2 / w_b) by Cauchy-Schwarz. (C_G allows for a
+maximum over all n, which the fixed sizes make needless: Hoeffding's ln((K-1) / d) would do.) Devices may drop out if
+that does not depend on rewards: w counts the users in the release. While these are at least an eighth of every phase, k
+is at least 2 and j - 3, so the parts of delta still add up to at most delta.
 
 E tau <= 4 T*_beta (1 + sqrt(1 + 8 gap_max^2 / epsilon^2)) ln(1/delta) (1 + o(1)) under central trust, if no two means
-are equal, T*_beta the characteristic time of Gaussian arms of variance 1/4 [Azi24, Thm. 5.20]. If worse arms have equal
-means, the published policy may never stop; so every arm gets a minimum fraction of the pulls, unless `forced=0` (see
-phases.py).
+are equal, T*_beta the characteristic time of Gaussian arms of variance 1/4 [Azi24, Thm. 5.20].
+
+Departures: noise may be any of known tails; with discrete Laplace noise r is ln(.) / epsilon, as published. If worse
+arms have equal means, the published policy may never stop; so every arm gets a minimum fraction of the pulls, unless
+`forced=0` (see phases.py). `threshold="heuristic"` is the rule of the published program, W / 4 >= ln(1/delta) + ln(1 +
+ln w_a) + ln(1 + ln w_b) + r_a^2 / w_a + r_b^2 / w_b with r = radius(noise, ln(1/delta)): not proved.
 """
 
 import math

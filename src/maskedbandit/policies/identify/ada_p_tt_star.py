@@ -14,12 +14,13 @@ and with r = radius(noise, ln(3 K zeta(2) k^2 / delta)) and 2 h = Wbar(2 ln(3 K 
 **Guarantee**: wrong with probability <= delta, on every channel. With D and Y as in AdaP-TT, and except with
 probability delta / 3 each, D is bounded as there, its part of each arm by sqrt(h / 2 w), the noise of each arm by r /
 w. In (D + Y)^2 = D^2 + Y^2 + 2 D Y the last is at most the second term of the first threshold, as h and r grow with w.
-(In the thesis the maximum of k lacks its square. 12 e max(r_a, r_b) could be half of that.) No heuristic threshold was
-published.
 
 E tau = O(T*_TV / epsilon) ln(1/delta) under central trust, if epsilon is small and no two means are equal [Azi24, Thm.
 5.23]. For gaps on both sides of 3 epsilon it can be slower than AdaP-TT: the second threshold grows like the root of
 the users of the better arm, W with those of the worse one alone.
+
+Departures: in the thesis the maximum of k lacks its square. 12 e max(r_a, r_b) could be half of that. Noise and forced
+exploration are as in AdaP-TT. No heuristic threshold was published.
 """
 
 import math

@@ -10,10 +10,11 @@ too low, or another too high, by more than h + c. Of the A arms left rewards do 
 
 E tau = O(sum_a (1 / gap_a^2 + 1 / (epsilon gap_a)) ln(K / (delta gap_a))) under central trust.
 
-The program with which DP-SE was compared in [AJMB23; AJMB24; JA25] divides the sum of an epoch by the users of all
-epochs so far. That shrinks means, and all gaps, by a fifth to a quarter, while the threshold stays the same:
-`counts="published"` is for reproducing their figures. It needs up to twice as many users where noise dominates, and is
-not wrong more often; but nothing is proved of it where devices drop out, as means of arms then shrink unequally.
+Departures: none from [SS19]. But the program with which DP-SE was compared in [AJMB23; AJMB24; JA25] divides the sum of
+an epoch by the users of all epochs so far. That shrinks means, and all gaps, by a fifth to a quarter, while the
+threshold stays the same: `counts="published"` is for reproducing their figures. It needs up to twice as many users
+where noise dominates, and is not wrong more often; but nothing is proved of it where devices drop out, as means of arms
+then shrink unequally.
 """
 
 from dataclasses import dataclass

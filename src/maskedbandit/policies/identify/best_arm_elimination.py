@@ -15,6 +15,8 @@ Arms of equal means are never distinguished. So if the best arm was dropped, whi
 and the best of the others are equal, the policy does not stop: set a limit on the number of users.
 
 Users = O(sum_a ln(K / (delta gap_a)) / gap_a^2), the best arm with the least gap, with probability 1 - delta [EMM06].
+
+Departures: the first rule is this project's; the second is that of the paper.
 """
 
 import math

@@ -23,6 +23,8 @@ which cohort it is of. The users of a cohort that is discarded and dealt again a
 not move meanwhile.
 
 Arms of equal means are never told apart: set a limit on the number of users.
+
+The policy is this project's own; docs/contemporaneous.md says more of what is proved of it.
 """
 
 import math

@@ -10,8 +10,8 @@ d_e the private divergence and e = epsilon, the steps are
     stop with a = argmax m once, for all b,  C_ab(w) > c_a + c_b,
     leader B = argmax m,        challenger C = argmin over b != B of  C_Bb(n) + ln n_b,
 
-and B is pulled in a fraction `beta` of the rounds in which it leads, by tracking, else C. The paper states c up to
-constants; here, with l = ln(K zeta(2) k^2 / delta) and G(lam) = ln E exp(lam Z), Z the noise in the k releases, it is
+and B is pulled in a fraction `beta` of the rounds in which it leads, by tracking, else C. With l = ln(K zeta(2) k^2 /
+delta) and G(lam) = ln E exp(lam Z), Z the noise in the k releases, the threshold of an arm is
 
     c = min over 0 < t <= 1 of  (l + G(t e)) / t,                                                 `threshold="proved"`.
 
@@ -30,14 +30,16 @@ lower G than the continuous one, and t = 1 - k / c or 1 / (1 + k / (e w)) give, 
 
     c = min{k Wbar(1 + l / k),  l + k + k ln(1 + e w / k)}.
 
-`threshold="heuristic"` is c = ln(1/delta). It is not proved, and gives results like the published ones.
-
 E tau <= 2 (1 + eta) T*_{e,beta} ln(1/delta) (1 + o(1)) under central trust, if no two means are equal [JA25]. Where
 worse arms have equal means, an arm whose first noise was far below zero waits until ln n of the others exceeds its
-cost. So every arm gets a minimum fraction of the pulls, unless `forced=0` (see phases.py).
+cost. Hence the forced exploration.
 
 With Laplace noise e = 1/scale, which is epsilon. With other noise it is 1 / radius(noise, 1/2), for Gaussian noise
 1/sd: with a larger e the threshold c grows, with a smaller one d_e falls.
+
+Departures: the paper states c up to constants, so the thresholds that are proved are this project's;
+`threshold="heuristic"`, which is c = ln(1/delta), is not proved, and gives results like the published ones. Every arm
+gets a minimum fraction of the pulls, unless `forced=0` (see phases.py).
 """
 
 import math

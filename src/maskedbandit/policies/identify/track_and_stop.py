@@ -12,6 +12,9 @@ as soon as the likelihood ratio Z_Bb reaches its threshold for all b (see one_by
 Wrong with probability <= delta if the threshold is proved (see thresholds.py), on the raw channel for rewards in [0, 1]
 and on randomized response. E[tau] <= T* ln(1/delta) (1 + o(1)) as delta goes to 0, the optimum for Bernoulli rewards
 [GK16, Thm. 14]; over randomized response T* is that of the bits that users sent.
+
+Departures: the threshold "proved" is this project's, by the exact regret of a mixture (see thresholds.py). That of
+[GK16], "published", and that of papers' experiments, "heuristic", can be had by name.
 """
 
 import math

@@ -5,6 +5,8 @@
 Wrong with probability <= delta if the threshold is proved (see thresholds.py), on the raw channel for rewards in [0, 1]
 and on randomized response. E[tau] is near T ln(1/delta) as delta goes to 0, 1/T the least over b of the information
 in uniform pulls, (kl(mu*, x) + kl(mu_b, x)) / K, x the mean of both.
+
+The baseline is this project's own; theory/thresholds.py has the proof of its threshold.
 """
 
 from dataclasses import dataclass

@@ -7,8 +7,10 @@ With the released mean m_a of an arm's last episode, of n_a users, and the varia
 Rewards in [0, 1] and Gaussian noise are sub-Gaussian with variances of at most 1/4 and v, and those add up. Central
 noise has v = 1 / 2 rho, which gives the paper's sqrt((1 / 2 n_a + 1 / rho n_a^2) beta ln t), under rho-zCDP.
 
-Regret <= sum_a (8 beta ln T / gap_a + 8 sqrt(beta ln T / rho)) + 2 beta / (beta - 3) for beta > 3 [Azi24]; the
-published experiments, and the default here, have beta = 1, for which nothing is proved.
+Regret <= sum_a (8 beta ln T / gap_a + 8 sqrt(beta ln T / rho)) + 2 beta / (beta - 3) for beta > 3 [Azi24]; with the
+default beta = 1 nothing is proved.
+
+Departures: the default is beta = 1, as in the published experiments, and the bound is that of [Azi24].
 """
 
 import math

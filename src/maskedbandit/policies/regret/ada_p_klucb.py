@@ -4,10 +4,13 @@ Episodes are those of AdaP-UCB; with the released mean m_a of an arm's last epis
 
     arm = argmax_a  max{q : kl(clip(m_a + radius(noise of one release, beta ln t) / n_a), q) <= beta ln t / n_a},
 
-clip to [0, 1]. Under central Laplace noise the radius is the paper's beta ln t / epsilon. The bound holds for all
-rewards in [0, 1], because a sum of bits of the same mean has the larger moments.
+clip to [0, 1]. The bound holds for all rewards in [0, 1], because a sum of bits of the same mean has the larger
+moments.
 
 Regret = O(sum_a gap_a ln T / min{kl(mu_a, mu*), epsilon gap_a}) for beta > 3 under central pure epsilon [AB22].
+
+Departures: the radius is the paper's beta ln t / epsilon under central Laplace noise, and on every other channel bounds
+that channel's noise with the same probability.
 """
 
 import math

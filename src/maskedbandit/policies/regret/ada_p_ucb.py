@@ -8,8 +8,9 @@ X_a is the released total. Under central Laplace noise the last term is the pape
 other channel it bounds that channel's noise with the same probability. The first users of all arms, one of each, are
 released as well. Between releases nothing changes that a decision depends on, so an episode is one cohort.
 
-Regret <= sum_a 16 beta ln T / min{gap_a, epsilon} + 3 beta / (beta - 3) for beta > 3 under central pure epsilon; the
-constants are those of [Azi24], which corrects the residual term of the first version.
+Regret <= sum_a 16 beta ln T / min{gap_a, epsilon} + 3 beta / (beta - 3) for beta > 3 under central pure epsilon.
+
+Departures: the constants of the bound are those of [Azi24], which corrects the residual term of the first version.
 """
 
 import math

@@ -5,9 +5,10 @@
 X_a is the released total of the arm's last full cohort of n_a = 1, 2, 4, ... users, and the rewards before it are
 forgotten. Under central Laplace noise the last term is the paper's beta ln t / (epsilon n_a), beta = 3.
 
-The paper decides for every user. Until a cohort is full the indices change with ln t alone, and only an arm of smaller
-n_a can overtake the leader, because its index always grows faster. So the policy asks for as many users as the leader
-is sure to lead for, found by bisection, and the decisions are the same. Equal indices are ordered at random, once.
+Departures: the paper decides for every user. Until a cohort is full the indices change with ln t alone, and only an arm
+of smaller n_a can overtake the leader, because its index always grows faster. So the policy asks for as many users as
+the leader is sure to lead for, found by bisection, and the decisions are the same. Equal indices are ordered at random,
+once.
 
 While a full cohort is in flight, the next one fills, and n_a is that of the last full cohort, as if it had shown the
 mean that was released. Before every arm has a release, the arm with the smallest cohort is next, with ties broken at

@@ -31,8 +31,9 @@ are larger: three times its size, or a tenth of what is in flight, as each bring
 anything is in flight, arms are challengers only if I_c is below a third of what rules them out: what is in flight may
 rule them out anyway.
 
-**Not proved**: a bound on the regret. Sizes depend on releases, and the variance is estimated, so bets are fair,
-and the Chernoff bound holds, only in approximation; docs/contemporaneous.md says what was measured and what was tried.
+The policy is this project's own. **Not proved**: a bound on the regret. Sizes depend on releases, and the variance is
+estimated, so bets are fair, and the Chernoff bound holds, only in approximation; docs/contemporaneous.md says what was
+measured and what was tried.
 """
 
 import math

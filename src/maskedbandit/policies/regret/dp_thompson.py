@@ -16,21 +16,23 @@ Fewer rewards may be released than were asked for. If the least n_a of an epoch 
 large in both D / 2 and G: noise and rewards move a mean of n_e / w users by at most w D / 8. `first` asks until
 every arm has enough users.
 
-**Regret.** No bound is proved for this version. The users of pilot and `first` are few, with the probabilities above:
-O(k ln T / gap^2), plus as many as the noise requires. Then comes Thompson sampling on means that noise has moved, by up
-to gap / 4 and in the same direction for many rounds. Known proofs are for means without noise, and [MT15, Thm. 8] is
-for the algorithm as printed, with the faults below. Where the users do not reach `first`, not even the gap / 4 holds.
+**Not proved**: a bound on the regret of this version. The users of pilot and `first` are few, with the probabilities
+above: O(k ln T / gap^2), plus as many as the noise requires. Then comes Thompson sampling on means that noise has
+moved, by up to gap / 4 and in the same direction for many rounds. Known proofs are for means without noise, and [MT15,
+Thm. 8] is for the algorithm as printed, with the faults below. Where the users do not reach `first`, not even the gap /
+4 holds.
 
-`pilot="paper"` is the printed algorithm, for trees of epsilon0 = epsilon / 2k each (`divide` of the channel is 2k):
+Departures: the printed algorithm has faults, which are mended here. It is `pilot="paper"`, for trees of epsilon0 =
+epsilon / 2k each (`divide` of the channel is 2k):
 
     192 k ln T / (epsilon D^2) new users in epoch e, means of these alone;    192 ln^3 T / (epsilon G^2) first users
 
-Regret = O(k ln^3 T / (gap^2 epsilon^2)) is claimed for it [MT15, Thm. 8]; its proof has ln^3 T / (gap^2 epsilon). The
-printed version picks the two best arms by their true means, which must be their noisy ones. It counts the pilot in n_a,
-but not in r_a, which is therefore biased (and kept so here). Noisy r_a may leave [0, n_a], where no Beta distribution
-is defined. Its epsilon / 2k is needlessly small, as pilot and trees see different users, and every reward is in one
-tree. Sums of the pilot have Laplace noise there; here they use the tree too. The paper's experiments replace the pilot
-by a number, `pilot=1000`: that many first users for each arm, tuned by hand, and no gap [MT15, Sec. 5].
+with a claim of O(k ln^3 T / (gap^2 epsilon^2)) for its regret [MT15, Thm. 8], of which the proof has ln^3 T / (gap^2
+epsilon). The printed version picks the two best arms by their true means, which must be their noisy ones. It counts the
+pilot in n_a, but not in r_a, which is therefore biased (and kept so here). Noisy r_a may leave [0, n_a], where no Beta
+distribution is defined. Its epsilon / 2k is needlessly small, as pilot and trees see different users, and every reward
+is in one tree. Sums of the pilot have Laplace noise there; here they use the tree too. The paper's experiments replace
+the pilot by a number, `pilot=1000`: that many first users for each arm, tuned by hand, and no gap [MT15, Sec. 5].
 """
 
 import math

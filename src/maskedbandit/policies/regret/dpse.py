@@ -7,11 +7,13 @@ Epoch e gives every arm that is left to R new users and, from this epoch's sums 
     h = sqrt(y / 2R),   c = r / R,
 
 A the number of arms left. The users of an epoch come in random order, and the next epoch waits for its sums, which say
-who is in it. With discrete Laplace noise r = ln(4 A e^2 / p) / epsilon, and the epochs are those of the
-paper; on channels whose noise grows with R, R is the least such number. If devices drop out, h and c are those of the
-least number of users in a sum of the epoch.
+who is in it. If devices drop out, h and c are those of the least number of users in a sum of the epoch.
 
 Regret = O(sum_a ln T / gap_a + k ln T / epsilon) with p = 1/T, under central trust [SS19, Thm. 4.4].
+
+Departures: with discrete Laplace noise r = ln(4 A e^2 / p) / epsilon, and the epochs are those of the paper. On
+channels whose noise grows with R, R is the least such number. An epoch that cannot finish by the horizon is not begun,
+unless `unfinished="start"`.
 """
 
 import math

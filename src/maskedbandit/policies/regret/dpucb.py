@@ -13,7 +13,10 @@ times on average, so that for p = 1 / T
 
     Regret = O(sum_a ln T / gap_a + sum_a max G_a),       on a tree  max G_a = O(ln^2 T / epsilon).
 
-`interval="paper"` has one G for all arms and times, as printed,
+Arms are skipped that cannot have the highest index, see parts/race.py: decisions are those of comparing all.
+
+Departures: every tree has epsilon, and G_a bounds the noise that is added. `interval="paper"` has one G for all arms
+and times, as printed,
 
     G = k ln^2 T ln(k T ln T / p) / epsilon,
 
@@ -23,8 +26,6 @@ of a tree is O(ln^1.5 T), not ln^2 T; and 8 G / gap_a^2 pulls where 4 G / gap_a 
 is as long as the horizon; `divide` of the channel is then k, and epsilon / k is read from the `Law`. With
 `interval="chapelle-li"` the index is r_a / n_a + sqrt(r_a ln t) / n_a + ln t / n_a, as in the paper's experiments
 [MT15, Sec. 5; CL11]: it ignores the noise, and has no guarantee.
-
-Arms are skipped that cannot have the highest index, see parts/race.py: decisions are those of comparing all.
 """
 
 import math

@@ -16,8 +16,9 @@ draws follow; else at least 2 b rounds have no draw at all. Hence all decisions 
 
 and the draws can reach it: an arm may keep its k_a for all rounds left. [OAC24] states sqrt(T / (c (b + 1)))-GDP.
 
-What is claimed. [TD18] says O(ln^2 T, T^-4) for c = 1, and O(epsilon, T^-4) for c = ln^2 T / epsilon. No constant makes
-either true of the draws that its proof adds up, nor the second one of the decisions.
+Departures: what is claimed is not what is proved here. [TD18] says O(ln^2 T, T^-4) for c = 1, and O(epsilon, T^-4) for
+c = ln^2 T / epsilon. No constant makes either true of the draws that its proof adds up, nor the second one of the
+decisions.
 * The sum of the losses in [TD18, Thm. 1] is over k = 1, ..., T, as if a new reward joined the arm in every round. But
   every arm is drawn in every round: while an arm stays at k users, every later draw exposes its rewards, at 1/(k+1)
   each. Arms that are not best stay at O(ln T) users, so mu^2 = sum_t 1 / (c (k_a(t) + 1)) is of order T / ln T. With

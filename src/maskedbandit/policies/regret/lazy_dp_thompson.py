@@ -6,9 +6,10 @@ users. For every user
     G_a = clip(X_a + radius(noise of one release, beta ln t)) to [0, n_a]
     theta_a ~ Beta(1 + G_a, 1 + n_a - G_a)  for every arm,     arm = argmax_a theta_a.
 
-Under central Laplace noise the radius is the paper's beta ln t / epsilon, beta = 3. The logarithm is natural: it
-reproduces the published plots, base 2 does not. Rewards inside (0, 1) enter the Beta distribution as they are; the
-proof is for bits, to which a channel with a grid of one step rounds them.
+Under central Laplace noise the radius is the paper's beta ln t / epsilon, beta = 3.
+
+Departures: the logarithm is natural, as that reproduces the published plots, and base 2 does not. Rewards inside (0, 1)
+enter the Beta distribution as they are; the proof is for bits, to which a channel with a grid of one step rounds them.
 
 Full cohorts in flight count as in Anytime-Lazy-UCB, and the proof knows no delays either.
 

@@ -12,7 +12,8 @@ The index of an arm is an upper confidence bound of its mean at the level
   without noise, where it is KL-UCB.
 
 Both lie below the mean with probability <= exp(-f), for each n, whatever other arms do. The channel's `failure` is
-added for each sum that may wrap around its modulus. docs/noise_aware_klucb.md has the proofs.
+added for each sum that may wrap around its modulus. The policy is this project's own; docs/noise_aware_klucb.md has the
+proofs.
 
 A bound that fails when an arm has n users costs at most the T users that follow, and the next batch has about n users:
 hence ln(1 + T / n). Where the horizon is short, first batches alone take a good part of it, and a run that loses its

@@ -18,9 +18,9 @@ With windows of W users, T in all, means that change at C times, and R a bound o
 
     regret <= (T / W + 1 + C) R / (1 - .01 K) + C V,
 
-if K < 100, rewards are not late and nobody drops out; V is W, the first cohorts, and what the last one may add.
-docs/changing_arms.md has the proof, the same for windows that grow, what noise adds, and what is lost where nothing
-changes.
+if K < 100, rewards are not late and nobody drops out; V is W, the first cohorts, and what the last one may add. The
+policy is this project's own, after [BKMS22]; docs/changing_arms.md has the proof, the same for windows that grow, what
+noise adds, and what is lost where nothing changes.
 
 Rewards that are still on their way when a window ends teach nothing: as many releases of an arm as it had in flight are
 dropped. Until every arm has a release in the new window users are spread evenly, so without `window` the j-th window

@@ -2,8 +2,8 @@
 
     theta_a ~ Beta(1 + S_a, 1 + n_a - S_a)  for every arm,     arm = argmax_a theta_a
 
-S_a is the released total of n_a pulls, clipped to [0, n_a] where noise pushed it out. A reward inside (0, 1) counts as
-1 with that probability, else as 0: the coin toss of [AG12, Alg. 2; LN11, Sec. 11.1], tossed once per release.
+S_a is the released total of n_a pulls. A reward inside (0, 1) counts as 1 with that probability, else as 0: the coin
+toss of [AG12, Alg. 2; LN11, Sec. 11.1].
 
 Regret <= (1 + e) sum_a ln T / kl(mu_a, mu*) gap_a + O(k / e^2) for every e > 0, without noise [AG13, Thm. 1].
 
@@ -17,6 +17,8 @@ arms lie on a line, one after the other, each with a stretch of length l = r + r
 process: the distance to the next one is exponential. An arm with a point, whose chance is 1 - exp(-l) >= r if r <= 1/2,
 may propose with probability q / (1 - exp(-l)): with q in all, whatever became of the others. An arm without a point
 costs one subtraction. Where r > 1/2 theta is drawn.
+
+Departures: S_a is clipped to [0, n_a] where noise pushed it out, and the coin is tossed once per release.
 """
 
 import math

@@ -5,7 +5,8 @@ at least K / delta, and below once the evidence that it is not theta + tolerance
 search stops when all arms are decided. All releases count, and the evidence is valid however pulls and cohorts are
 chosen. Of the two tests of an arm only one can err, that of the class in which it must not be, with probability <=
 delta / K; and the union over arms is paid once. So an answer is wrong in any arm with probability <= delta, plus the
-channel's `failure` for each sum that may wrap around its modulus. docs/top_arms.md has the proof.
+channel's `failure` for each sum that may wrap around its modulus. The policy is this project's own; docs/top_arms.md
+has the proof.
 
 An arm whose mean is theta itself is never decided if the tolerance is 0. With a tolerance the search always stops, and
 arms within it may be named or not.

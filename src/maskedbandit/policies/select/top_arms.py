@@ -4,8 +4,8 @@ The answer is the m arms of the highest likeliest means, once the evidence that 
 is at least m (K - m) / delta for each of them and each other arm j. All releases count, and the evidence is valid
 however pulls and cohorts are chosen. A wrong answer has some i that is not among the m best, and leaves out some j that
 is: then the evidence for this pair is wrong, which happens for any of the m (K - m) pairs with probability <= delta,
-plus the channel's `failure` for each sum that may wrap around its modulus. docs/top_arms.md has the proof. For m = 1
-and up to five arms this is the stopping rule of `ReleasedLikelihood`.
+plus the channel's `failure` for each sum that may wrap around its modulus. The policy is this project's own;
+docs/top_arms.md has the proof. For m = 1 and up to five arms this is the stopping rule of `ReleasedLikelihood`.
 
 The rest can be chosen freely, because it is post-processing. The next cohort is of the arm whose users should lower
 

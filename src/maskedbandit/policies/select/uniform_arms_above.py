@@ -5,6 +5,8 @@ All arms get users until all are decided.
 
 **Guarantee**: wrong in any arm with probability <= delta, on every channel whose releases are independent, plus the
 channel's `failure` for each sum that may wrap around: an answer is wrong only if an interval is (uniform_rounds.py).
+
+The baseline is this project's own; the guarantee is argued in parts/uniform_rounds.py.
 """
 
 from dataclasses import dataclass
