@@ -272,7 +272,7 @@ def test_trust_models_cost_what_the_package_computes() -> None:
     # randomized response: the variance of a bit is divided by (1 - 2 f)^2 = tanh^2(1/2), and is 4.68 times as large
     assert "2.16 times" in response.cost
     assert "2.99 times" in local.cost
-    assert "neither sees any" in two.sees
+    assert "neither alone sees any" in two.sees
     protocol = Protocol.from_table(PLAIN | {"channel": {"name": "central", "epsilon": 5}, "budget": {"epsilon": 5}})
     assert "At ε = 5 and 500 people" in list_trust_models(protocol)[1].cost
 

@@ -56,7 +56,7 @@ def characteristic_time(
     epsilon: float | None = None,
     variance: float = 1.0,
 ) -> float:
-    """T*, see the top of the file. `epsilon` is for kinds "KL" and "gaussian", `variance` for "gaussian" alone.
+    """T*, by the formula of this module. `epsilon` is for kinds "KL" and "gaussian", `variance` for "gaussian" alone.
 
     >>> mu = [0.75, 0.625, 0.5, 0.375, 0.25]
     >>> [round(characteristic_time(mu, kind), 3) for kind in ("KL", "gaussian", "TV")]

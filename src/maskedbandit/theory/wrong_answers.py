@@ -103,7 +103,7 @@ def overtaking_bound(worse: float, best: float, sizes: Sequence[int], law: Law) 
 
 
 def most_wrong(plan: PhasePlan, means: Sequence[float], law: Law) -> float:
-    """A bound on the probability of a wrong answer; see the top of the file.
+    """A bound on the probability of a wrong answer, by the formula of this module.
 
     >>> round(most_wrong(PhasePlan((2000,), (1,), pooled=True), [0.6, 0.5, 0.5], Law(0)), 10)
     3e-09
