@@ -140,7 +140,7 @@ def test_the_metadata_are_valid_and_the_readme_has_no_link_that_leads_nowhere_on
     text = message_from_bytes(content).get_payload()
     assert "# Masked Bandit" in text
     assert re.findall(r"\]\((?!https?:|#)[^)]*\)", text) == []
-    assert "Ten lines of Python" in text
+    assert "For researchers" in text
 
 
 def test_it_works_alone_on_every_python_and_with_the_extras_on_the_newest(wheel, tmp_path_factory) -> None:

@@ -18,7 +18,7 @@ from maskedbandit.lab.engine.kernel_folder import (
     list_kernel_files,
 )
 
-OURS = ("dev", "bench")  # extras of those who work on the package
+OURS = ("dev", "bench", "docs")  # extras of those who work on the package
 
 
 def list_versions() -> list[str]:
