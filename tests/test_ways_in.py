@@ -122,7 +122,7 @@ def conda_names(requirements: list[str]) -> list[str]:
     """What pip is asked for, as conda is asked for it."""
     found = []
     for each in requirements:
-        name, bound = re.fullmatch(r"([\w-]+)(?:\[\w+\])?(>=[\d.]+)(?:;.*)?", each).groups()  # type: ignore[union-attr]
+        name, bound = re.fullmatch(r"([\w-]+)(?:\[\w+\])?(>=[\d.]+)(?:;.*)?", each).groups()
         found.append(f"{OTHER_NAMES.get(name, name)} {bound}")
     return list(dict.fromkeys(found))
 

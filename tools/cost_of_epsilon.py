@@ -42,9 +42,13 @@ def make_table() -> dict[str, object]:
     """All that the page knows."""
     private = {name: [find_costs(TRUST[name](epsilon, 0.0)) for epsilon in EPSILONS] for name in MODELS}
     return {
-        "epsilons": EPSILONS, "people": PEOPLE, "arms": ARMS, "differences": DIFFERENCES,
-        "without": find_costs(mb.channels.Raw()), "lost": private,
-    }  # fmt: skip
+        "epsilons": EPSILONS,
+        "people": PEOPLE,
+        "arms": ARMS,
+        "differences": DIFFERENCES,
+        "without": find_costs(mb.channels.Raw()),
+        "lost": private,
+    }
 
 
 def main(file: Path) -> None:

@@ -10,13 +10,20 @@ EXTRAS = {
     "maskedbandit[lab]": ("polars", "matplotlib", "tqdm"),
     "maskedbandit[client]": ("httpx", "openfeature"),
     "maskedbandit[service]": (
-        "apsw", "starlette", "msgspec", "uvicorn", "uvloop", "httptools", "jinja2", "markupsafe",
+        "apsw",
+        "starlette",
+        "msgspec",
+        "uvicorn",
+        "uvloop",
+        "httptools",
+        "jinja2",
+        "markupsafe",
         "prometheus_client",
     ),
     "maskedbandit[postgres]": ("psycopg",),
     "maskedbandit[cluster]": ("distributed",),
     "pandas": ("pandas",),
-}  # fmt: skip
+}
 
 
 class NotInstalled(MaskedBanditError, ImportError):

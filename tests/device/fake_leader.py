@@ -11,7 +11,7 @@ from base64 import urlsafe_b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, NamedTuple
 
 import httpx
@@ -25,6 +25,7 @@ from maskedbandit.device import Agreed, Device
 from maskedbandit.secagg.prio3 import FIELD, HELPER, LEADER
 from maskedbandit.secagg.uploads import ReportTerms, ShareReader, Upload
 from maskedbandit.study.operators import OperatorKeys
+from tests.threaded_server import serve_in_thread
 
 URL, STUDY, TICKET = "http://leader.test", "newsletter", "k3"
 HOUR = 3_600_000
@@ -240,12 +241,5 @@ def listening(leader: Leader, origin: str = "") -> Iterator[str]:
         def log_message(self, *said: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serve_in_thread(Handler) as address:
+        yield address

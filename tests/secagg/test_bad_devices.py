@@ -45,12 +45,16 @@ class TestWrongShares:
         made = self.spoiled(plan, range(liars), wrong, leaves, seed=liars)
         assert made.run().total == 5 * (10 - len(leaves))
 
-    @pytest.mark.parametrize("wrong", [
-        lambda key_shares, user: bytes(len(key_shares)),
-        lambda key_shares, user: b"\xff" * len(key_shares),  # above the prime: no key shares
-        lambda key_shares, user: key_shares[KEY_SHARE:] + key_shares[:KEY_SHARE],
-        lambda key_shares, user: key_shares[:-1] + bytes([key_shares[-1] ^ 1]),
-    ], ids=["zeros", "too large", "rotated", "one bit"])  # fmt: skip
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            lambda key_shares, user: bytes(len(key_shares)),
+            lambda key_shares, user: b"\xff" * len(key_shares),  # above the prime: no key shares
+            lambda key_shares, user: key_shares[KEY_SHARE:] + key_shares[:KEY_SHARE],
+            lambda key_shares, user: key_shares[:-1] + bytes([key_shares[-1] ^ 1]),
+        ],
+        ids=["zeros", "too large", "rotated", "one bit"],
+    )
     @for_each("liars", range(9))
     def test_never_a_wrong_sum(self, wrong, liars):
         made = self.spoiled(planned(8, t=5, least=6), range(liars), wrong)

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler
 from typing import Any, NamedTuple
 
-from tests.service.threaded_server import serve_in_thread
+from tests.threaded_server import serve_in_thread
 
 
 class Heard(NamedTuple):

@@ -3,9 +3,7 @@
 import json
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,6 +15,7 @@ from tests.service.browser import LOOKS, faults
 from tests.service.inside import TABLE
 from tests.service.live import LATE, PATIENT, Live, live
 from tests.service.test_people import PUBLIC, SIGNERS
+from tests.threaded_server import serve_in_thread
 
 pytestmark = pytest.mark.slow
 ASK = """async ([url, key, body]) => {
@@ -42,22 +41,10 @@ class Shop(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-@contextmanager
-def listening() -> Iterator[str]:
-    """The origin of a site of its own."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Shop) as site:
-        thread = Thread(target=site.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{site.server_port}"
-        finally:
-            site.shutdown()
-            thread.join()
-
-
 @pytest.fixture(scope="module")
 def shop() -> Iterator[str]:
-    with listening() as found:
+    """The origin of a site of its own."""
+    with serve_in_thread(Shop) as found:
         yield found
 
 
@@ -97,7 +84,7 @@ def test_pages_of_named_sites_take_part_and_others_do_not(browser: Browser, serv
     status, said = ask("assign", unit="zoe", token=sign("bob"))
     assert (status, said["code"]) == (401, "token_forged")
     assert ask("person", unit="zoe", token=sign("zoe"))[0] == 0  # the browser does not even ask
-    with listening() as other:
+    with serve_in_thread(Shop) as other:
         page.goto(other)
         assert ask("assign", unit="eve", token=sign("eve"))[0] == 0
     assert server.study("erase", {"unit": "eve"}, "officer").json == {"places": 0}

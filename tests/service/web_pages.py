@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from maskedbandit.study.signatures import sign_person
 from tests.service.live import LATE, ROOT, Live
-from tests.service.threaded_server import serve_in_thread
+from tests.threaded_server import serve_in_thread
 
 expect.set_options(timeout=1000 * LATE)
 PACKAGE = ROOT / "sdk" / "typescript"

@@ -5,23 +5,37 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from playwright.sync_api import Page
 
 from tests.service.browser import COLOURS, LOOKS, chromium, faults
+from tests.threaded_server import serve_in_thread
 from tools.site.checkout import ROOT, VERSION
 from tools.site.shelves import SHELVES
 
 pytestmark = pytest.mark.slow
-LOOKED_AT = (
-    "index.html", "regret.html", "service.html", "privacy.html", "gallery.html", "references.html", "glossary.html",
-    "command_line.html", "api/index.html", "api/privacy.html", "policies/index.html", "channels/shuffled.html",
-    "experiments/league_central.html", "policies/noise_aware_klucb.html",
-)  # fmt: skip
+LOOKED_AT = [
+    f"{page}.html"
+    for page in [
+        "index",
+        "regret",
+        "service",
+        "privacy",
+        "gallery",
+        "references",
+        "glossary",
+        "command_line",
+        "api/index",
+        "api/privacy",
+        "policies/index",
+        "policies/noise_aware_klucb",
+        "channels/shuffled",
+        "experiments/league_central",
+    ]
+]
 
 
 @pytest.fixture(scope="module")
@@ -41,15 +55,8 @@ def url(built: Path) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(built)))
-    thread = Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serve_in_thread(partial(Quiet, directory=str(built))) as address:
+        yield address
 
 
 def test_every_class_and_every_paper_has_a_page_or_a_place(built: Path) -> None:

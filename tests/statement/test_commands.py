@@ -101,11 +101,20 @@ def test_an_audit_stands_in_the_statement(
 ) -> None:
     played, place = where
     audit = {
-        "format": "maskedbandit audit 1", "version": "0.1.0", "target": "study newsletter", "date": "2026-11-22",
-        "protocol": played.protocol.digest, "promised": {"epsilon": 1.0, "delta": 0.0}, "method": "exact",
-        "samples": 0, "confidence": 1, "lower_bound": 1.0, "violation": False, "parts": [],
+        "format": "maskedbandit audit 1",
+        "version": "0.1.0",
+        "target": "study newsletter",
+        "date": "2026-11-22",
+        "protocol": played.protocol.digest,
+        "promised": {"epsilon": 1.0, "delta": 0.0},
+        "method": "exact",
+        "samples": 0,
+        "confidence": 1,
+        "lower_bound": 1.0,
+        "violation": False,
+        "parts": [],
         "control": {"twin": "noise of half the scale", "lower_bound": 2.0, "caught": True},
-    }  # fmt: skip
+    }
     file = tmp_path / "audit.json"
     file.write_text(json.dumps(audit))
     said(capsys, *place, "--audit", str(file), "--out", str(tmp_path / "with"))

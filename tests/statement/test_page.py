@@ -28,10 +28,19 @@ LONG = "which of three subject lines is opened most often by people who have sub
 DEVICES = {"channel": {"name": "response", "epsilon": 2}, "budget": {"epsilon": 2}, "reward": {"rule": "first"}}
 GAUSS = {"channel": {"name": "central", "epsilon": 0.5, "noise": "discrete_gaussian"}, "budget": {"rho": 0.2}}
 AUDIT = Audited(
-    "study newsletter, all that was released of it", "ab" * 32, "2026-11-22", "0.1.0", "sampled", 100_000, 0.999,
-    "ε = 1", "ε = 0.93", "noise of half the scale: at least ε = 1.7, so it was caught", ["what a device sends"],
+    "study newsletter, all that was released of it",
+    "ab" * 32,
+    "2026-11-22",
+    "0.1.0",
+    "sampled",
+    100_000,
+    0.999,
+    "ε = 1",
+    "ε = 0.93",
+    "noise of half the scale: at least ε = 1.7, so it was caught",
+    ["what a device sends"],
     "cd" * 32,
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope="module")

@@ -11,13 +11,28 @@ BIBLIOGRAPHY = ROOT / "docs" / "references.bib"
 KEY = r"[A-Z][A-Za-z+]*\d\d"
 CITATION = re.compile(rf"^    .*$|`[^`]*`|(?<!\\)\[({KEY}(?![\w-])[^\[\]]*)\](?!\()", re.MULTILINE)
 ACCENTS = {
-    "`": "\u0300", "'": "\u0301", "^": "\u0302", "~": "\u0303", "=": "\u0304", "u": "\u0306", '"': "\u0308",
-    "v": "\u030c", "H": "\u030b", "c": "\u0327",
-}  # fmt: skip
+    "`": "\u0300",
+    "'": "\u0301",
+    "^": "\u0302",
+    "~": "\u0303",
+    "=": "\u0304",
+    "u": "\u0306",
+    '"': "\u0308",
+    "v": "\u030c",
+    "H": "\u030b",
+    "c": "\u0327",
+}
 LETTERS = {
-    r"\o": "ø", r"\O": "Ø", r"\l": "ł", r"\L": "Ł", r"\ss": "ß", r"\i": "ı", r"\aa": "å", r"\&": "&",
+    r"\o": "ø",
+    r"\O": "Ø",
+    r"\l": "ł",
+    r"\L": "Ł",
+    r"\ss": "ß",
+    r"\i": "ı",
+    r"\aa": "å",
+    r"\&": "&",
     r"\varepsilon": "ε",
-}  # fmt: skip
+}
 
 
 def read_bibliography(text: str) -> dict[str, dict[str, str]]:

@@ -53,6 +53,18 @@ def is_exact(value: object) -> TypeGuard[Fraction]:
     return type(value) is Fraction and type(value.numerator) is int is type(value.denominator)
 
 
+def to_probability(name: str, value: Number) -> Fraction:
+    """The value as a fraction in [0, 1).
+
+    >>> to_probability("delta", 1e-6)
+    Fraction(1, 1000000)
+    """
+    number = to_fraction(name, value, strict=False)
+    if number >= 1:
+        raise InvalidValue(name, value, "a probability in [0, 1)")
+    return number
+
+
 def to_whole(name: str, value: Any, least: int, most: int | None = None) -> int:
     """The value as an integer of at least `least` and at most `most`; 1e6 is allowed."""
     if isinstance(value, float) and value.is_integer():

@@ -24,7 +24,7 @@ from functools import cached_property
 from operator import index
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.privacy.exact import Number, is_exact, to_fraction, to_whole
+from maskedbandit.privacy.exact import Number, is_exact, to_fraction, to_probability, to_whole
 from maskedbandit.privacy.loss_text import parse_loss, write_loss
 from maskedbandit.privacy.renyi_divergences import (
     INF,
@@ -103,7 +103,7 @@ class Loss:
         >>> Loss.approximate(1, 1e-6)
         Loss(ε = 1 at δ = 1e-06)
         """
-        return replace(cls.pure(epsilon), delta=_probability(delta))
+        return replace(cls.pure(epsilon), delta=to_probability("delta", delta))
 
     @classmethod
     def zcdp(cls, rho: Number) -> Loss:
@@ -201,7 +201,9 @@ class Loss:
         return cls((INF,) * len(ORDERS), INF, INF)
 
     @cached_property
-    def _hash(self) -> int:  # of numbers alone, so that it is the same in every process
+    def _hash(
+        self,
+    ) -> int:  # of numbers alone: it is pickled with the loss, and texts have another hash in each process
         return hash((self.curve, self.pure_epsilon, self.delta, len(self.single)))
 
     def __hash__(self) -> int:
@@ -270,7 +272,7 @@ class Loss:
         >>> Loss.pure(0.1).epsilon(), round(Loss.zcdp(0.005).epsilon(1e-6), 3)
         (0.1, 0.43)
         """
-        left = _probability(delta) - self.delta
+        left = to_probability("delta", delta) - self.delta
         if left < 0:
             return INF
         sums = (round_up(bound) + more for bound, more in zip(self.curve, epsilon_additions(left), strict=True))
@@ -296,10 +298,3 @@ ZERO = Loss((Fraction(0),) * len(ORDERS), Fraction(0), Fraction(0))
 
 def _plus(x: Exact, y: Exact) -> Exact:
     return x + y if type(x) is type(y) else INF  # a large Fraction plus ∞ would overflow
-
-
-def _probability(value: Number) -> Fraction:
-    number = to_fraction("delta", value, strict=False)
-    if number >= 1:
-        raise InvalidValue("delta", value, "a probability in [0, 1)")
-    return number

@@ -7,8 +7,9 @@ this machine before, a small file says so, and it has but a moment as Python.
 
 A number must not depend on the way. So nothing runs as Python first but what the tests of this package have shown to
 give the same numbers to the last bit, with NumPy's draws as the compiler makes them, on the system where they have. All
-else is compiled from the first run on: kernels from outside, those that reach a function of `NOT_AS_PYTHON`, loops over
-contexts and logs, and other systems. What fails as Python is run compiled, which says what is wrong with it.
+else is compiled from the first run on: kernels from outside, those that reach a function of `NOT_AS_PYTHON`, studies of
+more than 2^30 people, loops over contexts and logs, and other systems. What fails as Python is run compiled, which says
+what is wrong with it.
 """
 
 import os
