@@ -88,6 +88,11 @@ class Study(HeldStudy[Session]):
         return self._session.operators
 
     @property
+    def site_keys(self) -> Keys:
+        """The public keys of its sites, if they keep the outcomes, once the study is started."""
+        return self._session.site_keys
+
+    @property
     def helper_lost(self) -> bool:
         """Whether the study ended without its helper."""
         return self._session.helper_lost

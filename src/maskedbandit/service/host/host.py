@@ -14,6 +14,7 @@ from maskedbandit.service.host.helper_link import HelperLinks
 from maskedbandit.service.host.hosting import Hosting, Looks
 from maskedbandit.service.host.watch import StudyWatch
 from maskedbandit.service.keys import SignedOut
+from maskedbandit.service.paired_keys import SITE_ROLE, PairedKeys
 from maskedbandit.service.request.limits import Buckets, OpenStreams
 from maskedbandit.service.study_messages import StudyState
 from maskedbandit.service.views.describe import read_finish, read_state
@@ -59,7 +60,8 @@ class Host(Hosting):
         self._tallies: dict[str, Tally] = {}  # what was counted for views, by study
         self.signed_out, self.links = SignedOut(), HelperLinks(clock)
         self.deliveries = Deliveries(self)
-        super().__init__(address, folder, rate, clock)
+        self.contacts: dict[tuple[str, int], int] = {}  # when each site of a study last asked, by its number
+        super().__init__(address, folder, rate, clock, PairedKeys(SITE_ROLE))
 
     async def view(self, name: str) -> StudyView:
         """What may be shown of a study."""

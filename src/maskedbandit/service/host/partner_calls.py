@@ -1,4 +1,4 @@
-"""Requests to the helper of two operators: what it answers, or that it is away, or that it refuses.
+"""Requests to another operator, such as the helper of two: what it answers, or that it is away, or that it refuses.
 
 Whoever answers there may say anything, so nothing of it but the code of a refusal is shown anywhere.
 """
@@ -12,45 +12,48 @@ import httpx
 
 from maskedbandit.errors import MaskedBanditError
 
-HELPER_PATIENCE = 30.0  # seconds for each step of a request: the helper opens some hundred seals for one
+PARTNER_PATIENCE = 30.0  # seconds for each step of a request: a helper opens some hundred seals for one
 LONGEST_WAIT = 120.0  # seconds for all of it
-LONGEST_HELP = 2**20  # bytes of an answer
+LONGEST_ANSWER = 2**20  # bytes of an answer
 PASSING = (408, 425, 429)  # statuses of refusals that pass, besides those of servers
 
 
-class HelperAway(MaskedBanditError):
-    """The helper does not answer, or cannot now: the same request may be made again."""
+class PartnerAway(MaskedBanditError):
+    """The other operator does not answer, or cannot now: the same request may be made again."""
 
 
-class HelperRefuses(MaskedBanditError):
-    """The helper refuses a request, with a code."""
+class PartnerRefuses(MaskedBanditError):
+    """The other operator refuses a request, with a code."""
 
-    def __init__(self, said: str) -> None:
-        super().__init__(f"the helper refuses: {said}")
+    def __init__(self, said: str, who: str = "helper") -> None:
+        super().__init__(f"the {who} refuses: {said}")
         self.said = said
 
 
-class HelperCalls:
-    """The way to a helper, with the credential of a pairing."""
+class PartnerCalls:
+    """The way to another operator, a helper or a coordinator, with the credential of a pairing."""
 
-    def __init__(self, url: str, credential: str, transport: httpx.AsyncBaseTransport | None = None) -> None:
+    def __init__(
+        self, url: str, credential: str, transport: httpx.AsyncBaseTransport | None = None, who: str = "helper"
+    ) -> None:
+        self._who = who
         headers = {"Authorization": f"Bearer {credential}"} if credential else {}
         # trust_env: a proxy or a .netrc of the environment would see the credential
         self._client = httpx.AsyncClient(
-            base_url=url.rstrip("/"), headers=headers, transport=transport, trust_env=False, timeout=HELPER_PATIENCE
+            base_url=url.rstrip("/"), headers=headers, transport=transport, trust_env=False, timeout=PARTNER_PATIENCE
         )
 
     async def ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        """What the helper answers, an object of JSON; or raise `HelperAway` or `HelperRefuses`."""
+        """What the other operator answers, an object of JSON; or raise `PartnerAway` or `PartnerRefuses`."""
         try:
             async with asyncio.timeout(LONGEST_WAIT), self._client.stream(method, path, json=body) as response:
                 received = bytearray()
                 async for chunk in response.aiter_bytes():
                     received += chunk
-                    if len(received) > LONGEST_HELP:
-                        raise HelperAway("the answer for the helper is longer than any helper's")
+                    if len(received) > LONGEST_ANSWER:
+                        raise PartnerAway(f"the answer for the {self._who} is longer than any of one")
         except (httpx.HTTPError, httpx.StreamError, TimeoutError, OSError) as why:
-            raise HelperAway(f"the helper does not answer ({type(why).__name__})") from None
+            raise PartnerAway(f"the {self._who} does not answer ({type(why).__name__})") from None
         try:
             said = json.loads(received)
         except (ValueError, RecursionError):
@@ -61,8 +64,8 @@ class HelperCalls:
         if status < 300 and isinstance(said, dict):
             return said
         if status >= 500 or status in PASSING or not code:
-            raise HelperAway(f"what answers for the helper has no answer, but status {status} {code}".rstrip())
-        raise HelperRefuses(code)
+            raise PartnerAway(f"what answers for the {self._who} has no answer, but status {status} {code}".rstrip())
+        raise PartnerRefuses(code, self._who)
 
     async def close(self) -> None:
         """Give the connections back."""
