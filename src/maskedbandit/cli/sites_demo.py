@@ -12,7 +12,7 @@ from maskedbandit.errors import InvalidValue
 EXAMPLE = "maskedbandit sites-demo --sites 3 --people 60\n  maskedbandit sites-demo --sites 5 --people 2000 --serve"
 INTERRUPTED = ""
 LEAST_SITES, LARGEST_DEMO = 3, 20
-LEAST_PEOPLE, MOST_PEOPLE = 40, 100_000
+FEWEST_OF_DEMO, MOST_OF_DEMO = 40, 100_000
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +34,7 @@ def do(options: argparse.Namespace) -> None:
 
     for name, value, least, most in (
         ("--sites", options.sites, LEAST_SITES, LARGEST_DEMO),
-        ("--people", options.people, LEAST_PEOPLE, MOST_PEOPLE),
+        ("--people", options.people, FEWEST_OF_DEMO, MOST_OF_DEMO),
     ):
         if not least <= value <= most:
             raise InvalidValue(name, value, f"a number from {least} to {most}")
