@@ -60,7 +60,7 @@ def helper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inviting:
     made = Inviting(tmp_path)
     real = helper_pairing.PartnerCalls
     monkeypatch.setattr(
-        helper_pairing, "PartnerCalls", lambda url, credential, transport=None: real(url, credential, made)
+        helper_pairing, "PartnerCalls", lambda url, credential, transport, role: real(url, credential, made, role)
     )
     return made
 

@@ -39,6 +39,7 @@ def verify_study(database: Database, witness: Witness, study: str) -> Verified:
     with as_corrupted(study), database.still():
         book, losses = read_book(database, witness, study), Losses(database)
         driver, _ = check_log(book)
+        check_sites_of_places(database, study, len(sites.sites) if (sites := book.draft.sites) else 0)
         check_places(database, losses, study, driver, {each.cohort: each.size for each in book.releases})
         check_lists(database, book)
         people, worst = check_accounts(database, losses, book.draft.project, study)
@@ -74,6 +75,13 @@ def check_places(database: Database, losses: Losses, study: str, driver: Driver,
             raise Corrupted(
                 f"a person, a ticket or a reward of cohort {cohort} of {study} was changed after its release"
             )
+
+
+def check_sites_of_places(database: Database, study: str, sites: int) -> None:
+    """Every place is of a person of one of the sites, if there are any."""
+    wrong = "site IS NULL OR site < 0 OR site >= ?" if sites else "site >= ? OR site < 0"
+    if database.rows(f"SELECT 1 FROM place WHERE study = ? AND ({wrong}) LIMIT 1", study, sites):
+        raise Corrupted(f"a place of {study} is of a site that it does not have")
 
 
 def check_lists(database: Database, book: Book) -> None:
