@@ -14,6 +14,7 @@ from tools.site.citations import BIBLIOGRAPHY, describe_entry, link_citations, l
 from tools.site.command_line import write_command_line
 from tools.site.docstrings import write_docstring
 from tools.site.experiments import list_experiments, list_named, write_experiment
+from tools.site.formulas import set_formulas
 from tools.site.gallery import find_command, list_commands, list_pictures, write_gallery
 from tools.site.glossary import read_terms
 from tools.site.http_interface import write_http
@@ -26,7 +27,7 @@ from tools.site.rooms import split_departures, write_class, write_index
 from tools.site.shelves import SHELVES
 from tools.site.versions import list_versions, write_versions
 
-MODULES = ("checkout", "links", "citations", "docstrings", "experiments", "modules", "nav", "rooms")
+MODULES = ("checkout", "links", "citations", "docstrings", "experiments", "formulas", "modules", "nav", "rooms")
 
 
 @for_each("name", MODULES)
@@ -115,6 +116,18 @@ def test_every_path_on_the_page_of_a_class_leads_somewhere() -> None:
                 assert [path for path in paths if find_module(path, module) not in list_places()] == [], module
 
 
+def test_a_formula_is_set_and_code_and_names_are_not() -> None:
+    assert set_formulas("(D + Y)_+² of Y_a²/n_a, w_a^{ε_s}, T*_β, p_{n_j}") == (
+        "(D + Y)<sub>+</sub>² of Y<sub>a</sub>²/n<sub>a</sub>, w<sub>a</sub><sup>ε<sub>s</sub></sup>, T*<sub>β</sub>, "
+        "p<sub>n<sub>j</sub></sub>"
+    )
+    assert set_formulas("So\n\n    x ≤ 2^−l < `a_b`,\n    y\n\nor") == (
+        'So\n\n<pre class="formula">x ≤ 2<sup>−l</sup> &lt; <code>a_b</code>,\ny</pre>\n\nor'
+    )
+    for code in ("`n_a`", "see ada_p_tt.py, dp_tt.py and a/log_mgf_of.md", "most_wrong", "So\n\n    pip install x\n"):
+        assert set_formulas(code) == code
+
+
 def test_departures_are_under_a_heading_of_their_own() -> None:
     text = "UCB: x [ACF02].\n\nDepartures: here it has\n\n    y\n\nfor z.\n* One.\n\nRegret."
     assert split_departures(text) == ("UCB: x [ACF02].\n\nRegret.", "Here it has\n\n    y\n\nfor z.\n* One.")
@@ -144,7 +157,7 @@ def test_every_class_of_a_room_has_a_page_with_its_docstring_its_sources_and_its
     assert ucb1.startswith(
         "# UCB1\n\nUCB1: the arm of the highest upper confidence bound \\[[ACF02, Fig. 1][ACF02]\\]."
     )
-    assert "    arm = argmax_a  S_a / n_a" in ucb1  # the formula
+    assert '\n<pre class="formula">arm = argmax<sub>a</sub>  S<sub>a</sub> / n<sub>a</sub> + √(2' in ucb1
     assert "::: maskedbandit.policies.regret.ucb1.UCB1\n" in ucb1
     assert "`mb.policies.UCB1`" in ucb1
     assert 'policy = "ucb1"' in ucb1

@@ -5,12 +5,12 @@ from textwrap import dedent
 
 from tools.site.checkout import ROOT, read_title
 from tools.site.citations import link_citations
+from tools.site.formulas import set_formulas
 from tools.site.links import edit_text
 from tools.site.modules import PATH, find_module, list_places
 
 DOCUMENT = re.compile(r"^    .*$|`[^`]*`|\bdocs/(\w+\.md)(?![^\[\]]*\]\[)", re.MULTILINE)
-# the last sign of a name such as T* or mu*, and of what is before an index, as in (x)_+
-LAST = re.compile(r"^    .*$|`[^`]*`|(?<![\w*])((?:\w{1,2}|lam)\*)(?!\*)|(\)_)(?=\W)", re.MULTILINE)
+STAR = re.compile(r"^    .*$|`[^`]*`|(?<![\w*])(\w{1,2}\*)(?!\*)", re.MULTILINE)  # of a name such as T* or μ*
 LIST = re.compile(r"^(?!\* |$)(.+)\n(?=\* )", re.MULTILINE)  # which needs an empty line before it
 EXAMPLE = re.compile(r"^( *)>>> .*?(?=\n[ ]*\n(?! *>>> )|\Z)", re.MULTILINE | re.DOTALL)
 
@@ -21,7 +21,7 @@ def write_docstring(docstring: str, module: str) -> str:
     >>> write_docstring("A sum.\\n\\n>>> 1 + 1\\n2", "maskedbandit")
     'A sum.\\n\\n```pycon\\n>>> 1 + 1\\n2\\n```'
     >>> print(write_docstring("w*, *not* at T*_KL.", "maskedbandit"))
-    w\\*, *not* at T\\*_KL.
+    w\\*, *not* at T\\*<sub>KL</sub>.
     """
     fenced = EXAMPLE.sub(lambda found: f"```pycon\n{dedent(found[0]).rstrip()}\n```", docstring)
     cited = link_citations(LIST.sub(r"\1\n\n", fenced))
@@ -31,15 +31,14 @@ def write_docstring(docstring: str, module: str) -> str:
         return f"[`{found[1]}`](../{place})" if place else found[0]
 
     def edit(text: str) -> str:
-        return LAST.sub(escape_last, PATH.sub(link_path, DOCUMENT.sub(link_document, text)))
+        return set_formulas(STAR.sub(escape_star, PATH.sub(link_path, DOCUMENT.sub(link_document, text))))
 
     return edit_text(cited, edit)
 
 
-def escape_last(found: re.Match[str]) -> str:
+def escape_star(found: re.Match[str]) -> str:
     """A sign that Markdown would take for the beginning or the end of an emphasis."""
-    name = found[1] or found[2]
-    return f"{name[:-1]}\\{name[-1]}" if name else found[0]
+    return f"{found[1][:-1]}\\*" if found[1] else found[0]
 
 
 def link_document(found: re.Match[str]) -> str:

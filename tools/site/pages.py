@@ -10,10 +10,11 @@ from tools.site.checkout import AT_THE_ROOT, ROOT, list_documents
 from tools.site.citations import link_citations, write_references
 from tools.site.command_line import write_command_line
 from tools.site.experiments import list_experiments, write_experiment, write_experiments
+from tools.site.formulas import set_formulas
 from tools.site.gallery import write_gallery
 from tools.site.glossary import write_glossary
 from tools.site.http_interface import write_http
-from tools.site.links import rewrite_links
+from tools.site.links import edit_text, rewrite_links
 from tools.site.modules import list_modules, list_places, module_file
 from tools.site.rooms import write_class, write_index
 from tools.site.shelves import SHELVES
@@ -47,7 +48,8 @@ class Site:
         """Write a page, of which the text links to files as if it were this file of the repository."""
         to = self.folder / page
         to.parent.mkdir(parents=True, exist_ok=True)
-        to.write_text(link_citations(rewrite_links(text, file, page, self.pages)))
+        linked = link_citations(rewrite_links(text, file, page, self.pages))
+        to.write_text(edit_text(linked, set_formulas))
 
     def write(self) -> None:
         """Write everything."""

@@ -2,11 +2,11 @@
 
 A reward x in [0, 1] becomes floor(x g) or the next integer, at random, so that its mean is kept [CZ23, Alg. 2]; a
 rounded reward stays between 0 and g, so it costs no extra confidence radius. A sum modulo m is unwrapped as the one
-number in [-tau, n g + tau] with that residue [CZ23, Alg. 3]; noise beyond tau wraps around, which harms the estimate
-and never the privacy.
+number in [−τ, n g + τ] with that residue [CZ23, Alg. 3]; noise beyond τ wraps around, which harms the estimate and
+never the privacy.
 
-The numbers of a vector may be negative, down to -1; then sums are from -n g - tau to n g + tau. They are whole numbers
-of steps already: rounding each of them at random could move two vectors further apart than the stated distance.
+The numbers of a vector may be negative, down to -1; then sums are from -n g − τ to n g + τ. They are whole numbers of
+steps already: rounding each of them at random could move two vectors further apart than the stated distance.
 """
 
 import math
@@ -26,10 +26,10 @@ from maskedbandit.privacy.statistics import SINGLE_REWARD, Statistics
 
 @dataclass(frozen=True)
 class Grid:
-    """Steps in one unit of reward for a cohort of n: g = max(fixed, ceil(fineness * epsilon * sqrt(n))).
+    """Steps in one unit of reward for a cohort of n: g = max(fixed, ceil(fineness * ε * √n)).
 
-    One step suffices for pure differential privacy: the rounded reward is a bit of the same mean. The paper's
-    choice is fineness 1 (discrete Laplace) or s >= 1 (Skellam, discrete Gaussian) [CZ23, Thm. 1, 2, 4].
+    One step suffices for pure differential privacy: the rounded reward is a bit of the same mean. The paper's choice is
+    fineness 1 (discrete Laplace) or s ≥ 1 (Skellam, discrete Gaussian) [CZ23, Thm. 1, 2, 4].
 
     >>> Grid(1).steps(Fraction(1, 2), 1000), Grid(fineness=1).steps(Fraction(1, 2), 1000)
     (1, 16)
@@ -73,7 +73,7 @@ def encode_reward(reward: float, g: int, bits: Bits, kind: Statistics = SINGLE_R
 
 
 class ModulusRule(NamedTuple):
-    """The size of the modulus for a cohort; the least is n (1 - low) g + 2 tau + 1."""
+    """The size of the modulus for a cohort; the least is n (1 − low) g + 2 τ + 1."""
 
     failure: float  # the chance that the noise of a cohort exceeds tau
     fixed: int  # 0: from the size of the cohort

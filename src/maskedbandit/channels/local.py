@@ -1,6 +1,6 @@
 """Local trust: every device adds a whole draw of noise to its own reward [CZ23, Alg. 6-7].
 
-Nobody has to be trusted. The noise of a cohort of n is the sum of n draws: its spread grows as sqrt(n), the price of
+Nobody has to be trusted. The noise of a cohort of n is the sum of n draws: its spread grows as √n, the price of
 trusting nobody. One bit of randomized response costs less; see `Response`.
 """
 

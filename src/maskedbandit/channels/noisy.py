@@ -1,4 +1,4 @@
-"""The common part of central, distributed and local trust: integer noise for an epsilon, on a grid of g steps."""
+"""The common part of central, distributed and local trust: integer noise for an ε, on a grid of g steps."""
 
 from abc import ABC
 from dataclasses import dataclass, field
@@ -20,8 +20,8 @@ class NoisyChannel(Carrier, ABC):
     """A channel that adds `noise`, stretched so that one whole draw hides a reward at privacy `epsilon`.
 
     With discrete Laplace noise of scale 1 `epsilon` is the pure loss; with Skellam and discrete Gaussian noise it sets
-    the standard deviation 1 / epsilon, and `loss(n)` has the loss that follows. `grid` is a number of steps in one unit
-    of reward, a `Grid`, or "paper": fineness 1 for discrete Laplace, 10 for the others [CZ23, App. J].
+    the standard deviation 1 / ε, and `loss(n)` has the loss that follows. `grid` is a number of steps in one unit of
+    reward, a `Grid`, or "paper": fineness 1 for discrete Laplace, 10 for the others [CZ23, App. J].
 
     A vector has the noise of its norm, in sum (discrete Laplace) or in squares (the others), on each of its numbers, so
     `epsilon` means the same for a whole vector. Its own steps are divided by a `grid` of a fixed number.

@@ -1,7 +1,7 @@
 """Local trust by randomized response: every device sends one bit, which may be false [War65].
 
-A reward x becomes a bit of mean x, and the bit is flipped with probability 1 / (1 + e^epsilon); so a bit's mean is
-flip + (1 - 2 flip) x, and the sum of n bits is turned into an unbiased estimate of the sum of rewards [War65; RZLS20].
+A reward x becomes a bit of mean x, and the bit is flipped with probability 1 / (1 + e^ε); so a bit's mean is flip + (1
+− 2 flip) x, and the sum of n bits is turned into an unbiased estimate of the sum of rewards [War65; RZLS20].
 """
 
 import math

@@ -2,13 +2,13 @@
 
 A reward becomes a bit of the same mean. The bits of a cohort and N fair coins reach the server as messages without
 senders, so it learns only the number of ones: the sum of the bits plus Bin(N, 1/2). Subtracting N/2 leaves noise of
-variance N/4. A reward changes the sum by at most one, in distribution; so a release is (epsilon, delta)-private if
+variance N/4. A reward changes the sum by at most one, in distribution; so a release is (ε, δ)-private if
 
-    delta(N) = sum_z max(0, P(z) - e^epsilon P(z - 1)) = F(k) - e^epsilon F(k - 1) <= delta,       P = Bin(N, 1/2),
+    δ(N) = Σ_z max(0, P(z) − e^ε P(z − 1)) = F(k) − e^ε F(k − 1) ≤ δ,       P = Bin(N, 1/2),
 
-where F sums P up to z and k is the last z < (N + 1) / (1 + e^epsilon), as P(z) / P(z - 1) = (N + 1 - z) / z falls (by
-symmetry the other direction costs the same). One more coin is post-processing, so delta(N) falls: the least N is found
-by bisection. Proofs by tail bounds need many times as many coins. N is the same for cohorts of every size.
+where F sums P up to z and k is the last z < (N + 1) / (1 + e^ε), as P(z) / P(z − 1) = (N + 1 − z) / z falls (by
+symmetry the other direction costs the same). One more coin is post-processing, so δ(N) falls: the least N is found by
+bisection. Proofs by tail bounds need many times as many coins. N is the same for cohorts of every size.
 
 The shuffler is an ideal one, or the real protocol that `backend` names. The coins of lost devices are missing. The
 number of messages shows how many; half of that number is added, so the result estimates the survivors' sum, with less
@@ -94,15 +94,15 @@ def coins_needed(epsilon: Fraction, delta: Fraction) -> int:
 
 @dataclass(frozen=True)
 class Shuffled(Carrier):
-    """Bits and coins in a crowd: as few coins as (epsilon, delta) allows.
+    """Bits and coins in a crowd: as few coins as (ε, δ) allows.
 
-    User number i of n tosses floor(N (i+1) / n) - floor(N i / n) of the N = `coins()` coins. No two users may have the
+    User number i of n tosses floor(N (i+1) / n) − floor(N i / n) of the N = `coins()` coins. No two users may have the
     same number; the shuffler ensures that, as it knows how many messages each device must send.
 
-    **Guarantee**: if the server sees the messages of a cohort as a multiset, a release is (epsilon, delta)-private for
-    each honest user, provided that at least `coins_needed` coins are tossed by users who are honest, the user among
-    them, and not known to the server. N is `coins_needed` / honest, rounded up, so any floor((1 - honest) N) coins
-    may be missing; that is so whichever `counted_on(n)` of the n users are honest.
+    **Guarantee**: if the server sees the messages of a cohort as a multiset, a release is (ε, δ)-private for each
+    honest user, provided that at least `coins_needed` coins are tossed by users who are honest, the user among them,
+    and not known to the server. N is `coins_needed` / honest, rounded up, so any floor((1 − honest) N) coins may be
+    missing; that is so whichever `counted_on(n)` of the n users are honest.
 
     >>> channel = Shuffled(epsilon=0.5)
     >>> channel.coins(), channel.loss(n=1000)

@@ -2,17 +2,17 @@
 
 Devices round, add their noise share and reduce modulo m as under distributed trust. Instead of masking that residue, a
 device splits it into k messages that are uniform except for their sum, and a shuffler mixes the messages of all. The
-view of the server is then within eta of a view that can be made of the noisy sum alone, which is epsilon-private; so
+view of the server is then within η of a view that can be made of the noisy sum alone, which is ε-private; so
 
-    delta = (1 + e^epsilon) eta:    from a cohort to what is made of its sum, to the same of the other cohort, and back,
+    δ = (1 + e^ε) η:    from a cohort to what is made of its sum, to the same of the other cohort, and back,
 
-and k follows from eta, m and the least number of honest devices. Each device sends once, needs no keys of others, and
-gives no further answer: a device can be lost only before it sends. The price is a small delta, and a shuffler that must
-not collude with the server.
+and k follows from η, m and the least number of honest devices. Each device sends once, needs no keys of others, and
+gives no further answer: a device can be lost only before it sends. The price is a small δ, and a shuffler that must not
+collude with the server.
 
-Each of the s numbers of a vector is split and mixed apart, with randomness of its own. Each of the s views is within
-eta of what is made of its noisy sum, so all are within s eta of what is made of all sums, which together are
-epsilon-private: delta = (1 + e^epsilon) s eta.
+Each of the s numbers of a vector is split and mixed apart, with randomness of its own. Each of the s views is within η
+of what is made of its noisy sum, so all are within s η of what is made of all sums, which together are ε-private: δ =
+(1 + e^ε) s η.
 """
 
 import math
@@ -60,9 +60,9 @@ class SplitAndMix(Carrier):
     """The noise of distributed trust, from a shuffler.
 
     **Guarantee**: if the server sees the messages of a cohort as a multiset, and at least `counted_on(n)` of its users
-    are honest and send theirs, a release is (epsilon, delta)-private for each of them, delta = (1 + e^epsilon) eta;
-    the release of vectors of s numbers is so with s times that delta.
-    With a real shuffler the statement is computational, and holds unless shuffler and server collude.
+    are honest and send theirs, a release is (ε, δ)-private for each of them, δ = (1 + e^ε) η; the release of vectors of
+    s numbers is so with s times that δ. With a real shuffler the statement is computational, and holds unless shuffler
+    and server collude.
 
     `failure` is the chance that the sum of a cohort wraps around its modulus, a power of two. A cohort that may have
     fewer than two honest users is refused, as one user alone has no crowd to hide in.

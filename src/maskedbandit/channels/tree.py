@@ -6,28 +6,28 @@ nodes, and a release is the change of this estimate: whoever adds up the release
 
     binary    one node for every 1 in the binary digits of m [CSS11; DNPR10]
     honaker   the same; a node is averaged with its two halves, weights as their variances demand [Hon15]
-    kary      |d| nodes for every balanced digit d of m in base k, -(k-1)/2 <= d <= (k-1)/2; where d < 0 the nodes that
+    kary      |d| nodes for every balanced digit d of m in base k, |d| ≤ (k − 1)/2; where d < 0 the nodes that
               follow are subtracted [APST25]
     hybrid    for streams of any length: one draw when m is a power of two, and a binary tree for what follows [CSS11]
 
 A leaf is below h nodes, one on every level, so a reward is in h of them: h = floor(log2 length) + 1, or the least h
-with (k^h - 1) / 2 >= length. With discrete Laplace noise of scale h / epsilon the loss is epsilon [CSS11]. Other noises
-add up in squares, so sqrt(h) / epsilon hides a reward about as well as one draw of 1 / epsilon; `loss` says it exactly.
-The hybrid counter spends one half on each of its parts.
+with (k^h − 1) / 2 ≥ length. With discrete Laplace noise of scale h / ε the loss is ε [CSS11]. Other noises add up in
+squares, so √h / ε hides a reward about as well as one draw of 1 / ε; `loss` says it exactly. The hybrid counter spends
+one half on each of its parts.
 
-**Why the k-ary counter is private**, although it needs the noise of a node before the node is full. Write a stream
-of outputs as o = A x + L z: x the cohorts' sums, z the noises, L the signs of the nodes, A = L R with R[i, t] = 1
-if leaf t is below node i. A policy and its users may adapt: when o is given, so is every decision, and the two worlds
-x, x' differ at one leaf t, by at most 1. So o comes from z in the one world exactly when it comes from
-z + R (x - x') in the other, which moves h noises by at most 1: P(o) <= e^epsilon P'(o), for every o. Noise that
-was seen early is no exception, as R moves no output before t. This holds for P(o) itself, hence for pure losses. With
-discrete Gaussian noise the noises given the outputs before t lie on a coset of a lattice that holds R (x - x'), and
-moving a discrete Gaussian there by a vector v of it costs R(a) = a |v|^2 / (2 variance) exactly, at whole a; between
-them (a - 1) R(a) is convex. A noise says so itself, by its `joint_loss`; one that does not is refused. The hybrid
-counter needs `joint_loss` too, as its trees have more and more nodes. Under the other two every node is full before its
-noise is used, so the losses of the nodes add up, whatever the noise.
+**Why the k-ary counter is private**, although it needs the noise of a node before the node is full. Write a stream of
+outputs as o = A x + L z: x the cohorts' sums, z the noises, L the signs of the nodes, A = L R with R[i, t] = 1 if leaf
+t is below node i. A policy and its users may adapt: when o is given, so is every decision, and the two worlds x, x'
+differ at one leaf t, by at most 1. So o comes from z in the one world exactly when it comes from z + R (x − x') in the
+other, which moves h noises by at most 1: P(o) ≤ e^ε P'(o), for every o. Noise that was seen early is no exception, as R
+moves no output before t. This holds for P(o) itself, hence for pure losses. With discrete Gaussian noise the noises
+given the outputs before t lie on a coset of a lattice that holds R (x − x'), and moving a discrete Gaussian there by a
+vector v of it costs R(a) = a |v|² / (2 variance) exactly, at whole a; between them (a − 1) R(a) is convex. A noise says
+so itself, by its `joint_loss`; one that does not is refused. The hybrid counter needs `joint_loss` too, as its trees
+have more and more nodes. Under the other two every node is full before its noise is used, so the losses of the nodes
+add up, whatever the noise.
 
-A vector of statistics has a tree for each of its numbers, with draws of its own. The two worlds then differ by u - u'
+A vector of statistics has a tree for each of its numbers, with draws of its own. The two worlds then differ by u − u'
 on each of h levels of all trees together: by at most l1 in sum and `square` in squares, and the noise of every node is
 stretched by that norm. The same holds if u and u' are in trees of different models.
 """
@@ -96,7 +96,7 @@ class Tree(NoisyChannel):
 
     `length` is the largest number of releases of one arm, which the hybrid counter need not know. `arity` is the k of
     the k-ary counter, odd, by default of the least variance at worst. `divide` stretches the noise as if so many trees
-    saw every reward, which none does: [MT15, Alg. 1] divides epsilon by the number of arms. The loss is then smaller.
+    saw every reward, which none does: [MT15, Alg. 1] divides ε by the number of arms. The loss is then smaller.
 
     >>> Tree(epsilon=0.5).loss(n=1000).epsilon(), Tree(epsilon=0.5, divide=5).loss(n=1000).epsilon()
     (0.5, 0.1)

@@ -1,7 +1,7 @@
 """Discrete Gaussian noise, with noise shares that nearly sum to it: concentrated differential privacy [CKS20].
 
-P(z) is proportional to exp(-z^2 / (2 variance)) on the integers. It is not divisible: n noise shares of variance / n
-sum to a discrete Gaussian only nearly, and the loss includes the difference [KLS21, Prop. 13; CZ23, Lem. 4].
+P(z) is proportional to exp(−z² / (2 variance)) on the integers. It is not divisible: n noise shares of variance / n sum
+to a discrete Gaussian only nearly, and the loss includes the difference [KLS21, Prop. 13; CZ23, Lem. 4].
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ def sum_of_narrow(variance: float, parts: int, rng: np.random.Generator) -> int:
 class DiscreteGaussian(Noise):
     """Integer noise with zero-concentrated differential privacy; `scale` is the standard deviation.
 
-    **Guarantee**: an integer of sensitivity D plus one draw has zCDP loss D^2 / (2 scale^2) [CKS20, Thm. 4]; with
-    n noise shares it is e^2 / 2 with e = min{sqrt(d^2 + xi/2), d + xi}, d = D / scale and
-    xi = 10 sum_{k<n} exp(-2 pi^2 (scale^2 / n) k / (k + 1)) [KLS21, Prop. 13].
+    **Guarantee**: an integer of sensitivity D plus one draw has zCDP loss D² / (2 scale²) [CKS20, Thm. 4]; with n noise
+    shares it is e² / 2 with e = min{√(d² + ξ/2), d + ξ}, d = D / scale and ξ = 10 Σ_{k<n} exp(−2 π² (scale² / n) k / (k
+    + 1)) [KLS21, Prop. 13].
 
-    A vector of s integers with a draw for each has the sum of their losses. So d^2 is its largest change in squares
-    over scale^2, and each integer adds a xi of its own, as if all of them changed: e^2 = min{d^2 + s xi/2, d^2 + 2 xi l
-    + s xi^2}, l its largest change in sum, over scale. For s = 1 it is the above.
+    A vector of s integers with a draw for each has the sum of their losses. So d² is its largest change in squares over
+    scale², and each integer adds a ξ of its own, as if all of them changed: e² = min{d² + s ξ/2, d² + 2 ξ l + s ξ²}, l
+    its largest change in sum, over scale. For s = 1 it is the above.
 
     >>> DiscreteGaussian().stretch(Fraction(10)).loss(sensitivity=1).without_single() == Loss.zcdp("1/200")
     True

@@ -1,10 +1,10 @@
 """Discrete Laplace noise with Pólya noise shares: pure differential privacy [CZ23, Thm. 1].
 
-    P(z) = (1 - b) / (1 + b) b^|z|,    b = exp(-1 / scale)
+    P(z) = (1 − b) / (1 + b) b^|z|,    b = exp(−1 / scale)
 
 A draw is the difference of two geometric variables; a geometric variable is the sum of n independent Pólya(1/n, b)
-variables, P(x) = C(r + x - 1, x) b^x (1 - b)^r with r = 1/n [GX15]. So if n users each add the difference of two Pólya
-variables, the sum is exactly one draw [CZ23, Fact 1]. (NumPy's and SciPy's negative binomial take 1 - b.)
+variables, P(x) = C(r + x − 1, x) b^x (1 − b)^r with r = 1/n [GX15]. So if n users each add the difference of two Pólya
+variables, the sum is exactly one draw [CZ23, Fact 1]. (NumPy's and SciPy's negative binomial take 1 − b.)
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """A noise is a family of symmetric integer distributions whose noise shares, drawn by many users, sum to one draw.
 
-The scale of a noise is that of a release with epsilon = 1 and sensitivity 1; a channel with privacy `epsilon` that
-keeps sums in steps of 1/g stretches it by g / epsilon. The same object draws the noise and states its privacy loss. A
-vector has one draw for each of its numbers, all of them stretched by its norm.
+The scale of a noise is that of a release with ε = 1 and sensitivity 1; a channel with privacy `epsilon` that keeps sums
+in steps of 1/g stretches it by g / ε. The same object draws the noise and states its privacy loss. A vector has one
+draw for each of its numbers, all of them stretched by its norm.
 
 Policies know a noise by the kind of its distribution, see `Law`. A noise of another kind leaves `kind` as it is and
 states two numbers instead, for which a draw Z of scale 1 has
 
-    log E exp(lam Z) <= variance lam^2 / (2 (1 - tail |lam|)),        |lam| < 1 / tail.
+    log E exp(λ Z) ≤ variance λ² / (2 (1 − tail |λ|)),        |λ| < 1 / tail.
 
 Policies that need only a bound on the noise accept it; policies that need more refuse it.
 """

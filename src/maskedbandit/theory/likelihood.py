@@ -1,16 +1,16 @@
 """The likelihood of released sums, for every mean of the rewards.
 
-A release of n rewards, each rounded to a bit, is r = X + Z with X ~ Bin(n, mu) and noise Z of known distribution h, so
+A release of n rewards, each rounded to a bit, is r = X + Z with X ~ Bin(n, μ) and noise Z of known distribution h, so
 
-    p_n(r; mu) = sum over x of  C(n, x) mu^x (1 - mu)^(n-x) h(r - x),
+    p_n(r; μ) = sum over x of  C(n, x) μ^x (1 − μ)^(n − x) h(r − x),
 
-and releases of one arm multiply. Factors without mu are left out. The sum starts at its largest term and goes outwards
+and releases of one arm multiply. Factors without μ are left out. The sum starts at its largest term and goes outwards
 until terms are negligible, so the number of terms is that of the narrower of the two distributions.
 
 Where users may be lost with their noise, h is a distribution that stands for all that are possible (see noise_pmf.py),
 and whoever compares likelihoods has to grant the `log_allowance` to the one that is to be ruled out.
 
-ln p_n(r; mu) is concave in mu for every noise here, because their h are log-concave; the proof is in
+ln p_n(r; μ) is concave in μ for every noise here, because their h are log-concave; the proof is in
 docs/released_likelihood.md. So is ln p of rewards in [0, 1] that are summed without rounding, which is that of
 Bernoulli rewards.
 """

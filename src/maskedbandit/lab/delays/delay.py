@@ -4,11 +4,11 @@ A reward of delay D of the user of round t is known before round t + 1 + D is de
 Delays are independent of each other, of the arm and of the reward. A cohort is released when its last reward arrives,
 and `last` draws how long that takes after its last user,
 
-    L = max{0, max_i (D_i - i)},        i = 0, 1, ..., n - 1 the users of the cohort, the last first.
+    L = max{0, max_i (D_i − i)},        i = 0, 1, ..., n − 1 the users of the cohort, the last first.
 
-It visits only users who may set a new maximum. The next of them is found by a geometric jump at the probability
-P(D > L + i), which only falls as i grows, and is kept with the ratio of the probability there to that one. Users are
-skipped altogether where the probability of a new maximum is below 2^-60.
+It visits only users who may set a new maximum. The next of them is found by a geometric jump at the probability P(D > L
++ i), which only falls as i grows, and is kept with the ratio of the probability there to that one. Users are skipped
+altogether where the probability of a new maximum is below 2⁻⁶⁰.
 """
 
 import math

@@ -15,7 +15,7 @@ from maskedbandit.privacy.exact import Number, to_fraction
 class Geometric(Delay):
     """Whatever the time since the user was served, the reward is as likely to come in the next round.
 
-    P(D = j) = (1 - q) q^j, q = mean / (1 + mean), cut off at its quantile 1 - 2^-60.
+    P(D = j) = (1 − q) q^j, q = mean / (1 + mean), cut off at its quantile 1 − 2⁻⁶⁰.
 
     >>> from maskedbandit.lab.delays.delay import chance_of_later
     >>> round(chance_of_later(Geometric(mean=1).parameters(), 2), 9)  # (1/2)^3

@@ -28,7 +28,7 @@ def draw_beta(i: BetaParameters, arm: int, stream: Rewards) -> float:
 
 @dataclass(frozen=True)
 class Beta(Instance):
-    """Rewards with Beta(alpha, beta) distributions.
+    """Rewards with Beta(α, β) distributions.
 
     >>> Beta(alpha=[2, 1], beta=[2, 3]).true_means()
     array([0.5 , 0.25])

@@ -1,6 +1,6 @@
 """Means that drift, by the same amount for all arms.
 
-    mean of an arm for user t = mean of the arm + amplitude * shape(t / period),        |shape| <= 1
+    mean of an arm for user t = mean of the arm + amplitude * shape(t / period),        |shape| ≤ 1
 
 So every user has the same best arm, and what is lost with another is the same for all of them: only the level moves,
 as between mornings and nights. Means stay in [0, 1] by themselves, as clipping would make arms drift differently.

@@ -2,11 +2,10 @@
 
 A context has d numbers: the first is constant, the others point anywhere. The mean reward of an arm is linear in it,
 
-    mean = z' (theta_0 + theta / 2),    theta_0 = (1 / sqrt 2, 0, ..., 0),    |z| = |theta| = 1,    z_1 = 1 / sqrt 2,
+    mean = zᵀ(θ₀ + θ / 2),    θ₀ = (1 / √2, 0, ..., 0),    |z| = |θ| = 1,    z₁ = 1 / √2,
 
-which is 1/2 + z' theta / 2, in [0, 1]; rewards are bits. With disjoint models all arms share a context, and each has
-its own theta, drawn from the unit sphere by `seed`. With a shared one there is a single theta, and every arm has a
-context.
+which is 1/2 + zᵀθ / 2, in [0, 1]; rewards are bits. With disjoint models all arms share a context, and each has its
+own θ, drawn from the unit sphere by `seed`. With a shared one there is a single θ, and every arm has a context.
 """
 
 import math
@@ -33,7 +32,7 @@ class LinearParameters(NamedTuple):
 
 @kernel
 def draw_context(x: Floats, row: int, rng: np.random.Generator) -> None:
-    """A context: first number 1 / sqrt 2, direction of the others uniform; on the grid."""
+    """A context: first number 1 / √2, direction of the others uniform; on the grid."""
     norm = 0.0
     for a in range(1, x.shape[1]):
         x[row, a] = rng.standard_normal()

@@ -1,9 +1,9 @@
 """People who come several times and keep their arm: of each person's rewards at most `cap` count.
 
-A person comes once, and then again, a Poisson number of times with mean `visits` - 1. Each visit pays 0 or 1. What
+A person comes once, and then again, a Poisson number of times with mean `visits` − 1. Each visit pays 0 or 1. What
 enters a cohort is the person's capped sum, in units of the cap:
 
-    S = reward of the first visit + Poisson((visits - 1) mean),        what is told = min(S, cap) / cap
+    S = reward of the first visit + Poisson((visits − 1) mean),        what is told = min(S, cap) / cap
 
 Regret counts all rewards, E S = visits * mean, though the policy is told only capped sums. If the cap hides more
 rewards of one arm than of another, the arm that looks best may not be the best one.

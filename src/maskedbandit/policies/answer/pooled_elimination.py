@@ -2,7 +2,7 @@
 
 The numbers of arms and the users that each arm left has had by the end of phase p are
 
-    s_1 = K,  s_{p+1} = ceil(2 s_p / 5),        n_1 + ... + n_p  proportional to  (K / s_p)^(3/4)
+    s₁ = K,  s_{p+1} = ceil(2 s_p / 5),        n₁ + ... + n_p  proportional to  (K / s_p)^(3/4)
 
 (2 before 1), as large as the people allow. A release adds noise of its own, whatever its size. Where that has more than
 a tenth of the variance of the rewards in an equal split, s_{p+1} = ceil(s_p / 5): fewer phases have fewer releases.

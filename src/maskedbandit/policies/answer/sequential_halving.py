@@ -7,7 +7,7 @@ them.
 
 **Guarantee**: wrong with probability at most `most_wrong(means, horizon, law)` (theory/wrong_answers.py), plus the
 channel's `failure` for each sum that may wrap around its modulus, if all rewards come at once and nobody drops out.
-Without noise that is at most 3 log2(K) exp(-people / (8 H log2 K)), H the largest a / gap_a^2 for gaps in order [KKS13,
+Without noise that is at most 3 log2(K) exp(−people / (8 H log2 K)), H the largest a / gap_a² for gaps in order [KKS13,
 Thm. 4.1].
 
 Departures: means hold the noise of the channel, and the guarantee counts it.

@@ -1,26 +1,26 @@
 """AdaC-GOPE: elimination in phases, each a G-optimal design, where arms are fixed and public [Azi24, Alg. 8].
 
-In phase l = 1, 2, ... the arms A_l are left and span r dimensions, pi is a G-optimal design on them (see design.py),
-g = max a' V(pi)^-1 a is about r, and
+In phase l = 1, 2, ... the arms A_l are left and span r dimensions, π is a G-optimal design on them (see design.py), g =
+max a' V(π)⁻¹ a is about r, and
 
-    T(a) = ceil(c pi(a)) pulls,     z_a = sqrt(c / g) L^-1 a,  L L' = sum_a T(a) a a',     M = sum_a T(a) z_a a',
-    w = M^-1 (released sum of r z),     A_(l+1) = {a : w' a + e_a >= max_b (w' b - e_b)}.
+    T(a) = ceil(c π(a)) pulls,     z_a = √(c / g) L⁻¹ a,  L L' = Σ_a T(a) a a',     M = Σ_a T(a) z_a a',
+    w = M⁻¹ (released sum of r z),     A_(l+1) = {a : w' a + e_a ≥ max_b (w' b − e_b)}.
 
-|z_a| <= 1, as a' (L L')^-1 a <= g / c: so noise on r z is as wide as on a reward, and the noise of w has the covariance
-(g / c) (L L')^-1 times the variance of the channel's noise, independently in every phase. That is the noise of [Azi24],
+|z_a| ≤ 1, as a' (L L')⁻¹ a ≤ g / c: so noise on r z is as wide as on a reward, and the noise of w has the covariance (g
+/ c) (L L')⁻¹ times the variance of the channel's noise, independently in every phase. That is the noise of [Azi24],
 made by any channel. z is cut to steps of 1/256, so M is computed from the rounded vectors: w is unbiased.
 
 For rewards in [0, 1], w' a is off by more than e_a with probability at most p / (k l (l + 1)), where p = `failure` and
 
-    e_a = sqrt(x / 2 sum_b T(b) (v' z_b)^2) + |v| Q,     v = (M')^-1 a,     x = ln(4 k l (l + 1) / p),
+    e_a = √(x / 2 Σ_b T(b) (v' z_b)²) + |v| Q,     v = (M')⁻¹ a,     x = ln(4 k l (l + 1) / p),
 
 the first term by Hoeffding's inequality, and Q by Chernoff's bound at x for the noise of one number. The noise of a
-vector has a cumulant K(lam) that is convex in lam^2, so a combination of unit length has one of at most K. c is the
-least with
+vector has a cumulant K(λ) that is convex in λ², so a combination of unit length has one of at most K. c is the least
+with
 
-    sqrt(g x / (2 c)) + (g / c) Q <= 2^-l.
+    √(g x / (2 c)) + (g / c) Q ≤ 2^−l.
 
-Then with probability at least 1 - p the best arm is never lost, and all arms left after phase l are within 4 2^-l of
+Then with probability at least 1 − p the best arm is never lost, and all arms left after phase l are within 4 2^−l of
 it.
 
 Of the arms of a phase the one with the most pulls left is next, with ties broken at random.
@@ -29,7 +29,7 @@ With delays, users can come when all pulls of a phase are asked for but some are
 looks best, and add nothing to any sum (z = 0).
 
 Departures: [Azi24] bounds the noise of w in all directions at once, by a norm. Only the directions of k arms matter,
-and x includes their union bound already; the Q of [Azi24] is larger by a factor of about sqrt(1 + d / (2 x)).
+and x includes their union bound already; the Q of [Azi24] is larger by a factor of about √(1 + d / (2 x)).
 """
 
 import math

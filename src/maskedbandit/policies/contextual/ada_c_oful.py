@@ -1,26 +1,25 @@
 """AdaC-OFUL: optimism in a linear model where contexts are public and rewards are not [Azi24, Alg. 9].
 
-    V = ridge I + sum z z',     w = V^-1 b,     b = sum of all releases of sum r z,     Y the noise in b
-    arm = argmax  w' z + (beta + gamma) sqrt(z' V^-1 z)
-    beta = sqrt((ln(det V / ridge^d) / 2 + ln(2 / p)) / 2) + sqrt(ridge) `norm`
-    gamma = (bound on |Y|) / sqrt(smallest eigenvalue of V)
+    V = ridge I + sum z z',     w = V⁻¹ b,     b = sum of all releases of sum r z,     Y the noise in b
+    arm = argmax  w' z + (β + γ) √(z' V⁻¹ z)
+    β = √((ln(det V / ridge^d) / 2 + ln(2 / p)) / 2) + √(ridge) `norm`
+    γ = (bound on |Y|) / √(smallest eigenvalue of V)
 
-Contexts and arms are public, so V is known and decides when a cohort closes: once det V has grown by a factor of
-1 + `growth`, and the cohort has `LEAST_COHORT` users. So there are O(d ln T) releases, each with one draw of noise,
-whatever the number of arms. With weights theta, |theta| <= `norm`, and independent rewards in [0, 1] of mean theta' z,
-always
+Contexts and arms are public, so V is known and decides when a cohort closes: once det V has grown by a factor of 1 +
+`growth`, and the cohort has `LEAST_COHORT` users. So there are O(d ln T) releases, each with one draw of noise,
+whatever the number of arms. With weights θ, |θ| ≤ `norm`, and independent rewards in [0, 1] of mean θ' z, always
 
-    |w - theta|_V <= beta + gamma         with probability at least 1 - p, p = `failure`:
+    |w − θ|_V ≤ β + γ         with probability at least 1 − p, p = `failure`:
 
-beta by [APS11, Thm. 1], as rewards are 1/2-sub-Gaussian, and gamma as |Y|_{V^-1} <= |Y| / sqrt(smallest eigenvalue).
-What is known of the noise bounds |Y| after m releases with probability 1 - q, q = p / (2 m (m + 1)): if its d numbers
-are sub-Gaussian of deviation s, and in general by Chernoff's bound for each of them,
+β by [APS11, Thm. 1], as rewards are 1/2-sub-Gaussian, and γ as |Y|_{V⁻¹} ≤ |Y| / √(smallest eigenvalue). What is known
+of the noise bounds |Y| after m releases with probability 1 − q, q = p / (2 m (m + 1)): if its d numbers are
+sub-Gaussian of deviation s, and in general by Chernoff's bound for each of them,
 
-    |Y| <= s sqrt(d + 2 sqrt(d x) + 2 x),     x = ln(1 / q)  [HKZ12],         |Y| <= sqrt(d) radius(x + ln d + ln 2).
+    |Y| ≤ s √(d + 2 √(d x) + 2 x),     x = ln(1 / q)  [HKZ12],         |Y| ≤ √d radius(x + ln d + ln 2).
 
 Departures: discrete Gaussian noise of a central server is the algorithm of [Azi24], where the smallest eigenvalue is
 bounded from below by an assumption on contexts; here it is computed, as V is known. V depends on the noise of earlier
-releases, by the arms that they led to, so the two are not independent: a bound on |Y| serves any V, one on |Y|_{V^-1}
+releases, by the arms that they led to, so the two are not independent: a bound on |Y| serves any V, one on |Y|_{V⁻¹}
 would not.
 """
 
@@ -109,7 +108,7 @@ def refresh_models(s: State, law: Law) -> None:
 
 @dataclass(frozen=True)
 class AdaCOFUL(ContextualPolicy):
-    """Optimism on public contexts; `norm` bounds |theta|, and `failure` the probability that an interval is wrong.
+    """Optimism on public contexts; `norm` bounds |θ|, and `failure` the probability that an interval is wrong.
 
     `ridge` is the parameter of the ridge regression. A cohort closes once det V has grown by a factor of 1 + `growth`.
 

@@ -1,6 +1,6 @@
 """Linear Thompson sampling: the arm that is best for weights drawn from their posterior [AGlin13; MT15, App. D.3].
 
-    u_a ~ N(w_a, alpha^2 V_a^-1),    arm = argmax  u_a' z,      w and V as in policies/parts/linear.py
+    u_a ~ N(w_a, α² V_a⁻¹),    arm = argmax  u_a' z,      w and V as in policies/parts/linear.py
 
 If every arm has its own weights, the numbers u_a' z are independent, so they are drawn directly. If all arms share one
 model, its weights are drawn once.

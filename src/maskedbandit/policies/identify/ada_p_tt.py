@@ -4,33 +4,33 @@ Users come one by one. A phase of an arm ends when the arm's pulls have doubled,
 the sum of a phase is released, and earlier phases are forgotten. With m the mean, w the users and j the number of the
 last phase, n the pulls of all phases, and S(u, v) = 1/u + 1/v,
 
-    W_ab(m, w) = 2 (m_a - m_b)_+^2 / S(w_a, w_b),
-    stop with a = argmax m once, for all b,  W_ab(m, w) >= c_ab,
-    leader      B = argmax m_a + sqrt(j_a / w_a) + radius(noise, j_a) / w_a,
-    challenger  C = argmin over a != B of  W_Ba(m, n),
+    W_ab(m, w) = 2 (m_a − m_b)_+² / S(w_a, w_b),
+    stop with a = argmax m once, for all b,  W_ab(m, w) ≥ c_ab,
+    leader      B = argmax m_a + √(j_a / w_a) + radius(noise, j_a) / w_a,
+    challenger  C = argmin over a ≠ B of  W_Ba(m, n),
 
 and B is pulled in a fraction `beta` of the rounds in which it leads, by tracking, else C. The threshold is
 
-    c_ab = 2 (2 C_G(ln((K-1) / d) / 2) + 2 ln(4 + ln w_a) + 2 ln(4 + ln w_b)) + 4 (r_a^2 / w_a + r_b^2 / w_b),
-    d = delta / (2 zeta(2)^2 k_a^2 k_b^2),   r_a = radius(noise, ln(2 K zeta(2) k_a^2 / delta)),   k = 2 + log2 w.
+    c_ab = 2 (2 C_G(ln((K − 1) / d) / 2) + 2 ln(4 + ln w_a) + 2 ln(4 + ln w_b)) + 4 (r_a² / w_a + r_b² / w_b),
+    d = δ / (2 ζ(2)² k_a² k_b²),   r_a = radius(noise, ln(2 K ζ(2) k_a² / δ)),   k = 2 + log2 w.
 
 Phases go on while sums are in flight (see phases.py). If a phase overtook another, the larger of them counts.
 
-**Guarantee**: wrong with probability <= delta, on every channel and for every delay, plus the `failure` of the channel
-for each sum that may wrap around. The sizes of phases are known beforehand, so (m_a - m_b) - (mu_a - mu_b) = D + Y with
-D of variance proxy S/4 and Y_a, -Y_b each above r / w with probability <= the part of delta that is given to k; (D +
-Y)_+^2 <= 2 D_+^2 + 2 Y_+^2, and Y_+^2 is at most S (r_a^2 / w_a + r_b^2 / w_b) by Cauchy-Schwarz. (C_G allows for a
-maximum over all n, which the fixed sizes make needless: Hoeffding's ln((K-1) / d) would do.) Devices may drop out if
-that does not depend on rewards: w counts the users in the release. While these are at least an eighth of every phase, k
-is at least 2 and j - 3, so the parts of delta still add up to at most delta.
+**Guarantee**: wrong with probability ≤ δ, on every channel and for every delay, plus the `failure` of the channel for
+each sum that may wrap around. The sizes of phases are known beforehand, so (m_a − m_b) − (μ_a − μ_b) = D + Y with D of
+variance proxy S/4 and Y_a, −Y_b each above r / w with probability ≤ the part of δ that is given to k; (D + Y)_+² ≤ 2
+D_+² + 2 Y_+², and Y_+² is at most S (r_a² / w_a + r_b² / w_b) by Cauchy-Schwarz. (C_G allows for a maximum over all n,
+which the fixed sizes make needless: Hoeffding's ln((K − 1) / d) would do.) Devices may drop out if that does not depend
+on rewards: w counts the users in the release. While these are at least an eighth of every phase, k is at least 2 and j
+− 3, so the parts of δ still add up to at most δ.
 
-E tau <= 4 T*_beta (1 + sqrt(1 + 8 gap_max^2 / epsilon^2)) ln(1/delta) (1 + o(1)) under central trust, if no two means
-are equal, T*_beta the characteristic time of Gaussian arms of variance 1/4 [Azi24, Thm. 5.20].
+E τ ≤ 4 T*_β (1 + √(1 + 8 gap_max² / ε²)) ln(1/δ) (1 + o(1)) under central trust, if no two means are equal, T*_β the
+characteristic time of Gaussian arms of variance 1/4 [Azi24, Thm. 5.20].
 
-Departures: noise may be any of known tails; with discrete Laplace noise r is ln(.) / epsilon, as published. If worse
-arms have equal means, the published policy may never stop; so every arm gets a minimum fraction of the pulls, unless
-`forced=0` (see phases.py). `threshold="heuristic"` is the rule of the published program, W / 4 >= ln(1/delta) + ln(1 +
-ln w_a) + ln(1 + ln w_b) + r_a^2 / w_a + r_b^2 / w_b with r = radius(noise, ln(1/delta)): not proved.
+Departures: noise may be any of known tails; with discrete Laplace noise r is ln(.) / ε, as published. If worse arms
+have equal means, the published policy may never stop; so every arm gets a minimum fraction of the pulls, unless
+`forced=0` (see phases.py). `threshold="heuristic"` is the rule of the published program, W / 4 ≥ ln(1/δ) + ln(1 + ln
+w_a) + ln(1 + ln w_b) + r_a² / w_a + r_b² / w_b with r = radius(noise, ln(1/δ)): not proved.
 """
 
 import math

@@ -1,23 +1,23 @@
-"""AdaP-TT*: AdaP-TT with a cost that is linear in gaps above 3 epsilon [Azi24, Sec. 5.4.3; AJMB24].
+"""AdaP-TT*: AdaP-TT with a cost that is linear in gaps above 3 ε [Azi24, Sec. 5.4.3; AJMB24].
 
 Phases, leader, tracking and forced exploration are those of AdaP-TT (see ada_p_tt.py, also for the notation); with g =
-(m_a - m_b)_+,
+(m_a − m_b)_+,
 
-    W_ab(m, w) = 2 g min(3 e, g) / S(w_a, w_b),         e = 1 / radius(noise, 1): epsilon, with Laplace noise,
+    W_ab(m, w) = 2 g min(3 e, g) / S(w_a, w_b),         e = 1 / radius(noise, 1): ε, with Laplace noise,
 
-and with r = radius(noise, ln(3 K zeta(2) k^2 / delta)) and 2 h = Wbar(2 ln(3 K zeta(2) k^2 / delta) + 4 ln(4 + ln w)
-+ 1/2) the threshold is
+and with r = radius(noise, ln(3 K ζ(2) k² / δ)) and 2 h = Wbar(2 ln(3 K ζ(2) k² / δ) + 4 ln(4 + ln w) + 1/2) the
+threshold is
 
-    c_ab(2 delta / 3) / 2 + 2 sqrt(2) (r_a sqrt(h_a / w_a) + r_b sqrt(h_b / w_b))                if g < 3 e,
-    12 e max(r_a, r_b) + 3 sqrt(2) e (sqrt(w_a h_a) + sqrt(w_b h_b))                             otherwise.
+    c_ab(2 δ / 3) / 2 + 2 √2 (r_a √(h_a / w_a) + r_b √(h_b / w_b))                if g < 3 e,
+    12 e max(r_a, r_b) + 3 √2 e (√(w_a h_a) + √(w_b h_b))                             otherwise.
 
-**Guarantee**: wrong with probability <= delta, on every channel. With D and Y as in AdaP-TT, and except with
-probability delta / 3 each, D is bounded as there, its part of each arm by sqrt(h / 2 w), the noise of each arm by r /
-w. In (D + Y)^2 = D^2 + Y^2 + 2 D Y the last is at most the second term of the first threshold, as h and r grow with w.
+**Guarantee**: wrong with probability ≤ δ, on every channel. With D and Y as in AdaP-TT, and except with probability δ /
+3 each, D is bounded as there, its part of each arm by √(h / 2 w), the noise of each arm by r / w. In (D + Y)² = D² + Y²
++ 2 D Y the last is at most the second term of the first threshold, as h and r grow with w.
 
-E tau = O(T*_TV / epsilon) ln(1/delta) under central trust, if epsilon is small and no two means are equal [Azi24, Thm.
-5.23]. For gaps on both sides of 3 epsilon it can be slower than AdaP-TT: the second threshold grows like the root of
-the users of the better arm, W with those of the worse one alone.
+E τ = O(T*_TV / ε) ln(1/δ) under central trust, if ε is small and no two means are equal [Azi24, Thm. 5.23]. For gaps on
+both sides of 3 ε it can be slower than AdaP-TT: the second threshold grows like the root of the users of the better
+arm, W with those of the worse one alone.
 
 Departures: in the thesis the maximum of k lacks its square. 12 e max(r_a, r_b) could be half of that. Noise and forced
 exploration are as in AdaP-TT. No heuristic threshold was published.

@@ -1,14 +1,14 @@
 """DP-SE for best-arm identification: elimination in epochs that halve the gap they look for [SS19, Alg. 1].
 
-Epochs and tests are those of DP-SE for regret (see policies/regret/dpse.py) with p = delta and no end: epoch e gives
-every arm that is left to R_e new users, forgets the epochs before, and drops the arms whose mean is more than 2 h + 2 c
-below the highest. The last arm is the answer.
+Epochs and tests are those of DP-SE for regret (see policies/regret/dpse.py) with p = δ and no end: epoch e gives every
+arm that is left to R_e new users, forgets the epochs before, and drops the arms whose mean is more than 2 h + 2 c below
+the highest. The last arm is the answer.
 
-**Guarantee**: wrong with probability <= delta, on every channel: the best arm leaves only if its mean of an epoch is
-too low, or another too high, by more than h + c. Of the A arms left rewards do that to each with probability <= delta
-/ 8 A e^2, noise with <= delta / 4 A e^2, and (3/8) zeta(2) < 1.
+**Guarantee**: wrong with probability ≤ δ, on every channel: the best arm leaves only if its mean of an epoch is too
+low, or another too high, by more than h + c. Of the A arms left rewards do that to each with probability ≤ δ / 8 A e²,
+noise with ≤ δ / 4 A e², and (3/8) ζ(2) < 1.
 
-E tau = O(sum_a (1 / gap_a^2 + 1 / (epsilon gap_a)) ln(K / (delta gap_a))) under central trust.
+E τ = O(Σ_a (1 / gap_a² + 1 / (ε gap_a)) ln(K / (δ gap_a))) under central trust.
 
 Departures: none from [SS19]. But the program with which DP-SE was compared in [AJMB23; AJMB24; JA25] divides the sum of
 an epoch by the users of all epochs so far. That shrinks means, and all gaps, by a fifth to a quarter, while the

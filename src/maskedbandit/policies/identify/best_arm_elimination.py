@@ -2,19 +2,19 @@
 
 Every round pulls each arm left once. Then arm b is dropped if, with B the arm left that looks best,
 
-    Z_Bb >= ln((K-1)/delta) + the loss of both arms     (`threshold="proved"`, see thresholds.py)
-    m_B - m_b >= 2 sqrt(ln(5 K t^2 / delta) / t)        (`threshold="published"`: after t rounds) [EMM06]
+    Z_Bb ≥ ln((K − 1)/δ) + the loss of both arms     (`threshold="proved"`, see thresholds.py)
+    m_B − m_b ≥ 2 √(ln(5 K t² / δ) / t)        (`threshold="published"`: after t rounds) [EMM06]
 
-The best arm is dropped with probability <= delta. With the first rule it is dropped only if another arm ever passes the
-threshold at which a policy of two arms stops, and each of the K - 1 others does so with probability <= delta / (K-1);
-the bound holds at all times, so for all rounds, whichever arms are left. The second rule is proved, with slack, by
+The best arm is dropped with probability ≤ δ. With the first rule it is dropped only if another arm ever passes the
+threshold at which a policy of two arms stops, and each of the K − 1 others does so with probability ≤ δ / (K − 1); the
+bound holds at all times, so for all rounds, whichever arms are left. The second rule is proved, with slack, by
 Hoeffding's inequality. Both hold on the raw channel for rewards in [0, 1], and on randomized response for its bits,
 whose gaps are smaller.
 
-Arms of equal means are never distinguished. So if the best arm was dropped, which happens with probability <= delta,
-and the best of the others are equal, the policy does not stop: set a limit on the number of users.
+Arms of equal means are never distinguished. So if the best arm was dropped, which happens with probability ≤ δ, and the
+best of the others are equal, the policy does not stop: set a limit on the number of users.
 
-Users = O(sum_a ln(K / (delta gap_a)) / gap_a^2), the best arm with the least gap, with probability 1 - delta [EMM06].
+Users = O(Σ_a ln(K / (δ gap_a)) / gap_a²), the best arm with the least gap, with probability 1 − δ [EMM06].
 
 Departures: the first rule is this project's; the second is that of the paper.
 """

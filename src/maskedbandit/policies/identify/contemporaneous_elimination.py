@@ -1,26 +1,26 @@
 """For live studies, where days differ: elimination by differences over the same users only.
 
 In every epoch all arms that are left get the same number of places over the same stretch of users, dealt in random
-order; an epoch is `ratio` - 1 times as large as all before it. With S the difference of the totals of arms a and c over
+order; an epoch is `ratio` − 1 times as large as all before it. With S the difference of the totals of arms a and c over
 all their epochs, n the users of each, and j the number of epochs that were released,
 
     drop a if for some c that is left
-        sup over lam from 0 to 1 of  -lam S - lam^2 V - K(lam)  >=  ln(2 (k - 1) j (j + 1) / delta),
-    V = n y (1 - y) + j / 2,
+        sup over λ from 0 to 1 of  −λ S − λ² V − K(λ)  ≥  ln(2 (k − 1) j (j + 1) / δ),
+    V = n y (1 − y) + j / 2,
 
 K the log-moments of the noise in S. For bits y is the mean of both arms over all their users, moved towards 1/2 by
-radius(noise, ln(4 (k - 1) j (j + 1) / delta)) / 2n, as only noise makes it uncertain; for other rewards it is 1/2.
+radius(noise, ln(4 (k − 1) j (j + 1) / δ)) / 2n, as only noise makes it uncertain; for other rewards it is 1/2.
 
 **Guarantee**: if for every user the best arm has at least the mean of every other arm, which drift that is common to
-all arms does not change, it is dropped with probability <= delta, however means move in time, and plus the `failure` of
-the channel for each sum that may wrap around. For fixed rewards with equal arms, each of the two arms has a random half
-of the users who got either of them in an epoch: of h ones a random part is in one half. Their difference has
-log-moments of at most lam^2 h (1 - (h - 1) / 2n) / 2 [Ser74], and n y (1 - y) + 1/2 per epoch is that number for the h
-that were seen, by concavity. A better reward of a makes S larger by so much, and V smaller by at most as much: for lam
-<= 1 it never counts against a. No size depends on a release. Up to four fifths of a cohort may drop out, if that does
-not depend on rewards. Then releases must come in the order in which cohorts were asked for, as a release does not say
-which cohort it is of. The users of a cohort that is discarded and dealt again are not those of its epoch: means must
-not move meanwhile.
+all arms does not change, it is dropped with probability ≤ δ, however means move in time, and plus the `failure` of the
+channel for each sum that may wrap around. For fixed rewards with equal arms, each of the two arms has a random half of
+the users who got either of them in an epoch: of h ones a random part is in one half. Their difference has log-moments
+of at most λ² h (1 − (h − 1) / 2n) / 2 [Ser74], and n y (1 − y) + 1/2 per epoch is that number for the h that were seen,
+by concavity. A better reward of a makes S larger by so much, and V smaller by at most as much: for λ ≤ 1 it never
+counts against a. No size depends on a release. Up to four fifths of a cohort may drop out, if that does not depend on
+rewards. Then releases must come in the order in which cohorts were asked for, as a release does not say which cohort it
+is of. The users of a cohort that is discarded and dealt again are not those of its epoch: means must not move
+meanwhile.
 
 Arms of equal means are never told apart: set a limit on the number of users.
 

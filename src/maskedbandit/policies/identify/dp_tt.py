@@ -1,45 +1,45 @@
 """DP-TT: the top two arms by a divergence that accounts for the noise, from all releases [JA25].
 
-Users come one by one, and a phase of an arm ends when its pulls reach the next power of 1 + eta. All releases count: X
-is the sum of the k released totals of an arm, w the users in them, m = X / w clipped to [0, 1], n all its pulls. With
+Users come one by one, and a phase of an arm ends when its pulls reach the next power of 1 + η. All releases count: X is
+the sum of the k released totals of an arm, w the users in them, m = X / w clipped to [0, 1], n all its pulls. With
 
     C_ab(w) = inf over x of  w_a d_e(m_a, x) + w_b d_e(m_b, x)   if m_a > m_b, and 0 otherwise    (theory/transport.py)
 
-d_e the private divergence and e = epsilon, the steps are
+d_e the private divergence and e = ε, the steps are
 
     stop with a = argmax m once, for all b,  C_ab(w) > c_a + c_b,
-    leader B = argmax m,        challenger C = argmin over b != B of  C_Bb(n) + ln n_b,
+    leader B = argmax m,        challenger C = argmin over b ≠ B of  C_Bb(n) + ln n_b,
 
-and B is pulled in a fraction `beta` of the rounds in which it leads, by tracking, else C. With l = ln(K zeta(2) k^2 /
-delta) and G(lam) = ln E exp(lam Z), Z the noise in the k releases, the threshold of an arm is
+and B is pulled in a fraction `beta` of the rounds in which it leads, by tracking, else C. With l = ln(K ζ(2) k² / δ)
+and G(λ) = ln E exp(λ Z), Z the noise in the k releases, the threshold of an arm is
 
-    c = min over 0 < t <= 1 of  (l + G(t e)) / t,                                                 `threshold="proved"`.
+    c = min over 0 < t ≤ 1 of  (l + G(t e)) / t,                                                 `threshold="proved"`.
 
-**Guarantee**: wrong with probability <= delta, on every channel whose noise does not grow with users, for every e > 0.
-For rewards of mean mu in [0, 1] and m >= mu, d_e(m, mu) = max over 0 <= lam <= e of lam m - ln(1 - mu + mu e^lam). Let
-w d_e(m, mu) = c, with the maximum at lam*. The function maximised is concave and 0 at 0, so it is at least t c / w at
-t lam*, and Markov's inequality there gives P(X >= w m) <= exp(-t c + G(t lam*)) <= exp(-t c + G(t e)) <= exp(-l).
-Clipping X / w to 1 does no harm, as m <= 1; small means are large ones of 1 - reward. If a is not the best arm b, then
-mu_a <= mu_b and C_ab <= w_a d_e(m_a, mu_a) + w_b d_e(m_b, mu_b), each part only where m_a > mu_a and m_b < mu_b. So one
-of K such events has happened. The users and the noise of the first k phases are known beforehand, however late their
-sums are: probabilities add up to delta. Where a sum overtook that of an earlier phase, its arm passes no test until the
-earlier one is there. (That is seen from the number of users. So it must not happen where devices drop out.)
+**Guarantee**: wrong with probability ≤ δ, on every channel whose noise does not grow with users, for every e > 0. For
+rewards of mean μ in [0, 1] and m ≥ μ, d_e(m, μ) = max over 0 ≤ λ ≤ e of λ m − ln(1 − μ + μ e^λ). Let w d_e(m, μ) = c,
+with the maximum at λ*. The function maximised is concave and 0 at 0, so it is at least t c / w at t λ*, and Markov's
+inequality there gives P(X ≥ w m) ≤ exp(−t c + G(t λ*)) ≤ exp(−t c + G(t e)) ≤ exp(−l). Clipping X / w to 1 does no
+harm, as m ≤ 1; small means are large ones of 1 − reward. If a is not the best arm b, then μ_a ≤ μ_b and C_ab ≤ w_a
+d_e(m_a, μ_a) + w_b d_e(m_b, μ_b), each part only where m_a > μ_a and m_b < μ_b. So one of K such events has happened.
+The users and the noise of the first k phases are known beforehand, however late their sums are: probabilities add up to
+δ. Where a sum overtook that of an earlier phase, its arm passes no test until the earlier one is there. (That is seen
+from the number of users. So it must not happen where devices drop out.)
 
-`threshold="closed"` is proved for Laplace noise, and larger: G(t e) <= -k ln(1 - t), as discrete Laplace noise has a
-lower G than the continuous one, and t = 1 - k / c or 1 / (1 + k / (e w)) give, with d_e <= e,
+`threshold="closed"` is proved for Laplace noise, and larger: G(t e) ≤ −k ln(1 − t), as discrete Laplace noise has a
+lower G than the continuous one, and t = 1 − k / c or 1 / (1 + k / (e w)) give, with d_e ≤ e,
 
     c = min{k Wbar(1 + l / k),  l + k + k ln(1 + e w / k)}.
 
-E tau <= 2 (1 + eta) T*_{e,beta} ln(1/delta) (1 + o(1)) under central trust, if no two means are equal [JA25]. Where
-worse arms have equal means, an arm whose first noise was far below zero waits until ln n of the others exceeds its
-cost. Hence the forced exploration.
+E τ ≤ 2 (1 + η) T*_{e,β} ln(1/δ) (1 + o(1)) under central trust, if no two means are equal [JA25]. Where worse arms have
+equal means, an arm whose first noise was far below zero waits until ln n of the others exceeds its cost. Hence the
+forced exploration.
 
-With Laplace noise e = 1/scale, which is epsilon. With other noise it is 1 / radius(noise, 1/2), for Gaussian noise
-1/sd: with a larger e the threshold c grows, with a smaller one d_e falls.
+With Laplace noise e = 1/scale, which is ε. With other noise it is 1 / radius(noise, 1/2), for Gaussian noise 1/sd: with
+a larger e the threshold c grows, with a smaller one d_e falls.
 
 Departures: the paper states c up to constants, so the thresholds that are proved are this project's;
-`threshold="heuristic"`, which is c = ln(1/delta), is not proved, and gives results like the published ones. Every arm
-gets a minimum fraction of the pulls, unless `forced=0` (see phases.py).
+`threshold="heuristic"`, which is c = ln(1/δ), is not proved, and gives results like the published ones. Every arm gets
+a minimum fraction of the pulls, unless `forced=0` (see phases.py).
 """
 
 import math

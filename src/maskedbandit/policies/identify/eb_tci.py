@@ -1,15 +1,14 @@
 """EB-TCI: the arm that looks best against the one that is hardest to tell from it [JDBHK22].
 
-    B = argmax_a m_a,      C = argmin_{b != B} Z_Bb + ln N_b,      arm = B or C, by tracking (see choice.py)
+    B = argmax_a m_a,      C = argmin_{b ≠ B} Z_Bb + ln N_b,      arm = B or C, by tracking (see choice.py)
 
 m_a is the mean of the N_a bits of arm a and Z_Bb the likelihood ratio of B over b (see one_by_one.py). The logarithm
 makes an arm with few pulls the challenger now and then, so every arm is explored. The policy stops with B as soon as
 Z_Bb reaches its threshold for all b.
 
-Wrong with probability <= delta if the threshold is proved (see thresholds.py), on the raw channel for rewards in [0, 1]
-and on randomized response. For Bernoulli rewards whose means all differ E[tau] <= T*_beta ln(1/delta) (1 + o(1)) as
-delta goes to 0, T*_beta the least possible if the best arm gets a fraction beta of the pulls, at most twice T* for beta
-= 1/2 [JDBHK22].
+Wrong with probability ≤ δ if the threshold is proved (see thresholds.py), on the raw channel for rewards in [0, 1] and
+on randomized response. For Bernoulli rewards whose means all differ E[τ] ≤ T*_β ln(1/δ) (1 + o(1)) as δ goes to 0, T*_β
+the least possible if the best arm gets a fraction β of the pulls, at most twice T* for β = 1/2 [JDBHK22].
 
 Departures: the threshold "proved" is this project's, by the exact regret of a mixture (see thresholds.py). That of
 [GK16], "published", and that of papers' experiments, "heuristic", can be had by name.

@@ -1,12 +1,12 @@
 """The best arm by the exact likelihood of the releases: a top-two policy for every noise of known distribution.
 
 The leader is the arm of the highest likeliest mean. It is the answer once the evidence that it is better than b (see
-theory/evidence.py) is at least 1 / (delta v) for every rival b, v its share in the bets against b (see shares.py).
-Shares add up to at most one, so all bets together gain 1 / delta against the best arm with probability <= delta. So the
-answer is wrong with probability <= delta, plus the channel's `failure` for each sum that may wrap around its modulus.
-The evidence is valid however pulls and cohorts are chosen, and where users may be lost with their noise, whatever noise
-is left (see noise_pmf.py). The policy is this project's own; docs/released_likelihood.md has the proofs and the
-alternatives that were tried.
+theory/evidence.py) is at least 1 / (δ v) for every rival b, v its share in the bets against b (see shares.py). Shares
+add up to at most one, so all bets together gain 1 / δ against the best arm with probability ≤ δ. So the answer is wrong
+with probability ≤ δ, plus the channel's `failure` for each sum that may wrap around its modulus. The evidence is valid
+however pulls and cohorts are chosen, and where users may be lost with their noise, whatever noise is left (see
+noise_pmf.py). The policy is this project's own; docs/released_likelihood.md has the proofs and the alternatives that
+were tried.
 
 The rest can be chosen freely, because it is post-processing. Every release has its own noise, so cohorts are few:
 

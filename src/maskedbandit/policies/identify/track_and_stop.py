@@ -2,16 +2,16 @@
 
     w(t) = w*(m(t)), the optimal proportions of pulls for these means (see theory/transport.py), and then
 
-    direct      arm = argmin_a N_a if min_a N_a < sqrt(t) - K/2, else argmax_a t w_a(t) - N_a
-    cumulative  arm = argmax_a sum_{s <= t} w_a^{eps_s}(s) - N_a,      eps_s = 1 / (2 sqrt(K^2 + s))
+    direct      arm = argmin_a N_a if min_a N_a < √t − K/2, else argmax_a t w_a(t) − N_a
+    cumulative  arm = argmax_a Σ_{s ≤ t} w_a^{ε_s}(s) − N_a,      ε_s = 1 / (2 √(K² + s))
 
-t counts the users so far, and w^eps are the proportions >= eps that are nearest to w in the maximum norm. If several
-arms look best, a random one of them is pulled, and no proportions are computed. The policy stops with B = argmax_a m_a
-as soon as the likelihood ratio Z_Bb reaches its threshold for all b (see one_by_one.py).
+t counts the users so far, and w^ε are the proportions ≥ ε that are nearest to w in the maximum norm. If several arms
+look best, a random one of them is pulled, and no proportions are computed. The policy stops with B = argmax_a m_a as
+soon as the likelihood ratio Z_Bb reaches its threshold for all b (see one_by_one.py).
 
-Wrong with probability <= delta if the threshold is proved (see thresholds.py), on the raw channel for rewards in [0, 1]
-and on randomized response. E[tau] <= T* ln(1/delta) (1 + o(1)) as delta goes to 0, the optimum for Bernoulli rewards
-[GK16, Thm. 14]; over randomized response T* is that of the bits that users sent.
+Wrong with probability ≤ δ if the threshold is proved (see thresholds.py), on the raw channel for rewards in [0, 1] and
+on randomized response. E[τ] ≤ T* ln(1/δ) (1 + o(1)) as δ goes to 0, the optimum for Bernoulli rewards [GK16, Thm. 14];
+over randomized response T* is that of the bits that users sent.
 
 Departures: the threshold "proved" is this project's, by the exact regret of a mixture (see thresholds.py). That of
 [GK16], "published", and that of papers' experiments, "heuristic", can be had by name.

@@ -1,23 +1,23 @@
 """TTUCB: the arm of the highest upper confidence bound against the one that is hardest to tell from it [JD23].
 
-    B = argmax_a m_a + 2 sigma sqrt(ln n / N_a),      C = argmin_{b != B} W_Bb,      n = number of this pull
-    W_ab = (m_a - m_b)_+^2 / (2 sigma^2 (1/N_a + 1/N_b)),      arm = B or C, by tracking (see choice.py)
+    B = argmax_a m_a + 2 σ √(ln n / N_a),      C = argmin_{b ≠ B} W_Bb,      n = number of this pull
+    W_ab = (m_a − m_b)_+² / (2 σ² (1/N_a + 1/N_b)),      arm = B or C, by tracking (see choice.py)
 
 It stops with i = argmax_a m_a as soon as for all b
 
-    W_ib >= 2 C_G(ln((K-1)/delta) / 2) + 4 ln(4 + ln(t/2)),      t = n - 1 users so far (see thresholds.py).
+    W_ib ≥ 2 C_G(ln((K − 1)/δ) / 2) + 4 ln(4 + ln(t/2)),      t = n − 1 users so far (see thresholds.py).
 
-Rewards in [0, 1] are sub-Gaussian with sigma = 1/2, and so are the bits of randomized response. **Over randomized
-response this is CTB-TT**, the algorithm for local privacy of [AJMB24]: m_a is then the mean of the bits that users
-sent, which shrinks gaps by (e^eps - 1)/(e^eps + 1), and nothing else changes; the threshold has no term for privacy,
-because all noise is in the bits. Gaussian noise in each release makes sigma^2 = 1/4 + its variance. Other noise is
-refused, because its tails are heavier than sub-Gaussian or their size is not known.
+Rewards in [0, 1] are sub-Gaussian with σ = 1/2, and so are the bits of randomized response. **Over randomized response
+this is CTB-TT**, the algorithm for local privacy of [AJMB24]: m_a is then the mean of the bits that users sent, which
+shrinks gaps by (e^ε − 1)/(e^ε + 1), and nothing else changes; the threshold has no term for privacy, because all noise
+is in the bits. Gaussian noise in each release makes σ² = 1/4 + its variance. Other noise is refused, because its tails
+are heavier than sub-Gaussian or their size is not known.
 
-Wrong with probability <= delta. If all means differ, E[tau] <= T*_beta ln(1/delta) (1 + o(1)) as delta goes to 0,
-T*_beta the least possible for Gaussian rewards of this sigma and a fraction beta of pulls for the best arm [JD23]; over
-randomized response that is at most (1 + 2/(e^eps - 1))^2 times the time for TV^2 [AJMB24].
+Wrong with probability ≤ δ. If all means differ, E[τ] ≤ T*_β ln(1/δ) (1 + o(1)) as δ goes to 0, T*_β the least possible
+for Gaussian rewards of this σ and a fraction β of pulls for the best arm [JD23]; over randomized response that is at
+most (1 + 2/(e^ε − 1))² times the time for TV² [AJMB24].
 
-`threshold="heuristic"` is ln((1 + ln t)/delta), which is **not proved** but is what papers use in experiments.
+`threshold="heuristic"` is ln((1 + ln t)/δ), which is **not proved** but is what papers use in experiments.
 """
 
 import math

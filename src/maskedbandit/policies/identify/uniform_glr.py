@@ -2,9 +2,9 @@
 
     arm = t mod K;      stop with B = argmax_a m_a as soon as Z_Bb reaches its threshold for all b (see one_by_one.py)
 
-Wrong with probability <= delta if the threshold is proved (see thresholds.py), on the raw channel for rewards in [0, 1]
-and on randomized response. E[tau] is near T ln(1/delta) as delta goes to 0, 1/T the least over b of the information
-in uniform pulls, (kl(mu*, x) + kl(mu_b, x)) / K, x the mean of both.
+Wrong with probability ≤ δ if the threshold is proved (see thresholds.py), on the raw channel for rewards in [0, 1] and
+on randomized response. E[τ] is near T ln(1/δ) as δ goes to 0, 1/T the least over b of the information in uniform pulls,
+(kl(μ*, x) + kl(μ_b, x)) / K, x the mean of both.
 
 The baseline is this project's own; theory/thresholds.py has the proof of its threshold.
 """

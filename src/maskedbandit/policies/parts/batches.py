@@ -1,6 +1,6 @@
 """Batches of one arm that grow with its count: the schedule of most private policies.
 
-An arm with n users gets ceil(ratio n) - n more, all in one cohort. So each arm has O(log T) releases, with the noise of
+An arm with n users gets ceil(ratio n) − n more, all in one cohort. So each arm has O(log T) releases, with the noise of
 one release each, and noise matters less as the count grows.
 
 A policy may choose again as soon as a cohort is full, while its rewards are under way: cohorts that were asked for and

@@ -6,12 +6,12 @@ probability 1 / i, so all have the same probability, and random numbers are draw
 Before there are rewards all arms are equal. So the order of their numbers may not decide who is served first: where
 users are fewer than arms, the last arms would never be served.
 
-Leader or challenger: the leader gets a fraction beta of the pulls for which it led, without randomization [JD23].
+Leader or challenger: the leader gets a fraction β of the pulls for which it led, without randomization [JD23].
 
-    arm = the leader B if N^B_B <= beta L_B, L_B counting this pull, else its challenger
+    arm = the leader B if N^B_B ≤ β L_B, L_B counting this pull, else its challenger
 
-N^B_B is how often B was pulled while it led, and L_B how often it led. Then -1/2 <= N^B_B - L_B / 2 <= 1 always if beta
-is 1/2 [JD23, Lem. 1].
+N^B_B is how often B was pulled while it led, and L_B how often it led. Then -1/2 ≤ N^B_B − L_B / 2 ≤ 1 always if β is
+1/2 [JD23, Lem. 1].
 """
 
 import math

@@ -1,23 +1,23 @@
 """Epochs: cohorts of several arms over the same stretch of users, and what they say of every pair of arms.
 
-The places of an epoch are dealt in random order, so all its arms share whatever the day brings: if a day adds tau to
-every mean, cohorts of one epoch have means theta_a + tau, and their differences do not depend on it. For a pair of arms
-(a, c) with cohorts of n_a and n_c users in epoch e, and w = min(n_a, n_c),
+The places of an epoch are dealt in random order, so all its arms share whatever the day brings: if a day adds τ to
+every mean, cohorts of one epoch have means θ_a + τ, and their differences do not depend on it. For a pair of arms (a,
+c) with cohorts of n_a and n_c users in epoch e, and w = min(n_a, n_c),
 
-    S = sum_e w (X_a / n_a - X_c / n_c),        E S = sum_e w (theta_a - theta_c),
+    S = Σ_e w (X_a / n_a − X_c / n_c),        E S = Σ_e w (θ_a − θ_c),
 
-X_a the released totals. The rewards of the pair have mean q on average, so that their variance is at most q (1 - q),
-and noise comes in draws of one width. The log-moments of -(S - E S) are at most
+X_a the released totals. The rewards of the pair have mean q on average, so that their variance is at most q (1 − q),
+and noise comes in draws of one width. The log-moments of -(S − E S) are at most
 
-    q (1 - q) lam^2 (V_a phi(lam q) + V_c phi(lam (1 - q))) + D K(lam),     phi(x) = (e^x - 1 - x) / x^2,
-    V_a = sum_e w^2 / n_a,     D = sum_e (w / n_a)^2 draws + (w / n_c)^2 draws,     K the cumulant of one draw.
+    q (1 − q) λ² (V_a φ(λ q) + V_c φ(λ (1 − q))) + D K(λ),     φ(x) = (e^x − 1 − x) / x²,
+    V_a = Σ_e w² / n_a,     D = Σ_e (w / n_a)² draws + (w / n_c)² draws,     K the cumulant of one draw.
 
-The first part is Bennett's bound [BLM13, Thm. 2.9] for terms of at most w / n <= 1 times a reward, as phi grows; the
-second holds since K(w lam) <= w^2 K(lam) for w <= 1 (see `nodes` in law.py; `bound_moments` are those of coins). So
+The first part is Bennett's bound [BLM13, Thm. 2.9] for terms of at most w / n ≤ 1 times a reward, as φ grows; the
+second holds since K(w λ) ≤ w² K(λ) for w ≤ 1 (see `nodes` in law.py; `bound_moments` are those of coins). So
 
-    P(S <= s) <= exp(-I(s)),    I(s) = sup over lam >= 0 of  -lam s - (what is above),
+    P(S ≤ s) ≤ exp(−I(s)),    I(s) = sup over λ ≥ 0 of  −λ s − (what is above),
 
-for sums whose sizes are fixed beforehand, if a's mean is not below c's, q is known, and either tau is the same in all
+for sums whose sizes are fixed beforehand, if a's mean is not below c's, q is known, and either τ is the same in all
 epochs or n_a / n_c is. (If neither is, the epochs that count most in V may have another mean than q.)
 docs/contemporaneous.md says what is estimated instead.
 

@@ -7,7 +7,7 @@ one cohort, so the loss of a user is that of one release, however many phases th
 
 The score of an arm is the mean of its last cohort, or of all its cohorts so far, each weighted by its precision,
 
-    w = n^2 / (n / 4 + V(n)),        V(n) the variance of the noise in the sum of n rewards.
+    w = n² / (n / 4 + V(n)),        V(n) the variance of the noise in the sum of n rewards.
 
 Arms that are left had cohorts of the same sizes in the same phases: if nobody drops out they have the same weights, and
 what a day adds to the means of all arms changes no comparison.

@@ -1,13 +1,13 @@
 """One user at a time, and Bernoulli rewards: what policies share that stop by a likelihood ratio.
 
 Every arm is pulled once; then the policy waits for each release before the next decision, because its test is repeated
-after every reward: for rewards that come late use a policy of phases or cohorts. Rewards are called coins
-here. On randomized response they are the bits that users sent: 1 with probability f + (1 - 2f) r for a reward r, so
-their means have the same order as those of the rewards. On the raw channel they are the rewards, bits or not.
+after every reward: for rewards that come late use a policy of phases or cohorts. Rewards are called coins here. On
+randomized response they are the bits that users sent: 1 with probability f + (1 − 2f) r for a reward r, so their means
+have the same order as those of the rewards. On the raw channel they are the rewards, bits or not.
 
 The statistic against an arm is the likelihood ratio Z of thresholds.py, and there are three thresholds for it: "proved"
-is the lowest that is proved there, "published" is ln(2 t (K-1)/delta) [GK16], proved too, and "heuristic" is ln((1 + ln
-t)/delta), which is **not proved** but is what papers use in experiments [GK16].
+is the lowest that is proved there, "published" is ln(2 t (K − 1)/δ) [GK16], proved too, and "heuristic" is ln((1 + ln
+t)/δ), which is **not proved** but is what papers use in experiments [GK16].
 """
 
 import math

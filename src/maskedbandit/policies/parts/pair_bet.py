@@ -1,24 +1,24 @@
 """A bet on the difference of two arms over the epochs that they share, for Laplace noise in whole sums of bits.
 
-As in epochs.py, D_e = w (X_a / n_a - X_c / n_c) is what epoch e says of the pair (a, c), w = min(n_a, n_c). Let p_e be
-its density if both arms have the same mean. One difference delta is fixed by sizes and noise, and
+As in epochs.py, D_e = w (X_a / n_a − X_c / n_c) is what epoch e says of the pair (a, c), w = min(n_a, n_c). Let p_e be
+its density if both arms have the same mean. One difference δ is fixed by sizes and noise, and
 
-    Lambda = sum_e  ln p_e(D_e + w delta) - ln p_e(D_e)
+    Λ = Σ_e  ln p_e(D_e + w δ) − ln p_e(D_e)
 
-is the bet that the mean of a is below that of c by delta. If it is not below, E exp(Lambda) is about 1 or less, as was
-computed for noise of a scale of 1/2 or more: a level is exceeded with probability about exp(-level) or less. A day that
-adds the same to both arms changes no D_e. Noise counts as what it is: an epoch can say nothing false that is louder
-than its own noise, and a noisy epoch counts less than one whose noise is small beside its users, where a Chernoff bound
-for the sum of all pays for the noise of each.
+is the bet that the mean of a is below that of c by δ. If it is not below, E exp(Λ) is about 1 or less, as was computed
+for noise of a scale of 1/2 or more: a level is exceeded with probability about exp(−level) or less. A day that adds the
+same to both arms changes no D_e. Noise counts as what it is: an epoch can say nothing false that is louder than its own
+noise, and a noisy epoch counts less than one whose noise is small beside its users, where a Chernoff bound for the sum
+of all pays for the noise of each.
 
-delta is where the Chernoff bound of epochs.py reaches f' = level^2 / (level + 2), as in theory/bet.py, lam its tilt:
+δ is where the Chernoff bound of epochs.py reaches f' = level² / (level + 2), as in theory/bet.py, λ its tilt:
 
-    delta = min over lam of  (f' + R(lam) + D K(lam)) / (lam sum_e w),
-    R(lam) = q (1 - q) lam^2 (V_a phi(lam q) + V_c phi(lam (1 - q))).
+    δ = min over λ of  (f' + R(λ) + D K(λ)) / (λ Σ_e w),
+    R(λ) = q (1 − q) λ² (V_a φ(λ q) + V_c φ(λ (1 − q))).
 
 p_e is the density of a normal variable, for the rewards, and of both noises. The variance of the former is Bennett's, 2
-R_e(lam) / lam^2, which is more than theirs, as their tails may be heavier. Noise of several draws counts as one draw of
-the same variance, whose tails are heavier. docs/contemporaneous.md has what was computed of E exp(Lambda).
+R_e(λ) / λ², which is more than theirs, as their tails may be heavier. Noise of several draws counts as one draw of the
+same variance, whose tails are heavier. docs/contemporaneous.md has what was computed of E exp(Λ).
 """
 
 import math

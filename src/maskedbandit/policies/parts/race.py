@@ -7,7 +7,7 @@ lower bound of its index is above the bounds of all others, its rivals. What the
 index: the tree is told when it may no longer lead, in a number of steps that grows as log k. Where it is not sure who
 leads, the policy compares all arms. So it decides as if it always did:
 
-* An index is a sum of products of an arm's numbers, constant between its releases, and of factors >= 0 that do not fall
+* An index is a sum of products of an arm's numbers, constant between its releases, and of factors ≥ 0 that do not fall
   with time. Floating-point sums and products are monotone, so with a factor's bound in place of the factor every
   rounded step is a bound of the rounded step of the index, and so is the result.
 * A factor's bounds are its computed values at both ends of the span, moved apart by more than their rounding errors: it

@@ -79,7 +79,7 @@ class Top(SelectionQuestion):
 
 @dataclass(frozen=True)
 class Above(SelectionQuestion):
-    """The arms whose means are at least theta, or anything within the tolerance."""
+    """The arms whose means are at least θ, or anything within the tolerance."""
 
     theta: float
     tolerance: float

@@ -1,8 +1,8 @@
 """Which share each arm has in the bets that it is better than another one, and which of its releases count for them.
 
-With up to `FEW_ARMS` arms all have the same share, 1 / (K - 1), and all their releases count. With more, an arm gets
+With up to `FEW_ARMS` arms all have the same share, 1 / (K − 1), and all their releases count. With more, an arm gets
 its share when it leads and has a good part of the users that a leader needs: the first one 0.7, and the r-th one 0.3 /
-(r (r - 1)), which does not depend on K. What it had released before counts against it, but not in its favour.
+(r (r − 1)), which does not depend on K. What it had released before counts against it, but not in its favour.
 
 **Guarantee**: shares in the bets against an arm add up to at most one, and each is fixed before what counts for it is
 released. So the bets against an arm are a supermartingale together: docs/released_likelihood.md, Theorem 3.

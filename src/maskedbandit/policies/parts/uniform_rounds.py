@@ -1,8 +1,8 @@
 """Rounds in which every arm gets a cohort of the same size, and intervals for all means: baselines that do not adapt.
 
 The mean of arm a is between chernoff_bound (theory/chernoff.py) from above, and its mirror image from below, at the
-rate ln(2 K j (j + 1) / delta) after j releases. Sizes of cohorts do not depend on what was released. So all intervals
-hold at once with probability at least 1 - delta, by the union over sides, arms and j.
+rate ln(2 K j (j + 1) / δ) after j releases. Sizes of cohorts do not depend on what was released. So all intervals hold
+at once with probability at least 1 − δ, by the union over sides, arms and j.
 
 The next round begins when all sums of the one before are released.
 """

@@ -2,15 +2,15 @@
 
 Episodes are those of AdaP-UCB; with the released mean m_a of an arm's last episode, of n_a users,
 
-    arm = argmax_a  max{q : kl(clip(m_a + radius(noise of one release, beta ln t) / n_a), q) <= beta ln t / n_a},
+    arm = argmax_a  max{q : kl(clip(m_a + radius(noise of one release, β ln t) / n_a), q) ≤ β ln t / n_a},
 
 clip to [0, 1]. The bound holds for all rewards in [0, 1], because a sum of bits of the same mean has the larger
 moments.
 
-Regret = O(sum_a gap_a ln T / min{kl(mu_a, mu*), epsilon gap_a}) for beta > 3 under central pure epsilon [AB22].
+Regret = O(Σ_a gap_a ln T / min{kl(μ_a, μ*), ε gap_a}) for β > 3 under central pure ε [AB22].
 
-Departures: the radius is the paper's beta ln t / epsilon under central Laplace noise, and on every other channel bounds
-that channel's noise with the same probability.
+Departures: the radius is the paper's β ln t / ε under central Laplace noise, and on every other channel bounds that
+channel's noise with the same probability.
 """
 
 import math

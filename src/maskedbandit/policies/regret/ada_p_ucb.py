@@ -2,13 +2,13 @@
 
 An arm is played until its number of users has doubled, and only the X_a rewards of that episode count, n_a of them:
 
-    arm = argmax_a  X_a / n_a + sqrt(beta ln t / 2 n_a) + radius(noise of one release, beta ln t) / n_a
+    arm = argmax_a  X_a / n_a + √(β ln t / 2 n_a) + radius(noise of one release, β ln t) / n_a
 
-X_a is the released total. Under central Laplace noise the last term is the paper's beta ln t / (epsilon n_a); on every
-other channel it bounds that channel's noise with the same probability. The first users of all arms, one of each, are
-released as well. Between releases nothing changes that a decision depends on, so an episode is one cohort.
+X_a is the released total. Under central Laplace noise the last term is the paper's β ln t / (ε n_a); on every other
+channel it bounds that channel's noise with the same probability. The first users of all arms, one of each, are released
+as well. Between releases nothing changes that a decision depends on, so an episode is one cohort.
 
-Regret <= sum_a 16 beta ln T / min{gap_a, epsilon} + 3 beta / (beta - 3) for beta > 3 under central pure epsilon.
+Regret ≤ Σ_a 16 β ln T / min{gap_a, ε} + 3 β / (β − 3) for β > 3 under central pure ε.
 
 Departures: the constants of the bound are those of [Azi24], which corrects the residual term of the first version.
 """

@@ -1,9 +1,9 @@
 """Anytime-Lazy-UCB: cohorts of all arms fill at the same time, each twice as large as the arm's last [HHM21].
 
-    arm = argmax_a  X_a / n_a + sqrt(beta ln t / n_a) + radius(noise of one release, beta ln t) / n_a
+    arm = argmax_a  X_a / n_a + √(β ln t / n_a) + radius(noise of one release, β ln t) / n_a
 
 X_a is the released total of the arm's last full cohort of n_a = 1, 2, 4, ... users, and the rewards before it are
-forgotten. Under central Laplace noise the last term is the paper's beta ln t / (epsilon n_a), beta = 3.
+forgotten. Under central Laplace noise the last term is the paper's β ln t / (ε n_a), β = 3.
 
 Departures: the paper decides for every user. Until a cohort is full the indices change with ln t alone, and only an arm
 of smaller n_a can overtake the leader, because its index always grows faster. So the policy asks for as many users as
@@ -14,8 +14,8 @@ While a full cohort is in flight, the next one fills, and n_a is that of the las
 mean that was released. Before every arm has a release, the arm with the smallest cohort is next, with ties broken at
 random. The proof knows no delays.
 
-Regret = O(sum_a ln T / min{gap_a, epsilon}) for central pure epsilon, at every T [HHM21]. The plots of [HH22] have
-logarithms to base 2 here (and natural ones in their own algorithm): that is `beta` 3 / ln 2.
+Regret = O(Σ_a ln T / min{gap_a, ε}) for central pure ε, at every T [HHM21]. The plots of [HH22] have logarithms to base
+2 here (and natural ones in their own algorithm): that is `beta` 3 / ln 2.
 """
 
 import math

@@ -4,29 +4,29 @@ Users come in epochs (see epochs.py): a leader and all challengers that may stil
 whose places are dealt in random order. With I_c the evidence against challenger c from all epochs that it shares with
 the leader L, n_c its users whose rewards were released and m_c those in flight,
 
-    f_c = ln(1 + 3 T / (4 (n_c + m_c))  min{1, T / (100 K n_1)}),
+    f_c = ln(1 + 3 T / (4 (n_c + m_c))  min{1, T / (100 K n₁)}),
 
-n_1 of each arm in the first epoch: less where the first epoch takes more than a hundredth of the horizon, as in
-NoiseAwareKLUCB. c is a challenger while I_c (n_c + m_c) / n_c <= f_c: users in flight count as if they showed what the
-others did. Where Laplace noise of scale 1/2 or more is added to whole sums of bits,
-I_c is by a bet [parts/pair_bet.py], at the level that it has to reach: with j epochs that both arms share,
+n₁ of each arm in the first epoch: less where the first epoch takes more than a hundredth of the horizon, as in
+NoiseAwareKLUCB. c is a challenger while I_c (n_c + m_c) / n_c ≤ f_c: users in flight count as if they showed what the
+others did. Where Laplace noise of scale 1/2 or more is added to whole sums of bits, I_c is by a bet
+[parts/pair_bet.py], at the level that it has to reach: with j epochs that both arms share,
 
-    g = f_c + ln(max{1, n_1 / 10}) / j,      l = g n_c / (n_c + m_c),      I_c = (f_c / g) max{0, Lambda + l}^2 / (4 l),
+    g = f_c + ln(max{1, n₁ / 10}) / j,      l = g n_c / (n_c + m_c),      I_c = (f_c / g) max{0, Λ + l}² / (4 l),
 
-so that c is ruled out where Lambda > l; in a normal model that is the evidence of the best of all bets. Elsewhere it is
-that of a Chernoff bound [parts/epochs.py]. A challenger gets
+so that c is ruled out where Λ > l; in a normal model that is the evidence of the best of all bets. Elsewhere it is that
+of a Chernoff bound [parts/epochs.py]. A challenger gets
 
-    min{(ratio - 1) n_c + m_c / 10,  max{n_c / 20, .35 (n_c f_c / I_c - n_c - m_c)}}
+    min{(ratio − 1) n_c + m_c / 10,  max{n_c / 20, .35 (n_c f_c / I_c − n_c − m_c)}}
 
 places, at least three tenths of the first size, and the leader as many as the largest challenger, times a lead of
 
     min{1.2 exp(.8 min_c I_c), 20}:
 
 its places cost nothing if it is the best arm, and make its side of the comparison precise; a wrong leader is about as
-unlikely as exp(-min_c I_c). The leader is the arm whose worst standardized difference to another one is highest. If
+unlikely as exp(−min_c I_c). The leader is the arm whose worst standardized difference to another one is highest. If
 there is no challenger, the leader is served.
 
-The first epoch gives every arm the least n >= 5/2 radius(noise of one release, f). Until it is released further epochs
+The first epoch gives every arm the least n ≥ 5/2 radius(noise of one release, f). Until it is released further epochs
 are larger: three times its size, or a tenth of what is in flight, as each brings noise of its own. Later, while
 anything is in flight, arms are challengers only if I_c is below a third of what rules them out: what is in flight may
 rule them out anyway.

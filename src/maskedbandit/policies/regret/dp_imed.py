@@ -2,16 +2,16 @@
 
 Batches and sums S_a are those of DP-KLUCB; with the means m_a = clip(S_a / n_a) to [0, 1] and the best of them, m*,
 
-    arm = argmin_a  n_a d_epsilon(m_a, m*) + ln n_a.
+    arm = argmin_a  n_a d_ε(m_a, m*) + ln n_a.
 
-Without noise d_epsilon is kl, and users in flight count as in DP-KLUCB. The horizon and the time are not used.
+Without noise d_ε is kl, and users in flight count as in DP-KLUCB. The horizon and the time are not used.
 
-Regret <= ratio sum_a gap_a ln T / d_epsilon(mu_a, mu*) + o(ln T) for bits and central pure epsilon: the lower bound
-times the factor `ratio` [AWHOIB25].
+Regret ≤ ratio Σ_a gap_a ln T / d_ε(μ_a, μ*) + o(ln T) for bits and central pure ε: the lower bound times the factor
+`ratio` [AWHOIB25].
 
-**Rare linear runs.** As with DP-KLUCB, d_epsilon allows for one draw of noise where the sums hold O(log n_a). So noise
-alone can make an arm look hopeless, more often than the asymptotic bound suggests. No parameter here makes that rarer:
-means over some hundred runs are dominated by a few of them.
+**Rare linear runs.** As with DP-KLUCB, d_ε allows for one draw of noise where the sums hold O(log n_a). So noise alone
+can make an arm look hopeless, more often than the asymptotic bound suggests. No parameter here makes that rarer: means
+over some hundred runs are dominated by a few of them.
 """
 
 import math

@@ -2,21 +2,21 @@
 
 An arm is played until its n_a users are ceil(ratio n_a); each batch adds its released total to S_a. Then
 
-    arm = argmax_a  max{q : d_epsilon(clip(S_a / n_a), q) <= beta ln t / n_a},       clip to [0, 1],
+    arm = argmax_a  max{q : d_ε(clip(S_a / n_a), q) ≤ β ln t / n_a},       clip to [0, 1],
 
-with d_epsilon(x, y) = inf over z of epsilon |z - x| + kl(z, y), in closed form in theory/divergences.py. Without noise
-it is kl. The first users of all arms, one of each, are released as well. With late rewards n_a counts users in flight,
-as if they had shown the mean that was released (see batches.py).
+with d_ε(x, y) = inf over z of ε |z − x| + kl(z, y), in closed form in theory/divergences.py. Without noise it is kl.
+The first users of all arms, one of each, are released as well. With late rewards n_a counts users in flight, as if they
+had shown the mean that was released (see batches.py).
 
-Regret <= ratio sum_a gap_a ln T / d_epsilon(mu_a, mu*) + o(ln T) for bits and central pure epsilon, at beta 1: the
-lower bound times the factor `ratio` [AWHOIB25].
+Regret ≤ ratio Σ_a gap_a ln T / d_ε(μ_a, μ*) + o(ln T) for bits and central pure ε, at β 1: the lower bound times the
+factor `ratio` [AWHOIB25].
 
 **Rare linear runs.** The divergence allows for the exponential tail of a single draw of noise, but S_a holds one draw
-for each of its O(log n_a) batches. So the index is too low more often than it should be: at epsilon 0.1, with 512
-users, it is below the true mean with probability 5 %, where ln 1000 promises 0.1 %. A run in which that happens
-to the best arm may not play it again for a long time. The bound above is asymptotic: at a million users the mean regret
-is excellent, but the worst of some hundred runs can lose tens of times as much. `beta` 1.5 makes such runs far rarer,
-for about 40 % more regret.
+for each of its O(log n_a) batches. So the index is too low more often than it should be: at ε 0.1, with 512 users, it
+is below the true mean with probability 5 %, where ln 1000 promises 0.1 %. A run in which that happens to the best arm
+may not play it again for a long time. The bound above is asymptotic: at a million users the mean regret is excellent,
+but the worst of some hundred runs can lose tens of times as much. `beta` 1.5 makes such runs far rarer, for about 40 %
+more regret.
 """
 
 import math

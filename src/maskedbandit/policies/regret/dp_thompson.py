@@ -1,14 +1,14 @@
 """DP-TS: Thompson sampling on noisy running sums, after a pilot that estimates the gap [MT15, Alg. 2].
 
-    pilot    e = 1, 2, ...: with D = 2^(1-e) every arm gets n_e users in all,
-             n_e >= 128 y / D^2,   n_e >= 16 radius(noise of e releases, y) / D,   y = ln(4 k e (e+1) T),
+    pilot    e = 1, 2, ...: with D = 2^(1 − e) every arm gets n_e users in all,
+             n_e ≥ 128 y / D²,   n_e ≥ 16 radius(noise of e releases, y) / D,   y = ln(4 k e (e+1) T),
              until the two highest means r_a / n_a are more than D / 2 apart; the estimated gap is then G = D / 2
-    first    every arm gets users until n_a >= 8 radius(noise at its worst until T, ln(2 k T^2)) / G
-    then     theta_a ~ Beta(1 + r_a, 1 + n_a - r_a),     arm = argmax_a theta_a,  one user at a time
+    first    every arm gets users until n_a ≥ 8 radius(noise at its worst until T, ln(2 k T²)) / G
+    then     θ_a ~ Beta(1 + r_a, 1 + n_a − r_a),     arm = argmax_a θ_a,  one user at a time
 
 r_a is the sum of all releases of arm a, clipped to [0, n_a], n_a its number of users; users of the pilot are in both.
-With probability >= 1 - 1/T every mean of the pilot is right to D / 8, so G is in [gap / 3, 2 gap], and with probability
->= 1 - 1/T noise moves no later mean by more than gap / 4. A cohort of users is one leaf of a tree. An epoch waits for
+With probability ≥ 1 − 1/T every mean of the pilot is right to D / 8, so G is in [gap / 3, 2 gap], and with probability
+≥ 1 − 1/T noise moves no later mean by more than gap / 4. A cohort of users is one leaf of a tree. An epoch waits for
 the sums of the one before it, whose means say whether there is another. Where fewer users are left than the next epoch
 of the pilot, or `first`, would take, `then` begins at once.
 
@@ -17,22 +17,22 @@ large in both D / 2 and G: noise and rewards move a mean of n_e / w users by at 
 every arm has enough users.
 
 **Not proved**: a bound on the regret of this version. The users of pilot and `first` are few, with the probabilities
-above: O(k ln T / gap^2), plus as many as the noise requires. Then comes Thompson sampling on means that noise has
-moved, by up to gap / 4 and in the same direction for many rounds. Known proofs are for means without noise, and [MT15,
-Thm. 8] is for the algorithm as printed, with the faults below. Where the users do not reach `first`, not even the gap /
-4 holds.
+above: O(k ln T / gap²), plus as many as the noise requires. Then comes Thompson sampling on means that noise has moved,
+by up to gap / 4 and in the same direction for many rounds. Known proofs are for means without noise, and [MT15, Thm. 8]
+is for the algorithm as printed, with the faults below. Where the users do not reach `first`, not even the gap / 4
+holds.
 
-Departures: the printed algorithm has faults, which are mended here. It is `pilot="paper"`, for trees of epsilon0 =
-epsilon / 2k each (`divide` of the channel is 2k):
+Departures: the printed algorithm has faults, which are mended here. It is `pilot="paper"`, for trees of ε0 = ε / 2k
+each (`divide` of the channel is 2k):
 
-    192 k ln T / (epsilon D^2) new users in epoch e, means of these alone;    192 ln^3 T / (epsilon G^2) first users
+    192 k ln T / (ε D²) new users in epoch e, means of these alone;    192 ln³ T / (ε G²) first users
 
-with a claim of O(k ln^3 T / (gap^2 epsilon^2)) for its regret [MT15, Thm. 8], of which the proof has ln^3 T / (gap^2
-epsilon). The printed version picks the two best arms by their true means, which must be their noisy ones. It counts the
-pilot in n_a, but not in r_a, which is therefore biased (and kept so here). Noisy r_a may leave [0, n_a], where no Beta
-distribution is defined. Its epsilon / 2k is needlessly small, as pilot and trees see different users, and every reward
-is in one tree. Sums of the pilot have Laplace noise there; here they use the tree too. The paper's experiments replace
-the pilot by a number, `pilot=1000`: that many first users for each arm, tuned by hand, and no gap [MT15, Sec. 5].
+with a claim of O(k ln³ T / (gap² ε²)) for its regret [MT15, Thm. 8], of which the proof has ln³ T / (gap² ε). The
+printed version picks the two best arms by their true means, which must be their noisy ones. It counts the pilot in n_a,
+but not in r_a, which is therefore biased (and kept so here). Noisy r_a may leave [0, n_a], where no Beta distribution
+is defined. Its ε / 2k is needlessly small, as pilot and trees see different users, and every reward is in one tree.
+Sums of the pilot have Laplace noise there; here they use the tree too. The paper's experiments replace the pilot by a
+number, `pilot=1000`: that many first users for each arm, tuned by hand, and no gap [MT15, Sec. 5].
 """
 
 import math
@@ -167,8 +167,8 @@ class DPThompson(Policy):
     """Mishra and Thakurta's Thompson sampling; `pilot` is "corrected", "paper", or a number of first users per arm.
 
     Made for the tree channel. It is valid on channels of independent releases too, but there every reward has noise of
-    its own. `pilot="paper"` needs a binary tree whose `length` is the horizon: it takes epsilon0 to be the levels of
-    that tree over the scale of the nodes, so on a longer tree, whose nodes have a larger scale, it asks for more users.
+    its own. `pilot="paper"` needs a binary tree whose `length` is the horizon: it takes ε0 to be the levels of that
+    tree over the scale of the nodes, so on a longer tree, whose nodes have a larger scale, it asks for more users.
 
     >>> from maskedbandit.law import NO_NOISE
     >>> s = DPThompson().init(k=2, horizon=10**6)

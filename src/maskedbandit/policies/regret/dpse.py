@@ -2,18 +2,18 @@
 
 Epoch e gives every arm that is left to R new users and, from this epoch's sums alone, keeps the arms with
 
-    max_c X_c / R - X_a / R <= 2 h + 2 c,
-    R = 1 + floor(max{32 y / D^2, 8 r / D}),   D = 2^-e,   y = ln(8 A e^2 / p),   r = radius(noise, ln(4 A e^2 / p)),
-    h = sqrt(y / 2R),   c = r / R,
+    max_c X_c / R − X_a / R ≤ 2 h + 2 c,
+    R = 1 + floor(max{32 y / D², 8 r / D}),   D = 2^−e,   y = ln(8 A e² / p),   r = radius(noise, ln(4 A e² / p)),
+    h = √(y / 2R),   c = r / R,
 
 A the number of arms left. The users of an epoch come in random order, and the next epoch waits for its sums, which say
 who is in it. If devices drop out, h and c are those of the least number of users in a sum of the epoch.
 
-Regret = O(sum_a ln T / gap_a + k ln T / epsilon) with p = 1/T, under central trust [SS19, Thm. 4.4].
+Regret = O(Σ_a ln T / gap_a + k ln T / ε) with p = 1/T, under central trust [SS19, Thm. 4.4].
 
-Departures: with discrete Laplace noise r = ln(4 A e^2 / p) / epsilon, and the epochs are those of the paper. On
-channels whose noise grows with R, R is the least such number. An epoch that cannot finish by the horizon is not begun,
-unless `unfinished="start"`.
+Departures: with discrete Laplace noise r = ln(4 A e² / p) / ε, and the epochs are those of the paper. On channels whose
+noise grows with R, R is the least such number. An epoch that cannot finish by the horizon is not begun, unless
+`unfinished="start"`.
 """
 
 import math

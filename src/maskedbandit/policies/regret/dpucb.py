@@ -1,31 +1,31 @@
 """DP-UCB: UCB1 on noisy running sums, one user at a time [MT15, Alg. 1].
 
-    arm = argmax_a  r_a / n_a + sqrt(2 ln t / n_a) + G_a / n_a,      r_a the sum of all releases of arm a
+    arm = argmax_a  r_a / n_a + √(2 ln t / n_a) + G_a / n_a,      r_a the sum of all releases of arm a
     G_a = radius(noise of the n_a releases, ln(2 k T / p))
 
 With discrete Laplace noise, N draws of scale b in r_a, and b, N known for every n_a, Chernoff's bound
 
-    G_a = min over u of  b (x - N ln(1 - u^2)) / u,      x = ln(2 k T / p)
+    G_a = min over u of  b (x − N ln(1 − u²)) / u,      x = ln(2 k T / p)
 
-is taken at a u near its best: less than 0.1 % above the minimum, and below b (2 sqrt(N x) + x). All G_a hold at once
-with probability >= 1 - p, p = `failure`. Then a bad arm is pulled at most max{32 ln T / gap_a^2, 4 G_a / gap_a} + O(1)
-times on average, so that for p = 1 / T
+is taken at a u near its best: less than 0.1 % above the minimum, and below b (2 √(N x) + x). All G_a hold at once with
+probability ≥ 1 − p, p = `failure`. Then a bad arm is pulled at most max{32 ln T / gap_a², 4 G_a / gap_a} + O(1) times
+on average, so that for p = 1 / T
 
-    Regret = O(sum_a ln T / gap_a + sum_a max G_a),       on a tree  max G_a = O(ln^2 T / epsilon).
+    Regret = O(Σ_a ln T / gap_a + Σ_a max G_a),       on a tree  max G_a = O(ln² T / ε).
 
 Arms are skipped that cannot have the highest index, see parts/race.py: decisions are those of comparing all.
 
-Departures: every tree has epsilon, and G_a bounds the noise that is added. `interval="paper"` has one G for all arms
-and times, as printed,
+Departures: every tree has ε, and G_a bounds the noise that is added. `interval="paper"` has one G for all arms and
+times, as printed,
 
-    G = k ln^2 T ln(k T ln T / p) / epsilon,
+    G = k ln² T ln(k T ln T / p) / ε,
 
-and regret O(sum_a k ln^2 T ln(k T / p) / (epsilon gap_a)) [MT15, Thm. 4]. It costs more than it must for three
-reasons. Its trees have epsilon / k each, though a reward is in one tree only, so every tree may have epsilon; the error
-of a tree is O(ln^1.5 T), not ln^2 T; and 8 G / gap_a^2 pulls where 4 G / gap_a are enough. It needs a binary tree that
-is as long as the horizon; `divide` of the channel is then k, and epsilon / k is read from the `Law`. With
-`interval="chapelle-li"` the index is r_a / n_a + sqrt(r_a ln t) / n_a + ln t / n_a, as in the paper's experiments
-[MT15, Sec. 5; CL11]: it ignores the noise, and has no guarantee.
+and regret O(Σ_a k ln² T ln(k T / p) / (ε gap_a)) [MT15, Thm. 4]. It costs more than it must for three reasons. Its
+trees have ε / k each, though a reward is in one tree only, so every tree may have ε; the error of a tree is O(ln^1.5
+T), not ln² T; and 8 G / gap_a² pulls where 4 G / gap_a are enough. It needs a binary tree that is as long as the
+horizon; `divide` of the channel is then k, and ε / k is read from the `Law`. With `interval="chapelle-li"` the index is
+r_a / n_a + √(r_a ln t) / n_a + ln t / n_a, as in the paper's experiments [MT15, Sec. 5; CL11]: it ignores the noise,
+and has no guarantee.
 """
 
 import math
@@ -58,7 +58,7 @@ CORRECTED, PAPER, CHAPELLE_LI = range(3)
 
 
 class State(NamedTuple):
-    """The index of each arm is mean + root sqrt(2 ln t) + inverse ln t; its parts change only with a release."""
+    """The index of each arm is mean + root √(2 ln t) + inverse ln t; its parts change only with a release."""
 
     total: np.ndarray  # [k] r_a
     n: np.ndarray  # [k] n_a
@@ -169,8 +169,8 @@ class DPUCB(Policy):
     """Mishra and Thakurta's UCB; `failure` is p, by default 1 / horizon.
 
     Made for the tree channel. It is valid on channels of independent releases too, but there every reward has noise of
-    its own. `interval="paper"` needs a binary tree whose `length` is the horizon: it takes epsilon / k to be the levels
-    of that tree over the scale of the nodes, so on a longer tree, whose nodes have a larger scale, its G is larger.
+    its own. `interval="paper"` needs a binary tree whose `length` is the horizon: it takes ε / k to be the levels of
+    that tree over the scale of the nodes, so on a longer tree, whose nodes have a larger scale, its G is larger.
 
     >>> from maskedbandit.law import LAPLACE, nodes
     >>> law = Law(LAPLACE, scale=40.0, grid=1, counter=BINARY)

@@ -1,36 +1,36 @@
 """Thompson sampling with Gaussian posteriors, whose own sampling is all its privacy [AG13, Alg. 2; TD18; OAC24].
 
-    theta_a ~ N(S_a / (k_a + 1), c / (k_a + 1))  for every arm in every round,      arm = argmax_a theta_a
+    θ_a ~ N(S_a / (k_a + 1), c / (k_a + 1))  for every arm in every round,      arm = argmax_a θ_a
 
 S_a is the exact sum of the k_a rewards of arm a, c the `inflation` of the variance. The first `initial` = b users of
-every arm come before all draws [OAC24]. Regret = O(sqrt(k T ln k)) for c = 1, b = 0 [AG13, Thm. 3].
+every arm come before all draws [OAC24]. Regret = O(√(k T ln k)) for c = 1, b = 0 [AG13, Thm. 3].
 
-What is proved. One reward moves the mean of a draw by at most 1/(k_a + 1), which is 1/sqrt(c (k_a + 1)) of its
-standard deviation: the draw costs the reward's user zCDP 1/(2 c (k_a + 1)), and nothing if the user had another arm.
-Which draws these are is determined by the decisions before them. If the sum of such adaptive losses always stays below
-a number, that number bounds the loss of all of them [FZ21]; decisions are computed from the draws, so they show no
-more. A reward that counts has k_a >= max(b, 1). If b = 0, no draw depends on it up to its own round, so at most T - 1
-draws follow; else at least 2 b rounds have no draw at all. Hence all decisions together cost a user zCDP
+What is proved. One reward moves the mean of a draw by at most 1/(k_a + 1), which is 1/√(c (k_a + 1)) of its standard
+deviation: the draw costs the reward's user zCDP 1/(2 c (k_a + 1)), and nothing if the user had another arm. Which draws
+these are is determined by the decisions before them. If the sum of such adaptive losses always stays below a number,
+that number bounds the loss of all of them [FZ21]; decisions are computed from the draws, so they show no more. A reward
+that counts has k_a ≥ max(b, 1). If b = 0, no draw depends on it up to its own round, so at most T − 1 draws follow;
+else at least 2 b rounds have no draw at all. Hence all decisions together cost a user zCDP
 
-    rho = (T - max(2 b, 1)) / (2 c (max(b, 1) + 1)),
+    ρ = (T − max(2 b, 1)) / (2 c (max(b, 1) + 1)),
 
-and the draws can reach it: an arm may keep its k_a for all rounds left. [OAC24] states sqrt(T / (c (b + 1)))-GDP.
+and the draws can reach it: an arm may keep its k_a for all rounds left. [OAC24] states √(T / (c (b + 1)))-GDP.
 
-Departures: what is claimed is not what is proved here. [TD18] says O(ln^2 T, T^-4) for c = 1, and O(epsilon, T^-4) for
-c = ln^2 T / epsilon. No constant makes either true of the draws that its proof adds up, nor the second one of the
+Departures: what is claimed is not what is proved here. [TD18] says O(ln² T, T⁻⁴) for c = 1, and O(ε, T⁻⁴) for
+c = ln² T / ε. No constant makes either true of the draws that its proof adds up, nor the second one of the
 decisions.
 * The sum of the losses in [TD18, Thm. 1] is over k = 1, ..., T, as if a new reward joined the arm in every round. But
   every arm is drawn in every round: while an arm stays at k users, every later draw exposes its rewards, at 1/(k+1)
-  each. Arms that are not best stay at O(ln T) users, so mu^2 = sum_t 1 / (c (k_a(t) + 1)) is of order T / ln T. With
-  means 0.75, 0.625, ..., 0.25 the worst mu of a run is 18.86 ± 0.02, 46.92 ± 0.06, 125.3 ± 0.4 at T = 10^4, 10^5, 10^6,
-  its epsilon at delta = 1e-5 is 259.6 ± 0.4, 1311 ± 3, 8450 ± 50 (means and standard errors of 20000, 8000, 1000 runs);
-  ln^2 T = 85, 133, 191.
-* Dividing by epsilon instead of its square, [TD18, Thm. 2], makes mu proportional to sqrt(epsilon): for T = 16 and
-  epsilon = 0.01 the first two decisions alone have more than the loss claimed for all.
-* KT draws that each fail with probability T^-4 fail with K T^-3 together. The condition taken from [KKMM12, Lem. 1] has
-  the sensitivity w below the line; it is sigma >= w sqrt(2 ln(1/(2 delta)) + 2 epsilon) / epsilon. Exactly, one draw
-  has epsilon_k = 1/(k+1) + sqrt(1/(k+1)^2 + 2 ln(1/(2 delta)) / (k+1)), below the one printed.
-* A variance c times as large multiplies the leading term of the regret; it does not add ln^2 T / epsilon to it.
+  each. Arms that are not best stay at O(ln T) users, so μ² = Σ_t 1 / (c (k_a(t) + 1)) is of order T / ln T. With
+  means 0.75, 0.625, ..., 0.25 the worst μ of a run is 18.86 ± 0.02, 46.92 ± 0.06, 125.3 ± 0.4 at T = 10⁴, 10⁵, 10⁶,
+  its ε at δ = 1e-5 is 259.6 ± 0.4, 1311 ± 3, 8450 ± 50 (means and standard errors of 20000, 8000, 1000 runs);
+  ln² T = 85, 133, 191.
+* Dividing by ε instead of its square, [TD18, Thm. 2], makes μ proportional to √(ε): for T = 16 and
+  ε = 0.01 the first two decisions alone have more than the loss claimed for all.
+* KT draws that each fail with probability T⁻⁴ fail with K T⁻³ together. The condition taken from [KKMM12, Lem. 1] has
+  the sensitivity w below the line; it is σ ≥ w √(2 ln(1/(2 δ)) + 2 ε) / ε. Exactly, one draw
+  has ε_k = 1/(k+1) + √(1/(k+1)² + 2 ln(1/(2 δ)) / (k+1)), below the one printed.
+* A variance c times as large multiplies the leading term of the regret; it does not add ln² T / ε to it.
 """
 
 import math
@@ -106,12 +106,12 @@ def challenge(s: State, lead: int, x: float, left: float, rng: np.random.Generat
 class GaussianThompson(Policy):
     """Thompson sampling that hides rewards by its own draws, though not well.
 
-    It receives exact rewards. `epsilon` is what [TD18] claims: it sets the inflation to ln^2 T / epsilon.
+    It receives exact rewards. `epsilon` is what [TD18] claims: it sets the inflation to ln² T / ε.
 
-    **Guarantee**: all decisions of T rounds cost a user at most zCDP (T - max(2 b, 1)) / (2 c (max(b, 1) + 1)).
+    **Guarantee**: all decisions of T rounds cost a user at most zCDP (T − max(2 b, 1)) / (2 c (max(b, 1) + 1)).
 
     The findings of a run are no guarantee, as they depend on its rewards: `mu` is the GDP of all draws that followed
-    the reward exposed most, `realised_epsilon` the ε of that at delta = 1e-5, `claimed_epsilon` the claim of [TD18].
+    the reward exposed most, `realised_epsilon` the ε of that at δ = 1e-5, `claimed_epsilon` the claim of [TD18].
 
     >>> GaussianThompson(inflation=50, initial=99).loss(Loss.unbounded(), horizon=10_198) == Loss.zcdp(1)
     True

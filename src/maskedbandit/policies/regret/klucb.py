@@ -1,21 +1,21 @@
 """KL-UCB: the arm whose mean could be highest by the exact Chernoff bound for bits, one user at a time [GC11].
 
-    arm = argmax_a  max{q : kl(m_a, q) <= ln t / n_a},        m_a the mean of the n_a bits of arm a
+    arm = argmax_a  max{q : kl(m_a, q) ≤ ln t / n_a},        m_a the mean of the n_a bits of arm a
 
-On randomized response the bits are those that users sent: 1 with probability f + (1 - 2f) r for a reward r in [0, 1], f
-= 1 / (1 + e^eps). Means of bits are ordered as those of rewards, so nothing has to be inverted, and as the noise is in
+On randomized response the bits are those that users sent: 1 with probability f + (1 − 2f) r for a reward r in [0, 1], f
+= 1 / (1 + e^ε). Means of bits are ordered as those of rewards, so nothing has to be inverted, and as the noise is in
 the bits there is no radius for it. This is KLUCB-CF [GUK18] for the corruption of randomized response. Without noise
 m_a is the mean of the rewards, bits or not [GC11].
 
-Regret <= sum_a gap_a ln T / kl(b_a, b*) + o(ln T), b = f + (1 - 2f) mu the means of the bits, is proved for the
-exploration rate ln t + 3 ln ln t, and ln t is what is recommended [GC11]. For rewards that are bits no policy does
-better on this channel [GUK18]; the bound is near 2 ln T / (eps^2 gap_a) for each arm if eps is small.
+Regret ≤ Σ_a gap_a ln T / kl(b_a, b*) + o(ln T), b = f + (1 − 2f) μ the means of the bits, is proved for the exploration
+rate ln t + 3 ln ln t, and ln t is what is recommended [GC11]. For rewards that are bits no policy does better on this
+channel [GUK18]; the bound is near 2 ln T / (ε² gap_a) for each arm if ε is small.
 
 Few of the k indices are computed in a step. As a function of ln t an index is concave, so its tangent from the step in
 which it was computed is above it. Only the arm with the highest tangent is considered, and computed anew if it may not
 be the highest, until one with a current index is.
 
-Departures: the cap of KLUCB-CF at 1 - f is left out, as no bit has a larger mean and the cap matters only where several
+Departures: the cap of KLUCB-CF at 1 − f is left out, as no bit has a larger mean and the cap matters only where several
 arms reach it. Noise that is added to rewards is treated as in `UCB1`: m_a is then the released mean plus radius(noise
 of n_a releases, ln t) / n_a, at most 1.
 """

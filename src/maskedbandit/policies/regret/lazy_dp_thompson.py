@@ -3,21 +3,21 @@
 Cohorts are those of Anytime-Lazy-UCB: X_a is the released total of the arm's last full cohort, of n_a = 1, 2, 4, ...
 users. For every user
 
-    G_a = clip(X_a + radius(noise of one release, beta ln t)) to [0, n_a]
-    theta_a ~ Beta(1 + G_a, 1 + n_a - G_a)  for every arm,     arm = argmax_a theta_a.
+    G_a = clip(X_a + radius(noise of one release, β ln t)) to [0, n_a]
+    θ_a ~ Beta(1 + G_a, 1 + n_a − G_a)  for every arm,     arm = argmax_a θ_a.
 
-Under central Laplace noise the radius is the paper's beta ln t / epsilon, beta = 3.
+Under central Laplace noise the radius is the paper's β ln t / ε, β = 3.
 
 Departures: the logarithm is natural, as that reproduces the published plots, and base 2 does not. Rewards inside (0, 1)
 enter the Beta distribution as they are; the proof is for bits, to which a channel with a grid of one step rounds them.
 
 Full cohorts in flight count as in Anytime-Lazy-UCB, and the proof knows no delays either.
 
-Regret = O(sum_a ln T / min{gap_a, epsilon}) and O(sqrt(k T ln T) + k ln T / epsilon) for central pure epsilon [HH22].
+Regret = O(Σ_a ln T / min{gap_a, ε}) and O(√(k T ln T) + k ln T / ε) for central pure ε [HH22].
 
-As in Thompson sampling here, only the leader's theta is always drawn, and the others propose a value if a point is on
-their stretch of the line. The posteriors move with ln t, so its length is bounded for a window of rounds: an arm's mode
-is highest at the end of the window, and the density at its mode, log-convex in G, at one of the two ends.
+As in Thompson sampling here, only the leader's θ is always drawn, and the others propose a value if a point is on their
+stretch of the line. The posteriors move with ln t, so its length is bounded for a window of rounds: an arm's mode is
+highest at the end of the window, and the density at its mode, log-convex in G, at one of the two ends.
 """
 
 import math

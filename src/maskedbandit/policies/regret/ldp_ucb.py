@@ -1,15 +1,15 @@
 """LDP-UCB: UCB on what users themselves have randomized, one user at a time [RZLS20].
 
-    arm = argmax_a  bits_a / n_a + sqrt(2 ln t / n_a)                               (B: one random bit per user)
-    arm = argmax_a  X_a / n_a + sqrt(2 ln t / n_a) + sqrt(32 ln t / (eps^2 n_a))    (L: Laplace noise of scale 1/eps)
+    arm = argmax_a  bits_a / n_a + √(2 ln t / n_a)                               (B: one random bit per user)
+    arm = argmax_a  X_a / n_a + √(2 ln t / n_a) + √(32 ln t / (ε² n_a))    (L: Laplace noise of scale 1/ε)
 
-X_a is the sum of n_a noisy rewards; L first pulls every arm that has n_a <= 4 ln(t + 1), where the tails of the noise
-are not yet Gaussian, the arm of the fewest pulls first. A bit is 1 with probability f + (1 - 2f) r for a reward r, f =
-1 / (1 + e^eps), so the channel's unbiased totals are turned back into sums of bits, which stay in [0, 1] and need no
+X_a is the sum of n_a noisy rewards; L first pulls every arm that has n_a ≤ 4 ln(t + 1), where the tails of the noise
+are not yet Gaussian, the arm of the fewest pulls first. A bit is 1 with probability f + (1 − 2f) r for a reward r, f =
+1 / (1 + e^ε), so the channel's unbiased totals are turned back into sums of bits, which stay in [0, 1] and need no
 radius for noise.
 
-Regret <= 8 / (1 - 2f)^2 sum_a ln T / gap_a + (1 + pi^2 / 3) sum_a gap_a for B, 1 - 2f = (e^eps - 1) / (e^eps + 1): UCB1
-on bits, whose gaps are 1 - 2f times as wide [ACF02, Thm. 1]. O(sum_a ln T / (eps^2 gap_a)) for L [RZLS20].
+Regret ≤ 8 / (1 − 2f)² Σ_a ln T / gap_a + (1 + π² / 3) Σ_a gap_a for B, 1 − 2f = (e^ε − 1) / (e^ε + 1): UCB1 on bits,
+whose gaps are 1 − 2f times as wide [ACF02, Thm. 1]. O(Σ_a ln T / (ε² gap_a)) for L [RZLS20].
 
 Departures: the noise of the channel decides which of the two is used; without noise B is plain UCB. One detail of the
 published program is left out: there an arm begins with one pull of reward 0, here it counts from its first real pull.

@@ -3,7 +3,7 @@
 Arms are played in batches (see batches.py), all releases count, and the arm with the largest index gets the next batch.
 The index of an arm is an upper confidence bound of its mean at the level
 
-    f = ln(1 + T / n_a  min{1, T / (200 K n_1)}),      n_a its users, n_1 those in its first batch:
+    f = ln(1 + T / n_a  min{1, T / (200 K n₁)}),      n_a its users, n₁ those in its first batch:
 
 * where the likelihood of the releases is known, by one bet against every candidate mean [theory/bet.py]: noise of known
   distribution that is added to whole sums of bits; where users may be lost with their noise, every release costs a
@@ -11,28 +11,26 @@ The index of an arm is an upper confidence bound of its mean at the level
 * elsewhere, or with `anytime`, by a Chernoff bound [theory/chernoff.py]: for every noise whose moments are bounded, and
   without noise, where it is KL-UCB.
 
-Both lie below the mean with probability <= exp(-f), for each n, whatever other arms do. The channel's `failure` is
-added for each sum that may wrap around its modulus. The policy is this project's own; docs/noise_aware_klucb.md has the
+Both lie below the mean with probability ≤ exp(−f), for each n, whatever other arms do. The channel's `failure` is added
+for each sum that may wrap around its modulus. The policy is this project's own; docs/noise_aware_klucb.md has the
 proofs.
 
 A bound that fails when an arm has n users costs at most the T users that follow, and the next batch has about n users:
 hence ln(1 + T / n). Where the horizon is short, first batches alone take a good part of it, and a run that loses its
 best arm costs little more than one that does not: hence less where T is below two hundred times all first batches. Bets
-are at the level f + ln(max{1, n_1 / 100}) / m after m batches, the first of n_1 users: where n_1 is large
-because noise is, one run in thousands would lose its best arm for good otherwise. With `anytime` f is ln t, and the
-horizon is not used: there the bound holds for each t, but no bound on the regret is proved, as times depend on
-releases.
+are at the level f + ln(max{1, n₁ / 100}) / m after m batches, the first of n₁ users: where n₁ is large because noise
+is, one run in thousands would lose its best arm for good otherwise. With `anytime` f is ln t, and the horizon is not
+used: there the bound holds for each t, but no bound on the regret is proved, as times depend on releases.
 
 With late rewards the bound is computed as if users in flight had shown what those before did (see batches.py). It is
 then no bound at its probability until those are released, and no bound on the regret is proved; docs/regret.md has what
 delays cost.
 
-The first batch of an arm is the least n >= 2 radius(noise of one release, f): in a smaller one the noise would exceed
-half a reward per user. With pure epsilon on a central channel, n is near 2 ln(epsilon T) / epsilon.
+The first batch of an arm is the least n ≥ 2 radius(noise of one release, f): in a smaller one the noise would exceed
+half a reward per user. With pure ε on a central channel, n is near 2 ln(ε T) / ε.
 
-Regret <= ratio sum_a gap_a ln T / d_epsilon(mu_a, mu*) + o(ln T) under central or distributed pure epsilon, if no gap
-is above ratio / 2 and no sum wraps around: the lower bound for bits times the factor `ratio` [AWHOIB25,
-docs/noise_aware_klucb.md].
+Regret ≤ ratio Σ_a gap_a ln T / d_ε(μ_a, μ*) + o(ln T) under central or distributed pure ε, if no gap is above ratio / 2
+and no sum wraps around: the lower bound for bits times the factor `ratio` [AWHOIB25, docs/noise_aware_klucb.md].
 """
 
 import math

@@ -9,14 +9,14 @@ releases of this window only. A window ends, and all that it knows is forgotten,
 
   so that users who are spent on looking again are a part of the others that vanishes, as their square root;
 * when an arm has changed: of its releases in this window, the last 1, 2, 3, 4, 5, 7, ... contradict those before them
-  at the level 15 [theory/chernoff.py], which without a change has probability <= 32 e^-15 in each test. Then windows
+  at the level 15 [theory/chernoff.py], which without a change has probability ≤ 32 e⁻¹⁵ in each test. Then windows
   are short again.
 
 So that a change shows soon, a cohort has at most as many users as a first one, or a fortieth of the window.
 
 With windows of W users, T in all, means that change at C times, and R a bound on the regret of a window without change,
 
-    regret <= (T / W + 1 + C) R / (1 - .01 K) + C V,
+    regret ≤ (T / W + 1 + C) R / (1 − .01 K) + C V,
 
 if K < 100, rewards are not late and nobody drops out; V is W, the first cohorts, and what the last one may add. The
 policy is this project's own, after [BKMS22]; docs/changing_arms.md has the proof, the same for windows that grow, what

@@ -2,25 +2,25 @@
 
 Batch b gives every arm that is left to n = max(least, base^b) new users and keeps the arms with
 
-    X_a / n + beta >= max_c X_c / n - beta,       X_a the released total of this batch alone,
-    beta = sqrt(y / 2n) + radius(noise of one release, y) / n,       y = ln(4 A b (b + 1) / p),
+    X_a / n + β ≥ max_c X_c / n − β,       X_a the released total of this batch alone,
+    β = √(y / 2n) + radius(noise of one release, y) / n,       y = ln(4 A b (b + 1) / p),
 
 A the number of arms left. Rounded rewards stay in [0, 1] and keep their mean, so Hoeffding's bound holds for them and
-rounding costs nothing; each of the two terms fails with probability <= p / (2 A b (b + 1)), so every bound of every
-batch holds with probability >= 1 - p (on distributed trust, less the channel's `failure` for each sum that may wrap
-around). If devices drop out, n in beta is the least number of users in a sum of the batch.
+rounding costs nothing; each of the two terms fails with probability ≤ p / (2 A b (b + 1)), so every bound of every
+batch holds with probability ≥ 1 − p (on distributed trust, less the channel's `failure` for each sum that may wrap
+around). If devices drop out, n in β is the least number of users in a sum of the batch.
 
 Users of all arms left come in random order. The batch after that waits for all their sums, which say who is in it.
 
 A batch that cannot finish by the horizon is skipped, because its sums could never be released: the users that are left
 get the arm that looks best.
 
-Regret = O(sum_a ln T / gap_a + k ln T / epsilon) with p = 1/T, on central and distributed channels [CZ23, Thm. 1].
+Regret = O(Σ_a ln T / gap_a + k ln T / ε) with p = 1/T, on central and distributed channels [CZ23, Thm. 1].
 
 Departures: the radius has no term for rounding, and its failures add up to p. That of the paper, `radius="paper"`, sums
-p / b^2 instead, which is 1.645 p:
+p / b² instead, which is 1.645 p:
 
-    beta = sqrt(ln(4 A b^2 / p) / 2n) + sigma sqrt(z) / n + h z / n,       z = ln(2 A b^2 / p)     [CZ23, Lem. 2].
+    β = √(ln(4 A b² / p) / 2n) + σ √z / n + h z / n,       z = ln(2 A b² / p)     [CZ23, Lem. 2].
 
 and the paper starts a batch that cannot finish by the horizon [CZ23, Alg. 1, line 9]: `unfinished="start"`.
 """

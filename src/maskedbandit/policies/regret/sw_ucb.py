@@ -1,13 +1,13 @@
 """SW-UCB, for means that change: UCB on the last releases only [GM11].
 
-    arm = argmax_a  S_a / n_a + sqrt(f / n_a) + radius(noise of the n_a pulls, 2 f) / n_a,    f = xi ln min{t, window}
+    arm = argmax_a  S_a / n_a + √(f / n_a) + radius(noise of the n_a pulls, 2 f) / n_a,    f = ξ ln min{t, window}
 
 S_a is the released total of the n_a pulls of an arm among the last `window` users, t the users so far. An arm without
 any is next. Of cohorts the last window / batch count.
 
-Without noise, if means change at most C times and xi > 1/2, regret is O(sqrt(C T ln T)) for the window
-2 sqrt(T ln T / C) [GM11; LS20, Sec. 31.3]. Without `window` it is the one for C = 1. All releases of a window are in
-memory, so it has at most a million cohorts.
+Without noise, if means change at most C times and ξ > 1/2, regret is O(√(C T ln T)) for the window 2 √(T ln T / C)
+[GM11; LS20, Sec. 31.3]. Without `window` it is the one for C = 1. All releases of a window are in memory, so it has at
+most a million cohorts.
 
 Departures: the last term is this project's, and zero without noise. So are cohorts: the paper decides for every user,
 which is `batch=1`, and pays for noise in every reward.

@@ -1,22 +1,22 @@
 """Thompson sampling with Beta posteriors: an arm is played as often as it is believed best [AG12, Alg. 1-2].
 
-    theta_a ~ Beta(1 + S_a, 1 + n_a - S_a)  for every arm,     arm = argmax_a theta_a
+    θ_a ~ Beta(1 + S_a, 1 + n_a − S_a)  for every arm,     arm = argmax_a θ_a
 
 S_a is the released total of n_a pulls. A reward inside (0, 1) counts as 1 with that probability, else as 0: the coin
 toss of [AG12, Alg. 2; LN11, Sec. 11.1].
 
-Regret <= (1 + e) sum_a ln T / kl(mu_a, mu*) gap_a + O(k / e^2) for every e > 0, without noise [AG13, Thm. 1].
+Regret ≤ (1 + e) Σ_a ln T / kl(μ_a, μ*) gap_a + O(k / e²) for every e > 0, without noise [AG13, Thm. 1].
 
-Only the largest theta matters, so only the leader's is always drawn. Another arm beats that value x with probability at
+Only the largest θ matters, so only the leader's is always drawn. Another arm beats that value x with probability at
 most q = f(x) / -s, where f is its posterior density and s < 0 the slope of ln f at x, because a Beta density is
-log-concave: its tail lies below f(x) exp(s (y - x)). With that probability it may propose a value from its exponential
+log-concave: its tail lies below f(x) exp(s (y − x)). With that probability it may propose a value from its exponential
 tail, which is then accepted with the ratio of the densities. The chosen arm has exactly the distribution of the argmax.
 
-Even q is rarely computed. n kl(m, x) >= 2 n (x - m)^2, m the mode of the posterior, gives a cheap bound r >= q. The
-arms lie on a line, one after the other, each with a stretch of length l = r + r^2, and points on it are a Poisson
-process: the distance to the next one is exponential. An arm with a point, whose chance is 1 - exp(-l) >= r if r <= 1/2,
-may propose with probability q / (1 - exp(-l)): with q in all, whatever became of the others. An arm without a point
-costs one subtraction. Where r > 1/2 theta is drawn.
+Even q is rarely computed. n kl(m, x) ≥ 2 n (x − m)², m the mode of the posterior, gives a cheap bound r ≥ q. The arms
+lie on a line, one after the other, each with a stretch of length l = r + r², and points on it are a Poisson process:
+the distance to the next one is exponential. An arm with a point, whose chance is 1 − exp(−l) ≥ r if r ≤ 1/2, may
+propose with probability q / (1 − exp(−l)): with q in all, whatever became of the others. An arm without a point costs
+one subtraction. Where r > 1/2 θ is drawn.
 
 Departures: S_a is clipped to [0, n_a] where noise pushed it out, and the coin is tossed once per release.
 """

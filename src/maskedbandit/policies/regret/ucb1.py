@@ -1,14 +1,14 @@
 """UCB1: the arm of the highest upper confidence bound [ACF02, Fig. 1].
 
-    arm = argmax_a  S_a / n_a + sqrt(2 ln t / n_a) + radius(noise of the n_a pulls, 4 ln t) / n_a
+    arm = argmax_a  S_a / n_a + √(2 ln t / n_a) + radius(noise of the n_a pulls, 4 ln t) / n_a
 
 S_a is the released total of n_a pulls. Every pull is a cohort of its own, so noise is added to every single reward;
 policies that ask for batches pay far less.
 
-Regret <= 8 sum_a ln T / gap_a + (1 + pi^2 / 3) sum_a gap_a without noise [ACF02, Thm. 1].
+Regret ≤ 8 Σ_a ln T / gap_a + (1 + π² / 3) Σ_a gap_a without noise [ACF02, Thm. 1].
 
 Departures: the last term is this project's, and zero without noise. With it the index is above the true mean with
-probability >= 1 - O(t^-4), for each number of pulls, on every channel. Without noise arms are skipped that cannot have
+probability ≥ 1 − O(t⁻⁴), for each number of pulls, on every channel. Without noise arms are skipped that cannot have
 the highest index, see parts/race.py: decisions are those of comparing all.
 """
 

@@ -1,20 +1,19 @@
 """All arms above a threshold by the exact likelihood of the releases, for every noise of known distribution.
 
-Every arm has a test of its own: it is above theta once the evidence that its mean is not theta - tolerance or less is
-at least K / delta, and below once the evidence that it is not theta + tolerance or more is (theory/evidence.py). The
-search stops when all arms are decided. All releases count, and the evidence is valid however pulls and cohorts are
-chosen. Of the two tests of an arm only one can err, that of the class in which it must not be, with probability <=
-delta / K; and the union over arms is paid once. So an answer is wrong in any arm with probability <= delta, plus the
-channel's `failure` for each sum that may wrap around its modulus. The policy is this project's own; docs/top_arms.md
-has the proof.
+Every arm has a test of its own: it is above θ once the evidence that its mean is not θ − tolerance or less is at least
+K / δ, and below once the evidence that it is not θ + tolerance or more is (theory/evidence.py). The search stops when
+all arms are decided. All releases count, and the evidence is valid however pulls and cohorts are chosen. Of the two
+tests of an arm only one can err, that of the class in which it must not be, with probability ≤ δ / K; and the union
+over arms is paid once. So an answer is wrong in any arm with probability ≤ δ, plus the channel's `failure` for each sum
+that may wrap around its modulus. The policy is this project's own; docs/top_arms.md has the proof.
 
-An arm whose mean is theta itself is never decided if the tolerance is 0. With a tolerance the search always stops, and
-arms within it may be named or not.
+An arm whose mean is θ itself is never decided if the tolerance is 0. With a tolerance the search always stops, and arms
+within it may be named or not.
 
 Arms that are not decided get cohorts as `ReleasedLikelihood` sizes them, the arm with the fewest users first. Which arm
 is first does not matter for the sum of all users, as no arm says anything about another.
 
-Users: each arm has the shape of the lower bound, ln(K / delta) / d(mu_a, theta); no bound on samples is proved.
+Users: each arm has the shape of the lower bound, ln(K / δ) / d(μ_a, θ); no bound on samples is proved.
 """
 
 import math

@@ -4,15 +4,15 @@ Every arm once; then, with J the m arms of the highest means, the arm of the lea
 greatest upper bound outside it, in turn, until the first bound is at least the second. The bounds of an arm of mean p
 after n rewards are the ends of
 
-    {q : n kl(p, q) <= ln(K / delta) + R},         R the redundancy of thresholds.py.
+    {q : n kl(p, q) ≤ ln(K / δ) + R},         R the redundancy of thresholds.py.
 
-By Ville's inequality an arm's interval ever misses its mean with probability <= delta / K, as the average likelihood
-over that of the true mean is a supermartingale from 1. So an answer is wrong with probability <= delta, on the raw
-channel for rewards in [0, 1], and on randomized response for its bits.
+By Ville's inequality an arm's interval ever misses its mean with probability ≤ δ / K, as the average likelihood over
+that of the true mean is a supermartingale from 1. So an answer is wrong with probability ≤ δ, on the raw channel for
+rewards in [0, 1], and on randomized response for its bits.
 
 The policy decides after every single user, and waits for each release: for rewards that come late use another one.
 
-Departures: the rate ln(K / delta) + R is this project's; the rates of [KK13] grow with the number of all users instead.
+Departures: the rate ln(K / δ) + R is this project's; the rates of [KK13] grow with the number of all users instead.
 """
 
 import math

@@ -1,15 +1,15 @@
 """The m best arms by the exact likelihood of the releases, for every noise of known distribution.
 
 The answer is the m arms of the highest likeliest means, once the evidence that i is better than j (theory/evidence.py)
-is at least m (K - m) / delta for each of them and each other arm j. All releases count, and the evidence is valid
-however pulls and cohorts are chosen. A wrong answer has some i that is not among the m best, and leaves out some j that
-is: then the evidence for this pair is wrong, which happens for any of the m (K - m) pairs with probability <= delta,
-plus the channel's `failure` for each sum that may wrap around its modulus. The policy is this project's own;
-docs/top_arms.md has the proof. For m = 1 and up to five arms this is the stopping rule of `ReleasedLikelihood`.
+is at least m (K − m) / δ for each of them and each other arm j. All releases count, and the evidence is valid however
+pulls and cohorts are chosen. A wrong answer has some i that is not among the m best, and leaves out some j that is:
+then the evidence for this pair is wrong, which happens for any of the m (K − m) pairs with probability ≤ δ, plus the
+channel's `failure` for each sum that may wrap around its modulus. The policy is this project's own; docs/top_arms.md
+has the proof. For m = 1 and up to five arms this is the stopping rule of `ReleasedLikelihood`.
 
 The rest can be chosen freely, because it is post-processing. The next cohort is of the arm whose users should lower
 
-    sum over pairs (i, j) without enough evidence of  exp(-evidence)
+    sum over pairs (i, j) without enough evidence of  exp(−evidence)
 
 most, for each of them: at the optimum of the lower bound all that are needed lower it alike. Sizes of cohorts, and
 that users in flight count as if they had shown the same, are as in `ReleasedLikelihood`.

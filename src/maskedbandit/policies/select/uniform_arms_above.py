@@ -1,9 +1,9 @@
 """All arms above a threshold by uniform rounds and intervals: a baseline that does not adapt its pulls.
 
-An arm is above theta if its interval is above theta - tolerance, and below if its interval is below theta + tolerance.
-All arms get users until all are decided.
+An arm is above θ if its interval is above θ − tolerance, and below if its interval is below θ + tolerance. All arms get
+users until all are decided.
 
-**Guarantee**: wrong in any arm with probability <= delta, on every channel whose releases are independent, plus the
+**Guarantee**: wrong in any arm with probability ≤ δ, on every channel whose releases are independent, plus the
 channel's `failure` for each sum that may wrap around: an answer is wrong only if an interval is (uniform_rounds.py).
 
 The baseline is this project's own; the guarantee is argued in parts/uniform_rounds.py.

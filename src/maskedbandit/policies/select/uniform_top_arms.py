@@ -3,8 +3,8 @@
 The answer is the m arms of the highest means, once the least lower end of their intervals is at least the greatest
 upper end of all others.
 
-**Guarantee**: wrong with probability <= delta, on every channel whose releases are independent, plus the channel's
-`failure` for each sum that may wrap around: an answer is wrong only if an interval is (uniform_rounds.py).
+**Guarantee**: wrong with probability ≤ δ, on every channel whose releases are independent, plus the channel's `failure`
+for each sum that may wrap around: an answer is wrong only if an interval is (uniform_rounds.py).
 
 The baseline is this project's own; the guarantee is argued in parts/uniform_rounds.py.
 """
