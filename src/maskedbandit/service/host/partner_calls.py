@@ -25,9 +25,9 @@ class PartnerAway(MaskedBanditError):
 class PartnerRefuses(MaskedBanditError):
     """The other operator refuses a request, with a code."""
 
-    def __init__(self, said: str, who: str = "helper") -> None:
+    def __init__(self, said: str, who: str = "helper", status: int = 409) -> None:
         super().__init__(f"the {who} refuses: {said}")
-        self.said = said
+        self.said, self.status = said, status
 
 
 class PartnerCalls:
@@ -65,7 +65,7 @@ class PartnerCalls:
             return said
         if status >= 500 or status in PASSING or not code:
             raise PartnerAway(f"what answers for the {self._who} has no answer, but status {status} {code}".rstrip())
-        raise PartnerRefuses(code, self._who)
+        raise PartnerRefuses(code, self._who, status)
 
     async def close(self) -> None:
         """Give the connections back."""

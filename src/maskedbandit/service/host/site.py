@@ -42,8 +42,11 @@ class SiteHost(Hosting):
 
     async def ask_coordinator(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
         """What the coordinator answers of a study, or raise `PartnerAway` or `PartnerRefuses`."""
-        if self._calls is None:
+        if self._coordinator is None:
             raise StorageFailed("this site has joined no coordinator: `maskedbandit site join` does")
+        if self._calls is None:
+            address, credential = self._coordinator.address, self._coordinator.credential
+            self._calls = PartnerCalls(address, credential, self.transport, "coordinator")
         return await self._calls.ask(method, f"/v1/studies/{path}", body)
 
     def _hold(self, database: Database, name: str, holder: str) -> SiteStudy:
@@ -53,8 +56,7 @@ class SiteHost(Hosting):
         super()._read_known(database)
         found = [each for each in read_pairings(database) if each.role == "coordinator"]
         if found and found[-1] != self._coordinator:
-            self._coordinator = found[-1]
-            self._calls = PartnerCalls(found[-1].address, found[-1].credential, self.transport, "coordinator")
+            self._coordinator, self._calls = found[-1], None
 
     def _settle(self, held: Mapping[str, Writer]) -> Looks:
         for name in [name for name, link in self.links.items() if held.get(name) is not link.writer]:

@@ -9,7 +9,8 @@ import json
 from typing import Any
 
 from maskedbandit.errors import MaskedBanditError
-from maskedbandit.service.host.partner_calls import PartnerAway
+from maskedbandit.service.host.elsewhere import Said
+from maskedbandit.service.host.partner_calls import PartnerAway, PartnerRefuses
 from maskedbandit.service.host.site import SiteHost
 from maskedbandit.service.keys import CLIENT
 from maskedbandit.service.messages import (
@@ -27,7 +28,7 @@ from maskedbandit.service.messages import (
 )
 from maskedbandit.service.request.holders import find_writer
 from maskedbandit.service.request.limits import BATCH
-from maskedbandit.service.request.problems import describe_problem
+from maskedbandit.service.request.problems import describe_problem, make_problem
 from maskedbandit.service.request.route import Call, Route
 from maskedbandit.store.sites.people import SitePlace, name_for_coordinator
 from maskedbandit.store.writer import Writer
@@ -48,10 +49,21 @@ async def answer_person_of_site(call: Call, body: Assign | Expose | Report) -> A
         done = await writer.submit("report", body.ticket, body.value, body.event, body.metric, body.proof)
         return Reported("duplicate" if done.again else "accepted")
     if isinstance(body, Expose):
-        await find_site_host(call).ask_coordinator("POST", f"{call.study}/site/expose", {"ticket": body.ticket})
+        try:
+            await find_site_host(call).ask_coordinator("POST", f"{call.study}/site/expose", {"ticket": body.ticket})
+        except (PartnerAway, PartnerRefuses) as why:
+            raise pass_on(why) from None
         await writer.submit("expose", body.ticket)
         return Exposed()
     return await assign_person(call, writer, body)
+
+
+def pass_on(why: PartnerAway | PartnerRefuses) -> Said:
+    """What the coordinator does not do, as this site says it to the application."""
+    if isinstance(why, PartnerAway):
+        away = "the coordinator of the study does not answer: send it again"
+        return Said(make_problem(503, "coordinator_away", away))
+    return Said(make_problem(why.status, why.said, "the coordinator of the study refuses this"))
 
 
 async def assign_person(call: Call, writer: Writer, body: Assign) -> Assigned:
@@ -63,10 +75,12 @@ async def assign_person(call: Call, writer: Writer, body: Assign) -> Assigned:
     asked = {"person": person, "evaluated": body.evaluated, "attributes": body.attributes}
     try:
         given = await host.ask_coordinator("POST", f"{call.study}/site/assign", asked)
-    except PartnerAway:
+    except PartnerRefuses as why:
+        raise pass_on(why) from None
+    except PartnerAway as away:
         known: SitePlace | None = await writer.submit("place", person)
         if known is None:
-            raise
+            raise pass_on(away) from None
         return Assigned(**{**json.loads(known.answer), "again": True, "exposed": known.exposed is not None})
     assigned = given["assigned"]
     if assigned["ticket"] is not None:
