@@ -96,9 +96,11 @@ class SpaceLeft:
 
     def __init__(self) -> None:
         self._left: dict[Path, int] = {}
+        self.taken = 0  # bytes that this process has written
 
     def take(self, where: Path, size: int) -> None:
         """Count so many bytes as written."""
+        self.taken += size
         self._left[where] = self._left.get(where, 0) - size
         if self._left[where] < 0:
             self._left[where] = MOST_BYTES_KEPT - prune(where, MOST_BYTES_KEPT)
