@@ -56,15 +56,10 @@ class KilledSites(SitesOfDemo):
 
 def play(folder: Path, kills: int = KILLS, seed: int = 5) -> tuple[dict[str, int], list[dict[str, Any]], list[Path]]:
     """People come while processes are killed: what clients took, what was released, and where the sites are."""
-    demo, random, told, end = (
-        KilledSites(folder, SITES, PEOPLE),
-        Random(seed),
-        dict[str, int](),
-        time.monotonic() + LONGEST,
-    )
-    nothing: Callable[[], None] = lambda: None
+    demo, random, told = KilledSites(folder, SITES, PEOPLE), Random(seed), dict[str, int]()
+    end = time.monotonic() + LONGEST
     try:
-        demo.begin(nothing)
+        demo.begin(lambda: None)
         i = 0
         for _ in range(kills):
             for _ in range(PEOPLE // kills):
