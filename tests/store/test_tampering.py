@@ -347,8 +347,9 @@ OF_THE_SERVICE = {
     "made_once",
     "pairing",
     "signed_out",
+    "tally",
     "webhook",
-}  # who may ask, and what was asked: nothing of a study follows from them
+}  # who may ask, what was asked, and what pages count: nothing of a study follows from them
 # which test_settled_tampering.py and test_helping_tampering.py look at
 OF_TWO_OPERATORS = {"upload", "listed", "helped_report"}
 KEYS = {"study.study", "project.project", "identity.name", "version.version"}  # who changes a name has another study
