@@ -348,8 +348,9 @@ OF_THE_SERVICE = {
     "made_once",
     "pairing",
     "signed_out",
+    "tally",
     "webhook",
-}  # who may ask, and what was asked: nothing of a study follows from them
+}  # who may ask, what was asked, and what pages count: nothing of a study follows from them
 # which test_settled_tampering.py and test_helping_tampering.py look at
 OF_TWO_OPERATORS = {"upload", "listed", "helped_report"}
 OF_SITES = {"round", "round_message", "site_place", "site_report", "site_round", "site_message"}  # test_rounds.py
