@@ -5,7 +5,8 @@ A release of n rewards, each rounded to a bit, is r = X + Z with X ~ Bin(n, μ) 
     p_n(r; μ) = sum over x of  C(n, x) μ^x (1 − μ)^(n − x) h(r − x),
 
 and releases of one arm multiply. Factors without μ are left out. The sum starts at its largest term and goes outwards
-until terms are negligible, so the number of terms is that of the narrower of the two distributions.
+until terms are negligible, so the number of terms is that of the narrower of the two distributions. Where both are wide
+a line in the complex plane takes its place, whose cost does not grow with them (line_integral.py).
 
 Where users may be lost with their noise, h is a distribution that stands for all that are possible (see noise_pmf.py),
 and whoever compares likelihoods has to grant the `log_allowance` to the one that is to be ruled out.
@@ -33,6 +34,7 @@ from maskedbandit.law import (
     loses_draws,
     unit_variance,
 )
+from maskedbandit.theory.line_integral import is_narrow, of_wide_release
 from maskedbandit.theory.log_gamma import log_gamma
 from maskedbandit.theory.noise_pmf import log_excess, log_pmf_of_draws, stand_in_noise
 
@@ -114,6 +116,10 @@ def of_release(law: Law, n: int, r: float, mu: float) -> tuple[float, float]:
     odds, laplace, normal = mu / (1 - mu), is_laplace(law) and count == 1.0, is_gaussian(law)
     up = bounded_exp(1 / scale if laplace else 1 / (count * scale * scale))
     down = 1 / up
+    if not is_narrow(law, scale, count, n, r, odds, up):
+        wide = of_wide_release(law, scale, count, n, r, mu)
+        if not math.isnan(wide[0]):
+            return wide
     # the first x whose term is larger than the next is between those of either distribution
     top, end = int(max(0.0, min(n * mu - 1, r - 1))), int(min(float(n), max(n * mu + 1, r + 1)))
     while top < end:

@@ -337,7 +337,7 @@ SAME = {
     "nan",
     "pi",
 }
-SAME |= {"sinh", "sqrt", "tanh"}
+SAME |= {"atan", "cos", "sin", "sinh", "sqrt", "tanh"}
 NOT_RUN = (
     "policies/contextual",
     "policies/parts/linear.py",
