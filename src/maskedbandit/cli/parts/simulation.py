@@ -70,6 +70,9 @@ class Simulated(NamedTuple):
         if protocol.operators is not None:
             allowed = "one without operators: those are rehearsed by experiments of the lab, with the same channel"
             raise InvalidValue("channel", protocol.channel, allowed)
+        if protocol.sites is not None:
+            allowed = "one without sites: those are rehearsed by `sites-demo`, and by experiments with the same channel"
+            raise InvalidValue("channel", protocol.channel, allowed)
         given = protocol.table.get("simulation")
         if not isinstance(given, dict):
             raise InvalidValue("simulation", given, "a [simulation] table with the instance of the lab that is played")

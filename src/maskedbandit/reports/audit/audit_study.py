@@ -35,6 +35,8 @@ def throw_away(
         second["metrics"] = [keep_outcome(each) for each in given["metrics"]]
     if protocol.operators is not None:
         second["operators"] = given["operators"]
+    if protocol.sites is not None:
+        raise InvalidValue("channel", protocol.channel, "one without sites: no outcome comes to the service from them")
     if lacks := SuccessiveElimination().needs(protocol.channel.law()):
         raise InvalidValue("channel", protocol.channel, f"one with {lacks}: audit the protocol's file, without a url")
     return Protocol.from_table(

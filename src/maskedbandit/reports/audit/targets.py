@@ -128,6 +128,8 @@ def audit_protocol(protocol: Protocol, how: How) -> Audit:
         found += [*of_channel(outcome.channel, how), (None, ALL_OUTCOMES)]
     if protocol.operators is not None:
         found.append((None, "the service: no helper is run in this process; audit a running leader, by its url"))
+    elif protocol.sites is not None:
+        found.append((None, "the service: no sites are run in this process, and no outcome comes to it from them"))
     else:
         try:
             found += [(part, "") for part in asyncio.run(through_own_service())]
