@@ -556,6 +556,103 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sites/pair": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A site pairs with this coordinator by an invitation, which is spent, and gets a credential, shown once. */
+        post: operations["post_v1_sites_pair"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/studies/{study}/site": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The protocol of a study of sites, and the public keys of all its sites, once it is started.
+         * @description For keys of role site.
+         */
+        get: operations["get_v1_studies_study_site"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/studies/{study}/site/assign": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give a person of the site an arm. The same person always gets the same one, and is charged once.
+         * @description For keys of role site.
+         */
+        post: operations["post_v1_studies_study_site_assign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/studies/{study}/site/expose": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say that a person of the site saw the arm: from now on the outcome counts.
+         * @description For keys of role site.
+         */
+        post: operations["post_v1_studies_study_site_expose"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/studies/{study}/site/rounds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take what the site answers in rounds, and say what is due from it now.
+         * @description For keys of role site.
+         */
+        post: operations["post_v1_studies_study_site_rounds"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/studies": {
         parameters: {
             query?: never;
@@ -927,6 +1024,30 @@ export interface components {
             token?: string | null;
         };
         /**
+         * Pair
+         * @description A leader that has an invitation.
+         */
+        Pair: {
+            token: string;
+            /** @description for people */
+            name: string;
+            /** @description 32 bytes in hexadecimal */
+            seals: string;
+            /** @description 32 bytes in hexadecimal */
+            signs: string;
+            signature: string;
+        };
+        /**
+         * Paired
+         * @description The credential of the leader, shown only once, and who the helper is.
+         */
+        Paired: {
+            credential: string;
+            name: string;
+            seals: string;
+            signs: string;
+        };
+        /**
          * KeyListed
          * @description A key without its secret.
          */
@@ -1211,6 +1332,83 @@ export interface components {
             leader: string;
             /** @description base64url */
             helper: string;
+        };
+        /**
+         * AnswerRounds
+         * @description What the site answers in all rounds that are under way.
+         */
+        AnswerRounds: {
+            answers: components["schemas"]["RoundAnswered"][];
+        };
+        /**
+         * RoundAnswered
+         * @description What the site answers in one phase; with no message it leaves the attempt.
+         */
+        RoundAnswered: {
+            cohort: number;
+            attempt: number;
+            phase: number;
+            message: string;
+        };
+        /**
+         * AssignAtSite
+         * @description A person of the site comes, by the name that the site made for the coordinator: 64 hexadecimal digits.
+         */
+        AssignAtSite: {
+            person: string;
+            /** @default false */
+            evaluated?: boolean;
+            /** @default null */
+            attributes?: {
+                [key: string]: string | number | boolean;
+            } | null;
+        };
+        /**
+         * ExposeAtSite
+         * @description The person saw the arm.
+         */
+        ExposeAtSite: {
+            /** @description secret of one person */
+            ticket: string;
+        };
+        /**
+         * PlaceOfSite
+         * @description What the person gets, and of a place its cohort.
+         */
+        PlaceOfSite: {
+            assigned: components["schemas"]["Assigned"];
+            cohort: number | null;
+        };
+        /**
+         * RoundsDue
+         * @description What is due from the site.
+         */
+        RoundsDue: {
+            state: string;
+            due: components["schemas"]["RoundOfSite"][];
+        };
+        /**
+         * RoundOfSite
+         * @description A phase of a round, in which an answer is due from the site.
+         */
+        RoundOfSite: {
+            cohort: number;
+            attempt: number;
+            n: number;
+            weights: number[];
+            ring: string;
+            phase: number;
+            message: string;
+        };
+        /**
+         * StudyOfSite
+         * @description A study, for one of its sites: the text of its protocol, and both public keys of each site, by number.
+         */
+        StudyOfSite: {
+            study: string;
+            state: string;
+            protocol: string;
+            sites: string[][];
         };
         /**
          * Approve
@@ -1861,6 +2059,7 @@ export interface components {
             arms: components["schemas"]["ProtocolArm"][];
             reward?: components["schemas"]["ProtocolReward"];
             operators?: components["schemas"]["ProtocolOperators"];
+            sites?: components["schemas"]["ProtocolSites"];
             guardrail?: components["schemas"]["ProtocolGuardrail"];
             enrolment?: components["schemas"]["ProtocolEnrolment"];
             budget: components["schemas"]["ProtocolBudget"];
@@ -1918,6 +2117,18 @@ export interface components {
                 key: string;
                 address: string;
             };
+        };
+        /** @description The sites that keep the outcomes of their own people, only with a channel whose backend is `sites`. */
+        ProtocolSites: {
+            /** @description how long each phase of a round waits for sites that may be lost: 1 hour */
+            wait?: string;
+            list: {
+                name: string;
+                /** @description the fingerprint of its public keys */
+                key: string;
+                /** @description the largest part of a cohort that its people may be: 1 */
+                share?: number | string;
+            }[];
         };
         /** @description A further outcome of each person, whose sums are published, and which decides nothing. */
         ProtocolMetric: {
@@ -2167,6 +2378,47 @@ export interface components {
              * @default 1
              */
             epsilon?: number | string;
+        } | {
+            /** @constant */
+            name: "distributed";
+            /**
+             * @description of each person
+             * @default 1
+             */
+            epsilon?: number | string;
+            /**
+             * @description left out: discrete_laplace
+             * @enum {string}
+             */
+            noise?: "discrete_gaussian" | "discrete_laplace" | "skellam";
+            /** @description steps in one unit of reward: 1 */
+            grid?: number | "paper" | {
+                fixed?: number;
+                /** @description more of them in large cohorts: 0 */
+                fineness?: number | string;
+            };
+            /** @default 1 */
+            honest?: number | string;
+            /** @default power of two */
+            modulus?: ("power of two" | "tight") | number;
+            /**
+             * @default chernoff
+             * @enum {string}
+             */
+            tail?: "chernoff" | "paper";
+            /** @default 1e-12 */
+            failure?: number;
+            /** @description who adds up, and how */
+            backend: "sites" | {
+                /** @constant */
+                name: "sites";
+                /** @description sites that may tell the coordinator all that they know: 0 */
+                colluding?: number;
+                /** @description sites that may be missing in a sum: 0 */
+                lost?: number;
+                /** @description how often a round is tried, at its price: 1 */
+                attempts?: number;
+            };
         } | {
             /** @constant */
             name: "tree";
@@ -4735,6 +4987,490 @@ export interface operations {
             };
             /** @description Refused */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_v1_sites_pair: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Pair"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Paired"];
+                };
+            };
+            /** @description A key or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is not allowed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_v1_studies_study_site: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StudyOfSite"];
+                };
+            };
+            /** @description A key or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_v1_studies_study_site_assign: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AssignAtSite"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlaceOfSite"];
+                };
+            };
+            /** @description A key or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is not allowed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_v1_studies_study_site_expose: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExposeAtSite"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Exposed"];
+                };
+            };
+            /** @description A key or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too late */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is not allowed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_v1_studies_study_site_rounds: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnswerRounds"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoundsDue"];
+                };
+            };
+            /** @description A key or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is not allowed */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
