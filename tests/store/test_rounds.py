@@ -113,3 +113,17 @@ def test_an_attempt_that_fails(tmp_path: Path, clock: Clock, monkeypatch: pytest
     assert scene.study.people == 0
     scene.verify()
     scene.close()
+
+
+def test_a_site_that_was_killed_before_it_knew_who_saw_the_arm(
+    scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The coordinator knows, and the person is in the sum: with the default, or with what was reported."""
+    monkeypatch.setattr(DiscreteLaplace, "noise_share", lambda self, n, bits: 0)
+    sums = fill(scene)
+    for each in scene.sites:
+        database = each.study.database
+        with database.transaction():
+            database.change("UPDATE site_place SET exposed = NULL")
+    clock.now += WINDOW + 1
+    assert {each.arm: each.total for each in scene.go_round()} == sums

@@ -75,6 +75,23 @@ def test_a_lie_about_the_terms(scene: Sites, what: str) -> None:
     assert not scene.sites[0].study._session.joined
 
 
+@pytest.mark.parametrize(
+    "tickets",
+    [
+        lambda own, others: own[:-1],
+        lambda own, others: (*own[:-1], own[0]),
+        lambda own, others: (*own[:-1], others[0]),
+        lambda own, others: (*own[:-1], "0" * 32),
+    ],
+)
+def test_a_lie_about_who_is_in_the_cohort(scene: Sites, tickets: Any) -> None:
+    """One too few, one twice, one of another cohort, and one of nobody."""
+    due = first_due(scene)
+    (other,) = [each for each in scene.do("rounds", 0, []) if each.terms.cohort == 1]
+    lie = due._replace(tickets=tickets(due.tickets, other.tickets))
+    assert scene.sites[0].do("round", lie).message == b""
+
+
 def test_the_truth_is_answered(scene: Sites) -> None:
     assert tell(scene, lambda terms: terms) != b""
 
@@ -82,7 +99,7 @@ def test_the_truth_is_answered(scene: Sites) -> None:
 def test_a_site_that_believes_its_weight_is_found(scene: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
     """A broken twin, which does not look how many people it has."""
     real = rounds.read_rewards
-    monkeypatch.setattr(rounds, "read_rewards", lambda session, cohort: [*real(session, cohort), []])
+    monkeypatch.setattr(rounds, "read_rewards", lambda session, cohort, tickets: [*real(session, cohort, tickets), []])
     assert tell(scene, LIES["more people of this site"]) != b""
 
 

@@ -66,6 +66,7 @@ class RoundOfSite(Struct):
     ring: str  # the hash of the seed of the ring
     phase: int
     message: str
+    tickets: list[str]  # in the first phase: of the site's people in the cohort
 
 
 class RoundsDue(Struct):

@@ -47,6 +47,7 @@ class RoundDue(NamedTuple):
     terms: RoundTerms
     phase: int
     message: bytes  # what it is to answer
+    tickets: tuple[str, ...] = ()  # in the first phase: of its people in the cohort, as many as its weight says
 
 
 class RoundAnswer(NamedTuple):
@@ -103,7 +104,8 @@ def go_round(session: Session, site: int, answers: Sequence[RoundAnswer]) -> lis
     for row in read_rounds(session):
         server, terms = rebuild_round(session, row)
         if site in server.waiting:
-            found.append(RoundDue(terms, row.phase, server.message_for(site)))
+            tickets = list_tickets(session, row.cohort, site) if row.phase == 0 else ()
+            found.append(RoundDue(terms, row.phase, server.message_for(site), tickets))
     return found
 
 
@@ -198,6 +200,12 @@ def count_weights(session: Session, cohort: int) -> tuple[int, tuple[int, ...]]:
     for site, count in session.database.rows(find, session.name, cohort):
         weights[site] = int(count)
     return session.driver.cohorts[cohort].size, tuple(weights)
+
+
+def list_tickets(session: Session, cohort: int, site: int) -> tuple[str, ...]:
+    """The tickets of a site's people in a cohort, by place."""
+    find = "SELECT ticket FROM place WHERE study = ? AND cohort = ? AND site = ? AND returned IS NULL ORDER BY place"
+    return tuple(ticket for (ticket,) in session.database.rows(find, session.name, cohort, site))
 
 
 def end_phase(session: Session, places: Places, row: RoundRow) -> Release | bool | None:

@@ -1399,6 +1399,7 @@ export interface components {
             ring: string;
             phase: number;
             message: string;
+            tickets: string[];
         };
         /**
          * StudyOfSite

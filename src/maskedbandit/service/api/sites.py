@@ -103,7 +103,9 @@ def describe_due(due: RoundDue) -> RoundOfSite:
     """What is due from a site, as it is told."""
     terms, message = due.terms, urlsafe_b64encode(due.message).decode()
     ring = terms.ring.hex()
-    return RoundOfSite(terms.cohort, terms.attempt, terms.n, list(terms.weights), ring, due.phase, message)
+    return RoundOfSite(
+        terms.cohort, terms.attempt, terms.n, list(terms.weights), ring, due.phase, message, list(due.tickets)
+    )
 
 
 PATH = "/v1/studies/{study}/site"

@@ -74,6 +74,7 @@ def read_due(said: dict[str, Any]) -> list[RoundDue]:
                 ),
                 read_whole(each["phase"]),
                 urlsafe_b64decode(each["message"]),
+                tuple(str(ticket) for ticket in each["tickets"]),
             )
             for each in said["due"]
         ]

@@ -5,9 +5,10 @@ note_place -> note_exposure -> take_report, until the window is over or the coho
 
 import hmac
 import json
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from maskedbandit.errors import Conflict, Late, NotExposed, UnknownTicket
+from maskedbandit.errors import Conflict, Disagreement, Late, NotExposed, UnknownTicket
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.requests import Reported, check_outcome, check_unit, name_report
 from maskedbandit.store.sites.session import SiteSession
@@ -87,16 +88,20 @@ def take_report(
     return Reported(again=known is not None)
 
 
-def read_rewards(session: SiteSession, cohort: int) -> list[list[float]]:
-    """The reports that count of each of the site's people in a cohort who saw their arm."""
-    seen = "SELECT ticket FROM site_place WHERE study = ? AND cohort = ? AND exposed IS NOT NULL ORDER BY ticket"
-    told: dict[str, dict[str, float]] = {ticket: {} for (ticket,) in session.database.rows(seen, session.name, cohort)}
+def read_rewards(session: SiteSession, cohort: int, tickets: Sequence[str]) -> list[list[float]]:
+    """The reports that count of each of these people, or raise `Disagreement` unless each has a place in the cohort."""
+    find = "SELECT ticket FROM site_place WHERE study = ? AND cohort = ?"
+    here = {ticket for (ticket,) in session.database.rows(find, session.name, cohort)}
+    if len(set(tickets)) < len(tickets) or not here.issuperset(tickets):
+        raise Disagreement(f"cohort {cohort} has tickets that this site does not know, or one of them twice")
+    told: dict[str, dict[str, float]] = {ticket: {} for ticket in tickets}
     reports = session.database.rows(
         "SELECT site_report.ticket, event, value FROM site_report JOIN site_place "
         "ON site_place.study = site_report.study AND site_place.ticket = site_report.ticket "
-        "WHERE site_place.study = ? AND cohort = ? AND exposed IS NOT NULL ORDER BY position",
+        "WHERE site_place.study = ? AND cohort = ? ORDER BY position",
         *(session.name, cohort),
     )
     for ticket, event, value in reports:
-        told[ticket].setdefault(event, value)
+        if ticket in told:
+            told[ticket].setdefault(event, value)
     return [list(each.values()) for each in told.values()]

@@ -10,6 +10,7 @@ coordinator sends, the site opens no sum that could lack the noise shares of the
 """
 
 import json
+from collections.abc import Sequence
 from hashlib import shake_256
 from os import urandom
 from typing import Any
@@ -39,7 +40,7 @@ def answer_round(session: SiteSession, due: RoundDue) -> RoundAnswer:
         return RoundAnswer(*where, due.phase, bytes.fromhex(stored[1]) if same else b"")
     try:
         if due.phase == 0:
-            join_attempt(session, due.terms)
+            join_attempt(session, due.terms, due.tickets)
         sent = take_step(session, due)
     except (ProtocolError, InvalidValue):
         sent = b""
@@ -52,15 +53,18 @@ def answer_round(session: SiteSession, due: RoundDue) -> RoundAnswer:
     return RoundAnswer(*where, due.phase, sent)
 
 
-def join_attempt(session: SiteSession, terms: RoundTerms) -> None:
-    """Check the terms, draw the noise, and write the site's sum down, or raise why the site does not join."""
+def join_attempt(session: SiteSession, terms: RoundTerms, tickets: Sequence[str]) -> None:
+    """Check the terms, draw the noise, and write the site's sum down, or raise why the site does not join.
+
+    These people are in the cohort: the coordinator knows who saw the arm, also if this site was killed before it did.
+    """
     channel: Any = session.protocol.channel
     before = [attempt for cohort, attempt in session.joined if cohort == terms.cohort]
     if terms.attempt != len(before) + 1 or terms.attempt > channel.backend.attempts:
         raise OutOfTurn(f"attempt {terms.attempt} of cohort {terms.cohort} is not the next one, or one too many")
     if any(cohort == terms.cohort for cohort, _ in session.agreed):
         raise OutOfTurn(f"the sum of cohort {terms.cohort} was agreed to: it has no other attempt")
-    rewards = read_rewards(session, terms.cohort)
+    rewards = read_rewards(session, terms.cohort, tickets)
     if terms.weights[session.number] != len(rewards):
         raise Disagreement(f"cohort {terms.cohort} has {len(rewards)} people of this site")
     most = session.protocol.places_of_sites(terms.n)
