@@ -68,7 +68,8 @@ class Site:
         self.put("experiments/index.md", write_experiments(), "experiments/index.md")
         self.nav["experiments/"] = ["experiments/index.md", *(one.page for one in list_experiments())]
         self.write_written()
-        shutil.copyfile(Path(__file__).with_name("site.css"), self.folder / "site.css")
+        for name in ("site.css", "site.js"):
+            shutil.copyfile(Path(__file__).with_name(name), self.folder / name)
 
     def write_written(self) -> None:
         """Write what has no links to files of the repository."""

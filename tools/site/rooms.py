@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from importlib import import_module
 
 from tools.site.citations import BIBLIOGRAPHY, describe_entry, list_cited, read_bibliography
+from tools.site.checkout import list_documents, read_title
 from tools.site.docstrings import write_docstring
 from tools.site.experiments import Experiment, list_experiments, list_named
 from tools.site.shelves import Shelf
@@ -62,9 +63,10 @@ def write_names(shelf: Shelf, name: str, cls: type) -> Iterator[str]:
 
 
 def write_pictures(shelf: Shelf, name: str) -> Iterator[str]:
-    """The league in which a class is, and the other figures that show it."""
+    """The league in which a class is, and the other figures that show it; without any, the pages that have numbers."""
     shown = [one for one in list_experiments() if shelf.kind and name in list_named(one.table, shelf.kind)]
     if not shown:
+        yield from write_mentions(shelf, name)
         return
     best = max(shown, key=lambda one: (one.table.get("figure") in ("league", "cost"), -shown.index(one)))
     yield from ["## In figures", "", f"![{best.title}](../{best.picture})", ""]
@@ -72,6 +74,15 @@ def write_pictures(shelf: Shelf, name: str) -> Iterator[str]:
     others = [f"[{one.name}]({link(one)})" for one in shown if one != best]
     if others:
         yield from [f"It is also in {', '.join(others)}.", ""]
+
+
+def write_mentions(shelf: Shelf, name: str) -> Iterator[str]:
+    """The documents that name a class of which no experiment draws a figure."""
+    named = re.compile(rf"\b{shelf.room[name].__name__}\b")
+    documents = {file: text for file, text in list_documents().items() if file.startswith("docs/")}
+    pages = [f"[{read_title(text)}](../{file[5:]})" for file, text in documents.items() if named.search(text)]
+    if pages:
+        yield from ["## On other pages", "", f"No experiment draws it. Examples and numbers: {', '.join(pages)}.", ""]
 
 
 def link(one: Experiment) -> str:

@@ -1,19 +1,19 @@
 """Shuffled trust without δ: Pólya noise inside a relaxed secure sum that a shuffler can compute [CZ23, Thm. 3].
 
-From enough anonymous bits a shuffler can make a sum modulo m that is nearly ideal [CY21]. It is (ε_hat, q)-relaxed: its
-view has a log-likelihood ratio of at most ε_hat to something made of the true sum alone, and except with probability q
+From enough anonymous bits a shuffler can make a sum modulo m that is nearly ideal [CY21]. It is (ε′, q)-relaxed: its
+view has a log-likelihood ratio of at most ε′ to something made of the true sum alone, and except with probability q
 the true sum can be read from it. Then, for cohorts that differ in one reward,
 
-    loss ≤ ε_hat + (loss of the true sum) + ε_hat = ε,     ε_hat = ε / 4,
+    loss ≤ ε′ + (loss of the true sum) + ε′ = ε,     ε′ = ε / 4,
 
 if the noise in the sum is calibrated to ε / 2. The three terms are the steps from the view of one cohort to the view
 made of its sum, from there to that of the other cohort's sum, and back to the other view [CZ23, App. C.2]. An error of
 the sum harms the estimate and never the privacy.
 
 The relaxed sum is taken as given: this channel does not split values into bits, and the lab draws correct sums. The
-theorem asks for ε below 1. The privacy holds for any ε, if the relaxed sum exists, which is known for ε_hat < 1.
+theorem asks for ε below 1. The privacy holds for any ε, if the relaxed sum exists, which is known for ε′ < 1.
 
-The numbers of a vector have relaxed sums of their own, whose ratios multiply: each must have ε_hat = ε / 4s, with s
+The numbers of a vector have relaxed sums of their own, whose ratios multiply: each must have ε′ = ε / (4s), with s
 numbers in which two users may differ, of one model or of two.
 """
 
@@ -39,7 +39,7 @@ class PureShuffled(Carrier):
     """Twice the noise of distributed trust, for pure privacy from a shuffler.
 
     **Guarantee**: if the server sees the sum of a cohort by an (ε/4, q)-relaxed secure sum in which every user adds a
-    noise share, a release has the pure loss `epsilon`, whatever q is; ε/4s, if users may differ in s numbers.
+    noise share, a release has the pure loss `epsilon`, whatever q is; ε/(4s), if users may differ in s numbers.
 
     `failure` bounds the chance that noise exceeds the margin in the modulus; the relaxed sum should have a q no larger.
     The theorem has `grid="paper"` and both at 1 / 2T; one step for each reward gives the same privacy.

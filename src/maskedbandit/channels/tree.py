@@ -4,11 +4,11 @@ The cohorts of an arm are the leaves of its tree, in order. A node is the sum of
 its own, drawn when it is first needed and kept. After m releases the sum of all m cohorts is put together from few
 nodes, and a release is the change of this estimate: whoever adds up the releases of an arm has the estimate itself.
 
-    binary    one node for every 1 in the binary digits of m [CSS11; DNPR10]
-    honaker   the same; a node is averaged with its two halves, weights as their variances demand [Hon15]
-    kary      |d| nodes for every balanced digit d of m in base k, |d| ≤ (k − 1)/2; where d < 0 the nodes that
-              follow are subtracted [APST25]
-    hybrid    for streams of any length: one draw when m is a power of two, and a binary tree for what follows [CSS11]
+* `binary`: one node for every 1 in the binary digits of m [CSS11; DNPR10];
+* `honaker`: the same; a node is averaged with its two halves, weights as their variances demand [Hon15];
+* `kary`: |d| nodes for every balanced digit d of m in base k, |d| ≤ (k − 1)/2; where d < 0 the nodes that follow are
+  subtracted [APST25];
+* `hybrid`: for streams of any length, one draw when m is a power of two, and a binary tree for what follows [CSS11].
 
 A leaf is below h nodes, one on every level, so a reward is in h of them: h = floor(log2 length) + 1, or the least h
 with (k^h − 1) / 2 ≥ length. With discrete Laplace noise of scale h / ε the loss is ε [CSS11]. Other noises add up in

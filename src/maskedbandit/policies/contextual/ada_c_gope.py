@@ -1,18 +1,18 @@
 """AdaC-GOPE: elimination in phases, each a G-optimal design, where arms are fixed and public [Azi24, Alg. 8].
 
 In phase l = 1, 2, ... the arms A_l are left and span r dimensions, π is a G-optimal design on them (see design.py), g =
-max a' V(π)⁻¹ a is about r, and
+max aᵀV(π)⁻¹ a is about r, and
 
-    T(a) = ceil(c π(a)) pulls,     z_a = √(c / g) L⁻¹ a,  L L' = Σ_a T(a) a a',     M = Σ_a T(a) z_a a',
-    w = M⁻¹ (released sum of r z),     A_(l+1) = {a : w' a + e_a ≥ max_b (w' b − e_b)}.
+    T(a) = ceil(c π(a)) pulls,     z_a = √(c / g) L⁻¹ a,  LLᵀ = Σ_a T(a) a aᵀ,     M = Σ_a T(a) z_a aᵀ,
+    w = M⁻¹ (released sum of r z),     A_{l+1} = {a : wᵀa + e_a ≥ max_b (wᵀb − e_b)}.
 
-|z_a| ≤ 1, as a' (L L')⁻¹ a ≤ g / c: so noise on r z is as wide as on a reward, and the noise of w has the covariance (g
-/ c) (L L')⁻¹ times the variance of the channel's noise, independently in every phase. That is the noise of [Azi24],
+|z_a| ≤ 1, as aᵀ(LLᵀ)⁻¹ a ≤ g / c: so noise on r z is as wide as on a reward, and the noise of w has the covariance (g
+/ c) (LLᵀ)⁻¹ times the variance of the channel's noise, independently in every phase. That is the noise of [Azi24],
 made by any channel. z is cut to steps of 1/256, so M is computed from the rounded vectors: w is unbiased.
 
-For rewards in [0, 1], w' a is off by more than e_a with probability at most p / (k l (l + 1)), where p = `failure` and
+For rewards in [0, 1], wᵀa is off by more than e_a with probability at most p / (k l (l + 1)), where p = `failure` and
 
-    e_a = √(x / 2 Σ_b T(b) (v' z_b)²) + |v| Q,     v = (M')⁻¹ a,     x = ln(4 k l (l + 1) / p),
+    e_a = √((x/2) Σ_b T(b) (vᵀz_b)²) + |v| Q,     v = (Mᵀ)⁻¹ a,     x = ln(4 k l (l + 1) / p),
 
 the first term by Hoeffding's inequality, and Q by Chernoff's bound at x for the noise of one number. The noise of a
 vector has a cumulant K(λ) that is convex in λ², so a combination of unit length has one of at most K. c is the least

@@ -1,13 +1,13 @@
 """AdaC-OFUL: optimism in a linear model where contexts are public and rewards are not [Azi24, Alg. 9].
 
-    V = ridge I + sum z z',     w = V⁻¹ b,     b = sum of all releases of sum r z,     Y the noise in b
-    arm = argmax  w' z + (β + γ) √(z' V⁻¹ z)
+    V = ridge I + Σ z zᵀ,     w = V⁻¹ b,     b = sum of all releases of sum r z,     Y the noise in b
+    arm = argmax  wᵀz + (β + γ) √(zᵀV⁻¹ z)
     β = √((ln(det V / ridge^d) / 2 + ln(2 / p)) / 2) + √(ridge) `norm`
     γ = (bound on |Y|) / √(smallest eigenvalue of V)
 
 Contexts and arms are public, so V is known and decides when a cohort closes: once det V has grown by a factor of 1 +
 `growth`, and the cohort has `LEAST_COHORT` users. So there are O(d ln T) releases, each with one draw of noise,
-whatever the number of arms. With weights θ, |θ| ≤ `norm`, and independent rewards in [0, 1] of mean θ' z, always
+whatever the number of arms. With weights θ, |θ| ≤ `norm`, and independent rewards in [0, 1] of mean θᵀz, always
 
     |w − θ|_V ≤ β + γ         with probability at least 1 − p, p = `failure`:
 

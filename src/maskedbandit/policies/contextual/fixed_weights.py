@@ -1,6 +1,6 @@
 """Fixed weights: the best arm by weights that are known in advance.
 
-    arm = argmax  w_a' z
+    arm = argmax  w_aᵀz
 
 It learns nothing, so its loss is zero on every channel, and a replay estimates one number, its value.
 

@@ -1,8 +1,8 @@
 """Linear Thompson sampling: the arm that is best for weights drawn from their posterior [AGlin13; MT15, App. D.3].
 
-    u_a ~ N(w_a, α² V_a⁻¹),    arm = argmax  u_a' z,      w and V as in policies/parts/linear.py
+    u_a ~ N(w_a, α² V_a⁻¹),    arm = argmax  u_aᵀz,      w and V as in policies/parts/linear.py
 
-If every arm has its own weights, the numbers u_a' z are independent, so they are drawn directly. If all arms share one
+If every arm has its own weights, the numbers u_aᵀz are independent, so they are drawn directly. If all arms share one
 model, its weights are drawn once.
 
 Departures: those of lin_ucb.py.

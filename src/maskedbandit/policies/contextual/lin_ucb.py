@@ -1,9 +1,9 @@
 """LinUCB: the arm with the highest upper confidence bound of a linear model, on any channel [LCLS10; MT15, App. D.2].
 
-    arm = argmax  w_a' z + α width_a(z)          w and width as in policies/parts/linear.py
+    arm = argmax  w_aᵀz + α width_a(z)          w and width as in policies/parts/linear.py
 
 On the raw channel that is LinUCB with ridge regression. On a tree it is the private algorithm of [MT15], which keeps
-running sums of every entry of z z' and r z in noisy trees; with Gaussian noise on one vector of all entries it is that
+running sums of every entry of z zᵀ and r z in noisy trees; with Gaussian noise on one vector of all entries it is that
 of [SS18]. On central, distributed and shuffled channels cohorts grow, so that a sum holds few draws of noise; on the
 local channel it is that of [ZCHLW20].
 

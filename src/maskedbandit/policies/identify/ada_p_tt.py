@@ -1,13 +1,16 @@
 """AdaP-TT: the top two arms, each known by the noisy mean of its last phase [AJMB23, Alg. 1; Azi24, Alg. 10].
 
 Users come one by one. A phase of an arm ends when the arm's pulls have doubled, so phases have 1, 1, 2, 4, ... users;
-the sum of a phase is released, and earlier phases are forgotten. With m the mean, w the users and j the number of the
-last phase, n the pulls of all phases, and S(u, v) = 1/u + 1/v,
+the sum of a phase is released, and earlier phases are forgotten. Of arm a let m_a be the mean of the last phase, w_a
+its users and j_a its number, and n_a the pulls of all phases. With S(u, v) = 1/u + 1/v and (x)_+ = max{x, 0},
 
-    W_ab(m, w) = 2 (m_a − m_b)_+² / S(w_a, w_b),
-    stop with a = argmax m once, for all b,  W_ab(m, w) ≥ c_ab,
-    leader      B = argmax m_a + √(j_a / w_a) + radius(noise, j_a) / w_a,
-    challenger  C = argmin over a ≠ B of  W_Ba(m, n),
+    W_ab(m, w) = 2 (m_a − m_b)_+² / S(w_a, w_b)
+
+is the evidence that a is better than b. The policy stops with a = argmax_a m_a once W_ab(m, w) ≥ c_ab for all b. Until
+then the leader and the challenger are
+
+    B = argmax_a  m_a + √(j_a / w_a) + radius(noise, j_a) / w_a,
+    C = argmin over a ≠ B of  W_Ba(m, n),
 
 and B is pulled in a fraction `beta` of the rounds in which it leads, by tracking, else C. The threshold is
 

@@ -1,9 +1,13 @@
 """Successive elimination until one arm is left: uniform pulls of the arms that may still be the best [EMM06].
 
-Every round pulls each arm left once. Then arm b is dropped if, with B the arm left that looks best,
+Every round pulls each arm left once. After t rounds m_a is the mean of arm a, B the arm left with the highest, and Z_Bb
+the likelihood ratio of B over b (see one_by_one.py). Arm b is dropped if
 
-    Z_Bb ≥ ln((K − 1)/δ) + the loss of both arms     (`threshold="proved"`, see thresholds.py)
-    m_B − m_b ≥ 2 √(ln(5 K t² / δ) / t)        (`threshold="published"`: after t rounds) [EMM06]
+    Z_Bb ≥ ln((K − 1)/δ) + the loss of both arms,
+
+the rule `threshold="proved"` (see thresholds.py), or, with "published" [EMM06], if
+
+    m_B − m_b ≥ 2 √(ln(5 K t² / δ) / t).
 
 The best arm is dropped with probability ≤ δ. With the first rule it is dropped only if another arm ever passes the
 threshold at which a policy of two arms stops, and each of the K − 1 others does so with probability ≤ δ / (K − 1); the

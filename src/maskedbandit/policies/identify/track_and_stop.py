@@ -1,13 +1,17 @@
 """Track-and-Stop: pull the arms in the proportions that are optimal for the estimated means [GK16].
 
-    w(t) = w*(m(t)), the optimal proportions of pulls for these means (see theory/transport.py), and then
+After t users m_a is the mean of the N_a rewards of arm a, and w_a(t) the optimal proportion of its pulls if these were
+the true means (see theory/transport.py). With `tracking="direct"`
 
-    direct      arm = argmin_a N_a if min_a N_a < √t − K/2, else argmax_a t w_a(t) − N_a
-    cumulative  arm = argmax_a Σ_{s ≤ t} w_a^{ε_s}(s) − N_a,      ε_s = 1 / (2 √(K² + s))
+    arm = argmin_a N_a  if min_a N_a < √t − K/2,  else  argmax_a (t w_a(t) − N_a),
 
-t counts the users so far, and w^ε are the proportions ≥ ε that are nearest to w in the maximum norm. If several arms
-look best, a random one of them is pulled, and no proportions are computed. The policy stops with B = argmax_a m_a as
-soon as the likelihood ratio Z_Bb reaches its threshold for all b (see one_by_one.py).
+and with "cumulative"
+
+    arm = argmax_a (Σ_{s ≤ t} v_a(s) − N_a),
+
+v(s) the proportions of at least 1 / (2 √(K² + s)) that are nearest to w(s) in the maximum norm. If several arms look
+best, a random one of them is pulled, and no proportions are computed. The policy stops with B = argmax_a m_a as soon as
+the likelihood ratio Z_Bb of B over b reaches its threshold for all b (see one_by_one.py).
 
 Wrong with probability ≤ δ if the threshold is proved (see thresholds.py), on the raw channel for rewards in [0, 1] and
 on randomized response. E[τ] ≤ T* ln(1/δ) (1 + o(1)) as δ goes to 0, the optimum for Bernoulli rewards [GK16, Thm. 14];

@@ -1,11 +1,11 @@
 """G-optimal designs: how often to try each of some vectors, so that the largest variance of an estimate is least.
 
-For weights π on vectors a that span r dimensions, V(π) = Σ_a π_a a a', the least possible value of
+For weights π on vectors a that span r dimensions, V(π) = Σ_a π_a a aᵀ, the least possible value of
 
-    g(π) = max_a  a' V(π)⁻¹ a
+    g(π) = max_a  aᵀV(π)⁻¹ a
 
 is r [KW60]. `optimize_weights` finds π with g(π) ≤ 1.02 r by steps of Frank and Wolfe [LS20, Ch. 21]: weight moves to
-the vector of the largest a' V⁻¹ a, by as much as makes det V(π) largest. It starts from the r vectors of a Gram-Schmidt
+the vector of the largest aᵀV⁻¹ a, by as much as makes det V(π) largest. It starts from the r vectors of a Gram-Schmidt
 basis, each the one farthest from the span of those before, so few vectors ever have weight.
 
 Vectors that lie in a subspace are written in r coordinates of an orthonormal basis of it, and the rest is left out.

@@ -1,8 +1,8 @@
-"""Linear models of rewards, fitted to released sums of (z z', r z), with any noise.
+"""Linear models of rewards, fitted to released sums of (z zᵀ, r z), with any noise.
 
 With A and b the sums of all releases of a model, each entry of A with noise of standard deviation s,
 
-    V = A + (ridge + shift) I,     shift = 5 s √d,       w = V⁻¹ b,       width(z)² = z' V⁻¹ z.
+    V = A + (ridge + shift) I,     shift = 5 s √d,       w = V⁻¹ b,       width(z)² = zᵀV⁻¹ z.
 
 The noise of A is a symmetric matrix whose eigenvalues reach about 2 s √d, so the shift keeps V positive definite, and
 well away from singular. [SS18] shift by a bound that holds with high probability, which is about this one for d = 6.
@@ -10,7 +10,7 @@ Smaller shifts were worse in simulations, half of it much worse. If V is still n
 doubled until it is. All this is post-processing.
 
 Rewards are often rare, so that weights are small and the noise of A, which they multiply, matters less than that of b.
-So z z' may be multiplied by `products` < 1: then r z gets more of the privacy budget (see privacy/statistics.py).
+So z zᵀ may be multiplied by `products` < 1: then r z gets more of the privacy budget (see privacy/statistics.py).
 """
 
 import math

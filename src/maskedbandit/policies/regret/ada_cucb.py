@@ -2,10 +2,10 @@
 
 With the released mean m_a of an arm's last episode, of n_a users, and the variance v of the noise in its sum,
 
-    arm = argmax_a  m_a + √(2 β ln t (1 / 4 n_a + v / n_a²)).
+    arm = argmax_a  m_a + √(2 β ln t (1/(4 n_a) + v/n_a²)).
 
 Rewards in [0, 1] and Gaussian noise are sub-Gaussian with variances of at most 1/4 and v, and those add up. Central
-noise has v = 1 / 2 ρ, which gives the paper's √((1 / 2 n_a + 1 / ρ n_a²) β ln t), under ρ-zCDP.
+noise has v = 1/(2ρ), which gives the paper's √((1/(2 n_a) + 1/(ρ n_a²)) β ln t), under ρ-zCDP.
 
 Regret ≤ Σ_a (8 β ln T / gap_a + 8 √(β ln T / ρ)) + 2 β / (β − 3) for β > 3 [Azi24]; with the default β = 1 nothing is
 proved.

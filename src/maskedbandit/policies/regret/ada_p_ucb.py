@@ -2,7 +2,7 @@
 
 An arm is played until its number of users has doubled, and only the X_a rewards of that episode count, n_a of them:
 
-    arm = argmax_a  X_a / n_a + √(β ln t / 2 n_a) + radius(noise of one release, β ln t) / n_a
+    arm = argmax_a  X_a / n_a + √(β ln t / (2 n_a)) + radius(noise of one release, β ln t) / n_a
 
 X_a is the released total. Under central Laplace noise the last term is the paper's β ln t / (ε n_a); on every other
 channel it bounds that channel's noise with the same probability. The first users of all arms, one of each, are released

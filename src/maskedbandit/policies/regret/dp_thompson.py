@@ -1,25 +1,27 @@
 """DP-TS: Thompson sampling on noisy running sums, after a pilot that estimates the gap [MT15, Alg. 2].
 
-    pilot    e = 1, 2, ...: with D = 2^(1 − e) every arm gets n_e users in all,
-             n_e ≥ 128 y / D²,   n_e ≥ 16 radius(noise of e releases, y) / D,   y = ln(4 k e (e+1) T),
-             until the two highest means r_a / n_a are more than D / 2 apart; the estimated gap is then G = D / 2
-    first    every arm gets users until n_a ≥ 8 radius(noise at its worst until T, ln(2 k T²)) / G
-    then     θ_a ~ Beta(1 + r_a, 1 + n_a − r_a),     arm = argmax_a θ_a,  one user at a time
+r_a is the sum of all releases of arm a, clipped to [0, n_a], and n_a its number of users; users of the pilot are in
+both. k is the number of arms, T the horizon.
 
-r_a is the sum of all releases of arm a, clipped to [0, n_a], n_a its number of users; users of the pilot are in both.
+* *The pilot* has epochs e = 1, 2, ...: with D = 2^(1 − e) and y = ln(4 k e (e + 1) T) every arm gets n_e users in all,
+  the least number with n_e ≥ 128 y / D² and n_e ≥ 16 radius(noise of e releases, y) / D. It ends when the two highest
+  means r_a / n_a are more than D / 2 apart; the estimated gap is then G = D / 2.
+* *First* every arm gets users until n_a ≥ 8 radius(noise at its worst until T, ln(2 k T²)) / G.
+* *Then*, one user at a time, θ_a ~ Beta(1 + r_a, 1 + n_a − r_a) is drawn, and arm = argmax_a θ_a.
+
 With probability ≥ 1 − 1/T every mean of the pilot is right to D / 8, so G is in [gap / 3, 2 gap], and with probability
 ≥ 1 − 1/T noise moves no later mean by more than gap / 4. A cohort of users is one leaf of a tree. An epoch waits for
 the sums of the one before it, whose means say whether there is another. Where fewer users are left than the next epoch
-of the pilot, or `first`, would take, `then` begins at once.
+of the pilot, or *first*, would take, *then* begins at once.
 
 Fewer rewards may be released than were asked for. If the least n_a of an epoch is n_e / w, its D counts as w times as
-large in both D / 2 and G: noise and rewards move a mean of n_e / w users by at most w D / 8. `first` asks until
+large in both D / 2 and G: noise and rewards move a mean of n_e / w users by at most w D / 8. *first* asks until
 every arm has enough users.
 
-**Not proved**: a bound on the regret of this version. The users of pilot and `first` are few, with the probabilities
+**Not proved**: a bound on the regret of this version. The users of pilot and *first* are few, with the probabilities
 above: O(k ln T / gap²), plus as many as the noise requires. Then comes Thompson sampling on means that noise has moved,
 by up to gap / 4 and in the same direction for many rounds. Known proofs are for means without noise, and [MT15, Thm. 8]
-is for the algorithm as printed, with the faults below. Where the users do not reach `first`, not even the gap / 4
+is for the algorithm as printed, with the faults below. Where the users do not reach *first*, not even the gap / 4
 holds.
 
 Departures: the printed algorithm has faults, which are mended here. It is `pilot="paper"`, for trees of ε0 = ε / 2k

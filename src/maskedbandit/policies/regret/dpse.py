@@ -4,7 +4,7 @@ Epoch e gives every arm that is left to R new users and, from this epoch's sums 
 
     max_c X_c / R − X_a / R ≤ 2 h + 2 c,
     R = 1 + floor(max{32 y / D², 8 r / D}),   D = 2^−e,   y = ln(8 A e² / p),   r = radius(noise, ln(4 A e² / p)),
-    h = √(y / 2R),   c = r / R,
+    h = √(y / (2R)),   c = r / R,
 
 A the number of arms left. The users of an epoch come in random order, and the next epoch waits for its sums, which say
 who is in it. If devices drop out, h and c are those of the least number of users in a sum of the epoch.

@@ -1,9 +1,14 @@
 """LDP-UCB: UCB on what users themselves have randomized, one user at a time [RZLS20].
 
-    arm = argmax_a  bits_a / n_a + √(2 ln t / n_a)                               (B: one random bit per user)
-    arm = argmax_a  X_a / n_a + √(2 ln t / n_a) + √(32 ln t / (ε² n_a))    (L: Laplace noise of scale 1/ε)
+Variant B is for one random bit per user, Y_a the sum of the n_a bits of arm a at time t:
 
-X_a is the sum of n_a noisy rewards; L first pulls every arm that has n_a ≤ 4 ln(t + 1), where the tails of the noise
+    arm = argmax_a  Y_a / n_a + √(2 ln t / n_a).
+
+Variant L is for Laplace noise of scale 1/ε, X_a the sum of n_a noisy rewards:
+
+    arm = argmax_a  X_a / n_a + √(2 ln t / n_a) + √(32 ln t / (ε² n_a)).
+
+L first pulls every arm that has n_a ≤ 4 ln(t + 1), where the tails of the noise
 are not yet Gaussian, the arm of the fewest pulls first. A bit is 1 with probability f + (1 − 2f) r for a reward r, f =
 1 / (1 + e^ε), so the channel's unbiased totals are turned back into sums of bits, which stay in [0, 1] and need no
 radius for noise.

@@ -4,10 +4,8 @@ In each window the policy is NoiseAwareKLUCB [noise_aware_klucb.py] with the win
 releases of this window only. A window ends, and all that it knows is forgotten,
 
 * when its users are over: with `window` they are so many; else the j-th window after a change, or after the start, has
-
-      j s users,      s = 50 K max{users in a first cohort, 40},
-
-  so that users who are spent on looking again are a part of the others that vanishes, as their square root;
+  j s users, s = 50 K max{users in a first cohort, 40}, so that the users who are spent on looking again grow only as
+  the square root of all users;
 * when an arm has changed: of its releases in this window, the last 1, 2, 3, 4, 5, 7, ... contradict those before them
   at the level 15 [theory/chernoff.py], which without a change has probability ≤ 32 e⁻¹⁵ in each test. Then windows
   are short again.

@@ -3,7 +3,7 @@
 Batch b gives every arm that is left to n = max(least, base^b) new users and keeps the arms with
 
     X_a / n + β ≥ max_c X_c / n − β,       X_a the released total of this batch alone,
-    β = √(y / 2n) + radius(noise of one release, y) / n,       y = ln(4 A b (b + 1) / p),
+    β = √(y / (2n)) + radius(noise of one release, y) / n,       y = ln(4 A b (b + 1) / p),
 
 A the number of arms left. Rounded rewards stay in [0, 1] and keep their mean, so Hoeffding's bound holds for them and
 rounding costs nothing; each of the two terms fails with probability ≤ p / (2 A b (b + 1)), so every bound of every
@@ -20,7 +20,7 @@ Regret = O(Σ_a ln T / gap_a + k ln T / ε) with p = 1/T, on central and distrib
 Departures: the radius has no term for rounding, and its failures add up to p. That of the paper, `radius="paper"`, sums
 p / b² instead, which is 1.645 p:
 
-    β = √(ln(4 A b² / p) / 2n) + σ √z / n + h z / n,       z = ln(2 A b² / p)     [CZ23, Lem. 2].
+    β = √(ln(4 A b² / p) / (2n)) + σ √z / n + h z / n,       z = ln(2 A b² / p)     [CZ23, Lem. 2].
 
 and the paper starts a batch that cannot finish by the horizon [CZ23, Alg. 1, line 9]: `unfinished="start"`.
 """
