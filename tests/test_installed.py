@@ -128,7 +128,15 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel) -> None:
 def test_the_source_distribution_holds_what_it_takes_to_build_and_test(built) -> None:
     with tarfile.open(next(built.glob("*.tar.gz"))) as file:
         names = {name.partition("/")[2] for name in file.getnames()}
-    for name in ("pyproject.toml", "hatch_build.py", "constraints.txt", "Makefile", "README.md", "tests/test_cli.py"):
+    for name in (
+        "pyproject.toml",
+        "hatch_build.py",
+        "hatch_loops.py",
+        "constraints.txt",
+        "Makefile",
+        "README.md",
+        "tests/test_cli.py",
+    ):
         assert name in names
     assert not [name for name in names if name.startswith((".venv", "results", "dist"))]
 
@@ -202,3 +210,47 @@ def check_commands_of_the_readme(whole: Environment) -> None:
         said = process.stdout.readline()
         process.terminate()
     assert said.startswith("page         http://127.0.0.1:")
+
+
+LEAGUE = """
+import hashlib, os
+{study}
+fields = ("regret", "realised_regret", "pulls", "releases")
+numbers = [getattr(run, name) for run in league.results.values() for name in fields]
+print(hashlib.sha256(b"".join(each.tobytes() for each in numbers)).hexdigest())
+"""
+
+
+def run_league(where: Environment, study: str, way: str) -> tuple[str, set[str]]:
+    """A digest of all numbers of the README's first study, and what it left in a folder that was empty."""
+    cache = where.work / f"cache of {way}"
+    env = where.env() | {"MASKEDBANDIT_KERNELS": way, "MASKEDBANDIT_CACHE": str(cache)}
+    command = [where.home / "bin" / "python", "-W", "error", "-c", LEAGUE.format(study=study)]
+    said = subprocess.run(command, env=env, cwd=where.work, capture_output=True, text=True, check=True).stdout
+    return said.splitlines()[-1], {path.name for path in cache.glob("*.kernel")}
+
+
+@pytest.fixture(scope="module")
+def compiled_wheel(tmp_path_factory) -> Path:
+    """The wheel for this Python that brings compiled loops."""
+    out = tmp_path_factory.mktemp("compiled")
+    env = os.environ | {"PIP_CONSTRAINT": str(ROOT / "constraints.txt"), "HATCH_BUILD_HOOK_ENABLE_CUSTOM": "true"}
+    command = [sys.executable, "-m", "build", "--wheel", "--outdir", out, ROOT]
+    subprocess.run(command, check=True, env=env, capture_output=True)
+    return next(out.glob("*.whl"))
+
+
+def test_a_wheel_with_compiled_loops_is_for_this_python_and_compiles_nothing_in_the_first_study(
+    compiled_wheel, wheel, tmp_path_factory
+) -> None:
+    """And every number is that of plain Python, to the last bit."""
+    assert f"-cp{sys.version_info.major}{sys.version_info.minor}-" in compiled_wheel.name
+    assert compiled_wheel.stat().st_size - wheel.stat().st_size < 1_000_000
+    (own,) = installed([sys.executable], compiled_wheel, tmp_path_factory)
+    assert "compiled loops      5 came with the package" in own.says("--version", "--verbose")
+    study = (ROOT / "README.md").read_text().partition("```python\n")[2].partition("```")[0]
+    python, _ = run_league(own, study, "python")
+    for way in ("", "compiled"):
+        assert run_league(own, study, way) == (python, set())
+    elsewhere = study.replace("mb.channels.Central", "mb.channels.Distributed")  # the control
+    assert run_league(own, elsewhere, "compiled")[1]

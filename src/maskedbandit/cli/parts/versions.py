@@ -13,6 +13,7 @@ from pathlib import Path
 import maskedbandit
 from maskedbandit.lab.engine.kernel_folder import (
     MOST_BYTES_KEPT,
+    PACKAGED,
     find_kernel_folder,
     is_usable_folder,
     list_kernel_files,
@@ -43,6 +44,8 @@ def list_requirements() -> Iterator[tuple[str, str]]:
     kernels = sum(each.path.endswith(".kernel") for each in kept)
     unusable = "" if is_usable_folder(where) else ", which cannot be used"
     yield "compiled kernels", f"{kernels}, {size}, in {where}{unusable}"
+    loops = sum(each.path.endswith(".kernel") for each in list_kernel_files(PACKAGED))
+    yield "compiled loops", f"{loops} came with the package"
 
 
 def required() -> dict[str, list[str]]:
