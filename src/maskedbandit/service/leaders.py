@@ -36,7 +36,7 @@ class LeaderKeys(Keys):
         }
 
     def of(self, text: str, now: int) -> Key:
-        """The key that this text is, or raise `Unauthorized`."""
+        """The key with this text, or raise `Unauthorized`."""
         if text.startswith("mb_"):
             return super().of(text, now)
         if (found := self._leaders.get(hash_credential(text))) is None:
