@@ -51,7 +51,7 @@ class Key(NamedTuple):
 
 
 def write_change(database: Database, statement: str, *values: Any) -> None:
-    """One change, done again while transactions of studies are in its way."""
+    """Make one change, again and again while transactions of studies are in its way."""
 
     def once() -> None:
         with database.transaction():
@@ -61,7 +61,7 @@ def write_change(database: Database, statement: str, *values: Any) -> None:
 
 
 def hash_secret(secret: str) -> str:
-    """What is stored of the secret of a key, or of a session: it has at least 128 random bits, so a plain hash does."""
+    """The hash that is stored of a key or a session. Its secret has 128 random bits or more: a plain hash is enough."""
     return sha256(secret.encode()).hexdigest()
 
 
@@ -155,7 +155,7 @@ class Keys:
                 self._last, self._known, self._of_devices = turn, found, devices
 
     def of(self, text: Any, now: int) -> Key:
-        """The key that this text is, or raise `Unauthorized`."""
+        """The key with this text, or raise `Unauthorized`."""
         if (public := self._right.get(text)) is None:
             public = self._right[text] = self._checked(text)
         key = self._known.get(public)  # as it is now

@@ -37,7 +37,7 @@ class PairedKeys(Keys):
         }
 
     def of(self, text: str, now: int) -> Key:
-        """The key that this text is, or raise `Unauthorized`."""
+        """The key with this text, or raise `Unauthorized`."""
         if len(text) != CREDENTIAL_LENGTH:
             return super().of(text, now)
         if (found := self._paired.get(hash_credential(text))) is None:

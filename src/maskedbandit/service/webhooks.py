@@ -130,7 +130,7 @@ def derive_webhook_secret(witness: Witness, webhook: Webhook) -> str:
 
 
 def derive_signing_key(witness: Witness, webhook: Webhook) -> bytes:
-    """The same, as bytes."""
+    """The secret of a webhook as bytes."""
     said = f"maskedbandit webhook 1\n{webhook.webhook}\n{webhook.salt}"
     return hmac.digest(witness.secret("webhooks"), said.encode(), "sha256")
 
@@ -160,7 +160,7 @@ def read_deliveries(database: Database) -> dict[tuple[str, str], ReceiverState]:
 
 
 def write_delivery(database: Database, delivery: ReceiverState) -> None:
-    """Write down how far a receiver has come, within a transaction; of a webhook that is gone there is nothing."""
+    """Write down how far a receiver has come, within a transaction; nothing is written for a webhook that is gone."""
     if database.one("SELECT webhook FROM webhook WHERE webhook = ?", delivery.webhook) is None:
         return
     database.change("DELETE FROM delivery WHERE webhook = ? AND study = ?", delivery.webhook, delivery.study)
@@ -168,7 +168,7 @@ def write_delivery(database: Database, delivery: ReceiverState) -> None:
 
 
 def save_delivery(database: Database, delivery: ReceiverState) -> None:
-    """The same, in a transaction of its own."""
+    """Write down how far a receiver has come, in a transaction of its own."""
 
     def save() -> None:
         with database.transaction():

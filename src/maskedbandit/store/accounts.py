@@ -55,7 +55,7 @@ class Losses:
         return self._known[number]
 
     def forget(self) -> None:
-        """After a transaction was undone: nothing that it wrote is there."""
+        """Forget what was written in a transaction that was undone."""
         self._numbers.clear()
         self._known.clear()
 
@@ -183,14 +183,14 @@ class Accounts:
         return self._burned() + (self._losses[found[0]] if found else ZERO)
 
     def burn(self, loss: Loss) -> None:
-        """Take it that everybody has spent this too, in every period, whether or not it fits their budgets."""
+        """Charge this to everybody, in every period, whether or not it fits their budgets."""
         number = self._losses.number(self._burned() + loss)
         self._database.change("UPDATE project SET burned = ? WHERE project = ?", number, self.project)
         self.terms = self.terms._replace(burned=number)
         self._after.clear()
 
     def forget(self) -> None:
-        """After a transaction was undone: nothing that it read or wrote is there."""
+        """Forget what was read and written in a transaction that was undone."""
         self._after, self._found, self._new = {}, {}, {}
 
     def _burned(self) -> Loss:

@@ -33,7 +33,7 @@ class Approvals(NamedTuple):
 
 
 def read_approvals(database: Database, study: str, project: str, protocol: str, now: int) -> Approvals:
-    """An officer is in the project whose key holds, and is for all studies or for one of it; others approve nothing."""
+    """Read who may approve, and who did. An officer of a project has a valid key for all studies, or for one of it."""
     find = (
         "SELECT key, study FROM api_key WHERE role = 'officer' AND (ends IS NULL OR ends > ?) "
         "AND (study IS NULL OR study IN (SELECT study FROM study WHERE project = ?)) ORDER BY made, key"

@@ -15,7 +15,7 @@ COLUMNS = "cohort, ticket, person, period, loss"
 
 
 def erase_places(session: Session, found: Sequence[Row]) -> int:
-    """Remove who had these places, their tickets and reports: how many; of a released cohort the rows' hashes stay.
+    """Remove who had these places, with tickets and reports, and return how many; hashes of released rows stay.
 
     What the people were charged is noted, so that it is known after a copy of the database was restored. Each cohort is
     read once.
@@ -58,7 +58,7 @@ def erase(session: Session, unit: str) -> int:
 
 
 def leave(session: Session, ticket: str) -> int:
-    """Erase the data of the person who has a ticket: of how many places; none if nobody has it, or has left before."""
+    """Erase the data of the person who has a ticket, and return of how many places: 0 if nobody has it any more."""
     session.write()
     find = "SELECT person FROM place WHERE study = ? AND ticket = ? AND person IS NOT NULL"
     row = session.database.one(find, session.name, ticket)

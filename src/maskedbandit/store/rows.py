@@ -117,12 +117,12 @@ class Rows:
         return person in self._erased
 
     def deal(self, place: Place) -> None:
-        """A new place."""
+        """Deal a new place."""
         self._places[place.ticket] = self._new_places[place.ticket] = place
         self._of_people[str(place.person)] = place.ticket
 
     def add_exposure(self, ticket: str, now: int) -> Place:
-        """The place, now that it was seen."""
+        """Note when a place was seen, and return it as it is then."""
         seen = self.place(ticket)._replace(exposed=now)
         self._places[ticket] = seen
         if ticket in self._new_places:

@@ -21,7 +21,7 @@ class Scrubber:
         self._rewritten: dict[str, int] = {}  # the numbers of studies when all was written anew
 
     def scrub(self, database: Database) -> bool:
-        """Whether nothing is left: whoever reads an older state may be in the way, so that it is to be tried again."""
+        """Scrub, and return whether nothing is left. Whoever reads an older state may be in the way: then try again."""
         traces: dict[str, int] = dict(database.rows("SELECT study, traces FROM study WHERE traces > 0"))
         if traces and traces != self._rewritten:
             database.rewrite()
@@ -34,6 +34,6 @@ class Scrubber:
 
 
 def clear_traces(database: Database, traces: dict[str, int]) -> None:
-    """Nothing is left of what was erased before these numbers were read."""
+    """Note that nothing is left of what was erased before these numbers were read."""
     with database.transaction():
         database.each("UPDATE study SET traces = 0 WHERE study = ? AND traces = ?", list(traces.items()))

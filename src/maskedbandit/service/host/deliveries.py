@@ -82,7 +82,7 @@ class Due(NamedTuple):
 
 
 class Deliveries:
-    """Those of a process."""
+    """The deliveries of one process."""
 
     def __init__(self, source: DeliverySource) -> None:
         self._source = source
@@ -100,7 +100,7 @@ class Deliveries:
         self._webhooks = read_webhooks(database)
 
     def go_on(self) -> None:
-        """Begin to send what is due, unless nobody is told, or that is being looked up already."""
+        """Begin to send what is due, unless there is no receiver, or what is due is being looked up already."""
         if self._webhooks and (self._round is None or self._round.done()):
             self._round = asyncio.create_task(self._go_round())
 
@@ -129,7 +129,7 @@ class Deliveries:
             log.info("webhooks wait", extra={"why": str(why)})
 
     def _find_due(self, database: Database) -> list[tuple[Webhook, list[Due]]]:
-        """For each webhook the studies of which there may be something to say now."""
+        """For each webhook, the studies of which its receiver may have something to hear now."""
         witness, now, known = self._source.witness.as_now(), self._source.clock(), read_deliveries(database)
         here = [each for each in read_studies(database) if self._source.sends_for(each.name, each.state)]
         found = []
@@ -180,7 +180,7 @@ class Deliveries:
             await read(partial(save_delivery, delivery=delivery._replace(position=end)))
 
     async def _look(self, webhook: Webhook, delivery: ReceiverState) -> ReceiverState:
-        """Write down what began or ended to hold, before anybody is told."""
+        """Write down which conditions began or ended, before any receiver is told."""
         waiting, before, now = parse_waiting(delivery), json.loads(delivery.standing), self._source.clock()
         if len(waiting) >= MOST_WAITING:
             return delivery
@@ -207,7 +207,7 @@ class Deliveries:
         return await post_announcement(self._client, webhook.url, key, each.id, seconds, each.body.encode())
 
     def _make_client(self) -> httpx.AsyncClient:
-        """The way to receivers; to make it reads all certificates that are trusted."""
+        """The client for requests to receivers. Making it reads all certificates that are trusted."""
         no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
         # trust_env: a proxy of the environment would see what is sent
         return httpx.AsyncClient(trust_env=False, timeout=PATIENCE, transport=self.transport, cookies=no_cookies)
@@ -228,12 +228,12 @@ class Deliveries:
 
 
 def has_just_been(look: int | None, now: int) -> bool:
-    """Whether the last look was just now; one that is ahead was by a clock that was wrong."""
+    """Whether the last look was a moment ago. One in the future was timed by a wrong clock, and does not count."""
     return look is not None and look <= now < look + LOOK_AGAIN
 
 
 def has_to_pause(delivery: ReceiverState, now: int) -> bool:
-    """Whether it is too early to try again; a pause that is longer than any was by a clock that was wrong."""
+    """Whether it is too early to try again. A pause that is too long comes from a wrong clock, and does not count."""
     return now < delivery.next <= now + LONGEST_WAIT_TO_RETRY
 
 

@@ -75,7 +75,7 @@ class Elsewhere:
         return future
 
     async def relay(self, method: str, path: str, headers: dict[str, str], body: bytes) -> httpx.Response:
-        """The answer of the holder to a request as it is."""
+        """Send a request to the holder as it is, and return the answer."""
         headers = {**headers, RELAYED: "1"}
         try:
             async with asyncio.timeout(RELAY_PATIENCE):
@@ -84,7 +84,7 @@ class Elsewhere:
             raise self.away() from why
 
     def away(self) -> FencedOff:
-        """The holder does not answer: perhaps it was done, so it is to be asked again."""
+        """The error when the holder does not answer. The request may have been carried out; it can be made again."""
         return FencedOff(f"the process that holds {self.name} does not answer")
 
     async def _send(self, what: tuple[str, str]) -> None:

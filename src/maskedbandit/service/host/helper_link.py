@@ -46,7 +46,7 @@ HELPER_REFUSES = (
 
 
 class HelperLink:
-    """The way of one study to its helper."""
+    """The link from one study to its helper."""
 
     def __init__(self, writer: Writer, pairing: Pairing, calls: PartnerCalls, witness: Witness, clock: Any) -> None:
         self.writer, self.pairing, self._calls, self._witness, self._clock = writer, pairing, calls, witness, clock
@@ -59,7 +59,7 @@ class HelperLink:
         self.task: asyncio.Task[None] | None = None
 
     def go_on(self) -> None:
-        """Begin to do what is due, unless that is under way or was in vain just now."""
+        """Begin to do what is due, unless that is under way or failed a moment ago."""
         if (self.task is None or self.task.done()) and self._clock() >= self._next:
             self.task = asyncio.create_task(self._try())
 
@@ -96,7 +96,7 @@ class HelperLink:
         log.warning(what, extra={"study": self.writer.study.name, "why": why})
 
     def _put_off(self, **state: Any) -> None:
-        """Something was in vain: the next try is later each time."""
+        """Put the next attempt off after one that failed, for longer each time."""
         self._reader = None  # it registers first, as the helper may have lost what it had
         self._failures += 1
         self._next = self._clock() + min(1000 * 2 ** min(self._failures, 10), LONGEST_PAUSE)
@@ -129,7 +129,7 @@ class HelperLink:
         return found
 
     async def _register(self) -> ShareReader:
-        """Have the helper write the study down; what opens the leader's shares of it."""
+        """Have the helper write the study down, and return what opens the leader's shares of it."""
         await self._ask("PUT", "", {"protocol": self._study.protocol.text})
         return await asyncio.to_thread(self._make_reader)
 
@@ -149,7 +149,7 @@ class HelperLink:
         await self.writer.submit("settle", due.cohort, said)
 
     async def _offer_reports(self, reader: ShareReader, due: DueCohort) -> list[OpenedReport]:
-        """Offer all reports of a cohort to the helper: those whose proofs hold for both operators."""
+        """Offer all reports of a cohort to the helper, and return those whose proofs hold for both operators."""
         start: int | None = 0
         accepted = list[OpenedReport]()
         while start is not None:
@@ -164,7 +164,7 @@ class HelperLink:
 
 
 class HelperLinks:
-    """The ways of all studies that a process holds."""
+    """The links of all studies that a process holds."""
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self._clock = clock
@@ -185,7 +185,7 @@ class HelperLinks:
     def go_on(
         self, held: Mapping[str, Writer], metrics: Metrics, witness: Witness
     ) -> dict[tuple[str, str], bool | None]:
-        """Have each study that this process holds do what is due with its helper; what somebody should look at."""
+        """Have each study of this process do what is due with its helper, and return what somebody should look at."""
         for name, link in list(self.links.items()):
             if held.get(name) is not link.writer or self._find(link.writer) != link.pairing:
                 del self.links[name]
@@ -206,7 +206,7 @@ class HelperLinks:
         return found
 
     def _find(self, writer: Writer) -> Pairing | None:
-        """The helper of a study, if something of it may wait for one."""
+        """The helper of a study, if anything in the study may be waiting for a helper."""
         study: Any = writer.study
         operators = study.protocol.operators
         if operators is None or study.helper_lost or study.state not in ("running", "paused", "stopped"):

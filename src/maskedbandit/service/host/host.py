@@ -83,11 +83,11 @@ class Host(Hosting):
         return found
 
     def tally_of(self, name: str) -> Tally:
-        """What is kept of a study that there is."""
+        """The tally that is kept of a study, which must exist."""
         return self._tallies.setdefault(name, Tally())
 
     async def version(self, name: str) -> tuple[Any, ...]:
-        """What changes whenever something changes that may be shown of a study."""
+        """A value that changes whenever anything changes that may be shown of a study."""
 
         def question(database: Database) -> tuple[Any, ...]:
             found, seen = read_study(database, name), self.witness.seen(name)
@@ -97,7 +97,7 @@ class Host(Hosting):
         return await self.read(question)
 
     def watch(self, name: str) -> StudyWatch:
-        """Who listens to a study that there is."""
+        """The listeners of a study, which must exist."""
         return self._watches.setdefault(name, StudyWatch(lambda: self.version(name), self.stops))
 
     async def finish(self, name: str, version: tuple[Any, ...]) -> Finish | None:

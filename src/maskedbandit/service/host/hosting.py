@@ -111,7 +111,7 @@ class Hosting(ABC):
         return lasting[0].with_traceback(None) if lasting else StorageFailed("not all studies can be written")
 
     async def find_new_key(self, text: str, count_stranger: Callable[[], Awaitable[None]]) -> Key:
-        """The key that a text is which was made since the keys were read; whoever has none is counted first."""
+        """The key with this text, which may have been made since keys were read; a stranger is counted first."""
         await count_stranger()
         if self.keys.may_be_new(text):
             await self.read(self.keys.read)
@@ -139,9 +139,9 @@ class Hosting(ABC):
         return self.held[name]
 
     async def replace_holder(self, away: Elsewhere) -> Writer | Elsewhere:
-        """Whoever holds a study now whose holder does not answer; raise `FencedOff` if its process may be alive.
+        """The new holder of a study whose holder does not answer; raise `FencedOff` if its process may be alive.
 
-        Without waiting for the clock: of those who ask at the same time the first one has the study opened.
+        It does not wait for the clock. Of those who ask at the same time, the first one has the study opened.
         """
         if may_be_alive(away.holder):
             raise away.away()
@@ -151,7 +151,7 @@ class Hosting(ABC):
         return await self.hold(away.name)
 
     async def drop(self, name: str) -> None:
-        """Give a study back, as it will be another one; whoever asks for it meanwhile waits until it was given back."""
+        """Give a study back before it is replaced. Whoever asks for it meanwhile waits until that is done."""
         async with self._opening:
             if isinstance(held := self.held.pop(name, None), Writer):
                 await asyncio.to_thread(held.close)
@@ -197,11 +197,11 @@ class Hosting(ABC):
         return f"{who} {self._seal(who, self.url)} {self.url}" if self.url else who
 
     def _seal(self, who: str, url: str) -> str:
-        """What only a process with the same witness can write: the keys of clients are sent nowhere else."""
+        """A text that only a process with the same witness can write: keys of clients are sent to no other process."""
         return hmac.digest(self.cookies, f"holder\n{who}\n{url}".encode(), sha256).hex()
 
     def _reached(self, holder: str) -> str:
-        """Where a holder is reached, or nothing."""
+        """The address at which a holder can be reached, or nothing."""
         rest, _, url = holder.rpartition(" ")
         who, _, seal = rest.rpartition(" ")
         return url if hmac.compare_digest(seal.encode(), self._seal(who, url).encode()) else ""

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Questions:
-    """Those of a server. The clock has a thread of its own, so that no other question keeps it waiting."""
+    """The questions of one server. The clock has a thread of its own, so that no other question keeps it waiting."""
 
     def __init__(self, address: str) -> None:
         self._address = address
@@ -42,7 +42,7 @@ class Questions:
             self.waiting -= 1
 
     async def of_clock(self, question: Callable[[Database], T]) -> T:
-        """The same, for the clock."""
+        """The answer to a question of the clock."""
         return await asyncio.get_running_loop().run_in_executor(self._clock, self.ask, question)
 
     async def recompute(self, question: Callable[[Database], T]) -> T:
@@ -82,7 +82,7 @@ class Questions:
         self._let_go()
 
     def _ask_unless_failed(self, question: Callable[[Database], T], failures: int) -> T:
-        """The same, unless the database failed while this waited for a thread: it would wait for that once more."""
+        """Ask, unless the database failed while this waited for a thread: it would wait for that once more."""
         if self._failures != failures:
             raise StorageFailed("the database failed while others asked it")
         return self.ask(question)

@@ -15,7 +15,7 @@ log = logging.getLogger("maskedbandit")
 
 
 class Scrubbing:
-    """That of the database at an address."""
+    """The scrubbing of the database at one address."""
 
     def __init__(self, address: str) -> None:
         self._address, self._scrubber = address, Scrubber()

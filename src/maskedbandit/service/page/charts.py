@@ -65,7 +65,7 @@ def draw_differences(view: StudyView, order: Sequence[int]) -> Markup:
 
 
 def draw_audit(part: Mapping[str, Any], number: int) -> Markup:
-    """The ε that is promised, found, and found of each broken twin; one that has no end is as long as the longest."""
+    """The ε that is promised, the one found, and those of broken twins; an infinite one is as long as the longest."""
     named = [("promised", part["promised"]["epsilon"]), ("found", part["lower_bound"])]
     named += [(each["twin"], each["lower_bound"]) for each in part["controls"]]
     longest = max(epsilon for _, epsilon in named if epsilon is not None)
@@ -149,7 +149,7 @@ def draw_allocation(view: StudyView) -> Markup:
 
 
 def say_later(view: StudyView) -> str:
-    """The releases that came when nobody was given a place any more, which are right of the picture; empty without."""
+    """Say which releases came after the last place was given, to the right of the picture; empty if none did."""
     end = view.counts.columns[-1].at + view.counts.step
     later = [each.at for each in view.releases if each.at > end]
     if not later:

@@ -45,7 +45,7 @@ from maskedbandit.statement.page import STATEMENT_STYLE, TEMPLATE_FOLDER, fill_s
 
 
 async def home(visit: Visit) -> Response:
-    """The only study that these eyes may see, or the list."""
+    """Show the only study that the visitor may see, or the list of studies."""
     names = [each.name for each in await list_seen_studies(visit)]
     if not names and visit.key is None:
         return RedirectResponse("/sign-in", 303)
@@ -60,24 +60,24 @@ async def show_glossary(visit: Visit) -> Response:
 
 
 async def study(visit: Visit) -> Response:
-    """A study."""
+    """Show the page of a study."""
     sort = choose_sort(visit.request.query_params.get("sort", ""))
     return await visit.show("study", view=await visit.view(), sort=sort, address=visit.service_address)
 
 
 async def ledger_page(visit: Visit) -> Response:
-    """Its ledger."""
+    """Show the ledger of a study."""
     return await visit.show("ledger", view=await visit.view())
 
 
 async def stream_page_events(visit: Visit) -> Response:
-    """What tells a page that is open that something has changed; it needs no entries."""
+    """Stream the events that tell an open page of a change. The page needs no entries of the ledger."""
     await visit.may_see()
     return await event_stream(visit.host, visit.name, 10**14, visit.key, visit.address)
 
 
 def of_statement(show: Callable[[Visit, Statement], Awaitable[Response]]) -> Handler:
-    """Something made of the privacy statement, unless the ledger contradicts it."""
+    """Answer with something made of the privacy statement, unless the ledger contradicts the statement."""
 
     async def answer(visit: Visit) -> Response:
         await visit.may_see()
@@ -92,12 +92,12 @@ def of_statement(show: Callable[[Visit, Statement], Awaitable[Response]]) -> Han
 
 
 async def statement_page(visit: Visit, said: Statement) -> Response:
-    """The statement, to look at."""
+    """Show the privacy statement in the browser."""
     return await visit.show("statement", **fill_statement(said))
 
 
 async def statement_to_print(visit: Visit, said: Statement) -> Response:
-    """The statement as a page of its own."""
+    """Show the statement as a page of its own, to be printed."""
     return HTMLResponse(print_statement(said), headers=name_attachment(f"{visit.name}-statement.html"))
 
 
@@ -115,7 +115,7 @@ class Static(StaticFiles):
     """Files of the page, with the headers of pages."""
 
     def file_response(self, *given: Any, **more: Any) -> Response:
-        """A file, or that it has not changed."""
+        """Answer with a file, or that it has not changed."""
         found = super().file_response(*given, **more)
         found.headers.update(PAGE_HEADERS)
         return found

@@ -12,7 +12,7 @@ from maskedbandit.store.databases.database import Database
 
 
 async def list_seen_studies(visit: Visit) -> list[StudySummary]:
-    """The studies that these eyes may see; nothing is counted of others."""
+    """The studies that the visitor may see; nothing is counted of others."""
     host, key, now = visit.host, visit.key, visit.host.clock()
 
     def question(database: Database) -> list[StudySummary]:
@@ -25,7 +25,7 @@ async def list_seen_studies(visit: Visit) -> list[StudySummary]:
 
 
 async def show_studies(visit: Visit) -> Response:
-    """The studies that these eyes may see, of those the ones that are looked for."""
+    """Show the studies that the visitor may see, and has searched for."""
     asked = visit.request.query_params
     text, state = asked.get("q", ""), asked.get("state", "")
     return await visit.show("list", **choose_studies(await list_seen_studies(visit), text, state))

@@ -93,7 +93,7 @@ class Visit:
         return dict(parse_qsl(self.body.decode(errors="replace"), keep_blank_values=True))
 
     async def may_see(self) -> None:
-        """Raise unless the study is for these eyes."""
+        """Raise unless the visitor may see the study."""
         check_visible(self.key, self.name)
         if self.key is None and not await self.host.read(partial(read_simulated, name=self.name)):
             raise Unauthorized("sign in to see this")
@@ -122,7 +122,7 @@ class Visit:
             raise Forbidden("this form is of another session: load the page again")
 
     def from_here(self) -> bool:
-        """Whether a browser says that the form is of this site; what is no browser says nothing."""
+        """Whether the form is of this site, if a browser says where it is from; other programs say nothing."""
         said, scheme = self.request.headers, self.request.url.scheme
         if said.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             return False
@@ -139,7 +139,7 @@ class Visit:
 
 
 def handle_page(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
-    """A page: what is refused leads to signing in, or is said."""
+    """Answer with a page. A refusal leads to the form that asks for a key, or is explained."""
 
     async def answer(request: Request) -> Response:
         visit = Visit(request)

@@ -29,7 +29,7 @@ async def read_body(receive: Any, headers: Mapping[bytes, bytes], limit: int) ->
 
 
 def may_name_twice(raw: bytes, names: Sequence[bytes]) -> bool:
-    """Whether an object in JSON may have a name twice. Few that have not are taken for such."""
+    """Whether an object in JSON may have a name twice. It is seldom said of one that has no name twice."""
     if raw.count(b":") < 2:  # one name
         return False
     return b"\\" in raw or raw.count(b"{") > 1 or any(raw.count(name) > 1 for name in names)
@@ -73,5 +73,5 @@ class BadBody(InvalidValue):
 
     @property
     def code(self) -> str:
-        """That of its parent."""
+        """The code of the parent class."""
         return "invalid_value"

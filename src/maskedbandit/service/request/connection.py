@@ -55,7 +55,7 @@ class Flow(FlowControl):
 
 
 class Unheard(list[Any]):
-    """The headers after a body, of which there may be many: they are nobody's, and not kept."""
+    """A list that keeps nothing, for the headers after a body: there may be many, and nobody reads them."""
 
     def append(self, _: Any) -> None:
         """Forget a header."""
@@ -186,12 +186,12 @@ class Connection(HttpToolsProtocol):
         self.transport.abort()
 
     def pause_writing(self) -> None:
-        """Whoever asked does not read as fast as is written: look whether they read at all."""
+        """The client reads more slowly than this writes: look whether it reads at all."""
         super().pause_writing()
         self._wait_for_reader()
 
     def resume_writing(self) -> None:
-        """Whoever asked goes on reading."""
+        """The client goes on reading."""
         super().resume_writing()
         self._stop_waiting_for_reader()
 

@@ -28,7 +28,7 @@ async def find_writer(host: Host, name: str, relayed: bool) -> Writer:
 
 
 async def find_writer_after(host: Host, away: Elsewhere) -> Writer:
-    """The writer of a study whose holder did not answer, and is gone; it is asked the same, which may not be done."""
+    """The writer of a study whose holder is gone, and did not answer. It is asked again: perhaps nothing was done."""
     found = await host.replace_holder(away)
     if isinstance(found, Elsewhere):  # a third process was faster
         raise found.away()

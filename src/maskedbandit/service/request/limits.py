@@ -40,10 +40,10 @@ class Buckets:
         return min(left + (now - at) * self.rate, self.burst)
 
     def _forgot(self, now: float) -> bool:
-        """Forget the half of the callers who have most left, but nobody who is refused; whether there was one.
+        """Forget the half of the callers who have most left, but none who is refused, and return whether anybody was.
 
-        However many names somebody has, asking with others fills no bucket: those are forgotten first. Where all whom
-        there is room for are refused, so is whoever comes anew.
+        It helps nobody to have many names: callers who asked little are forgotten first. If all who are remembered are
+        refused, a new caller is refused too.
         """
         left = {each: self._filled(known, now) for each, known in self._left.items()}
         for each in sorted(left, key=left.__getitem__, reverse=True)[: (len(left) + 1) // 2]:
@@ -74,7 +74,7 @@ class OpenStreams:
 
     @contextmanager
     def place(self, who: str) -> Iterator[None]:
-        """While a stream is open."""
+        """Hold a place until the end of a block, while a stream is open."""
         self.check(who)
         self._open[who] += 1
         try:

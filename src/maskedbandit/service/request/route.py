@@ -66,7 +66,7 @@ class Call:
         return await (await find_writer(self.host, self.study, self.relayed)).submit(*operation)
 
     async def change(self, verb: str, *given: Any) -> Any:
-        """The same, of a change that the ledger will say, with the key that asked for it."""
+        """What comes of a change that the ledger will record, with the key that asked for it."""
         return await self.do(verb, self.key.key if self.key else "", *given)
 
     @property
@@ -122,7 +122,7 @@ class Call:
 
 @lru_cache(maxsize=1024)
 def study_name(text: str) -> str:
-    """The text, if a study can have this name: no database is asked for others, as not each can read them."""
+    """The text, if a study can have this name. No database is asked for others, as not every one can read them."""
     if not NAMES.fullmatch(text):
         raise UnknownStudy("there is no study of this name")
     return text
@@ -259,10 +259,10 @@ async def relay_call(call: Call, holder: Elsewhere) -> Answer:
 
 
 def log_problem(path: str, why: BaseException) -> Problem:
-    """The problem; what failed in the server is written to its log.
+    """The problem of an error; a failure of the server is also written to its log.
 
-    Of a report it is not, sealed or not, if the store failed: the log would say when somebody has an outcome. That the
-    store fails is known from the clock.
+    If the store failed during a report, sealed or not, nothing is written: the log would say when somebody has an
+    outcome. That the store fails is known from the clock.
     """
     said = describe_problem(why)
     if said.status == 500 or (said.status > 500 and not is_of_reports(path)):

@@ -64,7 +64,7 @@ def find_approvals(database: Database, book: Book, now: int) -> Approvals:
 
 
 def read_listed_state(database: Database, witness: Witness, name: str, now: int, tally: Tally) -> StudyState:
-    """The same; of a study whose ledger is not the one that the witness knows only what was planned."""
+    """How a study stands; if its ledger is not the one that the witness knows, only what was planned."""
     try:
         return read_state(database, witness, name, now, tally)
     except (BehindWitness, Corrupted) as why:

@@ -111,7 +111,7 @@ def count_placed(view: StudyView) -> int:
 
 
 def say_placed(view: StudyView) -> str:
-    """The same, and of how many who were planned."""
+    """How many people have a place, of how many who were planned."""
     many, people = count_placed(view), view.protocol.people
     who = say_things(many, "person", "people")
     planned = "" if people is None else f" of {say_count(people)} who were planned"

@@ -40,7 +40,7 @@ FEW_CUTS = 256  # stretches that are read at once
 
 
 class RatioEvidence(Struct, frozen=True):
-    """What was found."""
+    """What the test has found so far."""
 
     groups: int  # in which arms could be compared
     nats: float  # the logarithm of the largest product so far
@@ -102,7 +102,7 @@ class SampleRatio(Struct):
         return self.found
 
     def _add(self, database: Database, study: str, epochs: Sequence[int], k: int, cuts: list[int]) -> None:
-        """Add what lies between these times."""
+        """Add the places that were given between these times."""
         find = (
             "SELECT assigned, cohort, arm, loss, CASE WHEN returned IS NULL THEN 0 ELSE 1 END FROM place "
             "WHERE study = ? AND assigned > ? AND assigned < ?"

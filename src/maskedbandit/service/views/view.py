@@ -152,8 +152,7 @@ class StudyView(Struct, frozen=True):
 def read_view(database: Database, witness: Witness, name: str, now: int, tally: Tally | None = None) -> StudyView:
     """The study at a time in milliseconds; raise `BehindWitness` if the database is not the one that was published.
 
-    It is the same with a tally that is kept between views of the same study, and without; with it large studies are
-    faster.
+    A tally that is kept between views of the same study changes nothing of it, and makes it faster for large studies.
     """
     witness = witness.as_now()  # first: the ledger may only go on from what was seen
     with database.still():

@@ -45,7 +45,7 @@ class Horizon(NamedTuple):
 
     @classmethod
     def of(cls, unseen: Sequence[Entry]) -> Horizon:
-        """Before the first of these entries, which the witness has not seen."""
+        """The horizon before the first of these entries, which the witness has not seen."""
         steps = (each.step for each in unseen if isinstance(each, Release | ArmChange) and each.step is not None)
         return cls(unseen[0].at, min(steps, default=EVER), False)
 
@@ -70,7 +70,7 @@ class Book:
     horizon: Horizon = EVERYTHING
 
     def until(self, number: int) -> Book:
-        """The same before an entry, as if what comes after it had not happened."""
+        """The book before an entry, as if nothing after it had happened."""
         if number >= len(self.entries):
             return self
         horizon = Horizon.of(self.entries[number:])
@@ -192,7 +192,7 @@ class Book:
 
 
 def find_largest_loss(losses: Iterable[Loss]) -> Loss:
-    """What covers each of these losses; equal ones are mostly one object, and are looked at once."""
+    """A loss that covers all of these. Equal losses are mostly one object, which is looked at once."""
     found = ZERO
     for loss in {id(loss): loss for loss in losses}.values():
         found |= loss

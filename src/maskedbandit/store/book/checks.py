@@ -38,7 +38,7 @@ def seed_digest(seed: bytes) -> str:
 
 @contextmanager
 def as_corrupted(study: str) -> Iterator[None]:
-    """A row that cannot be read at all was changed too."""
+    """Raise `Corrupted` in place of any error of a row that cannot be read: it was changed."""
     try:
         yield
     except MaskedBanditError:
@@ -72,7 +72,7 @@ def read_book(database: Database, witness: Witness, study: str) -> Book:
 
 
 def check_log(book: Book, dealt: Iterable[tuple[int, int]] = ()) -> tuple[Driver, Watch | None]:
-    """What decides, and what finds harm, before their next step; or raise `Corrupted` unless they wrote this log."""
+    """The driver and the watch for harm before their next step, or raise `Corrupted` unless they wrote this log."""
     driver = book.replay(dealt)
     return driver, follow_harm(book.study, book.protocol, book.entries, driver.cohorts)
 

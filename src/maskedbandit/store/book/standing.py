@@ -41,7 +41,7 @@ class Standing:
 
     @classmethod
     def at_start(cls, k: int, control: int | None = None) -> Standing:
-        """All but the control are in play."""
+        """How arms stand at the start: all but the control are in play."""
         return cls(k, tuple(arm for arm in range(k) if arm != control), control=control)
 
     @property

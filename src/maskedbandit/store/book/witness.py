@@ -212,7 +212,7 @@ class Witness:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """One process at a time."""
+        """Let one process in at a time, until the end of a block."""
         import fcntl
 
         if not self.folder.is_dir():

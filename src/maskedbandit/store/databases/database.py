@@ -18,11 +18,11 @@ T = TypeVar("T")
 
 
 class Again(Exception):
-    """Two transactions were in each other's way, and this one was undone: to be done again."""
+    """Two transactions were in each other's way, and this one was undone. It has to be done again."""
 
 
 def do_again(do: Callable[[], T]) -> T:
-    """Do it until no other transaction is in the way."""
+    """Do something again and again, until no other transaction is in its way."""
     for attempt in range(ATTEMPTS):
         try:
             return do()

@@ -81,7 +81,7 @@ class TakenReport(NamedTuple):
 
     @property
     def row(self) -> bytes:
-        """All but the share, with which that is locked, and which the ledger has the hash of."""
+        """All but the share: the share is locked together with it, and the ledger has its hash."""
         return join_row(self[:-1])
 
     def unlock(self, lock: ShareLock) -> int:
