@@ -338,7 +338,8 @@ def test_all_keys_of_a_protocol_are_documented_and_no_others():
     base = {"name": "x", "people": 10, "channel": "central", "arms": [{"name": "a"}, {"name": "b"}]}
     parts = re.split(r"^\*\*`\[+(\w+)\]+`\*\*", (ROOT / "docs" / "protocol.md").read_text(), flags=re.MULTILINE)
     tables = {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
-    assert list(tables) == ["", "reward", "operators", "guardrail", "metrics", "enrolment", "budget", "simulation"]
+    others = ["guardrail", "metrics", "enrolment", "budget"]
+    assert list(tables) == ["", "reward", "operators", "sites", *others, "simulation"]
     del tables["simulation"]  # which a rehearsal reads, and no study
     del tables["operators"]  # whose two tables need all that they may have
     for name, text in tables.items():
@@ -347,7 +348,8 @@ def test_all_keys_of_a_protocol_are_documented_and_no_others():
             for line in re.findall(r"^\| (`[^|]+`) \|", text, re.MULTILINE)
             for key in re.findall(r"`([^`]+)`", line)
         }
-        given = [{"unheard": 1}] if name == "metrics" else {"unheard": 1}
+        given: object = [{"unheard": 1}] if name == "metrics" else {"unheard": 1}
+        given = {"list": [], "unheard": 1} if name == "sites" else given
         wrong = {**base, "unheard": 1} if not name else {**base, name: given}
         with pytest.raises(InvalidValue, match="known: ") as refused:
             Protocol.from_table(wrong)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from tests.test_layers import MODULES, imported
 
 # folders whose files are asked for the same names
-ROOMS = ("policies.", "cli.", "lab.goals.", "service.api.")
+ROOMS = ("policies.", "cli.", "lab.goals.", "service.api.", "service.helping.", "service.sites.")
 SEVERAL = 0.05  # of the definitions outside of rooms may have a name that another file defines too
 # what was done to something is a state of it, and says neither who does it nor what comes out
 IRREGULAR = {

@@ -39,17 +39,17 @@ class LawParameters(NamedTuple):
 class Law(LawParameters):
     """The distribution of the noise in released sums, as numbers: all that a policy may know of a channel.
 
-    A sum over n pulls is kept in steps of 1/g, g = max(grid, ceil(root * sqrt(n))), after every reward has been
-    rounded at random to a multiple of 1/g (so rounded rewards stay in [0, 1] and keep their mean), and is released
-    with independent noise draws of the given kind and scale: `per_pull * n` of them, and `per_release` of them times
-    n / ceil(honest * n), because n users add noise shares of which ceil(honest * n) are calibrated to sum to one draw.
-    And `spare` more. Users who are lost take noise with them: where `honest` is below 1, or there are spare draws, a
-    release has at most so many draws, and at least `per_release`, besides those of pulls.
-    Randomized response adds nothing: each rounded bit is flipped with probability `flip`, and the released
-    total (sum of bits - n * flip) / (1 - 2 * flip) is unbiased. A draw of coins is one fair coin, 1/2 or -1/2.
+    A sum over n pulls is kept in steps of 1/g, g = max(grid, ceil(root * √n)), after every reward has been rounded at
+    random to a multiple of 1/g (so rounded rewards stay in [0, 1] and keep their mean), and is released with
+    independent noise draws of the given kind and scale: `per_pull * n` of them, and `per_release` of them times n /
+    ceil(honest * n), because n users add noise shares of which ceil(honest * n) are calibrated to sum to one draw. And
+    `spare` more. Users who are lost take noise with them: where `honest` is below 1, or there are spare draws, a
+    release has at most so many draws, and at least `per_release`, besides those of pulls. Randomized response adds
+    nothing: each rounded bit is flipped with probability `flip`, and the released total (sum of bits − n * flip) / (1 −
+    2 * flip) is unbiased. A draw of coins is one fair coin, 1/2 or -1/2.
 
-    Of a sub-gamma draw Z only log E exp(lam Z) <= scale^2 variance lam^2 / (2 (1 - tail scale |lam|)) is known
-    [BLM13, Sec. 2.4]; many draws, or a part of one, have as many times that bound.
+    Of a sub-gamma draw Z only log E exp(λ Z) ≤ scale² variance λ² / (2 (1 − tail scale |λ|)) is known [BLM13, Sec.
+    2.4]; many draws, or a part of one, have as many times that bound.
 
     On a tree (`counter`) a release is the change of an arm's running sum, which itself carries `nodes(law, m)`
     draws after m releases, wherever the stream is; single releases are not independent there.

@@ -196,6 +196,9 @@ def other_plans():
         "modulus": 1001,
         "signed": False,
         "ring": sha256(b"other").digest(),
+        "weights": (1, 1, 1, 1, 1, 2),
+        "people": 3,
+        "colluding": 1,
     }
     assert changes.keys() == vars(PLAN).keys() & RoundPlan.__dataclass_fields__.keys()
     return {name: replace(PLAN, **{name: value}) for name, value in changes.items()}

@@ -69,7 +69,7 @@ def arms_by_rewards(put: Set) -> None:
         rich[stream] = total
         return ANALYZE(self, total, offer, bits, memory, stream, **more)
 
-    def deal(self: CohortDeck, bits: Bits) -> tuple[Places, int, Fraction]:
+    def deal(self: CohortDeck, bits: Bits, full: Any = ()) -> tuple[Places, int, Fraction]:
         first = [places for places in self.dealing if rich.get(places.arm, 0) > 0]
         if not first:
             return DEAL(self, bits)

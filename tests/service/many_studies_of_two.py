@@ -13,7 +13,7 @@ import httpx
 
 from maskedbandit.device.own_place import read_place
 from maskedbandit.device.sealing import seal_upload
-from maskedbandit.service.host.helper_calls import HelperCalls
+from maskedbandit.service.host.partner_calls import PartnerCalls
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.own_keys import read_own_keys
 from maskedbandit.store.pairing import sign_invitation, write_pairing
@@ -77,7 +77,7 @@ class ManyStudiesOfTwo:
         own, token = read_own_keys(self.leader.host.witness), self.thread.submit(self.helper.invite).result()
 
         async def ask() -> dict[str, Any]:
-            calls = HelperCalls(ADDRESS, "", self.wire)
+            calls = PartnerCalls(ADDRESS, "", self.wire)
             body = {"token": token, "name": "Clinic", "seals": own.seals.hex(), "signs": own.signs.hex()}
             body["signature"] = sign_invitation(self.leader.host.witness.signing_key(), own, token)
             return await calls.ask("POST", "/v1/helper/pair", body)

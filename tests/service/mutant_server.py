@@ -16,6 +16,7 @@ import maskedbandit.service.host.elsewhere as elsewhere_module
 import maskedbandit.service.host.hosting as host_module
 import maskedbandit.service.host.questions as questions_module
 import maskedbandit.service.server as server_module
+import maskedbandit.service.views.tally as tally_module
 import maskedbandit.store.databases.postgresql as postgresql_module
 import maskedbandit.store.lease as lease_module
 import maskedbandit.store.release as release_module
@@ -133,6 +134,8 @@ def install(name: str, address: str) -> None:
         server_module.Connection = lambda most, **given: HttpToolsProtocol(**given)
     if name in ("few descriptors", "few descriptors, and no cap"):  # the first of which is no mutant
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+    if name == "counts often":  # no mutant
+        tally_module.KEPT_EVERY = 5
     if name not in SERVED:
         return
     mutant = SERVED[name]

@@ -10,7 +10,7 @@ import pytest
 from maskedbandit.cli import main
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.lease import read_clock
-from maskedbandit.store.pairing import accept_leader, write_pairing
+from maskedbandit.store.pairing import accept_pairing, write_pairing
 from maskedbandit.study.operators import OperatorKeys
 from tests.service.helper_inside import helped_leader
 from tests.service.inside import inside
@@ -31,7 +31,7 @@ def test_an_invitation_is_made_before_the_server_runs(tmp_path: Path, capsys: py
     assert first["invitation"] != second["invitation"]
     assert said(capsys, "helper", "show", *place) == [{"fingerprint": first["fingerprint"]}]
     with closing(open_database(f"sqlite:///{tmp_path}/helper/studies.db")) as database, database.transaction():
-        assert accept_leader(database, first["invitation"], KEYS, "Clinic", read_clock())
+        assert accept_pairing(database, first["invitation"], KEYS, "Clinic", read_clock())
     shown = said(capsys, "helper", "show", *place)[1]
     assert (shown["role"], shown["name"], shown["fingerprint"]) == ("leader", "Clinic", KEYS.fingerprint)
     assert main(["helper", "show", "--data", str(tmp_path / "none")]) == 2
@@ -63,4 +63,4 @@ def test_a_leader_invites_nobody(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert [sorted(each) for each in shown] == [["fingerprint"], ["address", "fingerprint", "made", "name", "role"]]
     assert "secret" not in str(shown)
     assert main(["helper", "invite", *place]) == 2
-    assert "where small is led: help others in another database" in capsys.readouterr().err
+    assert "where small is led: have other roles in another database" in capsys.readouterr().err

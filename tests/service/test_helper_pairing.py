@@ -12,10 +12,10 @@ import pytest
 from maskedbandit.cli import main
 from maskedbandit.errors import InvalidValue, NotRunning, StorageFailed, Unauthorized
 from maskedbandit.service.host import helper_pairing
-from maskedbandit.service.host.helper_pairing import check_helper_url, pair_with_helper
+from maskedbandit.service.host.helper_pairing import check_partner_url, pair_with_operator
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.own_keys import read_own_keys
-from maskedbandit.store.pairing import accept_leader, find_leader, read_pairings, write_invitation
+from maskedbandit.store.pairing import accept_pairing, find_leader, read_pairings, write_invitation
 from maskedbandit.store.studies import open_study, prepare_witness, write_study
 from maskedbandit.study.operators import OperatorKeys
 from tests.for_each import for_each
@@ -46,7 +46,7 @@ class Inviting(httpx.AsyncBaseTransport):
         with closing(open_database(self.address)) as database, database.transaction():
             keys = OperatorKeys.from_text(body["seals"], body["signs"])
             try:
-                credential = accept_leader(database, body["token"], keys, body["name"], 0)
+                credential = accept_pairing(database, body["token"], keys, body["name"], 0)
             except Unauthorized as why:
                 return httpx.Response(401, json={"code": why.code})
         said = {"credential": credential, "name": "University"}
@@ -58,9 +58,9 @@ class Inviting(httpx.AsyncBaseTransport):
 def helper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Inviting:
     """A helper that every command reaches."""
     made = Inviting(tmp_path)
-    real = helper_pairing.HelperCalls
+    real = helper_pairing.PartnerCalls
     monkeypatch.setattr(
-        helper_pairing, "HelperCalls", lambda url, credential, transport=None: real(url, credential, made)
+        helper_pairing, "PartnerCalls", lambda url, credential, transport, role: real(url, credential, made, role)
     )
     return made
 
@@ -99,12 +99,12 @@ def test_what_a_helper_must_say(helper: Inviting, tmp_path: Path) -> None:
         with closing(open_database(helper.address)) as database, database.transaction():
             invitation = write_invitation(database, 0)
         with pytest.raises(InvalidValue):
-            asyncio.run(pair_with_helper(address, folder, URL, invitation, "Clinic"))
+            asyncio.run(pair_with_operator(address, folder, URL, invitation, "Clinic"))
     helper.away = True
     with pytest.raises(StorageFailed, match="nothing was stored"):
-        asyncio.run(pair_with_helper(address, folder, URL, helper.invitation, "Clinic"))
+        asyncio.run(pair_with_operator(address, folder, URL, helper.invitation, "Clinic"))
     with pytest.raises(InvalidValue, match="name"):
-        asyncio.run(pair_with_helper(address, folder, URL, helper.invitation, ""))
+        asyncio.run(pair_with_operator(address, folder, URL, helper.invitation, ""))
     with closing(open_database(address)) as database:
         assert read_pairings(database) == []
 
@@ -121,12 +121,12 @@ def test_what_a_helper_must_say(helper: Inviting, tmp_path: Path) -> None:
 )
 def test_an_invitation_goes_over_no_open_way(url: str) -> None:
     with pytest.raises(InvalidValue, match="https"):
-        check_helper_url(url)
+        check_partner_url(url)
 
 
 @for_each("url", ["https://helper.example/", "http://localhost:8001", "http://[::1]:8001", "http://127.0.0.1"])
 def test_ways_that_nobody_hears(url: str) -> None:
-    assert check_helper_url(url) == url.rstrip("/")
+    assert check_partner_url(url) == url.rstrip("/")
 
 
 def test_no_study_starts_without_a_pairing(tmp_path: Path, helper: Inviting) -> None:

@@ -151,7 +151,7 @@ def test_bets_on_what_is_read_are_fair(sizes: tuple[int, int]) -> None:
             given = [(1 + i, arm, str(left[i]), 1000 if i == lost else None) for i, arm in enumerate(order)]
             bets = SampleRatio(2)
             bets.upto(PlaceTable(given), "small", [0], 2, 2000)
-            worth.append(np.exp(bets._worth or np.zeros((2, len(ODDS)))))
+            worth.append(np.exp(bets.worth or np.zeros((2, len(ODDS)))))
         assert np.mean(worth, axis=0) == pytest.approx(np.ones((2, len(ODDS))), rel=1e-12)
 
 

@@ -12,11 +12,12 @@ import pytest
 from maskedbandit.errors import BehindWitness, StorageFailed, UnknownStudy
 from maskedbandit.service.page.study_list import choose_studies
 from maskedbandit.service.page.visit import render_page
+from maskedbandit.service.views.counted_places import DELAYS
 from maskedbandit.service.views.describe import read_state
 from maskedbandit.service.views.health import NEWEST_PLACES
 from maskedbandit.service.views.status import write_status
 from maskedbandit.service.views.summaries import read_summaries
-from maskedbandit.service.views.tally import DELAYS, Tally
+from maskedbandit.service.views.tally import Tally
 from maskedbandit.service.views.view import StudyView, read_view
 from maskedbandit.store.book.book import EVER, Book, Horizon, read_published
 from maskedbandit.store.databases.database import Database

@@ -22,9 +22,10 @@ from tools.site.links import rewrite_links
 from tools.site.llms import write_llms
 from tools.site.modules import PATH, find_module, imported_modules, linked_modules, list_modules, list_places
 from tools.site.nav import list_pages, write_configuration
-from tools.site.pages import WRITTEN, Site, offer_file
+from tools.site.pages import WRITTEN, Site
 from tools.site.rooms import split_departures, write_class, write_index
 from tools.site.shelves import SHELVES
+from tools.site.tutorials import offer_file, write_file
 from tools.site.versions import list_versions, write_versions
 
 MODULES = ("checkout", "links", "citations", "docstrings", "experiments", "formulas", "modules", "nav", "rooms")
@@ -232,6 +233,14 @@ def test_a_tutorial_offers_its_file_before_its_second_heading() -> None:
     offered = '# T\n\nA.\n\nThe file of this page: <a href="t.md" download>t.md</a>.\n\n## B\n\n## C\n'
     assert offer_file("docs/tutorials/t.md", text) == offered
     assert offer_file("docs/t.md", text) == text
+
+
+def test_the_file_of_a_tutorial_has_its_pictures_and_leads_to_no_file() -> None:
+    name = "docs/tutorials/own_policy.md"
+    text = "![A](../figures/quickstart.svg) [B](../plan.md), [C](../changing_arms.md#d)\n\n```python\n[x](y)\n```\n"
+    there = write_file(name, text)
+    assert there.startswith("![A](data:image/svg+xml;base64,")
+    assert there.endswith(") B, C\n\n```python\n[x](y)\n```\n")
 
 
 # --- navigation, llms.txt, versions -------------------------------------------------------------------------------

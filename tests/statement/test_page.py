@@ -101,7 +101,7 @@ def test_a_page_needs_nothing_else(said: dict[str, Statement]) -> None:
 
 def test_every_trust_model_has_a_picture_with_words() -> None:
     trusts = {room[name].trust for name in room}
-    assert trusts | {"two servers"} == set(STATIONS)  # of which each adds noise, while devices add none
+    assert trusts | {"two servers", "sites"} == set(STATIONS)  # where others than devices add the noise
     for each in STATIONS:
         picture = str(trust_picture(each))
         assert picture.count('role="img"') == 2

@@ -10,8 +10,8 @@ from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.book.chain import next_link
 from maskedbandit.store.book.entries import Entry, Release, parse_entry
 from maskedbandit.store.databases.database import Database, Row
+from maskedbandit.store.due import do_what_is_due
 from maskedbandit.store.members import Member
-from maskedbandit.store.release import do_what_is_due
 from maskedbandit.store.session import Session
 from maskedbandit.store.study import Study
 

@@ -16,7 +16,7 @@ from maskedbandit.errors import Corrupted, InvalidValue, NotRunning, StorageFail
 from maskedbandit.service.views.status import write_status
 from maskedbandit.service.views.tally import Tally
 from maskedbandit.service.views.view import read_view
-from maskedbandit.store import release
+from maskedbandit.store import due, release
 from maskedbandit.store.book.book import EVER, Book, Horizon
 from maskedbandit.store.book.checks import read_book
 from maskedbandit.store.book.verify import verify_study
@@ -90,7 +90,7 @@ def test_a_number_of_people_names_the_best_arm(folder: Path, policy: str) -> Non
 
 
 def test_an_answer_that_waits_for_somebody_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(release, "may_answer", lambda session: False)
+    monkeypatch.setattr(due, "may_answer", lambda session: False)
     with pytest.raises(AssertionError):
         test_a_number_of_people_names_the_best_arm(folder, "equal_split")
 

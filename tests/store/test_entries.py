@@ -71,6 +71,11 @@ def test_each_kind_has_a_class() -> None:
             "helped",
             "help_ended",
             "help_closed",
+            "discarded",
+            "site_began",
+            "site_joined",
+            "site_agreed",
+            "site_ended",
         ]
     )
 

@@ -15,7 +15,7 @@ from hypothesis.errors import Flaky
 from hypothesis.stateful import run_state_machine_as_test
 
 from maskedbandit.errors import Late, StoreError
-from maskedbandit.store import erasure, people, release, session
+from maskedbandit.store import due, erasure, people, release, session
 from maskedbandit.store.accounts import Accounts
 from maskedbandit.store.book import checks
 from maskedbandit.store.book.book import Book
@@ -125,7 +125,7 @@ def refund(session: Session) -> Any:
     """What is due is done, and whoever was charged for a place that was given back is charged nothing."""
     find = "SELECT COUNT(*) FROM place WHERE study = ? AND returned IS NOT NULL"
     before = session.database.rows(find, session.name)
-    found = release.do_what_is_due(session)
+    found = due.do_what_is_due(session)
     if session.database.rows(find, session.name) != before:
         session.database.change("DELETE FROM account")
     return found

@@ -11,7 +11,7 @@ from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.pairing import (
     INVITATION_LENGTH,
-    accept_leader,
+    accept_pairing,
     find_leader,
     find_pairing,
     read_pairings,
@@ -33,7 +33,7 @@ def test_a_leader_is_known_by_its_credential(database: Database) -> None:
     with database.transaction():
         invitation = write_invitation(database, 5)
     with database.transaction():
-        credential = accept_leader(database, invitation, LEADER, "Clinic", 7)
+        credential = accept_pairing(database, invitation, LEADER, "Clinic", 7)
     found = find_leader(database, credential)
     assert (found.keys, found.fingerprint, found.role) == (LEADER, LEADER.fingerprint, "leader")
     assert (found.name, found.address, found.made) == ("Clinic", "", 7)
@@ -52,17 +52,17 @@ def test_an_invitation_holds_once_and_for_a_day(database: Database) -> None:
     assert len({first, second, third}) == 3
     for text, now in (("", 5), (first + "x", 5), (first, 6 + INVITATION_LENGTH)):
         with pytest.raises(Unauthorized, match="used before, or has expired"):
-            accept_leader(database, text, LEADER, "Clinic", now)
+            accept_pairing(database, text, LEADER, "Clinic", now)
     assert read_pairings(database) == []
-    accept_leader(database, second, LEADER, "Clinic", 6 + INVITATION_LENGTH)
+    accept_pairing(database, second, LEADER, "Clinic", 6 + INVITATION_LENGTH)
     with pytest.raises(Unauthorized):
-        accept_leader(database, second, HELPER, "Another", 7)
+        accept_pairing(database, second, HELPER, "Another", 7)
     write_invitation(database, 8 + INVITATION_LENGTH)
     assert database.rows("SELECT COUNT(*) FROM invitation") == [(1,)], "those that hold no more are removed"
 
 
 def test_who_is_paired_anew_has_another_credential(database: Database) -> None:
-    old, new = (accept_leader(database, write_invitation(database, 0), LEADER, "Clinic", now) for now in (1, 2))
+    old, new = (accept_pairing(database, write_invitation(database, 0), LEADER, "Clinic", now) for now in (1, 2))
     assert find_leader(database, new).made == 2
     with pytest.raises(Unauthorized):
         find_leader(database, old)

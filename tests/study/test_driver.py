@@ -146,14 +146,14 @@ class NoDice:
 class Blocks(CohortDeck):
     """An arm is dealt after the other, with the propensities of a shuffled deck."""
 
-    def deal(self, bits):
+    def deal(self, bits, full=()):
         return super().deal(NoDice())
 
 
 class Alike(CohortDeck):
     """Any arm that has places left is as likely as any other."""
 
-    def deal(self, bits):
+    def deal(self, bits, full=()):
         dealing = self.dealing
         chosen = dealing[bits.below(len(dealing))]
         propensity = Fraction(chosen.left, self.left)
@@ -165,7 +165,7 @@ class Alike(CohortDeck):
 class Claims(CohortDeck):
     """States that arms are equally likely."""
 
-    def deal(self, bits):
+    def deal(self, bits, full=()):
         stated = Fraction(1, len(self.dealing))
         return (*super().deal(bits)[:2], stated)
 

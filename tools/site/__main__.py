@@ -31,7 +31,7 @@ def main(folder: Path) -> None:
     built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if built.returncode:
         sys.exit(COLOUR.sub("", built.stdout).partition("Traceback")[0] or built.stderr)
-    site.copy_tutorials(version)
+    site.write_tutorials(version)
     write_versions(folder / "site")
     if faults := list(Built(folder / "site").faults()):
         sys.exit("\n".join(faults))

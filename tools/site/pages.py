@@ -18,6 +18,7 @@ from tools.site.links import edit_text, rewrite_links
 from tools.site.modules import list_modules, list_places, module_file
 from tools.site.rooms import write_class, write_index
 from tools.site.shelves import SHELVES
+from tools.site.tutorials import is_tutorial, offer_file, write_file
 
 WRITTEN = ("gallery.md", "glossary.md", "references.md", "command_line.md", "http_interface.md")  # beside the documents
 FOLDERS = {  # a link to them leads to the pictures
@@ -87,20 +88,7 @@ class Site:
             (self.folder / page).parent.mkdir(parents=True, exist_ok=True)
             (self.folder / page).write_text(text)
 
-    def copy_tutorials(self, version: Path) -> None:
-        """Beside the page of each tutorial its file, as it stands in the repository."""
+    def write_tutorials(self, version: Path) -> None:
+        """Beside the page of each tutorial its file, which is a notebook to whoever takes it away."""
         for file in filter(is_tutorial, self.documents):
-            shutil.copyfile(ROOT / file, version / self.pages[file])
-
-
-def is_tutorial(file: str) -> bool:
-    """Whether a document can be opened as a notebook."""
-    return file.startswith("docs/tutorials/")
-
-
-def offer_file(file: str, text: str) -> str:
-    """The text of a document, and of a tutorial a link to its file before the second heading."""
-    if not is_tutorial(file):
-        return text
-    link = f'<a href="{Path(file).name}" download>{Path(file).name}</a>'
-    return text.replace("\n## ", f"\nThe file of this page: {link}.\n\n## ", 1)
+            (version / self.pages[file]).write_text(write_file(file, (ROOT / file).read_text()))

@@ -55,6 +55,9 @@ class Backend(ABC):
 class Adder(Backend):
     """Adds residues, and reveals their sum alone."""
 
+    def check_size(self, n: int, least: int) -> None:
+        """Raise `InvalidValue` if cohorts of n cannot be sure of so many honest people."""
+
     @abstractmethod
     def sum(self, values: Sequence[int], modulus: int, least: int, cohort: bytes, bits: Bits) -> Aggregate:
         """The sum of the survivors' values modulo `modulus`; raises `TooFew` if fewer than `least` honest ones survive.

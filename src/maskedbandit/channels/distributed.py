@@ -138,6 +138,7 @@ class Distributed(NoisyChannel):
 
     def check_size(self, n: int, memory: Any = None, stream: int | None = None) -> None:
         self.residues(n)
+        self.backend.check_size(n, self.counted_on(n))
 
     @staticmethod
     @kernel

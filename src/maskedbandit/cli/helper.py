@@ -69,10 +69,10 @@ def do_pair(options: argparse.Namespace, url: str, invitation: str) -> None:
     """Pair with a helper, and print both fingerprints, to be compared."""
     import asyncio
 
-    from maskedbandit.service.host.helper_pairing import pair_with_helper
+    from maskedbandit.service.host.helper_pairing import pair_with_operator
 
-    paired = asyncio.run(pair_with_helper(options.database, options.witness, url, invitation, options.name))
-    say(leader=paired.own, helper=paired.helper.fingerprint, name=paired.helper.name)
+    paired = asyncio.run(pair_with_operator(options.database, options.witness, url, invitation, options.name))
+    say(leader=paired.own, helper=paired.other.fingerprint, name=paired.other.name)
     print("Compare both fingerprints with the helper's operator by other means, before a study names them.")
 
 

@@ -13,8 +13,7 @@ from maskedbandit.cli.parts.data_folder import make_data_folder
 from maskedbandit.errors import InvalidValue
 
 if TYPE_CHECKING:
-    from maskedbandit.service.host.helper import HelperHost
-    from maskedbandit.service.host.host import Host
+    from maskedbandit.service.app import AnyHost
 
 EXAMPLE = (
     "maskedbandit serve --demo\n"
@@ -29,9 +28,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     studies.place(parser)
     parser.add_argument(
         "--role",
-        choices=("leader", "helper"),
+        choices=("leader", "helper", "site"),
         default="leader",
-        help="lead studies (leader), or help another operator with studies of two operators",
+        help="lead studies (leader), help another operator with studies of two operators, or be a site that keeps the "
+        "outcomes of its own people",
     )
     parser.add_argument("--name", metavar="NAME", help="the name of the operator that people see, with `--role helper`")
     parser.add_argument("--demo", action="store_true", help="run a simulated study, in ./demo unless --data says where")
@@ -76,11 +76,10 @@ def do(options: argparse.Namespace) -> None:
         raise InvalidValue("--url", options.url, "an address such as http://first:8000")
     if (options.role == "helper") != (options.name is not None):
         raise InvalidValue("--name", options.name, "the name of the operator, with `--role helper` and not without it")
-    if options.role == "helper":
-        if options.demo:
-            raise InvalidValue("--demo", "given", "left out: a helper runs no study of its own")
-        if not 1 <= len(options.name) <= LONGEST_NAME or not options.name.isprintable():
-            raise InvalidValue("--name", options.name, f"1 to {LONGEST_NAME} printable characters")
+    if options.role != "leader" and options.demo:
+        raise InvalidValue("--demo", "given", f"left out: a {options.role} runs no study of its own")
+    if options.name is not None and not (1 <= len(options.name) <= LONGEST_NAME and options.name.isprintable()):
+        raise InvalidValue("--name", options.name, f"1 to {LONGEST_NAME} printable characters")
     proxies = [network(each) for each in options.proxy]
     if options.demo and options.database == studies.DATABASE and options.witness is None:
         studies.Data([], "data")(None, options, "demo")
@@ -111,13 +110,16 @@ def do(options: argparse.Namespace) -> None:
         serve_host(host, listener, listening, companions, proxies)
 
 
-def make_host(options: argparse.Namespace) -> Host | HelperHost:
-    """Make the host of a leader or of a helper."""
+def make_host(options: argparse.Namespace) -> AnyHost:
+    """Make the host of a leader, of a helper or of a site."""
     from maskedbandit.service.host.helper import HelperHost
     from maskedbandit.service.host.host import Host
+    from maskedbandit.service.host.site import SiteHost
 
     if options.role == "helper":
         return HelperHost(options.database, options.witness, options.name, options.rate)
+    if options.role == "site":
+        return SiteHost(options.database, options.witness, options.rate)
     from maskedbandit.cli.parts.forecast import forecast_in_words
     from maskedbandit.cli.parts.own_process import Kept
     from maskedbandit.cli.parts.trust_plan import TrustPlan
@@ -128,26 +130,26 @@ def make_host(options: argparse.Namespace) -> Host | HelperHost:
     return host
 
 
-def welcome(host: Host | HelperHost, url: str) -> list[str]:
+def welcome(host: AnyHost, url: str) -> list[str]:
     """Say where the server listens; if there are no keys, make the first ones and show them."""
     from maskedbandit.service import keys
-    from maskedbandit.service.host.helper import HelperHost
+    from maskedbandit.service.host.host import Host
     from maskedbandit.store.databases.connection import open_database
 
-    helps = isinstance(host, HelperHost)
     lines = [f"page         {url}/"]
-    if isinstance(host, HelperHost):
-        lines = [f"helper       {url}/v1/helper", f"fingerprint  {host.own.fingerprint}"]
+    if not isinstance(host, Host):
+        lines = [f"{host.role:12} {url}/", f"fingerprint  {host.own.fingerprint}"]
     database = open_database(host.address)
     try:
         if keys.read_keys(database):
             return [*lines, "keys         as before; `maskedbandit key new ROLE` makes another"]
-        roles = (keys.OFFICER,) if helps else keys.SECRET_ROLES
+        roles = {"helper": (keys.OFFICER,), "site": (keys.OFFICER, keys.CLIENT)}.get(host.role, keys.SECRET_ROLES)
         made = {role: keys.write_key(database, role, None, host.clock()) for role in roles}
         host.keys.read(database)
     finally:
         database.close()
     lines += [f"{role:7} key  {text}" for role, text in made.items()]
-    next_step = "invite       a leader, by `maskedbandit helper invite`"
-    lines.append(next_step if helps else f"sign in      {url}/sign-in#{made['owner']}")
+    next_steps = {"helper": "invite       a leader, by `maskedbandit helper invite`"}
+    next_steps["site"] = "join         a coordinator, by `maskedbandit site join`"
+    lines.append(next_steps.get(host.role) or f"sign in      {url}/sign-in#{made['owner']}")
     return [*lines, "keys are shown this once: keep them"]

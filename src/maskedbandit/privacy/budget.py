@@ -6,14 +6,14 @@ order α and the δ of charge t, which may depend on all that was released befor
 
 **Sums of ε.** L is at most the sum of the pure ε of the charges, on every path [RRUV16].
 
-**Divergences at one order.** For an α that is fixed in advance, exp((α-1) (L - Σ R_t)) has mean at most 1 when the
-charges stop. So if Σ R_t <= B on every path, everything released has divergence at most B [FZ21]. If that holds at each
+**Divergences at one order.** For an α that is fixed in advance, exp((α − 1) (L − Σ R_t)) has mean at most 1 when the
+charges stop. So if Σ R_t ≤ B on every path, everything released has divergence at most B [FZ21]. If that holds at each
 order of a curve, the curve holds.
 
-**Either of the two.** Let c(δ) be the addition of order α in `epsilon_additions`. It is such that (1 - e^(ε-L))^+ is at
-most δ e^((α-1) (L - ε + c(δ))) for every L [CKS20, proof of Prop. 12]. If every path ends with Σ ε_t <= ε or with Σ R_t
-<= ε - c(δ), then everything released is (ε, δ)-private: paths of the first kind have (1 - e^(ε-L))^+ = 0, and on the
-others it is at most δ exp((α-1) (L - Σ R_t)), of mean at most δ.
+**Either of the two.** Let c(δ) be the addition of order α in `epsilon_additions`. It is such that (1 − e^(ε − L))^+ is
+at most δ e^((α − 1) (L − ε + c(δ))) for every L [CKS20, proof of Prop. 12]. If every path ends with Σ ε_t ≤ ε or with Σ
+R_t ≤ ε − c(δ), then everything released is (ε, δ)-private: paths of the first kind have (1 − e^(ε − L))^+ = 0, and on
+the others it is at most δ exp((α − 1) (L − Σ R_t)), of mean at most δ.
 
 **Sums of δ.** Losses that hold outside events of probability δ_t hold together outside one of probability Σ δ_t
 [WRRW23]. The part of δ that is needed for the conversion must be set aside in advance: it cannot be used for charges on
@@ -43,7 +43,7 @@ MOST_SUMS = 512  # that are kept: each is some kilobytes
 
 
 class Filter(NamedTuple):
-    """Charges fit while Σ δ <= `delta`, and Σ ε <= `pure` or the sum of the curves is at most `curve` at every order.
+    """Charges fit while Σ δ ≤ `delta`, and Σ ε ≤ `pure` or the sum of the curves is at most `curve` at every order.
 
     None for `pure` or `curve` leaves that alternative out.
     """

@@ -4,18 +4,18 @@ Neighbours are data sets of the same public size n that differ in one element. A
 of the elements that satisfy a predicate, so one element moves it by 1/n, and noise of scale σ on the fraction
 costs ε = 1/(nσ); k queries cost k/(nσ) and err by σ ln(k/β) with probability at most β [LN11, Thm. 11.12].
 
-The released noise is an exact integer added to the count: discrete Laplace of scale t = nσ. It costs the same
-ε, as one step of the count multiplies the probability of an answer by at most e^(1/t). Its tail is heavier
-than the continuous one by a factor below 2: with B = e^(-1/t), for every integer a >= 1,
+The released noise is an exact integer added to the count: discrete Laplace of scale t = nσ. It costs the same ε, as one
+step of the count multiplies the probability of an answer by at most e^(1/t). Its tail is heavier than the continuous
+one by a factor below 2: with B = e^(−1/t), for every integer a ≥ 1,
 
-    P(|Z| >= a) = 2 B^a / (1 + B),      while the continuous noise has  P(|Z| >= a) = B^a.
+    P(|Z| ≥ a) = 2 B^a / (1 + B),      while the continuous noise has  P(|Z| ≥ a) = B^a.
 
-So over k queries an error of `a` steps or more has probability at most β once a >= t ln(2k / ((1+B) β)): that is at
-most half a step above the theorem's t ln(k/β), before it is rounded up to a whole one. All guarantees below are of this
+So over k queries an error of `a` steps or more has probability at most β once a ≥ t ln(2k / ((1+B) β)): that is at most
+half a step above the theorem's t ln(k/β), before it is rounded up to a whole one. All guarantees below are of this
 kind, about the noise that is released. Floats appear in the guarantees, never in the noise.
 
-[LN11, Thm. 11.9] calls β negligible, neg(n), and prints β < n^k for it; the meaning is that for every k,
-β < n^-k as soon as n is large enough.
+[LN11, Thm. 11.9] calls β negligible, neg(n), and prints β < n^k for it; the meaning is that for every k, β < n^−k as
+soon as n is large enough.
 """
 
 from __future__ import annotations

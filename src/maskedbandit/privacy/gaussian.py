@@ -1,10 +1,10 @@
 """The exact loss of Gaussian noise: the smallest ε at a given δ.
 
-Two unit Gaussians whose means are mu apart are (ε, δ)-indistinguishable if and only if [BW18, Thm. 8]
+Two unit Gaussians whose means are μ apart are (ε, δ)-indistinguishable if and only if [BW18, Thm. 8]
 
-    δ >= Φ(-ε/mu + mu/2) - e^ε Φ(-ε/mu - mu/2).
+    δ ≥ Φ(−ε/μ + μ/2) − e^ε Φ(−ε/μ − μ/2).
 
-Gaussian noises on the same reward add up to mu^2 = sum of their squared shifts, in units of their deviations. A Rényi
+Gaussian noises on the same reward add up to μ² = sum of their squared shifts, in units of their deviations. A Rényi
 curve (see `Loss`) also adds up adaptive losses and other distributions, and is a little above this.
 """
 

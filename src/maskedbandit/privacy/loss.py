@@ -3,14 +3,14 @@
 The loss of a release about a user is the distance between two distributions of it, P with the user's data and Q with
 any other data instead. It is kept as a Rényi curve [Mir17, Def. 3],
 
-    R(α) = ln E_Q[(P/Q)^α] / (α - 1)     at every α of ORDERS, and at α = ∞, where it is the pure ε
+    R(α) = ln E_Q[(P/Q)^α] / (α − 1)     at every α of ORDERS, and at α = ∞, where it is the pure ε
 
 with a δ: the curve holds outside an event of that probability [BS16, sec. 8]. If the same user is asked again, even in
 view of the earlier answer, the curves [Mir17, Prop. 1] and the δ add up. Losses of different users do not: the worst
 one counts. Every part is a Fraction or ∞, so ten times 1/10 is exactly 1. Values that need floating point are rounded
 upwards, once, before they become Fractions.
 
-All noises here are symmetric: z -> shift - z exchanges P and Q, so the divergence is the same in both directions. They
+All noises here are symmetric: z -> shift − z exchanges P and Q, so the divergence is the same in both directions. They
 are also log-concave, so a smaller shift costs less and the full sensitivity is the worst case.
 """
 

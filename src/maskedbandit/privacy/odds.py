@@ -3,9 +3,9 @@
 Somebody guesses between two equally likely outcomes from something that is (ε, δ)-private. If the guess is wrong with
 probability a for the first outcome, and b for the second, then
 
-    a + e^ε b >= 1 - δ,   e^ε a + b >= 1 - δ                                                     [KOV17, Thm. 2.1]
+    a + e^ε b ≥ 1 − δ,   e^ε a + b ≥ 1 − δ                                                     [KOV17, Thm. 2.1]
 
-so a + b >= 2 (1 - δ) / (1 + e^ε), and the guess is right with probability 1 - (a + b) / 2 <= (e^ε + δ) / (e^ε + 1).
+so a + b ≥ 2 (1 − δ) / (1 + e^ε), and the guess is right with probability 1 − (a + b) / 2 ≤ (e^ε + δ) / (e^ε + 1).
 """
 
 import math

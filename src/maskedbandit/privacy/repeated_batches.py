@@ -1,16 +1,16 @@
 """The noise that each of B batches needs if users come back: three rules of composition.
 
-A user who takes part in at most B batches, once in each, must be (epsilon, delta)-private in the end [CZ23, App. H].
-For sums of sensitivity 1 the standard deviation of the noise in one batch is then
+A user who takes part in at most B batches, once in each, must be (ε, δ)-private in the end [CZ23, App. H]. For sums of
+sensitivity 1 the standard deviation of the noise in one batch is then
 
-    concentrated   s, with B batches of 1/(2 s^2)-zCDP: the curves add up to B/(2 s^2)-zCDP, and are converted once;
+    concentrated   s, with B batches of 1/(2 s²)-zCDP: the curves add up to B/(2 s²)-zCDP, and are converted once;
     advanced       that of Gaussian noise which is (e, d)-private, the exact one [BW18], with
-                       e = epsilon / (2 sqrt(2B ln(2/delta))),     d = delta / 2B                 [DR14, Cor. 3.21];
-    basic          sqrt(2) B / epsilon: Laplace noise of pure epsilon / B, and delta is not used.
+                       e = ε / (2 √(2B ln(2/δ))),     d = δ / 2B                 [DR14, Cor. 3.21];
+    basic          √2 B / ε: Laplace noise of pure ε / B, and δ is not used.
 
-The first two grow as sqrt(B ln(1/delta)) / epsilon, but advanced composition includes the tail delta twice, in every
-batch and in their sum: squared, it is larger by a factor of order ln(B/delta) [CZ23, (14), (15)]. Pure noise grows with
-B, and is the least for the first few batches.
+The first two grow as √(B ln(1/δ)) / ε, but advanced composition includes the tail δ twice, in every batch and in their
+sum: squared, it is larger by a factor of order ln(B/δ) [CZ23, (14), (15)]. Pure noise grows with B, and is the least
+for the first few batches.
 """
 
 import math

@@ -1,8 +1,8 @@
 """Exact integer noise: nothing that protects a person is computed with a floating-point number.
 
-Noise computed with floats reveals the value it hides through its low bits [Mir12]. Here every distribution is
-built from one primitive, a uniform integer made of the operating system's random bytes. `below(b) < a` is a coin of
-probability a/b; the parity of a run of such coins is a coin of probability e^-γ [CKS20, Alg. 1]; everything else is
+Noise computed with floats reveals the value it hides through its low bits [Mir12]. Here every distribution is built
+from one primitive, a uniform integer made of the operating system's random bytes. `below(b) < a` is a coin of
+probability a/b; the parity of a run of such coins is a coin of probability e^−γ [CKS20, Alg. 1]; everything else is
 coins and rejection. So the probabilities stated below are exact, for every int or Fraction, if the bytes of the system
 are uniform and independent. The running time depends on the draw: draw before the value to hide is known.
 """

@@ -2,32 +2,32 @@
 
 If a person has several rewards in [0, 1], their sum enters one release, cut at a cap c and in units of c:
 
-    min(r_1 + ... + r_V, c) / c  in [0, 1].
+    min(r₁ + ... + r_V, c) / c  in [0, 1].
 
 All rewards of the person together move it by at most 1, as a single reward does. So noise that hides a reward hides all
 rewards of the person, at the same ε and in one release, however large V is. The price is twofold: counted in rewards,
 the noise is c times as wide, and the cap cuts off some rewards.
 
-A user with context z and reward r adds (z z', r z) to the sums of a linear model, z in the unit ball, r a bit. The
+A user with context z and reward r adds (z zᵀ, r z) to the sums of a linear model, z in the unit ball, r a bit. The
 noise of the whole vector is set by the largest distance between two users, in sum or in squares:
 
-    |u - u'|_1 <= l1,     |u - u'|_2^2 <= square.
+    |u − u'|₁ ≤ l1,     |u − u'|_2² ≤ square.
 
-u and u' may belong to different models, whose sums are blocks of one vector. With Z the upper triangle of z z' (each
-product once), |Z|_1 = (|z|_1^2 + |z|_2^2) / 2 <= (d + 1) / 2 and |r z|_1 <= sqrt(d). Two users are at most twice that
-apart, which different blocks attain: l1 = (1 + sqrt(d))^2. In squares, |Z|_2^2 <= |z|_2^4 <= 1, so different blocks are
-at most 4 apart. In one block, with p = z'v, |Z - V|_2^2 <= |z z' - v v'|^2 = |z|^4 + |v|^4 - 2 p^2, and for r = r' = 1
+u and u' may belong to different models, whose sums are blocks of one vector. With Z the upper triangle of z zᵀ (each
+product once), |Z|₁ = (|z|_1² + |z|_2²) / 2 ≤ (d + 1) / 2 and |r z|₁ ≤ √d. Two users are at most twice that apart, which
+different blocks attain: l1 = (1 + √d)^2. In squares, |Z|_2² ≤ |z|_2⁴ ≤ 1, so different blocks are at most 4 apart. In
+one block, with p = zᵀv, |Z − V|_2² ≤ |z zᵀ − v vᵀ|² = |z|⁴ + |v|⁴ − 2 p², and for r = r' = 1
 
-    |Z - V|^2 + |z - v|^2 <= |z|^4 + |v|^4 + |z|^2 + |v|^2 - 2 p (p + 1) <= 4 + 1/2,
+    |Z − V|² + |z − v|² ≤ |z|⁴ + |v|⁴ + |z|² + |v|² − 2 p (p + 1) ≤ 4 + 1/2,
 
-attained by two unit vectors at 120 degrees whose z z' - v v' is diagonal. Two different rewards are at most 3 apart.
+attained by two unit vectors at 120 degrees whose z zᵀ − v vᵀ is diagonal. Two different rewards are at most 3 apart.
 
-If z z' is multiplied by c <= 1, the same steps give l1 = c (d + 1) + 2 sqrt(d), and the largest value over p of
-c^2 (2 - 2 p^2) + 2 - 2 p: that is 2 c^2 + 2 + 1 / (2 c^2), at p = -1 / (2 c^2), if 2 c^2 >= 1, and else 4, at p = -1.
-Contexts without negative numbers have p >= 0, hence square = 2 c^2 + 2, which different blocks attain too.
+If z zᵀ is multiplied by c ≤ 1, the same steps give l1 = c (d + 1) + 2 √d, and the largest value over p of c² (2 − 2 p²)
++ 2 − 2 p: that is 2 c² + 2 + 1 / (2 c²), at p = −1 / (2 c²), if 2 c² ≥ 1, and else 4, at p = −1. Contexts without
+negative numbers have p ≥ 0, hence square = 2 c² + 2, which different blocks attain too.
 
 All numbers are multiples of a step, so that integer noise hides them: contexts are cut to multiples of 1/256, towards
-zero, and a product of two has 2^16 steps.
+zero, and a product of two has 2¹⁶ steps.
 """
 
 import math

@@ -230,6 +230,9 @@ class RoundClient:
             raise Disagreement("this device sent its value and is said to be lost")
         if flags.bit_count() < self.plan.least:
             raise TooFew(f"{flags.bit_count()} values are in the sum: at least {self.plan.least} must be")
+        here = [user for i, user in enumerate(self.plan.users) if flags >> i & 1]
+        if (people := self.plan.count_people(here)) < self.plan.people:
+            raise TooFew(f"{people} honest people may be all in the sum: at least {self.plan.people} must be")
         near = sum(flags >> self.plan.index(user) & 1 for user in self._neighbours)
         if near < self.plan.threshold:
             raise TooFew(f"{near} neighbours are said to have survived: {self.plan.threshold} are needed")

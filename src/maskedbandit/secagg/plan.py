@@ -13,6 +13,7 @@ as often as it can hash n names; the number of neighbours is chosen so that this
 """
 
 from bisect import bisect_left
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -47,6 +48,9 @@ class RoundPlan:
     modulus: int
     signed: bool
     ring: bytes
+    weights: tuple[int, ...] = field(default=(), repr=False)  # none: each user is one person
+    people: int = 0
+    colluding: int = 0
 
     def __post_init__(self) -> None:
         if not 3 <= self.n < LEAVES:
@@ -62,6 +66,13 @@ class RoundPlan:
             raise InvalidValue("least", self.least, f"a whole number from {self.threshold + 1} to {self.n}")
         if not 2 <= self.modulus <= 1 << 64:
             raise InvalidValue("modulus", self.modulus, "a whole number from 2 to 2^64")
+        if self.weights and (len(self.weights) != self.n or min(self.weights) < 0):
+            raise InvalidValue("weights", self.weights, f"{self.n} whole numbers of at least 0")
+        if not 0 <= self.colluding < self.n:
+            raise InvalidValue("colluding", self.colluding, f"a whole number from 0 to {self.n - 1}")
+        if self.people > self.count_people(self.users):
+            most = self.count_people(self.users)
+            raise InvalidValue("people", self.people, f"at most {most}: so many are left when all users answer")
 
     @property
     def n(self) -> int:
@@ -73,7 +84,19 @@ class RoundPlan:
         """The name of the round: a hash of the plan."""
         numbers = PLAN_VERSION, self.n, self.neighbours, self.threshold, self.least, self.modulus, int(self.signed)
         text = b"".join(number.to_bytes(9) for number in (*numbers, *self.users))
+        if any(more := (self.people, self.colluding, *self.weights)):
+            text = b" of weights" + text + b"".join(number.to_bytes(9) for number in more)
         return sha256(b"maskedbandit round" + text + self.ring + self.cohort).digest()
+
+    def count_people(self, users: Collection[int]) -> int:
+        """The fewest honest people whose values are in a sum of these users: if the heaviest of these collude.
+
+        >>> plan = RoundPlan(b"four sites", (0, 1, 2, 3), 3, 3, 4, 2**10, True, bytes(32), (5, 20, 40, 35), 55, 1)
+        >>> plan.count_people((0, 1, 2, 3)), plan.count_people((0, 1, 2))
+        (60, 25)
+        """
+        weights = sorted(self.weights[self.index(user)] if self.weights else 1 for user in users)
+        return sum(weights[: len(weights) - self.colluding])
 
     def session(self, root: bytes) -> bytes:
         """The name of the session: a hash of the plan and of all keys, of which `root` is the commitment."""

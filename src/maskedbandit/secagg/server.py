@@ -214,6 +214,8 @@ class RoundServer:
 
     def _end_masked(self) -> Collection[int]:
         self._enough(self._masked, self.plan.least)
+        if (people := self.plan.count_people(self._masked)) < self.plan.people:
+            raise TooFew(f"{people} honest people may be all in the sum: at least {self.plan.people} must be")
         self.survivors = frozenset(self._masked)
         flags = sum(1 << self.plan.index(user) for user in self.survivors)
         self._announced = pack_message(SURVIVORS, self._session, pack_flags(flags, self.plan.n))

@@ -17,13 +17,17 @@ from maskedbandit.service.api import list_routes
 from maskedbandit.service.helping import list_helper_routes
 from maskedbandit.service.host.helper import HelperHost
 from maskedbandit.service.host.host import Host
+from maskedbandit.service.host.site import SiteHost
 from maskedbandit.service.page.site import list_pages
 from maskedbandit.service.page.visit import PAGE_HEADERS
 from maskedbandit.service.request.cross_origin import allow_origin, answer_preflight
 from maskedbandit.service.request.problems import make_problem
 from maskedbandit.service.request.route import PROBLEM, Route, encode_answer
+from maskedbandit.service.sites import list_site_routes
 
 STUDIES_PATH = "/v1/studies/"
+AnyHost = Host | HelperHost | SiteHost
+ROUTES_OF_ROLES = {Host.role: list_routes, HelperHost.role: list_helper_routes, SiteHost.role: list_site_routes}
 CODES_BY_STATUS = {404: "not_found", 405: "method_not_allowed"}
 
 
@@ -33,7 +37,7 @@ class Application(Starlette):
     There the key tells who asks; elsewhere a proxy may.
     """
 
-    service_host: Host | HelperHost
+    service_host: AnyHost
     straight: Mapping[tuple[str, str], Route]
 
     def __init__(self, proxies: Sequence[str], **given: Any) -> None:
@@ -69,7 +73,7 @@ async def answer_nothing(*request: Any) -> None:
 
 
 def make_application(
-    host: Host | HelperHost, companions: Sequence[Callable[[Any], Awaitable[None]]] = (), proxies: Sequence[str] = ()
+    host: AnyHost, companions: Sequence[Callable[[Any], Awaitable[None]]] = (), proxies: Sequence[str] = ()
 ) -> Starlette:
     """The application of a host; companions run as long as it does. What proxies at these addresses say is believed."""
 
@@ -83,8 +87,8 @@ def make_application(
         await asyncio.gather(*tasks, return_exceptions=True)
         await host.stop()
 
-    helps = isinstance(host, HelperHost)
-    routes, shown = (list_helper_routes(), []) if helps else (list_routes(), list_pages())
+    routes = ROUTES_OF_ROLES[host.role]()
+    shown = list_pages() if isinstance(host, Host) else []
     found = [Path(route.path, route, methods=[route.method]) for route in routes]
     app = Application(
         proxies, routes=[*found, *shown], lifespan=lifespan, exception_handlers={HTTPException: answer_unknown}

@@ -12,9 +12,7 @@ from typing import Any
 import uvicorn
 
 from maskedbandit.errors import InvalidValue
-from maskedbandit.service.app import make_application
-from maskedbandit.service.host.helper import HelperHost
-from maskedbandit.service.host.host import Host
+from maskedbandit.service.app import AnyHost, make_application
 from maskedbandit.service.logs import log_to_standard_error
 from maskedbandit.service.request.connection import IDLE_TIME, Connection
 
@@ -27,7 +25,7 @@ RESERVE = 512  # file descriptors for databases, witnesses and other servers, so
 class StudyServer(uvicorn.Server):
     """A server that tells the host when it is to end, so that streams of events end too."""
 
-    def __init__(self, config: uvicorn.Config, host: Host | HelperHost, listening: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, host: AnyHost, listening: Callable[[], None]) -> None:
         super().__init__(config)
         self._host, self._listening = host, listening
 
@@ -86,7 +84,7 @@ def bind_socket(address: str, port: int) -> socket.socket:
 
 
 def serve_host(
-    host: Host | HelperHost,
+    host: AnyHost,
     listener: socket.socket,
     listening: Callable[[], None],
     companions: Sequence[Callable[[Any], Awaitable[None]]] = (),

@@ -48,7 +48,7 @@ def answer_points(protocol: Protocol, facts: Facts) -> Points:
         ),
         randomness=(
             "Noise is made from the operating system's random bytes, once for a "
-            f"{'report' if protocol.on_devices else 'release'}{', by each operator' * bool(protocol.operators)}, and "
+            f"{'report' if protocol.on_devices else 'release'}{by_whom(protocol)}, and "
             "not from a seed."
         ),
         timing=(
@@ -63,6 +63,13 @@ def answer_points(protocol: Protocol, facts: Facts) -> Points:
             "of a false alarm; every check rejects a broken twin. See the evidence."
         ),
     )
+
+
+def by_whom(protocol: Protocol) -> str:
+    """Who draws noise, if not the service alone."""
+    if protocol.sites is not None:
+        return ", by each site for its own people"
+    return ", by each operator" if protocol.operators is not None else ""
 
 
 def say_neighbours(protocol: Protocol) -> str:
@@ -176,6 +183,11 @@ def say_mechanism(protocol: Protocol) -> str:
         f"{describe_channel(protocol.channel)}. The noise in {per} has a standard deviation of "
         f"{say_decimal(compute_deviation(protocol.channel))} outcomes (scaled to 0 to 1), and mean 0; it is drawn once."
     )
+    if protocol.sites is not None:
+        text += (
+            " It is the sum of shares, of each site for each of its people, of which those that are left if sites are "
+            "lost or collude are enough for what is promised."
+        )
     if protocol.operators:
         text += " It is the sum of two draws, one of each operator, and either of them is enough for what is promised."
     if reward.cap > 1:
@@ -204,7 +216,9 @@ def data_collection(protocol: Protocol, state: str) -> str:
     """Say what is kept, and until when."""
     what = f"the reports, of {say_both(protocol)} outcomes," if protocol.outcomes[1:] else "the report"
     outcome = (
-        f"{what} that each device made private; the outcome itself never leaves the device"
+        "and no outcome: those stay at the person's site"
+        if protocol.sites is not None
+        else f"{what} that each device made private; the outcome itself never leaves the device"
         if protocol.on_devices
         else "and the newest report of each device, sealed for two operators, of which its random name stays"
         if protocol.operators

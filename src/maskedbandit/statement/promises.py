@@ -3,7 +3,8 @@
 import re
 from inspect import getdoc
 
-from maskedbandit.channels.channel import Channel
+from maskedbandit.backends.sites import Sites
+from maskedbandit.channels.channel import Channel, find_backend
 from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.policies.contextual_policy import ContextualPolicy
@@ -84,6 +85,8 @@ def name_trust(channel: Channel) -> str:
     """The trust model of a channel, as statements name it."""
     if isinstance(channel, TwoServers):
         return "two servers"
+    if isinstance(find_backend(channel), Sites):
+        return "sites"
     return "no privacy" if channel.trust == "none" else channel.trust
 
 

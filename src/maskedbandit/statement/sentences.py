@@ -1,5 +1,8 @@
 """What a study promises its people, in plain words: for the page, and in its statement."""
 
+from typing import Any
+
+from maskedbandit.channels.channel import find_backend
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.odds import best_guess, in_hundred
 from maskedbandit.statement.facts import Facts
@@ -110,6 +113,14 @@ def say_control(protocol: Protocol) -> str:
 
 def say_trust(protocol: Protocol, state: str = "") -> str:
     """Who sees what; and who saw it, once a study is archived."""
+    if protocol.sites is not None:
+        backend: Any = find_backend(protocol.channel)
+        return (
+            f"{say_things(len(protocol.sites.sites), 'site')} keep the outcomes of their own people: "
+            f"{', '.join(one_line(each.name) for each in protocol.sites.sites)}. What leaves a site is one masked sum "
+            "with its share of the privacy noise, and whoever runs the study sees the noisy sum of all sites alone. "
+            f"{say_colluding(backend.colluding)} Each person has to trust the own site, which sees the outcome anyway."
+        )
     if protocol.operators is not None:
         return (
             f"Two operators run the servers of this study: {one_line(protocol.operators.leader.name)}, which leads it, "
@@ -134,6 +145,14 @@ def say_trust(protocol: Protocol, state: str = "") -> str:
     )
 
 
+def say_colluding(sites: int) -> str:
+    """What holds if sites work with whoever runs the study."""
+    if not sites:
+        return "All sites have to be honest: one that tells whoever runs the study its own sum takes noise away."
+    known = "it knows" if sites == 1 else "they know"
+    return f"That holds even if {say_things(sites, 'site')} told whoever runs the study all that {known}."
+
+
 def list_unprotected(protocol: Protocol) -> list[str]:
     """What nobody should expect."""
     found = [
@@ -150,6 +169,9 @@ def list_unprotected(protocol: Protocol) -> list[str]:
         found.append("Outcomes from whoever has the keys of both operators: together they can open every report.")
         found.append("A person whose device is not honest; and how many people send wrong reports on purpose.")
         found.append("Whose device was in contact, and when: the leader sees that.")
+    elif protocol.sites is not None:
+        found.append("Outcomes from whoever can read what the person's own site keeps.")
+        found.append("How many people of each site are in a cohort, and who of them saw which arm, and when.")
     else:
         found.append("Outcomes from whoever has both the database and the keys of its witness.")
     found.append("Several people together: the outcomes of a group of k people are protected k times less.")
@@ -178,6 +200,9 @@ def list_assumptions(protocol: Protocol) -> list[str]:
             )
         else:
             found.append("A device reports whatever the outcome is: otherwise the server sees who did, and why.")
+    elif protocol.sites is not None:
+        found.append("The sites know each other's keys, which they compared by other means than the coordinator.")
+        found.append("A site answers rounds at times that depend on no outcome, and adds its noise.")
     elif protocol.operators is not None:
         found.append("One operator is honest: it adds its noise, and gives the other neither its keys nor its shares.")
         found.append(

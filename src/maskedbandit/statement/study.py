@@ -92,6 +92,13 @@ def format_utc(at: int) -> str:
     return datetime.fromtimestamp(at // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def name_model(protocol: Protocol) -> str:
+    """The deployment model, as the scheme of the statement names it."""
+    if protocol.on_devices:
+        return "Local"
+    return "Distributed" if protocol.operators is not None or protocol.sites is not None else "Central"
+
+
 def privacy_unit(protocol: Protocol) -> str:
     """What is protected, in a few words."""
     if protocol.reward.cap > 1:
@@ -124,7 +131,11 @@ def make_registry(protocol: Protocol, facts: Facts, points: Points) -> Registry:
             f"{say_where(protocol)}.",
         ),
         DeploymentModel(
-            model_name="Local" if protocol.on_devices else "Distributed" if protocol.operators else "Central",
+            model_name="Local"
+            if protocol.on_devices
+            else "Distributed"
+            if protocol.operators or protocol.sites
+            else "Central",
             trust_assumptions=points.trust_model,
             actors=" ".join(f"{each.name}: {each.does}." for each in STATIONS[name_trust(protocol.channel)]),
             release_type="Many releases",

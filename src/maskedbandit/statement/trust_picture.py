@@ -41,6 +41,12 @@ STATIONS: dict[str, tuple[Station, ...]] = {
         Station("Leader", "adds both up", "noisy sums", False),
         EVERYBODY,
     ),
+    "sites": (
+        Station("Each site", "adds up its people, with noise", "masked sums", True),
+        Station("Secure sum", "shows the total alone", "noisy sums", False),
+        Station("Coordinator", "releases it", "noisy sums", False),
+        EVERYBODY,
+    ),
     "shuffled": (
         Station("Each device", "adds a part of the noise", "messages", True),
         Station("Shuffler", "forgets who sent what", "mixed messages", False),

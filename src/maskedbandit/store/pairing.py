@@ -1,4 +1,4 @@
-"""With which operators this one works, as a leader or as a helper, each of which the other is told once.
+"""With whom this operator works: a leader with a helper, or a coordinator with sites, each told the other once.
 
 The helper makes an invitation, whose text its operator hands to the leader's by another way. Whoever has the text is
 paired, once, and gets a credential for all that the leader will ask. The helper keeps hashes of both alone.
@@ -23,12 +23,12 @@ class Pairing(NamedTuple):
     """Another operator."""
 
     fingerprint: str
-    role: str  # leader or helper
+    role: str  # leader, helper, site or coordinator
     name: str
     address: str
     seals: str  # in hexadecimal
     signs: str
-    credential: str  # with a helper: what is sent to it; with a leader: the hash of what it sends
+    credential: str  # what is sent to a helper or a coordinator; of a leader or a site the hash of what it sends
     made: int
 
     @property
@@ -94,11 +94,13 @@ def check_invitation(keys: OperatorKeys, invitation: str, signature: str) -> Non
     check_signature(keys.signs, said, signature, why)
 
 
-def accept_leader(database: Database, invitation: str, keys: OperatorKeys, name: str, now: int) -> str:
-    """The credential of a leader that has an invitation, which is spent; within a transaction."""
+def accept_pairing(
+    database: Database, invitation: str, keys: OperatorKeys, name: str, now: int, role: str = "leader"
+) -> str:
+    """The credential of a leader, or a site, that has an invitation, which is spent; within a transaction."""
     spend = "DELETE FROM invitation WHERE invitation = ? AND ends >= ?"
     if not database.change(spend, hash_credential(invitation), now):
         raise Unauthorized("this invitation was not made here, was used before, or has expired")
     credential = secrets.token_urlsafe(32)
-    write_pairing(database, keys, "leader", name, "", hash_credential(credential), now)
+    write_pairing(database, keys, role, name, "", hash_credential(credential), now)
     return credential

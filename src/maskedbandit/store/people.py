@@ -4,30 +4,46 @@ assign (the place, and its charge) -> expose (the arm was seen) -> report (the o
 """
 
 from fractions import Fraction
+from functools import partial
 from os import urandom
 from typing import Any
 
 from maskedbandit.channels.offers import Offer
-from maskedbandit.errors import BudgetExceeded, Conflict, Late, MaskedBanditError, NotExposed, NotRunning, UnknownTicket
+from maskedbandit.errors import (
+    BudgetExceeded,
+    Conflict,
+    Forbidden,
+    Late,
+    MaskedBanditError,
+    NotExposed,
+    NotRunning,
+    UnknownTicket,
+)
 from maskedbandit.person_attributes import check_attributes
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.book.finish import MAY_FINISH
 from maskedbandit.store.requests import Assigned, Reported, check_report, check_unit, name_report
 from maskedbandit.store.rows import Place
 from maskedbandit.store.session import Session
+from maskedbandit.study.deck import Places
 from maskedbandit.study.enrolment import NotEnrolled
 
 
-def assign(session: Session, unit: str, evaluated: bool = False, attributes: Any = None) -> Assigned:
+def assign(
+    session: Session, unit: str, evaluated: bool = False, attributes: Any = None, site: int | None = None
+) -> Assigned:
     """The arm for a person, who is charged; the same one if the person has a place already.
 
     With `evaluated` the person is shown the arm as the value of a flag, which counts as exposure unless the protocol
     says otherwise. The attributes are what the application says of the person, for the rules of the protocol: whoever
-    is turned away by these gets the default arm, and is charged nothing.
+    is turned away by these gets the default arm, and is charged nothing. In a study of sites one of them asks, for a
+    person of its own.
     """
+    check_asking(session, site)
     person, said = session.pseudonym(check_unit(unit)), check_attributes(attributes)
     exposes = evaluated and session.protocol.reward.evaluating == "exposes"
     if (had := session.rows.place_of(person)) is not None:
+        check_site(had, site)
         if exposes and had.exposed is None and may_be_exposed(session, had):
             had = note_exposed(session, had)
         return describe_place(session, had, again=True)
@@ -36,7 +52,7 @@ def assign(session: Session, unit: str, evaluated: bool = False, attributes: Any
     lots, since = session.lots(person), session.now - session.began
     if (why := session.protocol.enrolment.turn_away(said, lots, since)) is not None:
         return serve_default(session, why)
-    return enrol(session, person, exposes)
+    return enrol(session, person, exposes, site)
 
 
 def serve_default(session: Session, why: NotEnrolled) -> Assigned:
@@ -48,15 +64,17 @@ def serve_default(session: Session, why: NotEnrolled) -> Assigned:
     return Assigned(served.arm, None, served.propensity, why=why)
 
 
-def enrol(session: Session, person: str, exposes: bool = False) -> Assigned:
+def enrol(session: Session, person: str, exposes: bool = False, site: int | None = None) -> Assigned:
     """A place for a person who has none, whom no rule turned away: see `assign`.
 
-    Whoever is over budget is served as those for whom there is no place.
+    Whoever is over budget, or of a site whose people have its share of all cohorts, is served as those for whom there
+    is no place.
     """
     protocol = session.protocol
     all_there = protocol.people is not None and session.people >= protocol.people
     enrols = session.state == "running" and not all_there and not session.rows.was_erased(person)
-    given = (session.driver.assign if enrols else session.driver.serve)(session.bits)
+    is_full = None if site is None else partial(has_share, session, site)
+    given = session.driver.assign(session.bits, is_full) if enrols else session.driver.serve(session.bits)
     if given.cohort is None or given.place is None:
         return Assigned(given.arm, None, given.propensity, why="finished" if has_finished(session, all_there) else None)
     period = session.accounts.period(session.now)
@@ -74,10 +92,17 @@ def enrol(session: Session, person: str, exposes: bool = False) -> Assigned:
         served = session.driver.serve(session.bits)
         return Assigned(served.arm, None, served.propensity, why="budget_exceeded")
     named = given.cohort, given.place, given.arm, person, str(given.propensity)
-    session.rows.deal(dealt := Place(ticket, *named, price, period, session.now))
+    session.rows.deal(dealt := Place(ticket, *named, price, period, session.now, site=site))
+    if site is not None:
+        session.of_sites[given.cohort, site] = session.of_sites.get((given.cohort, site), 0) + 1
     if exposes or not protocol.reward.exposure:
         dealt = note_exposed(session, dealt)
     return describe_place(session, dealt, again=False)
+
+
+def has_share(session: Session, site: int, places: Places) -> bool:
+    """Whether the people of a site have its share of a cohort, so that the cohort is full for them."""
+    return session.of_sites.get((places.cohort, site), 0) >= session.protocol.places_of_sites(places.size)[site]
 
 
 def has_finished(session: Session, all_there: bool) -> bool:
@@ -95,12 +120,26 @@ def describe_place(session: Session, place: Place, again: bool) -> Assigned:
     sealed = session.protocol.operators is not None
     offers = make_offers(session, place) if sealed or session.protocol.on_devices else ()
     found = Assigned(place.arm, place.ticket, Fraction(place.propensity), again, place.exposed, offers=offers)
-    return found._replace(cohort=place.cohort) if sealed else found
+    return found._replace(cohort=place.cohort) if sealed or place.site is not None else found
 
 
-def expose(session: Session, ticket: str) -> int:
+def check_asking(session: Session, site: int | None) -> None:
+    """Raise `Forbidden` unless one of the sites asks, if the study has any."""
+    if (session.protocol.sites is None) != (site is None):
+        why = "a site asks for its people" if session.protocol.sites else "no site has a part"
+        raise Forbidden(f"in {session.name} {why}")
+
+
+def check_site(place: Place, site: int | None) -> None:
+    """Raise `Forbidden` unless the place is of a person of the site that asks."""
+    if place.site != site:
+        raise Forbidden("this place is of a person of another site")
+
+
+def expose(session: Session, ticket: str, site: int | None = None) -> int:
     """The person saw the arm: when."""
     place = session.rows.place(ticket)
+    check_site(place, site)
     check_kept(session, place)
     if place.exposed is None:
         place = note_exposed(session, place)

@@ -197,8 +197,9 @@ def find_gap(database: Database, witness: Witness, study: str) -> Seen:
 
 
 def fence_off(database: Database, study: str) -> None:
-    """Fence off whoever has the study open."""
+    """Fence off whoever has the study open, and remove what was counted of it."""
     database.change("UPDATE study SET fence = fence + 1, holder = '', lease = 0 WHERE study = ?", study)
+    database.change("DELETE FROM tally WHERE study = ?", study)
 
 
 def take_places(database: Database, study: str, found: list[list[Any]]) -> None:

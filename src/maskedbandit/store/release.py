@@ -1,4 +1,4 @@
-"""What the clock brings: places that go back, and the release of a cohort, all in one transaction."""
+"""The release of a cohort, within a transaction: which are due, who is in one, and what is written of it."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,30 +13,6 @@ from maskedbandit.store.memory import write_memory
 from maskedbandit.store.requests import find_prefix
 from maskedbandit.store.session import Session
 from maskedbandit.study.deck import Places
-
-
-def do_what_is_due(session: Session) -> list[Release]:
-    """Give back the places that nobody saw in time, and release the cohorts whose last window is over.
-
-    Those of two operators are settled by both of them instead (settle.py).
-    """
-    name, database = session.name, session.database
-    check_newest(session)
-    session.write()
-    unseen = database.rows(
-        "SELECT ticket, cohort, place FROM place "
-        "WHERE study = ? AND assigned < ? AND exposed IS NULL AND returned IS NULL",
-        *(name, session.now - session.protocol.reward.exposure),
-    )
-    for ticket, cohort, place in unseen:
-        database.change("UPDATE place SET returned = ? WHERE study = ? AND ticket = ?", session.now, name, ticket)
-        session.driver.give_back(cohort, place)
-    if session.protocol.operators is not None:
-        return []
-    released = [release_cohort(session, places) for places in list_due(session)]
-    if released and may_answer(session):
-        session.driver.ask()
-    return released
 
 
 def check_newest(session: Session) -> None:
@@ -89,7 +65,8 @@ def release_cohort(session: Session, places: Places) -> Release:
     further = [
         FurtherSum(*each).to_text() for each in zip(sums, (each.digest.hex() for each in offers[1:]), strict=True)
     ]
-    return write_release(session, places, total, found, **({"further": further} if further else {}))
+    more: dict[str, Any] = {"further": further} if further else {}
+    return write_release(session, places, total, found, **more)
 
 
 def close_cohort(session: Session, places: Places) -> list[Member]:
@@ -103,10 +80,16 @@ def close_cohort(session: Session, places: Places) -> list[Member]:
     return found
 
 
-def write_release(session: Session, places: Places, total: float, found: Sequence[Member], **more: Any) -> Release:
-    """Write the release of a closed cohort, seal who is in it, and tell the policy."""
-    cohort, n = places.cohort, places.size
-    price, digest, step = session.price(n), seal_members(found), len(session.driver.log)
+def write_release(
+    session: Session, places: Places, total: float, found: Sequence[Member], n: int | None = None, **more: Any
+) -> Release:
+    """Write the release of a closed cohort, seal who is in it, and tell the policy.
+
+    The sum is of n people, if not all of the cohort are in it.
+    """
+    cohort, size = places.cohort, places.size
+    n = size if n is None else n
+    price, digest, step = session.price(size), seal_members(found), len(session.driver.log)
     loss = session.losses[price]
     memory = write_memory(session.memory)
     columns = "study, cohort, step, arm, n, total, loss, members, memory"
@@ -114,7 +97,8 @@ def write_release(session: Session, places: Places, total: float, found: Sequenc
         "release", columns, [(session.name, cohort, step, places.arm, n, total, price, digest, memory)]
     )
     says: dict[str, Any] = {"cohort": cohort, "step": step, "arm": places.arm, "n": n, "total": total.hex()}
-    says |= {"loss": loss.to_text(), "members": digest, "offer": session.offers(n)[0].digest.hex()}
+    says |= {"loss": loss.to_text(), "members": digest, "offer": session.offers(size)[0].digest.hex()}
+    says |= {"size": size} if n < size else {}
     cap = {"cap": session.protocol.reward.cap} if session.protocol.reward.cap > 1 else {}
     made = session.enter(kind="released", **says, **more, **cap, memory=session.memory_digest(memory))
     assert isinstance(made, Release)

@@ -98,6 +98,13 @@ def name_report(protocol: Protocol, ticket: str, event: str = "", metric: str = 
 
 
 def check_report(protocol: Protocol, value: Any, event: Any, metric: Any, proof: Any) -> None:
+    """The same, of what is reported to the service, which is no outcome where these stay elsewhere."""
+    if protocol.sites is not None:
+        raise PersonalValue("a report", "kept by the person's site: in this study no outcome leaves it")
+    check_outcome(protocol, value, event, metric, proof)
+
+
+def check_outcome(protocol: Protocol, value: Any, event: Any, metric: Any, proof: Any) -> None:
     """Raise unless this can be an outcome of a person, and the rest what a report has."""
     if type(proof) is not str or (proof and not re.fullmatch(PROOF, proof)):
         raise PersonalValue("proof", "16 to 64 letters, digits, '-' or '_', or left out")

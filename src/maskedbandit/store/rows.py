@@ -29,6 +29,7 @@ class Place(NamedTuple):
     assigned: int
     exposed: int | None = None
     returned: int | None = None
+    site: int | None = None  # whose person it is, if sites keep the outcomes
 
 
 COLUMNS = ", ".join(Place._fields)

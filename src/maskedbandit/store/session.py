@@ -53,6 +53,8 @@ class Session(Holding):
     rows: Rows
     others: Mapping[str, Any]  # what the witness had seen of all ledgers when that was found in this database
     operators: Keys  # the public keys of both, if there are two, once the study is started
+    site_keys: Keys  # those of the sites, if they keep the outcomes, once the study is started
+    of_sites: dict[tuple[int, int], int]  # of each cohort that is not released: places of each site
     helper_lost: bool  # the study ended without the second of them
     price: Callable[[int], int]  # the number of the loss that a place costs, by the size of its cohort
     offers: Callable[[int], tuple[Offer, ...]]  # what is offered to a cohort, one for each outcome, by its size
@@ -151,6 +153,7 @@ class Session(Holding):
         protocol = self.protocol = book.protocol
         self.rows = Rows(database, name, self.accounts, protocol.operators is not None)
         self.helper_lost, self.operators = book.helper_lost, book.started.operators if book.started else ()
+        self.site_keys = book.started.sites if book.started else ()
         self.lots = StudyLots(protocol, self.witness).of
         self.began = book.started.at if book.started else None
         self.head, self.arms, self.worst, self.others = book.head, book.standing, book.worst, {}
@@ -178,3 +181,7 @@ class Session(Holding):
         self.positions = count(int(database.rows(find, name)[0][0]))
         counts = database.rows(f"SELECT cohort, COUNT(exposed), MAX(exposed) {live} GROUP BY cohort", name, since)
         self.exposed = {cohort: (int(count), latest or 0) for cohort, count, latest in counts if cohort not in told}
+        self.of_sites = {}
+        if protocol.sites is not None:
+            of = database.rows(f"SELECT cohort, site, COUNT(*) {live} GROUP BY cohort, site", name, since)
+            self.of_sites = {(cohort, site): int(count) for cohort, site, count in of if cohort not in told}

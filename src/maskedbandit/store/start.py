@@ -13,6 +13,7 @@ from maskedbandit.store.pairing import find_pairing
 from maskedbandit.store.session import Session
 from maskedbandit.store.states import check_looked_at, move_study
 from maskedbandit.study.operators import Operators
+from maskedbandit.study.sites import SitesOfStudy
 
 
 def start(session: Session, by: str = "", simulated: bool = False, looked_at: str | None = None) -> None:
@@ -31,9 +32,21 @@ def start(session: Session, by: str = "", simulated: bool = False, looked_at: st
     if session.protocol.operators is not None:
         session.operators = find_operators(session, session.protocol.operators)
         says["operators"] = [[keys.seals.hex(), keys.signs.hex()] for keys in session.operators]
+    if session.protocol.sites is not None:
+        session.site_keys = find_site_keys(session, session.protocol.sites)
+        says["sites"] = [[keys.seals.hex(), keys.signs.hex()] for keys in session.site_keys]
     check_group(session)
     move_study(session, by, kind="started", **says, **rule_of_harm(session.protocol))
     session.began = session.now
+
+
+def find_site_keys(session: Session, named: SitesOfStudy) -> Keys:
+    """The public keys of all sites, which this coordinator has by its pairing with each."""
+    found = [find_pairing(session.database, each.key) for each in named.sites]
+    missing = [each.name for each, pairing in zip(named.sites, found, strict=True) if pairing is None]
+    if missing:
+        raise NotRunning(f"{session.name} cannot start: {', '.join(missing)} did not join yet")
+    return tuple(pairing.keys for pairing in found if pairing is not None)
 
 
 def find_operators(session: Session, named: Operators) -> Keys:

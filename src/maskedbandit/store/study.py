@@ -22,10 +22,11 @@ from maskedbandit.store import people
 from maskedbandit.store.approvals import approve_protocol
 from maskedbandit.store.arms import change_arms
 from maskedbandit.store.book.entries import Keys, Release, read_entries
+from maskedbandit.store.due import do_what_is_due
 from maskedbandit.store.erasure import erase, leave
 from maskedbandit.store.held_study import HeldStudy
-from maskedbandit.store.release import do_what_is_due
 from maskedbandit.store.requests import Assigned, Done, Operation, Reported, ReportName, is_text, name_report
+from maskedbandit.store.rounds import go_round
 from maskedbandit.store.session import Session
 from maskedbandit.store.settle import cohorts_due, fix_list, give_up_helper, read_batch, settle_cohort
 from maskedbandit.store.start import start
@@ -64,6 +65,7 @@ class Study(HeldStudy[Session]):
         "list": fix_list,
         "settle": settle_cohort,
         "give_up_helper": give_up_helper,
+        "rounds": go_round,
         "approve": approve_protocol,
         "start": start,
         "pause": partial(move_study, kind="paused"),
@@ -84,6 +86,11 @@ class Study(HeldStudy[Session]):
     def operators(self) -> Keys:
         """The public keys of both operators, if there are two, once the study is started."""
         return self._session.operators
+
+    @property
+    def site_keys(self) -> Keys:
+        """The public keys of its sites, if they keep the outcomes, once the study is started."""
+        return self._session.site_keys
 
     @property
     def helper_lost(self) -> bool:

@@ -10,6 +10,7 @@ When the arms in play change, a stage ends, and nobody is dealt a place of its c
 released as ever. The others are given up: they would never have as many users as they were to have.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -97,8 +98,8 @@ class CohortDeck:
     >>> deck, bits = CohortDeck(), Bits()
     >>> deck.add(Decision(arm=1, n=3, close=TOGETHER))
     >>> deck.add(Decision(arm=0, n=1, close=1))
-    >>> sorted(deck.deal(bits)[0].arm for user in range(4)), deck.left, deck.dealt
-    ([0, 1, 1, 1], 0, 4)
+    >>> deck.deal(bits, full=[0])[0].arm, sorted(deck.deal(bits)[0].arm for user in range(3)), deck.left, deck.dealt
+    (0, [1, 1, 1], 0, 4)
     """
 
     def __init__(self) -> None:
@@ -184,19 +185,25 @@ class CohortDeck:
         else:
             self._left = dict(sorted([*self._left.items(), (number, left)]))
 
-    def deal(self, bits: Bits) -> tuple[Places, int, Fraction]:
+    def deal(self, bits: Bits, full: Collection[int] = ()) -> tuple[Places, int, Fraction] | None:
         """Deal one of the places that are left: its cohort, its number, and the propensity of its arm.
 
-        The propensity is exactly the probability with which the user got this arm: places of the arm / all places.
+        The propensity is exactly the probability with which the user got this arm: places of the arm / all places. No
+        place is dealt of cohorts that are `full` for the user, so there may be none.
         """
-        total, cohorts = sum(self._left.values()), self.cohorts
-        rest = bits.below(total) if len(self._left) > 1 else 0
-        for number, left in self._left.items():
+        cohorts, of_user = self.cohorts, self._left
+        if full:
+            of_user = {number: left for number, left in self._left.items() if number not in full}
+            if not of_user:
+                return None
+        rest = bits.below(sum(of_user.values())) if len(of_user) > 1 else 0
+        for number, left in of_user.items():
             chosen = cohorts[number]
             if rest < left:
                 break
             rest -= left
-        of_arm = sum([left for number, left in self._left.items() if cohorts[number].arm == chosen.arm])
+        total = sum(of_user.values())
+        of_arm = sum([left for number, left in of_user.items() if cohorts[number].arm == chosen.arm])
         place = chosen.deal()
         self.sort(chosen)
         return chosen, place, Fraction(of_arm, total)

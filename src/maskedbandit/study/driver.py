@@ -28,7 +28,7 @@ Whatever is refused, is refused with a named error, and nothing has changed.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from fractions import Fraction
@@ -108,8 +108,10 @@ class Driver:
         if self._due() and self.deck.empty:
             self._ask()
 
-    def assign(self, bits: Bits) -> Assignment:
+    def assign(self, bits: Bits, is_full: Callable[[Places], bool] | None = None) -> Assignment:
         """What the next user gets: one of the places that are left, at random, or else just an arm.
+
+        A cohort may be full for this user, though it has places for others.
 
         While the policy asks for nobody that is the arm that it names, or else the one of the highest mean in what was
         released; before the first release it is any arm, each with the same probability.
@@ -117,8 +119,10 @@ class Driver:
         if self.deck.empty:
             self.ask()
         if not self.deck.empty and self.answer is None:
-            places, place, propensity = self.deck.deal(bits)
-            return Assignment(places.arm, places.cohort, place, propensity)
+            full = [] if is_full is None else [each.cohort for each in self.deck.dealing if is_full(each)]
+            if (dealt := self.deck.deal(bits, full)) is not None:
+                places, place, propensity = dealt
+                return Assignment(places.arm, places.cohort, place, propensity)
         return self.serve(bits)
 
     def serve(self, bits: Bits) -> Assignment:

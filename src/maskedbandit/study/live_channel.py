@@ -8,21 +8,35 @@ from collections.abc import Collection
 from typing import Any
 
 from maskedbandit.backends.backend import NoisyAdder
+from maskedbandit.backends.sites import Sites
 from maskedbandit.channels.channel import Channel, find_backend
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
-from maskedbandit.study.naming import STUDY_PARTS
+from maskedbandit.study.naming import STUDY_PARTS, expand_table
 from maskedbandit.study.operators import Operators
 from maskedbandit.study.reward import Reward
+from maskedbandit.study.sites import SitesOfStudy
 
 MOST_STEPS = 2**20  # in one unit of reward: proofs of longer numbers make every report longer
 MANY_PEOPLE = 10**6  # in a cohort of a study that does not say how many come
 
 
-def make_live_channel(given: Any, operators: Operators | None) -> Channel:
-    """The channel that a protocol with these operators names, or raise `InvalidValue`."""
-    found: Channel = STUDY_PARTS.made("channel", given)
+def make_live_channel(given: Any, operators: Operators | None, sites: SitesOfStudy | None) -> Channel:
+    """The channel that a protocol with these operators, or sites, names, or raise `InvalidValue`."""
+    found: Channel = STUDY_PARTS.made("channel", given if sites is None else put_shares(given, sites))
     backend = find_backend(found)
+    if isinstance(backend, Sites):
+        if sites is None:
+            raise InvalidValue("sites", None, "a [sites] table with a list of the sites")
+        if operators is not None:
+            raise InvalidValue("operators", "given", "left out, as the outcomes stay at the sites")
+        if backend.dropout:
+            raise InvalidValue(
+                "dropout", str(backend.dropout), "left out: sites of a live study are lost by themselves"
+            )
+        return found
+    if sites is not None:
+        raise InvalidValue("sites", "given", 'left out: only a channel with backend = "sites" has sites')
     if isinstance(backend, NoisyAdder) and backend.modulus:  # devices prove that their numbers are in range
         if operators is None:
             raise InvalidValue(
@@ -40,6 +54,18 @@ def make_live_channel(given: Any, operators: Operators | None) -> Channel:
     return found
 
 
+def put_shares(given: Any, sites: SitesOfStudy) -> Any:
+    """The table of a channel whose backend has the shares of these sites, which stand with the sites in a protocol."""
+    if not isinstance(given, dict) or "backend" not in given:
+        return given
+    backend = dict(expand_table("backend", given["backend"]))
+    if "shares" in backend:
+        raise InvalidValue("shares of the backend", backend["shares"], "left out: each site of [sites] has its share")
+    if backend.get("name") == "sites":
+        backend["shares"] = [str(each.share) for each in sites.sites]
+    return {**given, "backend": backend}
+
+
 def check_live_outcomes(channel: Any, reward: Reward, further: Collection[str], people: int | None) -> None:
     """Raise `InvalidValue` unless the channel of a live study carries the reward, and what these `further` keys say."""
     if reward.grace and channel.trust == "central":
@@ -51,7 +77,7 @@ def check_live_outcomes(channel: Any, reward: Reward, further: Collection[str], 
     if channel.trust != "distributed":
         return
     for key in sorted(further):
-        raise InvalidValue(key, "given", "left out: two servers carry one number of each person")
+        raise InvalidValue(key, "given", "left out: what adds up here is one number of each person")
     if reward.cap == 1 and reward.rule != "last":
         raise InvalidValue(
             "rule of the reward",

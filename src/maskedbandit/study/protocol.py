@@ -13,8 +13,8 @@
     epsilon = 1
     period = "90 days"               # left out: for ever
 
-More tables are [guardrail], [[metrics]], [enrolment] and [operators], each with a file here; docs/protocol.md has every
-key. A protocol is frozen when its study starts; its hash is the first entry of the study's ledger.
+More tables are [guardrail], [[metrics]], [enrolment], [operators] and [sites], each with a file here; docs/protocol.md
+has every key. A protocol is frozen when its study starts; its hash is the first entry of the study's ledger.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from maskedbandit.channels.channel import Channel
+from maskedbandit.channels.channel import Channel, find_backend
 from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import InvalidValue
 from maskedbandit.policies.contextual_policy import ContextualPolicy
@@ -45,6 +45,7 @@ from maskedbandit.study.outcomes import FurtherOutcome, MeasuredOutcome, list_ou
 from maskedbandit.study.protocol_checks import list_checks
 from maskedbandit.study.reward import Reward
 from maskedbandit.study.signatures import read_signers
+from maskedbandit.study.sites import SitesOfStudy
 
 MOST_ABOUT = 1000
 
@@ -173,7 +174,7 @@ class Protocol:
     @cached_property
     def outcomes(self) -> tuple[MeasuredOutcome, ...]:
         """The reward, the guardrail if there is one, which has number 1 then, and metrics; they share epsilon."""
-        found = make_live_channel(self.table.get("channel"), self.operators)
+        found = make_live_channel(self.table.get("channel"), self.operators, self.sites)
         further: list[FurtherOutcome] = [*([self.guardrail] if self.guardrail else []), *self.metrics]
         check_live_outcomes(found, self.reward, self.table.keys() & {"guardrail", "metrics"}, self.people)
         if lacks := self.policy.needs(found.law()):
@@ -195,6 +196,11 @@ class Protocol:
     def operators(self) -> Operators | None:
         """Those of two servers, for which devices seal their reports; None if there is one server."""
         return Operators.from_table(self.table["operators"]) if "operators" in self.table else None
+
+    @cached_property
+    def sites(self) -> SitesOfStudy | None:
+        """Those that keep the outcomes of their own people; None if a service has them, or devices."""
+        return SitesOfStudy.from_table(self.table["sites"]) if "sites" in self.table else None
 
     @cached_property
     def people(self) -> int | None:
@@ -257,6 +263,12 @@ class Protocol:
         """What the release of a cohort of n, of all outcomes together, costs each of its people."""
         first, *further = [outcome.channel.loss(n) for outcome in self.outcomes]
         return sum(further, first)
+
+    def places_of_sites(self, n: int) -> tuple[int, ...]:
+        """How many places of a cohort of n the people of each site may have."""
+        backend: Any = find_backend(self.channel)
+        found: tuple[int, ...] = backend.places(n)
+        return found
 
     def offers(self, n: int) -> tuple[Offer, ...]:
         """What is offered to a cohort of n, one for each outcome."""

@@ -3,20 +3,20 @@
 Means of each arm's own people do not show which arm is best: a policy gives better arms more people as time goes on, so
 if days differ, the mean of an arm depends on its days. So arms are compared over the people to whom both were dealt.
 Arm b is better than a if the average difference of theory/differences.py, over the epochs that both have had so far, is
-above 0. M for a difference of 0 is evidence of it: while b is not better, M ever reaches 1 / x with probability <= x,
+above 0. M for a difference of 0 is evidence of it: while b is not better, M ever reaches 1 / x with probability ≤ x,
 whatever rule chose cohorts and stopped, and however people and days differ.
 
-All ordered pairs of arms are looked at together. The k (k - 1) of the arms with which a study began share alpha; the
-2 j that the arm of number j, the i-th that was added, makes with those before it share alpha / (i (i + 1)). So
+All ordered pairs of arms are looked at together. The k (k − 1) of the arms with which a study began share α; the 2 j
+that the arm of number j, the i-th that was added, makes with those before it share α / (i (i + 1)). So
 
-* an arm is *beaten* with a confidence of 1 - alpha if M of another arm in play against it reaches the number of equal
-  parts into which alpha is divided for that pair, over alpha;
+* an arm is *beaten* with a confidence of 1 − α if M of another arm in play against it reaches the number of equal
+  parts into which α is divided for that pair, over α;
 * an arm is the *best* with that confidence if with it each other arm in play is beaten by this one. That others are
   beaten by others is not enough: if drift is not common to all arms, each of three may be beaten by the next.
 
-With probability at least 1 - alpha no statement about any pair with a confidence of 1 - alpha is ever false. If arms
-are added, this probability is 1 - 2 alpha. If an arm is at least as good as each other in play, it is not beaten; and
-if drift is common to all arms there is such an arm, that of the highest mean.
+With probability at least 1 − α no statement about any pair with a confidence of 1 − α is ever false. If arms are added,
+this probability is 1 − 2 α. If an arm is at least as good as each other in play, it is not beaten; and if drift is
+common to all arms there is such an arm, that of the highest mean.
 """
 
 import math

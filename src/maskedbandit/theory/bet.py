@@ -1,27 +1,27 @@
 """An upper confidence bound for the mean of one arm: every candidate mean is tested by one bet against it.
 
 For each q one alternative z(q) < q is fixed before anything is released. If q is the mean, then the likelihood ratio
-L(z(q)) / L(q) of the releases has mean <= 1, so it exceeds e^level with probability <= e^-level. The bound is the
-largest mean that is not refuted,
+L(z(q)) / L(q) of the releases has mean ≤ 1, so it exceeds e^level with probability ≤ e^−level. The bound is the largest
+mean that is not refuted,
 
-    U = max{q : Lambda(q) <= level},        Lambda(q) = ln L(z(q)) - ln L(q).
+    U = max{q : Λ(q) ≤ level},        Λ(q) = ln L(z(q)) − ln L(q).
 
 So U lies below the mean only if the mean itself was refuted. docs/noise_aware_klucb.md has the proofs.
 
-z(q) = q - w(q) is where the Chernoff bound for rewards and noise together begins to refute q, at a level f' that is
+z(q) = q − w(q) is where the Chernoff bound for rewards and noise together begins to refute q, at a level f' that is
 lower, because that bound charges more for the noise than the likelihood does:
 
-    w(q) = min over lam of  q + (ln(1 - q + q e^-lam) + (f' + ln E exp(lam Z)) / n) / lam,
-    f' = level^2 / (level + 2),
+    w(q) = min over λ of  q + (ln(1 − q + q e^−λ) + (f' + ln E exp(λ Z)) / n) / λ,
+    f' = level² / (level + 2),
 
-over fixed values of lam, and w(q) = q if that is less. So it depends on sizes and on the noise alone.
+over fixed values of λ, and w(q) = q if that is less. So it depends on sizes and on the noise alone.
 
 Where users may be lost with their noise, the likelihood is that of a distribution that stands for all that are possible
 (noise_pmf.py), and the level is higher by what the releases are allowed for it.
 
-Lambda need not rise with q, but Lambda(q) / w(q) does: it is minus the slope of the chord of ln L from z(q) to q. ln L
-is concave, and both ends rise with q. And w is concave, as a least value of concave functions. So all of [a, b] is
-refuted if Lambda(a) min{1, w(b) / w(a)} > level, and a search from above misses nothing.
+Λ need not rise with q, but Λ(q) / w(q) does: it is minus the slope of the chord of ln L from z(q) to q. ln L is
+concave, and both ends rise with q. And w is concave, as a least value of concave functions. So all of [a, b] is refuted
+if Λ(a) min{1, w(b) / w(a)} > level, and a search from above misses nothing.
 """
 
 import math

@@ -1,26 +1,26 @@
 """Lower bounds on the regret of every policy, with and without privacy, for Bernoulli rewards.
 
-    liminf  regret(t) / ln t  >=  sum over a of  gap_a / I(mu_a, mu*)
+    liminf  regret(t) / ln t  ≥  sum over a of  gap_a / I(μ_a, μ*)
 
 for every policy whose regret grows slower than any power of t on every instance. I is the information of one reward:
 
-    no privacy    kl(mu_a, mu*)                                                                          [LR85]
-    central       d_eps(mu_a, mu*) = inf over z of eps |z - mu_a| + kl(z, mu*)                           [AWHOIB25]
-    local         kl(b_a, b*),  b = (1 + (e^eps - 1) mu) / (e^eps + 1) the mean of a randomized bit
+    no privacy    kl(μ_a, μ*)                                                                          [LR85]
+    central       d_ε(μ_a, μ*) = inf over z of ε |z − μ_a| + kl(z, μ*)                                 [AWHOIB25]
+    local         kl(b_a, b*),  b = (1 + (e^ε − 1) μ) / (e^ε + 1) the mean of a randomized bit
 
 Shuffled and distributed channels of a pure loss obey the central bound, because it only needs private decisions. Every
-local channel of loss eps, applied to a bit, is randomized response followed by more noise [KOV17], so by data
-processing no information exceeds kl(b_a, b*). That is at most min{4, e^2eps} (e^eps - 1)^2 gap^2, the bound that holds
-for all distributions of rewards [DJW13, Thm. 1]. These three bounds are asymptotic: at a finite t a policy may be below
-them, on instances that suit it.
+local channel of loss ε, applied to a bit, is randomized response followed by more noise [KOV17], so by data processing
+no information exceeds kl(b_a, b*). That is at most min{4, e^{2ε}} (e^ε − 1)² gap², the bound that holds for all
+distributions of rewards [DJW13, Thm. 1]. These three bounds are asymptotic: at a finite t a policy may be below them,
+on instances that suit it.
 
 `minimax` is for every t: on one of two Bernoulli instances that differ in one arm, every policy has a regret of
 
-    sup over gap <= 1/4 of  t gap / 8  exp(-t / (k-1) d_eps(1/2, 1/2 + 2 gap))
+    sup over gap ≤ 1/4 of  t gap / 8  exp(−t / (k − 1) d_ε(1/2, 1/2 + 2 gap))
 
-by the argument of [LS20, Thm. 15.2], where the divergence of what is shown is at most d_eps for each pull of that arm.
-The published max{sqrt(t (k-1)) / 27, (k-1) / (131 eps)} [AB22] has the constants of Gaussian rewards of variance 1.
-They do not apply to bits, whose variance is at most 1/4, so that their information is four times as large.
+by the argument of [LS20, Thm. 15.2], where the divergence of what is shown is at most d_ε for each pull of that arm.
+The published max{√(t (k − 1)) / 27, (k − 1) / (131 ε)} [AB22] has the constants of Gaussian rewards of variance 1. They
+do not apply to bits, whose variance is at most 1/4, so that their information is four times as large.
 """
 
 import math

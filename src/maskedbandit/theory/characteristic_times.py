@@ -3,23 +3,23 @@
     1 / T*  =  max over proportions w of  min over rivals a of  cost(best, a; w)
     cost    =  inf over x of  w_best d(m_best, x) + w_a d(m_a, x)
 
-A policy that is wrong with probability at most delta needs at least T* kl(delta, 1 - delta) pulls on average
-(samples.py). The formula is the same, with a d for each setting:
+A policy that is wrong with probability at most δ needs at least T* kl(δ, 1 − δ) pulls on average (samples.py). The
+formula is the same, with a d for each setting:
 
-    "KL"         kl(m, x), Bernoulli rewards without privacy                                               [GK16]
-    "KL", eps    d_eps(m, x), Bernoulli rewards under central pure privacy                                 [JA25]
-    "gaussian"   (m - x)^2 / (2 variance): rewards that are Gaussian, or sub-Gaussian and handled as such
-    "gaussian", eps   cost gap min{3 eps, gap} / (2 variance (1/w_best + 1/w_a)) of AdaP-TT* [Azi24, Sec. 5.4.3]
-    "TV"         |m - x|: cost min{w_best, w_a} gap, so T* = 1 / least gap + sum of 1 / gap_a    [Azi24, Prop. 4.26]
-    "TV2"        (m - x)^2: half of "gaussian" of variance 1                                              [AJMB24]
+    "KL"         kl(m, x), Bernoulli rewards without privacy                                         [GK16]
+    "KL", ε      d_ε(m, x), Bernoulli rewards under central pure privacy                               [JA25]
+    "gaussian"   (m − x)² / (2 variance): rewards that are Gaussian, or sub-Gaussian and handled as such
+    "gaussian", ε  cost gap min{3 ε, gap} / (2 variance (1/w_best + 1/w_a)) of AdaP-TT* [Azi24, Sec. 5.4.3]
+    "TV"         |m − x|: cost min{w_best, w_a} gap, so T* = 1 / least gap + sum of 1 / gap_a        [Azi24, Prop. 4.26]
+    "TV2"        (m − x)²: half of "gaussian" of variance 1                                          [AJMB24]
 
 With `beta` the best arm gets that fraction of the pulls, and only the others are optimized: top-two policies converge
-to that. Then T* is larger, at beta = 1/2 at most twice as large.
+to that. Then T* is larger, at β = 1/2 at most twice as large.
 
 All costs are solved in the same way. With v_a = w_a / w_best, the cost over w_best is C_a(v) = d(m_best, x) + v d(m_a,
 x), with x where the two arms meet; it grows with v, and its slope is d(m_a, x). At the optimum all C_a are y, which is
-found by moving the v of the second best arm until the sum of d(m_best, x_a) / d(m_a, x_a) is 1 [GK16, Thm. 5], or, if
-beta is given, until 1 / (1 + sum of v_a) is beta.
+found by moving the v of the second best arm until the sum of d(m_best, x_a) / d(m_a, x_a) is 1 [GK16, Thm. 5], or, if β
+is given, until 1 / (1 + sum of v_a) is β.
 """
 
 import math

@@ -2,30 +2,30 @@
 
 For rewards of mean q in [0, 1] and the noise Z of m releases of n rewards in all, their released sum X has
 
-    P(X <= x) <= exp(-I(q)),    I(q) = sup over lam >= 0 of  -lam x - n ln(1 - q + q e^-lam) - ln E exp(lam Z),
+    P(X ≤ x) ≤ exp(−I(q)),    I(q) = sup over λ ≥ 0 of  −λ x − n ln(1 − q + q e^−λ) − ln E exp(λ Z),
 
-and the bound is max{q : I(q) <= f}. It holds for every distribution of rewards in [0, 1], and needs no more of the
-noise than a bound on its moments. As I(q) <= f means that the exponent is <= f for every lam, and exponent = f is
-solved for q in closed form, it is
+and the bound is max{q : I(q) ≤ f}. It holds for every distribution of rewards in [0, 1], and needs no more of the noise
+than a bound on its moments. As I(q) ≤ f means that the exponent is ≤ f for every λ, and exponent = f is solved for q in
+closed form, it is
 
-    min over lam of  (1 - exp(-(f + lam X + ln E exp(lam Z)) / n)) / (1 - e^-lam).
+    min over λ of  (1 − exp(−(f + λ X + ln E exp(λ Z)) / n)) / (1 − e^−λ).
 
 Randomized response adds no noise: there the bound is that of KL-UCB on the bits.
 docs/noise_aware_klucb.md has the proof.
 
 **A change.** For a mean q let I(q) be the Chernoff exponent of the sum that is lower, J(q) that of the one that is
-higher: sums so low, and so high, have probabilities <= e^-I and e^-J if q is the mean. A change is found if
+higher: sums so low, and so high, have probabilities ≤ e^−I and e^−J if q is the mean. A change is found if
 
     I(q) + J(q) > level     for all q in [0, 1].
 
 The two sums share no reward and no noise. So without a change, where q is the mean of both, I + J exceeds the level
-with probability <= (1 + level) e^-level, for either order of the two, and a change is found with probability
-<= 2 (1 + level) e^-level: whatever the mean is, and for every distribution of rewards in [0, 1].
-docs/changing_arms.md has the proof.
+with probability ≤ (1 + level) e^−level, for either order of the two, and a change is found with probability ≤ 2 (1 +
+level) e^−level: whatever the mean is, and for every distribution of rewards in [0, 1]. docs/changing_arms.md has the
+proof.
 
 Both exponents are convex in q, I rises and J falls, and outside the two means one of them is zero: the least sum lies
 between the means, and a golden-section search finds it. It may lie very near one of them, where that set is by far the
-larger one, so the search is for the logarithm of (q - low) / (high - q). Without noise the least sum is the likelihood
+larger one, so the search is for the logarithm of (q − low) / (high − q). Without noise the least sum is the likelihood
 ratio of [BKMS22].
 """
 

@@ -3,19 +3,19 @@
 **Over the same people.** In an epoch the places of several arms are dealt in random order over the same people. For
 arms a and b with cohorts of n_a and n_b people in it, w the smaller, and totals X_a, X_b, bet on
 
-    lam (X_a w / n_a - X_b w / n_b) - c (X_a w / n_a + X_b w / n_b),         0 < c < lam or -lam < c <= 0.
+    λ (X_a w / n_a − X_b w / n_b) − c (X_a w / n_a + X_b w / n_b),         0 < c < λ or −λ < c ≤ 0.
 
-Let A = e^(lam-c) - 1 and B = e^(-lam-c) - 1. Whoever the people of the epoch are, let p_a and p_b be the averages, over
+Let A = e^(λ − c) − 1 and B = e^(−λ − c) − 1. Whoever the people of the epoch are, let p_a and p_b be the averages, over
 all who got a or b, of their means under either arm. The log-moments of the bet are at most those of the noise and
 
-    w (ln(1 + p_a A) + ln(1 + p_b B)) - ln(1 - 2 tanh(lam)^2) / 2.                                                 (1)
+    w (ln(1 + p_a A) + ln(1 + p_b B)) − ln(1 − 2 tanh(λ)²) / 2.                                                 (1)
 
-The last term, below 1.1 and near lam^2, is the price of people who differ from each other; docs/estimate.md has the
-proof. With the level q = (p_a + p_b) / 2 and the difference D = p_a - p_b, (1) is concave in (q, D), so over all epochs
-it adds up to at most its value at the averages; and its highest point in q is -(A + B) / (2 A B), whatever D is. So c
-can be chosen such that it is at any level wanted. There the bound is that of the true variance, 2 q (1 - q) w, and
-elsewhere the tangent to it. M(D) is the mean over a grid of lam and of five levels; it falls as D grows, and ever
-reaches 2 / alpha with probability <= alpha / 2.
+The last term, below 1.1 and near λ², is the price of people who differ from each other; docs/estimate.md has the proof.
+With the level q = (p_a + p_b) / 2 and the difference D = p_a − p_b, (1) is concave in (q, D), so over all epochs it
+adds up to at most its value at the averages; and its highest point in q is -(A + B) / (2 A B), whatever D is. So c can
+be chosen such that it is at any level wanted. There the bound is that of the true variance, 2 q (1 − q) w, and
+elsewhere the tangent to it. M(D) is the mean over a grid of λ and of five levels; it falls as D grows, and ever reaches
+2 / α with probability ≤ α / 2.
 
 So the interval holds the average of D over the epochs, each weighted by w, for any people and any drift. If drift is
 common to both arms it is the difference of their means.
@@ -24,8 +24,8 @@ An epoch counts once both its totals are released. A study must not be stopped b
 the people of a cohort that is dealt again are not those of its epoch.
 
 **From each arm.** For arms that were not played together, the product of M_a(m + D) for a and that of the failures of b
-at m is a supermartingale too, at the true m. A difference D is ruled out if the product reaches 2 / alpha for every m.
-The interval holds the difference of the averages over each arm's own people: if means move, these are other people.
+at m is a supermartingale too, at the true m. A difference D is ruled out if the product reaches 2 / α for every m. The
+interval holds the difference of the averages over each arm's own people: if means move, these are other people.
 """
 
 import math

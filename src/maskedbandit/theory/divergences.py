@@ -1,10 +1,10 @@
 """Divergences of Bernoulli distributions, with and without privacy: the basis of indices and lower bounds.
 
     kl(p, q)      = p ln(p/q) + (1-p) ln((1-p)/(1-q))
-    d_eps(x, y)   = inf over z of  eps |z - x| + kl(z, y),     z between x and y             [AWHOIB25]
+    d_ε(x, y)   = inf over z of  ε |z − x| + kl(z, y),     z between x and y             [AWHOIB25]
 
-n rewards of mean y look like rewards of mean x with probability about exp(-n kl). Under central pure privacy an
-adversary first moves the mean from x to z, at eps for each unit. Both divergences have closed forms, and their inverses
+n rewards of mean y look like rewards of mean x with probability about exp(−n kl). Under central pure privacy an
+adversary first moves the mean from x to z, at ε for each unit. Both divergences have closed forms, and their inverses
 take one root each.
 """
 

@@ -1,40 +1,40 @@
 """Evidence that an arm b is not among the m best of K, because arm a is better, from both arms' releases, at all times.
 
-For a value z let a bet (s, t) say that arm a has mean z + s and arm b has mean z - t, or 1 and 0 if that is outside
-[0, 1]. Its gain is the likelihood ratio
+For a value z let a bet (s, t) say that arm a has mean z + s and arm b has mean z − t, or 1 and 0 if that is outside [0,
+1]. Its gain is the likelihood ratio
 
-    L_a(z + s) / L_a(z) * L_b(z - t) / L_b(z).
+    L_a(z + s) / L_a(z) * L_b(z − t) / L_b(z).
 
 Let z be the mean of the m-th best arm. Then no bet gains on average that moves one of the m best down, or one of the
-others up. A bet on one arm alone (s = 0 or t = 0) involves no other, so there are m or K - m of them. With weights that
+others up. A bet on one arm alone (s = 0 or t = 0) involves no other, so there are m or K − m of them. With weights that
 are fixed in advance and add up to one,
 
-    M(z) = (1 / m) sum over the m best b of the bets on b alone + (1 / (K - m)) sum over others a of the bets on a alone
-           + (1 / (m (K - m))) sum over a and b of the bets on both
+    M(z) = (1 / m) sum over the m best b of the bets on b alone + (1 / (K − m)) sum over others a of the bets on a alone
+           + (1 / (m (K − m))) sum over a and b of the bets on both
 
-is a non-negative supermartingale from 1, however pulls and cohorts are chosen, so it ever reaches 1/delta with
-probability <= delta [Vil39]. The part of one pair is less than all of it, so evidence is that
+is a non-negative supermartingale from 1, however pulls and cohorts are chosen, so it ever reaches 1/δ with probability
+≤ δ [Vil39]. The part of one pair is less than all of it, so evidence is that
 
-    M_ab(z) = (K - m) (bets on b alone) + m (bets on a alone) + bets on both >= m (K - m) / delta
+    M_ab(z) = (K − m) (bets on b alone) + m (bets on a alone) + bets on both ≥ m (K − m) / δ
 
 for **all** z in [0, 1]: if b is among the m best, and a is not, it is wrong at that z. For the best arm m is 1.
 docs/released_likelihood.md and docs/top_arms.md have the proofs.
 
-The bets on each a need not weigh alike, nor begin at once: `Bets.rivals` is K - m, or one over the share of a, of whose
+The bets on each a need not weigh alike, nor begin at once: `Bets.rivals` is K − m, or one over the share of a, of whose
 releases L_a has then those that came after the share was fixed.
 
 Bets are relative to z, so nothing is lost because it is unknown where both means lie. A mixture over two unknown means,
 divided by the largest likelihood of the null hypothesis, loses evidence for each of them.
 
-`find_weak_mean` checks M(z) >= 1/alpha for all z: on an interval of z, a concave function is at least the smaller of
-its values at the ends, and at most the maximum that its tangents there allow; ln L is concave. Bets on one arm alone
-settle both tails at once, because their gains are monotone in z.
+`find_weak_mean` checks M(z) ≥ 1/α for all z: on an interval of z, a concave function is at least the smaller of its
+values at the ends, and at most the maximum that its tangents there allow; ln L is concave. Bets on one arm alone settle
+both tails at once, because their gains are monotone in z.
 
-**Beyond a known value.** Here a bet says that the mean is u_j, with logit u_j = logit z + 2^(1 - j), j = 0, 1, ...;
-its gain is the likelihood ratio L(u_j) / L(z). If the mean is at most z, each gain is a non-negative supermartingale
-from 1, however pulls and cohorts are chosen, and so is the mean of them under weights that are fixed in advance
-(docs/released_likelihood.md, Lemma 1): it ever reaches 1/alpha with probability <= alpha [Vil39]. Bets below z are the
-mirror image.
+**Beyond a known value.** Here a bet says that the mean is u_j, with logit u_j = logit z + 2^(1 − j), j = 0, 1, ...; its
+gain is the likelihood ratio L(u_j) / L(z). If the mean is at most z, each gain is a non-negative supermartingale from
+1, however pulls and cohorts are chosen, and so is the mean of them under weights that are fixed in advance
+(docs/released_likelihood.md, Lemma 1): it ever reaches 1/α with probability ≤ α [Vil39]. Bets below z are the mirror
+image.
 """
 
 import math

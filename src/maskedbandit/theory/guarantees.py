@@ -1,26 +1,26 @@
 """Upper bounds on the expected regret of algorithms after t users, with all constants.
 
-    ucb1          sum  8 ln t / gap + (1 + pi^2 / 3) gap                                                 [ACF02, Thm. 1]
-    ldp_ucb       sum  8 c^2 ln t / gap + (1 + pi^2 / 3) gap,   c = (e^eps + 1) / (e^eps - 1)
-    ada_p_ucb     sum  16 beta ln t / min{gap, eps} + 3 beta / (beta - 3)                                [AB22]
-    ada_cucb      sum  8 beta ln t / gap + 8 sqrt(beta ln t / rho) + 2 beta / (beta - 3),  rho = eps^2 / 2   [Azi24]
-    dpucb         sum  max{32 ln t / gap, 4 G} + (1 + pi^2 / 3) gap,  and once max gap
-    noise_aware_klucb      ln t sum  max{ratio gap / d_eps, 2 gap / eps} + o(ln t)           [docs/noise_aware_klucb.md]
+    ucb1          sum  8 ln t / gap + (1 + π² / 3) gap                                       [ACF02, Thm. 1]
+    ldp_ucb       sum  8 c² ln t / gap + (1 + π² / 3) gap,   c = (e^ε + 1) / (e^ε − 1)
+    ada_p_ucb     sum  16 β ln t / min{gap, ε} + 3 β / (β − 3)                               [AB22]
+    ada_cucb      sum  8 β ln t / gap + 8 √(β ln t / ρ) + 2 β / (β − 3),  ρ = ε² / 2         [Azi24]
+    dpucb         sum  max{32 ln t / gap, 4 G} + (1 + π² / 3) gap,  and once max gap
+    noise_aware_klucb      ln t sum  max{ratio gap / d_ε, 2 gap / ε} + o(ln t)               [docs/noise_aware_klucb.md]
 
 Sums are over the arms that are not the best. `ldp_ucb` is UCB1 on randomized bits, whose gaps are gap / c while a pull
-costs gap: so it follows from the theorem above it. AdaP-UCB and AdaC-UCB need beta > 3 in the policy too. Where a paper
+costs gap: so it follows from the theorem above it. AdaP-UCB and AdaC-UCB need β > 3 in the policy too. Where a paper
 does not say whether a last term is counted once or for each arm, it is counted for each: the bound holds either way. Of
 the noise-aware index only the leading term is known, so its curve may be crossed at a finite t. Bounds above t max gap
 are trivial, and are cut there.
 
-`dpucb` is for binary trees of length T, the horizon, and failure 1 / T. With probability 1 - 1 / T the noise of every
-arm is in [-G, G] at all times; the rest costs T max gap:
+`dpucb` is for binary trees of length T, the horizon, and failure 1 / T. With probability 1 − 1 / T the noise of every
+arm is in [−G, G] at all times; the rest costs T max gap:
 
-    G = h / eps (2 sqrt(h x) + x),     x = ln(2 k T^2),     h = floor(log2 T) + 1 levels
+    G = h / ε (2 √(h x) + x),     x = ln(2 k T²),     h = floor(log2 T) + 1 levels
 
-Then the index is that of UCB1 plus something in [0, 2 G / n]. Beyond n = max{32 ln t / gap^2, 4 G / gap} users of an
-arm both 2 sqrt(2 ln t / n) and 2 G / n are at most gap / 2, so it is only chosen if Hoeffding's bound failed for it or
-the best arm: the argument of [ACF02, Thm. 1], whose pi^2 / 3 is the probability of that, added up over t.
+Then the index is that of UCB1 plus something in [0, 2 G / n]. Beyond n = max{32 ln t / gap², 4 G / gap} users of an arm
+both 2 √(2 ln t / n) and 2 G / n are at most gap / 2, so it is only chosen if Hoeffding's bound failed for it or the
+best arm: the argument of [ACF02, Thm. 1], whose π² / 3 is the probability of that, added up over t.
 """
 
 import math

@@ -1,16 +1,17 @@
 """The likelihood of released sums, for every mean of the rewards.
 
-A release of n rewards, each rounded to a bit, is r = X + Z with X ~ Bin(n, mu) and noise Z of known distribution h, so
+A release of n rewards, each rounded to a bit, is r = X + Z with X ~ Bin(n, μ) and noise Z of known distribution h, so
 
-    p_n(r; mu) = sum over x of  C(n, x) mu^x (1 - mu)^(n-x) h(r - x),
+    p_n(r; μ) = sum over x of  C(n, x) μ^x (1 − μ)^(n − x) h(r − x),
 
-and releases of one arm multiply. Factors without mu are left out. The sum starts at its largest term and goes outwards
-until terms are negligible, so the number of terms is that of the narrower of the two distributions.
+and releases of one arm multiply. Factors without μ are left out. The sum starts at its largest term and goes outwards
+until terms are negligible, so the number of terms is that of the narrower of the two distributions. Where both are wide
+a line in the complex plane takes its place, whose cost does not grow with them (line_integral.py).
 
 Where users may be lost with their noise, h is a distribution that stands for all that are possible (see noise_pmf.py),
 and whoever compares likelihoods has to grant the `log_allowance` to the one that is to be ruled out.
 
-ln p_n(r; mu) is concave in mu for every noise here, because their h are log-concave; the proof is in
+ln p_n(r; μ) is concave in μ for every noise here, because their h are log-concave; the proof is in
 docs/released_likelihood.md. So is ln p of rewards in [0, 1] that are summed without rounding, which is that of
 Bernoulli rewards.
 """
@@ -33,6 +34,7 @@ from maskedbandit.law import (
     loses_draws,
     unit_variance,
 )
+from maskedbandit.theory.line_integral import is_narrow, of_wide_release
 from maskedbandit.theory.log_gamma import log_gamma
 from maskedbandit.theory.noise_pmf import log_excess, log_pmf_of_draws, stand_in_noise
 
@@ -114,6 +116,10 @@ def of_release(law: Law, n: int, r: float, mu: float) -> tuple[float, float]:
     odds, laplace, normal = mu / (1 - mu), is_laplace(law) and count == 1.0, is_gaussian(law)
     up = bounded_exp(1 / scale if laplace else 1 / (count * scale * scale))
     down = 1 / up
+    if not is_narrow(law, scale, count, n, r, odds, up):
+        wide = of_wide_release(law, scale, count, n, r, mu)
+        if not math.isnan(wide[0]):
+            return wide
     # the first x whose term is larger than the next is between those of either distribution
     top, end = int(max(0.0, min(n * mu - 1, r - 1))), int(min(float(n), max(n * mu + 1, r + 1)))
     while top < end:

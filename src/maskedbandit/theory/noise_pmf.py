@@ -3,10 +3,10 @@
 **Lost draws.** If users may be lost with their noise, it has c draws, with c unknown between `fewest_draws` and
 `draws_of_one`. For each kind of noise there is a log-concave distribution g with
 
-    P(Z = z) <= K g(z)    for all z and c,    K = (P(Z = 0) with the fewest draws) / g(0).
+    P(Z = z) ≤ K g(z)    for all z and c,    K = (P(Z = 0) with the fewest draws) / g(0).
 
-So a release has p(r; mu) <= K p_g(r; mu) for all means mu at once, and a bet that is fair under g is fair for every c
-if it pays ln K for each release. docs/released_likelihood.md has the proofs.
+So a release has p(r; μ) ≤ K p_g(r; μ) for all means μ at once, and a bet that is fair under g is fair for every c if it
+pays ln K for each release. docs/released_likelihood.md has the proofs.
 
 * Coins, Gaussian and Skellam noise: g is that of the most draws, because P(Z = z) / g(z) is greatest at 0.
 * Laplace noise with at most twice as many draws: g is one draw that is a little wider. With the most draws ln K would
@@ -15,17 +15,17 @@ if it pays ln K for each release. docs/released_likelihood.md has the proofs.
 With 1.25 times the fewest draws ln K is at most 0.09 for Laplace noise, and about 0.11 for the others.
 
 **A loss with less noise.** Noise shares of discrete Laplace noise are calibrated so that some number of devices makes
-one draw, whose pure loss is epsilon. If R times as many devices add theirs, Z is the difference of two Pólya(R, b)
-variables, b = exp(-epsilon / g), with g steps in a reward. The loss is then
+one draw, whose pure loss is ε. If R times as many devices add theirs, Z is the difference of two Pólya(R, b) variables,
+b = exp(−ε / g), with g steps in a reward. The loss is then
 
-    R >= 1:   epsilon                 Z is one complete draw, and independent additional noise
+    R ≥ 1:   ε                 Z is one complete draw, and independent additional noise
     R < 1:    ln P(0) / P(g)          P the distribution of Z
 
-**Why at 0.** For R < 1, C(R + k - 1, k) is the k-th moment of a Beta(R, 1 - R) variable, so with independent u, v of
-that distribution P(x) is a constant times the sum over k of E (bu)^k (bv)^(k+x), which is E (bv)^x / (1 - b^2 uv) for
-x >= 0: a mixture of the powers x of numbers below 1. Hence P falls, and ln P is convex, on x >= 0. So ln P(x) - ln P(x
-+ s) is largest at x = 0 among x >= 0 for every shift s, grows with s up to g, and if x < 0 < x + s then P(x) <= P(0)
-and P(x + s) >= P(s). For R -> 1 the loss falls to epsilon; for small R it is about epsilon + ln(g / R).
+**Why at 0.** For R < 1, C(R + k − 1, k) is the k-th moment of a Beta(R, 1 − R) variable, so with independent u, v of
+that distribution P(x) is a constant times the sum over k of E (bu)^k (bv)^(k+x), which is E (bv)^x / (1 − b² uv) for x
+≥ 0: a mixture of the powers x of numbers below 1. Hence P falls, and ln P is convex, on x ≥ 0. So ln P(x) − ln P(x + s)
+is largest at x = 0 among x ≥ 0 for every shift s, grows with s up to g, and if x < 0 < x + s then P(x) ≤ P(0) and P(x +
+s) ≥ P(s). For R -> 1 the loss falls to ε; for small R it is about ε + ln(g / R).
 
 With a fraction of the noise the loss grows much faster than the noise shrinks: 90 % of the noise turn 0.1 into 0.16,
 half of it into 1 (g = 10). Noise of every shape is studied as a mechanism in [HM25].

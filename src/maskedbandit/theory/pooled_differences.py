@@ -5,11 +5,11 @@ The mean of all whom the m arms had is that of (n_i / sum of n) X_i / n_i over i
 each has a bet of theory/differences.py, Y_i with w_i, the smaller of n_i and n_b. They share the people of b, so they
 do not multiply. Bet
 
-    theta_1 Y_1 + ... + theta_m Y_m,        theta_i = W n_i / (w_i * sum of n),        W such that they add up to 1.
+    θ₁ Y₁ + ... + θ_m Y_m,        θ_i = W n_i / (w_i * sum of n),        W such that they add up to 1.
 
-By Hölder's inequality E exp of that is at most the product of the E exp(Y_i)^theta_i, whatever they have in common. So
-the log-moments of the bet are at most the mean of theirs, by theta: margin, level, noise, and what unlike people cost.
-All that theory/differences.py says of epochs stands, with weights theta_i w_i in place of w.
+By Hölder's inequality E exp of that is at most the product of the E exp(Y_i)^θ_i, whatever they have in common. So the
+log-moments of the bet are at most the mean of theirs, by θ: margin, level, noise, and what unlike people cost. All that
+theory/differences.py says of epochs stands, with weights θ_i w_i in place of w.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,28 +1,28 @@
-"""Lower bounds on the sample complexity of best-arm identification with error at most delta, for every policy.
+"""Lower bounds on the sample complexity of best-arm identification with error at most δ, for every policy.
 
-    average number of pulls  >=  T* kl(delta, 1 - delta)            for every delta < 1/2: nothing here is asymptotic
+    average number of pulls  ≥  T* kl(δ, 1 − δ)            for every δ < 1/2: nothing here is asymptotic
 
-for every policy that is delta-correct on all Bernoulli instances, on each instance with a unique best arm. T* is a
+for every policy that is δ-correct on all Bernoulli instances, on each instance with a unique best arm. T* is a
 characteristic time, whose divergence is the information of one pull:
 
     no_privacy    kl                                                                                  [GK16, Thm. 1]
-    central       d_eps                                                                               [JA25]
-    central_tv    the larger of T*_KL and T*_TV / eps                                                 [Azi24, Cor. 4.25]
+    central       d_ε                                                                                 [JA25]
+    central_tv    the larger of T*_KL and T*_TV / ε                                                   [Azi24, Cor. 4.25]
     local         kl between randomized bits
-    local_tv2     the larger of T*_KL and T*_TV2 / c(eps), c(eps) = min{4, e^2eps} (e^eps - 1)^2      [AJMB24]
+    local_tv2     the larger of T*_KL and T*_TV2 / c(ε), c(ε) = min{4, e^{2ε}} (e^ε − 1)²             [AJMB24]
 
-Proof. Let lambda be an instance with another best arm, and P the distribution of all that is shown. The best arm of mu
-is named with probability >= 1 - delta under mu and <= delta under lambda, so KL(P_mu, P_lambda) >= kl(delta, 1 - delta)
-by data processing. On the other side KL(P_mu, P_lambda) <= sum over a of E[N_a] d(mu_a, lambda_a). Central: couple each
-reward with one of mean phi_a that differs from it with probability |phi_a - mu_a|, independently of all others. By
-group privacy ln P(shown | rewards) changes by at most eps for each that differs, so on average by at most eps sum of
-E[N_a] |phi_a - mu_a|; by the chain rule the coupled rewards have the divergence sum of E[N_a] kl(phi_a, lambda_a); and
-the infimum over phi is d_eps. Local: what a user sends is a randomized bit with more noise behind it [KOV17], whatever
-was sent before. Now take the infimum over lambda, and the supremum over the proportions E[N_a] / E[N].
+Proof. Let λ be an instance with another best arm, and P the distribution of all that is shown. The best arm of μ is
+named with probability ≥ 1 − δ under μ and ≤ δ under λ, so KL(P_μ, P_λ) ≥ kl(δ, 1 − δ) by data processing. On the other
+side KL(P_μ, P_λ) ≤ sum over a of E[N_a] d(μ_a, λ_a). Central: couple each reward with one of mean φ_a that differs from
+it with probability |φ_a − μ_a|, independently of all others. By group privacy ln P(shown | rewards) changes by at most
+ε for each that differs, so on average by at most ε sum of E[N_a] |φ_a − μ_a|; by the chain rule the coupled rewards
+have the divergence sum of E[N_a] kl(φ_a, λ_a); and the infimum over φ is d_ε. Local: what a user sends is a randomized
+bit with more noise behind it [KOV17], whatever was sent before. Now take the infimum over λ, and the supremum over the
+proportions E[N_a] / E[N].
 
-Papers state ln(1 / (3 delta)) or ln(1 / (2.4 delta)); both are less than kl(delta, 1 - delta), which this proof gives.
-"central" is never below "central_tv", for d_eps is at most kl and at most eps |x - y|; nor is "local" below
-"local_tv2", for kl between randomized bits is at most kl, and at most c(eps) (x - y)^2 [DJW13, Thm. 1].
+Papers state ln(1 / (3 δ)) or ln(1 / (2.4 δ)); both are less than kl(δ, 1 − δ), which this proof gives. "central" is
+never below "central_tv", for d_ε is at most kl and at most ε |x − y|; nor is "local" below "local_tv2", for kl between
+randomized bits is at most kl, and at most c(ε) (x − y)² [DJW13, Thm. 1].
 """
 
 import math

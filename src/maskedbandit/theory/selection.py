@@ -1,19 +1,19 @@
-"""Lower bounds on the mean samples of every policy that names all arms of a kind with error at most delta.
+"""Lower bounds on the mean samples of every policy that names all arms of a kind with error at most δ.
 
-    average number of pulls  >=  T* kl(delta, 1 - delta)            for every delta < 1/2: nothing here is asymptotic
+    average number of pulls  ≥  T* kl(δ, 1 − δ)            for every δ < 1/2: nothing here is asymptotic
 
-with d the information of one pull, as in samples.py, whose proof holds for every question: let lambda be an instance on
-which the right answer of mu is wrong; then sum over a of E[N_a] d(mu_a, lambda_a) >= kl(delta, 1 - delta).
+with d the information of one pull, as in samples.py, whose proof holds for every question: let λ be an instance on
+which the right answer of μ is wrong; then sum over a of E[N_a] d(μ_a, λ_a) ≥ kl(δ, 1 − δ).
 
-*The m best*: lambda moves an arm i of them and another arm j to a common x (or just past each other), so that
+*The m best*: λ moves an arm i of them and another arm j to a common x (or just past each other), so that
 
-    1 / T*  =  max over proportions w of  min over i, j of  inf over x of  w_i d(mu_i, x) + w_j d(mu_j, x)
+    1 / T*  =  max over proportions w of  min over i, j of  inf over x of  w_i d(μ_i, x) + w_j d(μ_j, x)
 
 which is a linear program with a constraint for each i, j and x. It is solved by adding the constraints that its
 solution violates; every value on the way is a lower bound too. For m = 1 it is that of the best arm [GK16, Thm. 1].
 
-*Above a threshold*: lambda moves one arm to the nearest mean at which its class is wrong, so every arm needs pulls of
-its own, and T* is the sum over arms of 1 / d(mu_a, z_a), z_a that mean. Arms within the tolerance need none.
+*Above a threshold*: λ moves one arm to the nearest mean at which its class is wrong, so every arm needs pulls of its
+own, and T* is the sum over arms of 1 / d(μ_a, z_a), z_a that mean. Arms within the tolerance need none.
 """
 
 import math

@@ -1,18 +1,18 @@
 """Confidence sequences from releases: intervals that are valid at all times, under any adaptive assignment.
 
-A cohort of n people is released as T = X + Z: X the sum of n rewards in [0, 1] of mean mu, and Z the noise, of which ln
-E exp(lam Z) <= K_n(lam) is known from the law. The choice of n depends on earlier releases, and on nothing else about
-rewards. A reward in [0, 1] has at most the log-moments of a bit of the same mean, so for every lam the product over an
+A cohort of n people is released as T = X + Z: X the sum of n rewards in [0, 1] of mean μ, and Z the noise, of which ln
+E exp(λ Z) ≤ K_n(λ) is known from the law. The choice of n depends on earlier releases, and on nothing else about
+rewards. A reward in [0, 1] has at most the log-moments of a bit of the same mean, so for every λ the product over an
 arm's releases of
 
-    exp(lam T - n ln(1 + mu (e^lam - 1)) - K_n(lam))
+    exp(λ T − n ln(1 + μ (e^λ − 1)) − K_n(λ))
 
-is a non-negative supermartingale from 1, and so is M(mu), the mean of it over a grid of lam > 0. It ever reaches 2 /
-alpha with probability <= alpha / 2 [Vil39]. M falls as mu grows, so all mu below some bound are ruled out; the failures
-n - T give the upper bound. One bet is worth its factor as long as sqrt(V) lam is near its best value, V the variance of
-the total, so a grid that is even in ln lam serves all sizes of studies, for a price of some three nats [HRMS21].
+is a non-negative supermartingale from 1, and so is M(μ), the mean of it over a grid of λ > 0. It ever reaches 2 / α
+with probability ≤ α / 2 [Vil39]. M falls as μ grows, so all μ below some bound are ruled out; the failures n − T give
+the upper bound. One bet is worth its factor as long as √V λ is near its best value, V the variance of the total, so a
+grid that is even in ln λ serves all sizes of studies, for a price of some three nats [HRMS21].
 
-If means move, the logarithm above is concave in mu: then the interval holds the average of the means of the people who
+If means move, the logarithm above is concave in μ: then the interval holds the average of the means of the people who
 were released, person by person. Nothing is assumed of how they move.
 
 Under randomized response all this is done for the bits that devices send. On a tree releases are not independent, but
@@ -26,7 +26,7 @@ before it shows that the arm is now beyond it. So let M_s be the same process fr
     S = sum over s = 1, 2, ... of M_s / (s (s + 1)).
 
 The weights add up to 1. If the average over the people since any release was within the limit, each M_s is at most a
-non-negative supermartingale from 1, and so is S. So S ever reaches 1 / a with probability <= a [Vil39], however long
+non-negative supermartingale from 1, and so is S. So S ever reaches 1 / a with probability ≤ a [Vil39], however long
 releases go on. What begins with release s pays ln(s (s + 1)) nats for it: 0.7 with the first, 9 with the hundredth.
 
 M_s is a mean over bets, and what a bet is worth is a product over releases. So one number for each bet is enough,

@@ -1,31 +1,31 @@
 """Thresholds of stopping rules: when differences between arms are significant, uniformly over time.
 
-    Wbar(x) = the root y >= 1 of y - ln y = x
-    C_G(x)  = min over 1/2 < l < 1 of (2l - 2l ln 4l + ln zeta(2l) - ln(1 - l) / 2 + x) / l           [KK21]
+    Wbar(x) = the root y ≥ 1 of y − ln y = x
+    C_G(x)  = min over 1/2 < l < 1 of (2l − 2l ln 4l + ln ζ(2l) − ln(1 − l) / 2 + x) / l           [KK21]
 
-For sigma-sub-Gaussian rewards of any K arms, any sampling rule and every x > 0,
+For σ-sub-Gaussian rewards of any K arms, any sampling rule and every x > 0,
 
-    P(ever: sum over a, b of N (m - mu)^2 / (2 sigma^2) > 2 C_G(x / 2) + 2 ln(4 + ln N_a) + 2 ln(4 + ln N_b)) <= e^-x
+    P(ever: sum over a, b of N (m − μ)² / (2 σ²) > 2 C_G(x / 2) + 2 ln(4 + ln N_a) + 2 ln(4 + ln N_b)) ≤ e^−x
 
-for a fixed pair of arms, m the mean of the N rewards of an arm [KK21]. If mu_a <= mu_b, the sum is at least
-(m_a - m_b)_+^2 / (2 sigma^2 (1/N_a + 1/N_b)). So with x = ln((K-1)/delta) a policy that stops once this is above the
-threshold for a leader and each other arm is wrong with probability <= delta. The threshold is
-`gaussian_threshold(base, N_a, N_b)` with base = `gaussian_base(K, delta)`. Logarithms are concave, so its last two
-terms are at most 4 ln(4 + ln(t/2)) after t pulls in all; TTUCB uses that instead [JD23].
+for a fixed pair of arms, m the mean of the N rewards of an arm [KK21]. If μ_a ≤ μ_b, the sum is at least (m_a − m_b)_+²
+/ (2 σ² (1/N_a + 1/N_b)). So with x = ln((K − 1)/δ) a policy that stops once this is above the threshold for a leader
+and each other arm is wrong with probability ≤ δ. The threshold is `gaussian_threshold(base, N_a, N_b)` with base =
+`gaussian_base(K, delta)`. Logarithms are concave, so its last two terms are at most 4 ln(4 + ln(t/2)) after t pulls in
+all; TTUCB uses that instead [JD23].
 
 For rewards in [0, 1], of sums S_a, there is a sharper statistic than the squares, and a threshold without constants:
 
-    Z_ab = l(S_a, N_a) + l(S_b, N_b) - l(S_a + S_b, N_a + N_b) >= ln((K-1)/delta) + R(S_a, N_a) + R(S_b, N_b),
+    Z_ab = l(S_a, N_a) + l(S_b, N_b) − l(S_a + S_b, N_a + N_b) ≥ ln((K − 1)/δ) + R(S_a, N_a) + R(S_b, N_b),
 
 l the maximum log-likelihood of Bernoulli rewards (Z is the sum of N kl(m, pooled mean)), and R the `redundancy`, that
-is l minus the logarithm of the average likelihood, over means with the prior of Krichevsky and Trofimov. Let mu_a <=
-mu_b but m_a > m_b. Then Z_ab is at most the sum over both arms of l(S, N) - ln p, p the likelihood of the true mean,
-because the pooled mean is the maximum-likelihood estimate among all pairs in the wrong order. So if Z_ab reaches its
-threshold, the product over both arms of average / p is at least (K-1)/delta. For Bernoulli rewards that product is a
-martingale that begins at 1; for rewards in [0, 1] a supermartingale, as its factors u^X v^(1-X) are convex in X. By
-Ville's inequality it ever gets there with probability <= delta / (K-1), under any sampling rule. So a policy that stops
-when a leader has reached its threshold against each other arm is wrong with probability <= delta. As R(S, N) <= ln(2
-sqrt N) [KT81] and sqrt(N_a N_b) <= t/2, a higher threshold is ln(2 t (K-1)/delta), that of [GK16, Thm. 10].
+is l minus the logarithm of the average likelihood, over means with the prior of Krichevsky and Trofimov. Let μ_a ≤ μ_b
+but m_a > m_b. Then Z_ab is at most the sum over both arms of l(S, N) − ln p, p the likelihood of the true mean, because
+the pooled mean is the maximum-likelihood estimate among all pairs in the wrong order. So if Z_ab reaches its threshold,
+the product over both arms of average / p is at least (K − 1)/δ. For Bernoulli rewards that product is a martingale that
+begins at 1; for rewards in [0, 1] a supermartingale, as its factors u^X v^(1 − X) are convex in X. By Ville's
+inequality it ever gets there with probability ≤ δ / (K − 1), under any sampling rule. So a policy that stops when a
+leader has reached its threshold against each other arm is wrong with probability ≤ δ. As R(S, N) ≤ ln(2 √N) [KT81] and
+√(N_a N_b) ≤ t/2, a higher threshold is ln(2 t (K − 1)/δ), that of [GK16, Thm. 10].
 """
 
 import math

@@ -3,17 +3,17 @@
     cost(a, b) = inf over x of  w_a d(m_a, x) + w_b d(m_b, x)          if m_a > m_b, and 0 otherwise
 
 At the empirical means, after w_a and w_b pulls, it is the evidence that a is better than b. Without privacy d = kl, and
-x is the pooled mean [GK16]. Under central pure privacy d = d_eps [JA25], whose slopes in x are, with q = 1 - e^-eps,
+x is the pooled mean [GK16]. Under central pure privacy d = d_ε [JA25], whose slopes in x are, with q = 1 − e^−ε,
 
-    of d_eps(m_b, x):  (x - m_b) / (x (1 - x)),  from logit x = logit m_b + eps on    q / (1 - q x)
-    of d_eps(m_a, x):  (x - m_a) / (x (1 - x)),  up to logit x = logit m_a - eps     -q / (1 - q (1 - x))
+    of d_ε(m_b, x):  (x − m_b) / (x (1 − x)),  from logit x = logit m_b + ε on    q / (1 − q x)
+    of d_ε(m_a, x):  (x − m_a) / (x (1 − x)),  up to logit x = logit m_a − ε     -q / (1 − q (1 − x))
 
 so the best x solves a linear or a quadratic equation on every piece: no iteration is needed.
 
 The proportions of pulls w* maximize the least cost of arm 1, the best, and a rival. They give all rivals one common
 cost, and are those for which, with x_a the point where arms a and 1 meet [GK16, Thm. 5],
 
-    sum over rivals a of  d(m_1, x_a) / d(m_a, x_a)  =  1.
+    sum over rivals a of  d(m₁, x_a) / d(m_a, x_a)  =  1.
 """
 
 import math

@@ -4,19 +4,19 @@ all.
 **Phases of fixed sizes** (policies/parts/fixed_phases.py). Let arms be in the order of their means, arm 1 the best one,
 and imagine releases also of arms that were dropped: all are independent, and which of them a policy reads does not
 change what they are. Arm 1 leaves in phase p only if s_{p+1} arms or more have scores that are at least its own. For
-each r in 2..s_{p+1} + 1 at least s_{p+1} - r + 2 of these are among the arms from r on, so by Markov's inequality
+each r in 2..s_{p+1} + 1 at least s_{p+1} − r + 2 of these are among the arms from r on, so by Markov's inequality
 
-    P(wrong)  <=  sum over p of  min over r of  sum over a >= r of q_{a,p} / (s_{p+1} - r + 2),
+    P(wrong)  ≤  sum over p of  min over r of  sum over a ≥ r of q_{a,p} / (s_{p+1} − r + 2),
 
 q_{a,p} the probability that arm a has a score of at least that of arm 1. If phases are forgotten, the scores of p are
 independent of the arms that are left, and a goes only up to s_p: the best s_p arms are the worst case, as the bound
 below is higher for higher means. If all releases count, they are not independent, and a goes up to K.
 
-A score is the sum of c_j X_j with c_j = w_j / (n_j sum of w), so by Chernoff, for every lam >= 0,
+A score is the sum of c_j X_j with c_j = w_j / (n_j sum of w), so by Chernoff, for every λ ≥ 0,
 
-    ln q_{a,p}  <=  sum over j of  n_j psi(mu_a, lam c_j) + n_j psi(mu_1, -lam c_j) + 2 ln E exp(lam c_j Z_j),
+    ln q_{a,p}  ≤  sum over j of  n_j psi(μ_a, λ c_j) + n_j psi(μ₁, −λ c_j) + 2 ln E exp(λ c_j Z_j),
 
-psi(m, x) = ln(1 - m + m e^x), which no reward in [0, 1] of mean m exceeds, rounded or not, and Z_j the noise. On
+psi(m, x) = ln(1 − m + m e^x), which no reward in [0, 1] of mean m exceeds, rounded or not, and Z_j the noise. On
 randomized response X_j is a sum of flipped bits, whose psi is known.
 
 **Every policy** (`least_wrong`). Average the probability of a wrong answer over all orders in which the arms may be
@@ -24,9 +24,9 @@ listed: that is the one, e, of the policy that lists them at random, which prefe
 swap the means of arms 1 and b. Arm b is then the answer as often as arm 1 was, so the event that 1 is not the answer
 has probability e under nu, and its complement at most e after the swap. By [LS20, Thm. 14.2]
 
-    2 e  >=  exp(-KL) / 2,        KL  <=  E[N_1] d(mu_1, mu_b) + E[N_b] d(mu_b, mu_1)
+    2 e  ≥  exp(−KL) / 2,        KL  ≤  E[N₁] d(μ₁, μ_b) + E[N_b] d(μ_b, μ₁)
 
-with the d of samples.py. This holds for all b, so e >= exp(-T C) / 4, C the largest over proportions of pulls of the
+with the d of samples.py. This holds for all b, so e ≥ exp(−T C) / 4, C the largest over proportions of pulls of the
 least over b. (The exponent is that of telling the two instances apart, about four times what telling arms apart takes.)
 """
 

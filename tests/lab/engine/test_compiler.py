@@ -431,7 +431,7 @@ SAVED = """
 from maskedbandit.lab.engine import compiler, kernel_cache
 
 def save(self, kinds, data, usual=kernel_cache.KernelCache.save_overload):
-    print(self._path(kinds, data.codegen).stem)
+    print(self._paths(kinds, data.codegen)[0].stem)
     usual(self, kinds, data)
 
 kernel_cache.KernelCache.save_overload = save
@@ -502,7 +502,7 @@ def test_a_file_that_others_could_have_planted_is_not_run(tmp_path: Path, monkey
         folder.mkdir()
         folder.chmod(mode)
         monkeypatch.setenv("MASKEDBANDIT_CACHE", str(folder))
-        monkeypatch.setattr(kernel_cache.KernelCache, "_path", lambda *name, folder=folder: folder / "planted.kernel")
+        monkeypatch.setattr(kernel_cache.KernelCache, "_path", lambda self, where, *key: where / "planted.kernel")
         (folder / "planted.kernel").write_bytes(kernel_cache.seal_with_digest(planted))
         compiler.compile_loop(body, step=factory(float(mode)))(1.0)
         assert (tmp_path / "ran").exists() == ran

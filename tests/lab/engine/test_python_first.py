@@ -85,7 +85,7 @@ def ways(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Iterator[Ways]:
     monkeypatch.setattr(PythonFirst, "_run_as_python", run_as_python)
     monkeypatch.setattr(python_first, "compile_loop", compile_loop)
     monkeypatch.setattr(python_first, "note_compiled", lambda function, **bound: None)
-    monkeypatch.setattr(python_first, "name_note", lambda function, bound: Path("/nowhere"))
+    monkeypatch.setattr(python_first, "name_note", lambda *given: Path("/nowhere"))
     monkeypatch.setattr(python_first, "TESTED", (python_first.platform.system(), python_first.platform.machine()))
     python_first.find_patience.cache_clear()
     with choose_way(""):
@@ -337,7 +337,7 @@ SAME = {
     "nan",
     "pi",
 }
-SAME |= {"sinh", "sqrt", "tanh"}
+SAME |= {"atan", "cos", "sin", "sinh", "sqrt", "tanh"}
 NOT_RUN = (
     "policies/contextual",
     "policies/parts/linear.py",

@@ -16,9 +16,9 @@ from maskedbandit.errors import Refused, StoreError
 from maskedbandit.lab.experiments.examples import find_packaged_folder
 from maskedbandit.service.host.host import Host
 from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.due import do_what_is_due
 from maskedbandit.store.lease import read_clock
 from maskedbandit.store.people import assign, expose, report
-from maskedbandit.store.release import do_what_is_due
 from maskedbandit.store.session import Session
 from maskedbandit.store.studies import open_study, prepare_witness, write_study
 from maskedbandit.store.study_rows import read_studies

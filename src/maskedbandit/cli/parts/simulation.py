@@ -23,7 +23,7 @@ from maskedbandit.privacy.exact import to_whole
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store import people
 from maskedbandit.store.arms import change_arms
-from maskedbandit.store.release import do_what_is_due
+from maskedbandit.store.due import do_what_is_due
 from maskedbandit.store.session import Session
 from maskedbandit.store.study import Study
 from maskedbandit.study.naming import refuse_unknown

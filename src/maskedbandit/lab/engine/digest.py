@@ -6,6 +6,7 @@ is never stale.
 
 import hashlib
 import platform
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.metadata import version
@@ -20,6 +21,12 @@ from maskedbandit.core import OPTIONS, Kernel
 
 COMPILER = "".join(  # how kernels are put together, compiled and written
     Path(__file__).with_name(name).read_text() for name in ("compiler.py", "apart.py")
+)
+
+PLATFORM = (  # what compiled code depends on, but for the processor: the layouts of objects, which no patch changes
+    f"{sys.implementation.cache_tag}{getattr(sys, 'abiflags', '')} {sys.platform} {platform.machine()} {sys.maxsize}",
+    ".".join(np.__version__.split(".")[:2]),
+    version("numba"),  # without loading it: what never compiles need not wait for it
 )
 
 
@@ -88,13 +95,5 @@ def list_ingredients(function: Callable[..., Any], bound: dict[str, Any]) -> lis
 
 def digest_kernels(function: Callable[..., Any], bound: dict[str, Any], options: dict[str, Any] | None = None) -> str:
     """The name of a function when the names in `bound` stand for these kernels."""
-    parts = [
-        *list_ingredients(function, bound),
-        repr(OPTIONS),
-        repr(options),
-        COMPILER,
-        np.__version__,
-        version("numba"),  # without loading it: what never compiles need not wait for it
-    ]
-    parts += [platform.python_version(), platform.machine()]
+    parts = [*list_ingredients(function, bound), repr(OPTIONS), repr(options), COMPILER, *PLATFORM]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]

@@ -1,4 +1,7 @@
-"""The folder of compiled kernels: where it is, whether it can be trusted, and how it stays small.
+"""The folders of compiled kernels: where they are, whether they can be trusted, and how the user's own stays small.
+
+A wheel for one Python brings the loops of the first study, compiled for any processor of its platform, in a folder of
+the package (tools/packaged_loops.py). Nothing is written there. Whoever may write there could change the package.
 
 A file that is used is marked with the time, at most once a day. When the files of a folder take more than MOST bytes,
 those that were not used for longest are removed, until three quarters are left. Any number of processes may do this at
@@ -22,8 +25,11 @@ SUFFIXES = (".kernel", ".compiled", ".draft")  # a draft is left behind by a pro
 folder_log = logging.getLogger("maskedbandit")
 
 
+PACKAGED = Path(__file__).with_name("loops")  # what came with the package, in the same files as in the user's folder
+
+
 def find_kernel_folder() -> Path:
-    """The folder of compiled kernels: $MASKEDBANDIT_CACHE, or one in the user's cache folder."""
+    """The user's folder of compiled kernels: $MASKEDBANDIT_CACHE, or one in the user's cache folder."""
     home = os.environ.get("MASKEDBANDIT_CACHE") or f"{os.environ.get('XDG_CACHE_HOME') or '~/.cache'}/maskedbandit"
     return Path(home).expanduser()
 
@@ -90,9 +96,11 @@ class SpaceLeft:
 
     def __init__(self) -> None:
         self._left: dict[Path, int] = {}
+        self.taken = 0  # bytes that this process has written
 
     def take(self, where: Path, size: int) -> None:
         """Count so many bytes as written."""
+        self.taken += size
         self._left[where] = self._left.get(where, 0) - size
         if self._left[where] < 0:
             self._left[where] = MOST_BYTES_KEPT - prune(where, MOST_BYTES_KEPT)

@@ -3,7 +3,7 @@
 Compiling takes seconds, and a few runs of a policy that decides seldom take less than that as Python. So the runs of a
 loop are made as Python until these have taken about as long as compiling it would. The run in which they do is given
 up, and made again in compiled code: nobody waits much longer than for the better way. Of a loop that was compiled on
-this machine before, a small file says so, and it has but a moment as Python.
+this machine before, or came with the package, a small file says so, and it has but a moment as Python.
 
 A number must not depend on the way. So nothing runs as Python first but what the tests of this package have shown to
 give the same numbers to the last bit, with NumPy's draws as the compiler makes them, on the system where they have. All
@@ -27,7 +27,7 @@ import numpy as np
 from maskedbandit.core import Kernel
 from maskedbandit.lab.engine.compiler import bind_hooks, compile_loop, read_way, runs_interpreted
 from maskedbandit.lab.engine.digest import digest_kernels, list_code_objects, walk_functions
-from maskedbandit.lab.engine.kernel_folder import find_kernel_folder, is_usable_folder
+from maskedbandit.lab.engine.kernel_folder import PACKAGED, find_kernel_folder, is_usable_folder
 from maskedbandit.lab.engine.outcomes import RUN_AGAIN
 
 PYTHON_PATIENCE = 2.0  # seconds of CPU time for which a loop runs as Python, in all its runs together
@@ -104,7 +104,8 @@ def find_patience(function: Callable[..., Any], **bound: Kernel[Any, Any]) -> Pa
     """That with the loop of these kernels, which is none if it may give other numbers as Python."""
     if not is_alike(function, bound):
         return Patience(0.0)
-    return Patience(COMPILED_PATIENCE if name_note(function, bound).exists() else PYTHON_PATIENCE)
+    compiled = any(name_note(folder, function, bound).exists() for folder in (find_kernel_folder(), PACKAGED))
+    return Patience(COMPILED_PATIENCE if compiled else PYTHON_PATIENCE)
 
 
 def is_alike(function: Callable[..., Any], bound: dict[str, Any]) -> bool:
@@ -132,9 +133,9 @@ def is_plain(value: Any) -> bool:
     return isinstance(value, int | float | np.int64 | np.uint64 | np.bool_ | np.random.Generator)
 
 
-def name_note(function: Callable[..., Any], bound: dict[str, Any]) -> Path:
-    """The file that says that a loop was compiled on this machine."""
-    return find_kernel_folder() / f"{digest_kernels(function, bound)}.compiled"
+def name_note(folder: Path, function: Callable[..., Any], bound: dict[str, Any]) -> Path:
+    """The file that says that a loop is in a folder, compiled."""
+    return folder / f"{digest_kernels(function, bound)}.compiled"
 
 
 @cache
@@ -142,7 +143,7 @@ def note_compiled(function: Callable[..., Any], **bound: Kernel[Any, Any]) -> No
     """Have the next process on this machine run the loop as Python for a moment only."""
     if is_usable_folder(find_kernel_folder()):
         with suppress(OSError):
-            name_note(function, bound).touch()
+            name_note(find_kernel_folder(), function, bound).touch()
 
 
 class PythonFirst:

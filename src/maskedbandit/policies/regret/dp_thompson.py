@@ -1,6 +1,6 @@
 """DP-TS: Thompson sampling on noisy running sums, after a pilot that estimates the gap [MT15, Alg. 2].
 
-    pilot    e = 1, 2, ...: with D = 2^(1-e) every arm gets n_e users in all,
+    pilot    e = 1, 2, ...: with D = 2^(1 − e) every arm gets n_e users in all,
              n_e ≥ 128 y / D²,   n_e ≥ 16 radius(noise of e releases, y) / D,   y = ln(4 k e (e+1) T),
              until the two highest means r_a / n_a are more than D / 2 apart; the estimated gap is then G = D / 2
     first    every arm gets users until n_a ≥ 8 radius(noise at its worst until T, ln(2 k T²)) / G

@@ -3,7 +3,7 @@
 from typing import Any
 
 from maskedbandit.service.host.helper import HelperHost
-from maskedbandit.service.leaders import LEADER_ROLE
+from maskedbandit.service.paired_keys import LEADER_ROLE
 from maskedbandit.service.request.holders import find_writer
 from maskedbandit.service.request.route import Call
 from maskedbandit.store.helping.study import HelperStudy

@@ -11,7 +11,7 @@ from maskedbandit.service.request.openapi import write_openapi
 from maskedbandit.service.request.route import Answer, Call, Route, encode_answer
 from maskedbandit.store.databases.database import Database, do_again
 from maskedbandit.store.own_keys import agree_with
-from maskedbandit.store.pairing import accept_leader, check_invitation
+from maskedbandit.store.pairing import accept_pairing, check_invitation
 from maskedbandit.study.operators import OperatorKeys
 
 
@@ -35,7 +35,7 @@ async def pair_leader(call: Call, body: Pair) -> Paired:
     def question(database: Database) -> str:
         def once() -> str:
             with database.transaction():
-                return accept_leader(database, body.token, keys, body.name, host.clock())
+                return accept_pairing(database, body.token, keys, body.name, host.clock())
 
         credential = do_again(once)
         host.keys.read(database)

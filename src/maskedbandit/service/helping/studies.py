@@ -20,7 +20,7 @@ from maskedbandit.service.helping.messages import (
     TotalStated,
 )
 from maskedbandit.service.keys import STAFF
-from maskedbandit.service.leaders import LEADER_ROLE
+from maskedbandit.service.paired_keys import LEADER_ROLE
 from maskedbandit.service.request.bodies import decode_base64
 from maskedbandit.service.request.limits import BATCH
 from maskedbandit.service.request.route import Answer, Call, Route

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from maskedbandit.service.host.hosting import Hosting
-from maskedbandit.service.leaders import LeaderKeys
+from maskedbandit.service.paired_keys import LEADER_ROLE, PairedKeys
 from maskedbandit.service.request.limits import Buckets
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.helping.study import HelperStudy
@@ -22,7 +22,7 @@ class HelperHost(Hosting):
     ) -> None:
         self.name = name  # of this operator, for people
         self.contacts: dict[str, int] = {}  # when each leader asked last, by its fingerprint
-        super().__init__(address, folder, rate, clock, LeaderKeys())
+        super().__init__(address, folder, rate, clock, PairedKeys(LEADER_ROLE))
         self.own = read_own_keys(self.witness)
         self.guests = Buckets(1, 10)  # requests to pair, by address
 

@@ -21,8 +21,8 @@ from maskedbandit.secagg.helper_total import HelperTotal
 from maskedbandit.secagg.prio3 import LEADER
 from maskedbandit.secagg.total_request import TotalRequest
 from maskedbandit.secagg.uploads import ShareReader
-from maskedbandit.service.host.helper_calls import HelperAway, HelperCalls, HelperRefuses
 from maskedbandit.service.host.metrics import Metrics
+from maskedbandit.service.host.partner_calls import PartnerAway, PartnerCalls, PartnerRefuses
 from maskedbandit.service.views.link import LinkState
 from maskedbandit.store.batches import Batch, OpenedReport, compare_proofs, open_batch
 from maskedbandit.store.book.witness import Witness
@@ -48,7 +48,7 @@ HELPER_REFUSES = (
 class HelperLink:
     """The way of one study to its helper."""
 
-    def __init__(self, writer: Writer, pairing: Pairing, calls: HelperCalls, witness: Witness, clock: Any) -> None:
+    def __init__(self, writer: Writer, pairing: Pairing, calls: PartnerCalls, witness: Witness, clock: Any) -> None:
         self.writer, self.pairing, self._calls, self._witness, self._clock = writer, pairing, calls, witness, clock
         self.state = LinkState()
         self._study: Any = writer.study
@@ -73,12 +73,12 @@ class HelperLink:
     async def _try(self) -> None:
         try:
             await self._settle_all()
-        except HelperAway as why:
+        except PartnerAway as why:
             if self.state.away_since is None:
                 self._say("the helper is away", str(why))
             self._put_off(away_since=self.state.away_since or self._clock())
-        except (HelperRefuses, ProtocolError) as why:
-            said = why.said if isinstance(why, HelperRefuses) else why.code
+        except (PartnerRefuses, ProtocolError) as why:
+            said = why.said if isinstance(why, PartnerRefuses) else why.code
             if said != self.state.refusal:
                 self._say("the helper does not agree", said)  # the code alone: more could say who uploaded
             self._put_off(refusal=said, away_since=None, reached=self._clock())
@@ -194,7 +194,7 @@ class HelperLinks:
                 task.add_done_callback(self._ending.discard)
         for name, writer in held.items():
             if name not in self.links and (pairing := self._find(writer)) is not None:
-                calls = HelperCalls(pairing.address, pairing.credential, self.transport)
+                calls = PartnerCalls(pairing.address, pairing.credential, self.transport)
                 self.links[name] = HelperLink(writer, pairing, calls, witness, self._clock)
         found, now = dict[tuple[str, str], bool | None](), self._clock()
         for name, link in self.links.items():

@@ -1,4 +1,4 @@
-"""The leader is paired with a helper: it spends an invitation, and keeps the helper's keys and its own credential."""
+"""A leader is paired with a helper, or a site with a coordinator: it spends an invitation, and keeps a credential."""
 
 import re
 from contextlib import closing
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import httpx
 
 from maskedbandit.errors import InvalidValue, StorageFailed, Unauthorized
-from maskedbandit.service.host.helper_calls import HelperAway, HelperCalls, HelperRefuses
+from maskedbandit.service.host.partner_calls import PartnerAway, PartnerCalls, PartnerRefuses
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import do_again
 from maskedbandit.store.lease import read_clock
@@ -17,6 +17,7 @@ from maskedbandit.store.pairing import Pairing, sign_invitation, write_pairing
 from maskedbandit.store.studies import prepare_witness
 from maskedbandit.study.operators import ADDRESS, LONGEST_NAME, OperatorKeys
 
+PAIR_PATHS = {"helper": "/v1/helper/pair", "coordinator": "/v1/sites/pair"}  # by the role of the other operator
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -24,11 +25,11 @@ class PairedOperators(NamedTuple):
     """Both operators, whose fingerprints are to be compared by other means."""
 
     own: str  # the fingerprint of this one
-    helper: Pairing
+    other: Pairing
 
 
-def check_helper_url(url: str) -> str:
-    """The address of a helper, without a slash at its end.
+def check_partner_url(url: str) -> str:
+    """The address of another operator, without a slash at its end.
 
     It begins with https: whoever heard the invitation on its way could be paired in place of this operator, and with
     the credential could ask for totals. On this machine nobody hears it.
@@ -40,45 +41,46 @@ def check_helper_url(url: str) -> str:
     return url.rstrip("/")
 
 
-async def pair_with_helper(
+async def pair_with_operator(
     address: str,
     folder: Path | None,
     url: str,
     invitation: str,
     name: str,
     transport: httpx.AsyncBaseTransport | None = None,
+    role: str = "helper",
 ) -> PairedOperators:
-    """Spend an invitation of the helper at a URL, and work with it from now on; `name` is what it is told of this."""
-    url = check_helper_url(url)
+    """Spend an invitation of the operator at a URL, and work with it from now on; `name` is what it is told of this."""
+    url = check_partner_url(url)
     if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
         raise InvalidValue("name", name, f"a text of 1 to {LONGEST_NAME} printable characters")
     with closing(open_database(address)) as database:
         witness = prepare_witness(database, folder)
         own = read_own_keys(witness)
-        calls = HelperCalls(url, "", transport)
+        calls = PartnerCalls(url, "", transport, role)
         try:
             said = {"token": invitation, "name": name, "seals": own.seals.hex(), "signs": own.signs.hex()}
             said["signature"] = sign_invitation(witness.signing_key(), own, invitation)
-            found = await calls.ask("POST", "/v1/helper/pair", said)
-        except HelperAway as why:
+            found = await calls.ask("POST", PAIR_PATHS[role], said)
+        except PartnerAway as why:
             raise StorageFailed(f"{why}: nothing was stored; try again, if need be with a new invitation") from None
-        except HelperRefuses as why:
+        except PartnerRefuses as why:
             if why.said != "unauthorized":
                 raise
-            raise Unauthorized("the helper made no such invitation, or it was used before, or has expired") from None
+            raise Unauthorized(f"the {role} made no such invitation, or it was used before, or has expired") from None
         finally:
             await calls.close()
         keys = OperatorKeys.from_text(found.get("seals"), found.get("signs"))
-        helper, credential = found.get("name"), found.get("credential")
-        if not isinstance(helper, str) or not 1 <= len(helper) <= LONGEST_NAME or not helper.isprintable():
-            raise InvalidValue("name of the helper", "not shown", f"1 to {LONGEST_NAME} printable characters")
+        other, credential = found.get("name"), found.get("credential")
+        if not isinstance(other, str) or not 1 <= len(other) <= LONGEST_NAME or not other.isprintable():
+            raise InvalidValue(f"name of the {role}", "not shown", f"1 to {LONGEST_NAME} printable characters")
         if not isinstance(credential, str) or not re.fullmatch("[!-~]{1,512}", credential):
             raise InvalidValue("credential", "not shown", "a text without spaces")
         if keys.fingerprint == own.fingerprint:
-            raise InvalidValue("helper", url, "another operator: this one has the same keys")
+            raise InvalidValue(role, url, "another operator: this one has the same keys")
 
         def write() -> Pairing:
             with database.transaction():
-                return write_pairing(database, keys, "helper", helper, url, credential, read_clock())
+                return write_pairing(database, keys, role, other, url, credential, read_clock())
 
         return PairedOperators(own.fingerprint, do_again(write))

@@ -2,20 +2,24 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from msgspec import structs
 
+from maskedbandit.errors import StoreError
 from maskedbandit.service.host.deliveries import Deliveries
 from maskedbandit.service.host.elsewhere import Elsewhere
 from maskedbandit.service.host.helper_link import HelperLinks
 from maskedbandit.service.host.hosting import Hosting, Looks
 from maskedbandit.service.host.watch import StudyWatch
 from maskedbandit.service.keys import SignedOut
+from maskedbandit.service.paired_keys import SITE_ROLE, PairedKeys
 from maskedbandit.service.request.limits import Buckets, OpenStreams
 from maskedbandit.service.study_messages import StudyState
+from maskedbandit.service.views.counts import keep_counts
 from maskedbandit.service.views.describe import read_finish, read_state
 from maskedbandit.service.views.health import MANY_WASTED, WASTED_WARNING, count_wasted
 from maskedbandit.service.views.tally import Tally
@@ -59,7 +63,8 @@ class Host(Hosting):
         self._tallies: dict[str, Tally] = {}  # what was counted for views, by study
         self.signed_out, self.links = SignedOut(), HelperLinks(clock)
         self.deliveries = Deliveries(self)
-        super().__init__(address, folder, rate, clock)
+        self.contacts: dict[tuple[str, int], int] = {}  # when each site of a study last asked, by its number
+        super().__init__(address, folder, rate, clock, PairedKeys(SITE_ROLE))
 
     async def view(self, name: str) -> StudyView:
         """What may be shown of a study."""
@@ -135,6 +140,8 @@ class Host(Hosting):
             many = 0
             if isinstance(held, Writer):
                 many = count_wasted(database, study.name, self.clock() - held.study.protocol.reward.exposure)
+                with suppress(StoreError):  # it is tried again with the next round of the clock
+                    keep_counts(database, self.witness, study.name, study.people, self.tally_of(study.name))
             self.metrics.places(study.name, study.people, many)
         if study.state != "running":
             return {}

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from maskedbandit.service.page.arm_order import OUT_OF_PLAY, say_arm
 from maskedbandit.service.page.trust_models import OFFERED_CHANNELS
-from maskedbandit.service.views.tally import DELAYS
+from maskedbandit.service.views.counted_places import DELAYS
 from maskedbandit.service.views.view import ArmView, StudyView
 from maskedbandit.statement.population import say_eligibility, say_ramp
 from maskedbandit.study.protocol import Protocol

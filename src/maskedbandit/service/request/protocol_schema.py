@@ -17,9 +17,9 @@ from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.policies.parts.purposes import list_purposes
 from maskedbandit.service.messages import NAME_PATTERN
 from maskedbandit.service.request.enrolment_schema import Schema, describe_enrolment, describe_table
+from maskedbandit.service.request.partners_schema import describe_backend_of_sites, describe_operators, describe_sites
 from maskedbandit.study.metrics import MOST_METRICS
 from maskedbandit.study.naming import STUDY_PARTS
-from maskedbandit.study.operators import ADDRESS, FINGERPRINT, LONGEST_NAME
 from maskedbandit.study.protocol import MOST_ABOUT
 from maskedbandit.study.reward import EVALUATING, MILLISECONDS, MOST_OUTCOME, RULES
 from maskedbandit.study.signatures import MOST_SIGNERS
@@ -29,6 +29,7 @@ LIVE_CHANNELS = {
     "central": "The server adds noise to each sum, and sees every outcome.",
     "local": "Each device adds noise to its own outcome, which nobody else sees.",
     "response": "Each device sends one randomized bit of its own outcome, which nobody else sees.",
+    "distributed": "Sites keep the outcomes of their own people, and add up, with noise; with `sites`.",
     "tree": "The server adds noise to running sums, for the policies that know them.",
     "two_servers": "Devices seal their outcomes for two operators, of whom neither alone sees any; with `operators`.",
 }
@@ -74,7 +75,7 @@ def write_protocol_schemas() -> dict[str, Schema]:
             },
             **{
                 name.lower(): refer[name]
-                for name in ("Reward", "Operators", "Guardrail", "Enrolment", "Budget", "Simulation")
+                for name in ("Reward", "Operators", "Sites", "Guardrail", "Enrolment", "Budget", "Simulation")
             },
             "metrics": {
                 "type": "array",
@@ -118,10 +119,6 @@ OUTCOME_KEYS: dict[str, Schema] = {
     }.items()
 } | {"rule": describe_choice(RULES, 'which of several reports counts: "last", and "sum" with a cap')}
 CAP: Schema = {"type": "integer", "minimum": 1, "description": "a sum is cut at this many times `most`: 1"}
-OPERATOR: dict[str, Schema] = {
-    "name": {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME},
-    "key": {"type": "string", "pattern": f"^{FINGERPRINT}$", "description": "the fingerprint of its public keys"},
-}
 LIMIT: dict[str, Schema] = {"against": {"type": ["string", "null"], "description": "the arm from which it differs"}}
 PROTOCOL_TABLES: dict[str, Schema] = {
     "Arm": describe_table(
@@ -150,18 +147,8 @@ PROTOCOL_TABLES: dict[str, Schema] = {
             "grace": TIME | {"description": 'how long after the window devices may report: "0 days"'},
         },
     ),
-    "Operators": describe_table(
-        "The operators of the two servers, only with the channel `two_servers`.",
-        {
-            "leader": describe_table("Who runs the study.", OPERATOR, ("name", "key")),
-            "helper": describe_table(
-                "Who adds its share of every sum.",
-                OPERATOR | {"address": {"type": "string", "pattern": f"^{ADDRESS}$"}},
-                ("name", "key", "address"),
-            ),
-        },
-        ("leader", "helper"),
-    ),
+    "Operators": describe_operators(),
+    "Sites": describe_sites(FRACTION, TIME),
     "Metric": describe_table(
         "A further outcome of each person, whose sums are published, and which decides nothing.",
         {
@@ -261,7 +248,7 @@ def describe_channels() -> Schema:
     return {
         "description": "Who adds the noise, and how much.",
         "anyOf": [
-            describe_choice(LIVE_CHANNELS.keys() - {"two_servers"}, "with an epsilon of 1"),
+            describe_choice(LIVE_CHANNELS.keys() - {"two_servers", "distributed"}, "with an epsilon of 1"),
             *(describe_live_channel(name, about, special) for name, about in LIVE_CHANNELS.items()),
         ],
     }
@@ -271,6 +258,8 @@ def describe_live_channel(name: str, about: str, special: dict[str, Schema]) -> 
     """The table of a channel, with the parameters that are named in `special`, or have a plain type."""
     kind: Any = STUDY_PARTS.kind("channel", name)
     types, keys = get_type_hints(kind), {"name": {"type": "string", "const": name}}
+    if name == "distributed":
+        special = {**special, "backend": describe_backend_of_sites()}
     for each, parameter in signature(kind).parameters.items():
         if schema := special.get(each):
             keys[each] = schema

@@ -8,11 +8,13 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from maskedbandit.service.views.counted_places import COLUMN_STEPS, CountedPlaces, add_to_column
 from maskedbandit.service.views.early_people import EarlyPeople, find_early_people
 from maskedbandit.service.views.health import count_wasted
 from maskedbandit.service.views.sample_ratio import RatioEvidence
-from maskedbandit.service.views.tally import COLUMN_STEPS, CountedPlaces, Tally, add_to_column
-from maskedbandit.store.book.book import Book
+from maskedbandit.service.views.tally import Tally
+from maskedbandit.store.book.book import Book, read_published
+from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.study.deck import CohortDeck
 
@@ -74,9 +76,9 @@ def count_places(database: Database, book: Book, now: int, tally: Tally) -> Stud
         reward.taken_for,
         book.state in ("stopped", "archived") or demand.answer is not None,
     )
-    with tally.lock:  # somebody else may count the same at this moment, in another thread
-        counted, (ratio, settled) = tally.upto(database, study, k, horizon.time), tally.ratio(book.draft.k)
-        seen_alike = ratio.upto(database, study, [each.epoch for each in demand.deck.cohorts], k, settled)
+    with tally.lock:
+        settled = tally.settle(database, book, horizon.time)
+        counted, seen_alike = settled.places.on(database, study, k, horizon.time), settled.ratio.found
     dealt, seen = [0] * k, [0] * k
     for arm, count, exposed, _ in counted.cohorts.values():
         dealt[arm] += count
@@ -100,10 +102,29 @@ def count_places(database: Database, book: Book, now: int, tally: Tally) -> Stud
         columns,
         counted.delays,
         seen_alike,
-        find_early_people(book, sum(dealt), tally),
+        find_early_people(book, sum(dealt), settled.early, settled.places.until),
         demand.served,
         demand.answer,
     )
+
+
+def keep_counts(database: Database, witness: Witness, study: str, people: int, tally: Tally) -> None:
+    """Write down what is settled of a study of so many people, once that is many more than was written before.
+
+    Of what was not counted yet it counts so many places at once, so that whoever waits for that waits not long.
+    """
+    if not tally.is_behind(people):
+        return
+    witness = witness.as_now()  # first: the ledger may only go on from what was seen
+    with tally.lock, database.still():
+        if (until := tally.find_next(database, study)) is None:
+            return
+        book = read_published(database, witness, study)
+        if not book.horizon.whole:
+            return
+        settled = tally.settle(database, book, until)
+        find_early_people(book, settled.places.people, settled.early, settled.places.until)
+    tally.write(database, study)
 
 
 def in_columns(counted: CountedPlaces, k: int) -> tuple[int, tuple[ArrivalColumn, ...]]:

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 from maskedbandit.policies.parts.fixed_phases import FixedPhases
-from maskedbandit.service.views.tally import Tally
 from maskedbandit.store.book.book import Book
 
 MOST_PEOPLE = 2  # one in so many people is "most of them", if they all were early
@@ -16,11 +15,13 @@ class EarlyPeople(NamedTuple):
     since: int  # when most people had
 
 
-def find_early_people(book: Book, placed: int, tally: Tally) -> EarlyPeople | None:
+def find_early_people(
+    book: Book, placed: int, known: dict[int, EarlyPeople | None], settled: int
+) -> EarlyPeople | None:
     """If most people of a study, of whom so many have places, came so early; None if they did not.
 
     A policy with phases of fixed sizes gives no places while it waits, and a search has no number of people. Once all
-    is settled that happened until then, it is looked for no more.
+    is settled that happened until then it is known, and looked for no more.
     """
     people, database, study = book.protocol.people, book.database, book.study
     if people is None or database is None or isinstance(book.protocol.policy, FixedPhases):
@@ -30,14 +31,13 @@ def find_early_people(book: Book, placed: int, tally: Tally) -> EarlyPeople | No
     find = "SELECT MIN(assigned) FROM place WHERE study = ? AND assigned < ?"
     ((began,),) = database.rows(find, study, book.horizon.time)
     end = min(book.horizon.time, began + book.protocol.reward.taken_for, *(each.at for each in book.releases[:1]))
-
-    def found() -> EarlyPeople | None:
-        early = "FROM place WHERE study = ? AND assigned < ? AND returned IS NULL"
-        row = database.one(f"SELECT assigned {early} ORDER BY assigned LIMIT 1 OFFSET {most - 1}", study, end)
-        if row is None:
-            return None
+    if end in known:
+        return known[end]
+    found, early = None, "FROM place WHERE study = ? AND assigned < ? AND returned IS NULL"
+    row = database.one(f"SELECT assigned {early} ORDER BY assigned LIMIT 1 OFFSET {most - 1}", study, end)
+    if row is not None:
         ((many,),) = database.rows(f"SELECT COUNT(*) {early}", study, end)
-        return EarlyPeople(int(many), int(row[0]))
-
-    fence, settled = tally.settled
-    return tally.once("early people", (fence, end), found) if end <= settled else found()
+        found = EarlyPeople(int(many), int(row[0]))
+    if end <= settled:
+        known[end] = found
+    return found

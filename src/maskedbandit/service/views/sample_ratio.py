@@ -48,7 +48,7 @@ class RatioEvidence(Struct, frozen=True):
     since: int | None  # when the alarm began
 
 
-class SampleRatio:
+class SampleRatio(Struct):
     """The bets of a study, which go on from where they were.
 
     >>> bets = SampleRatio(2)
@@ -58,25 +58,24 @@ class SampleRatio:
     (1, 7, 23.7)
     """
 
-    def __init__(self, first: int, fence: int = 0) -> None:
-        self.fence = fence
-        self._first = first  # arms at the start; those that are added share the other half of what is bet
-        self._worth: list[list[float]] = []  # nats of each bet, by arm and odds
-        self.found = RatioEvidence(0, 0.0, None, None)
-        self.scanned, self._cut = 0, 0  # places before the one, and stretches before the other, were read
-        self._cuts = set[int]()  # that are known and later
+    first: int  # arms at the start; those that are added share the other half of what is bet
+    found: RatioEvidence = RatioEvidence(0, 0.0, None, None)
+    worth: list[list[float]] = []  # nats of each bet, by arm and odds
+    scanned: int = 0  # places before it were read
+    cut: int = 0  # and stretches before it
+    cuts: set[int] = set()  # that are known and later
 
     def add_group(self, dealt: Sequence[int], unseen: Sequence[int], at: int) -> None:
         """People who were assigned together: how many of each arm, and of those how many did not see it in time."""
         many, lost, before = sum(dealt), sum(unseen), self.found
         if not 0 < lost < many or max(dealt) == many:
             return
-        self._worth += [[0.0] * len(ODDS) for _ in dealt[len(self._worth) :]]
+        self.worth += [[0.0] * len(ODDS) for _ in dealt[len(self.worth) :]]
         for arm, of_arm in enumerate(dealt):
             if of_arm:
                 gains = bet_on(many, of_arm, lost, unseen[arm])
-                self._worth[arm] = [now + gain for now, gain in zip(self._worth[arm], gains, strict=True)]
-        each = [add_logs(worth) - log(len(ODDS)) + log(self._share(arm)) for arm, worth in enumerate(self._worth)]
+                self.worth[arm] = [now + gain for now, gain in zip(self.worth[arm], gains, strict=True)]
+        each = [add_logs(worth) - log(len(ODDS)) + log(self._share(arm)) for arm, worth in enumerate(self.worth)]
         nats, since = add_logs(each), before.since
         best = before.nats, before.arm
         if nats > before.nats:
@@ -87,7 +86,7 @@ class SampleRatio:
 
     def _share(self, arm: int) -> float:
         """The part of what is bet that is bet on an arm: they add up to at most 1, however many are added."""
-        return 0.5 / self._first if arm < self._first else 0.5 ** (arm - self._first + 2)
+        return 0.5 / self.first if arm < self.first else 0.5 ** (arm - self.first + 2)
 
     def upto(self, database: Database, study: str, epochs: Sequence[int], k: int, until: int) -> RatioEvidence:
         """With all places that were given before a time, of which it is decided whether they were seen."""
@@ -95,11 +94,11 @@ class SampleRatio:
             return self.found
         back = "SELECT DISTINCT returned FROM place WHERE study = ? AND assigned >= ? AND assigned < ?"
         found = database.rows(f"{back} AND returned IS NOT NULL", study, self.scanned, until)
-        cuts = sorted(each for each in self._cuts.union(int(at) for (at,) in found) if each > self._cut)
+        cuts = sorted(each for each in self.cuts.union(int(at) for (at,) in found) if each > self.cut)
         known = bisect_left(cuts, until + 1)
         for start in range(0, known, FEW_CUTS):
             self._add(database, study, epochs, k, cuts[start : min(start + FEW_CUTS, known)])
-        self._cuts, self.scanned = set(cuts[known:]), until
+        self.cuts, self.scanned = set(cuts[known:]), until
         return self.found
 
     def _add(self, database: Database, study: str, epochs: Sequence[int], k: int, cuts: list[int]) -> None:
@@ -109,7 +108,7 @@ class SampleRatio:
             "WHERE study = ? AND assigned > ? AND assigned < ?"
         )
         groups = dict[tuple[int, int, int], tuple[list[int], list[int]]]()
-        for assigned, cohort, arm, loss, back in database.rows(find, study, self._cut, cuts[-1]):
+        for assigned, cohort, arm, loss, back in database.rows(find, study, self.cut, cuts[-1]):
             stretch = bisect_left(cuts, assigned)
             if cuts[stretch] == assigned:
                 continue
@@ -118,7 +117,7 @@ class SampleRatio:
             unseen[arm] += back
         for (stretch, _, _), (dealt, unseen) in sorted(groups.items()):
             self.add_group(dealt, unseen, cuts[stretch])
-        self._cut = cuts[-1]
+        self.cut = cuts[-1]
 
 
 @lru_cache(maxsize=65_536)

@@ -3,80 +3,34 @@
 A place is settled when somebody saw it in time, or when it went back: its row changes no more, except that it may be
 erased, which no count depends on. As the clock of a study never goes back, all places that were given before the oldest
 one that is not settled can be counted for ever. So a study of a million people costs no more to look at than a new one.
-"""
 
-from __future__ import annotations
+The process that holds a study writes down what it counted, each time that many more places are settled, so that a start
+need not count them again. What is written follows from rows that change no more, so it is right whenever it is written
+and wherever it is read; and `reconcile` alone, which changes them all the same, removes it in the same transaction.
+"""
 
 from collections.abc import Callable
 from threading import Lock
 from typing import Any, TypeVar
 
-from msgspec import Struct
+from msgspec import DecodeError, Struct, json
 
+from maskedbandit.service.views.counted_places import CountedPlaces
+from maskedbandit.service.views.early_people import EarlyPeople
 from maskedbandit.service.views.sample_ratio import SampleRatio
-from maskedbandit.store.databases.database import Database
+from maskedbandit.store.book.book import Book
+from maskedbandit.store.databases.database import Database, do_again
 
-DAY_SECONDS = 86_400
-COLUMN_STEPS = [1, 5, 10, 30, 60, 300, 600, 1800, 3600, 10_800, 21_600, 43_200]  # seconds; each divides the next
-COLUMN_STEPS = [1000 * each for each in (*COLUMN_STEPS, *(DAY_SECONDS << i for i in range(12)))]
-FINE_COLUMNS = 480  # columns that are kept, at most about so many
-DELAYS = (1, 10, 60, 300, 600, 1800, 3600, 21_600, 86_400)  # seconds, at which the columns of delays end
+KEPT_EVERY = 20_000  # places: when so many more are settled they are written down
 KeptValue = TypeVar("KeptValue")
-PlaceTally = tuple[int, int, int, int | None]  # of a cohort: its arm, places that are kept, seen, and when the last was
 
 
-class CountedPlaces(Struct, frozen=True):
-    """The places that were given before a time; whoever took the study over since then may have changed others."""
+class Settled(Struct):
+    """What was counted of a study, all of it settled."""
 
-    fence: int
-    until: int
-    step: int  # milliseconds of a column
-    columns: dict[int, tuple[int, ...]]  # people of each arm, by the number of the column
-    cohorts: dict[int, PlaceTally]
-    returned: tuple[int, ...]  # places that went back, by arm
-    delays: tuple[int, ...]
-
-    @classmethod
-    def nothing(cls, fence: int, k: int) -> CountedPlaces:
-        """Before the first place."""
-        return cls(fence, 0, COLUMN_STEPS[0], {}, {}, (0,) * k, (0,) * (len(DELAYS) + 1))
-
-    def on(self, database: Database, study: str, until: int) -> CountedPlaces:
-        """With the places that were given from then on, before another time."""
-        step = self._step(database, study, until)
-        columns, cohorts = dict[int, tuple[int, ...]](), dict(self.cohorts)
-        returned, delays = list(self.returned), list(self.delays)
-        for at, arms in self.columns.items():
-            add_to_column(columns, at * self.step // step, arms)
-        which, values = "WHERE study = ? AND assigned >= ? AND assigned < ?", (study, self.until, until)
-        find = f"SELECT assigned / {step}, arm, COUNT(*), COUNT(returned) FROM place {which} GROUP BY 1, 2"
-        for at, arm, count, back in database.rows(find, *values):
-            add_to_column(columns, int(at), tuple(int(count) * (i == arm) for i in range(len(returned))))
-            returned[arm] += int(back)
-        find = (
-            f"SELECT cohort, arm, COUNT(*), COUNT(exposed), MAX(exposed) FROM place {which} AND returned IS NULL "
-            "GROUP BY cohort, arm"
-        )
-        for cohort, arm, count, seen, latest in database.rows(find, *values):
-            _, count_before, seen_before, before = cohorts.get(cohort, (arm, 0, 0, None))
-            latest = max((each for each in (before, latest) if each is not None), default=None)
-            cohorts[int(cohort)] = int(arm), count_before + int(count), seen_before + int(seen), latest
-        cases = " ".join(f"WHEN exposed - assigned <= {1000 * each} THEN {i}" for i, each in enumerate(DELAYS))
-        find = (
-            f"SELECT CASE {cases} ELSE {len(DELAYS)} END, COUNT(*) FROM place {which} "
-            "AND returned IS NULL AND exposed IS NOT NULL GROUP BY 1"
-        )
-        for delay, count in database.rows(find, *values):
-            delays[delay] += int(count)
-        return CountedPlaces(self.fence, until, step, columns, cohorts, tuple(returned), tuple(delays))
-
-    def _step(self, database: Database, study: str, until: int) -> int:
-        """The length of a column, now that there are later ones."""
-        find = "SELECT {} FROM place WHERE study = ? AND assigned < ?"
-        (first,) = database.rows(find.format("MIN(assigned)"), study, until)[0]
-        (last,) = database.rows(find.format("MAX(assigned)"), study, until)[0]
-        long = 0 if first is None else last - first
-        return max(self.step, next((each for each in COLUMN_STEPS if long < FINE_COLUMNS * each), COLUMN_STEPS[-1]))
+    places: CountedPlaces
+    ratio: SampleRatio  # whether all arms are seen alike
+    early: dict[int, EarlyPeople | None] = {}  # who came before a time
 
 
 class Tally:
@@ -86,22 +40,11 @@ class Tally:
     """
 
     def __init__(self) -> None:
-        self.lock = Lock()
-        self._settled: CountedPlaces | None = None
+        self.lock = Lock()  # held by whoever counts: somebody else may do so at this moment, in another thread
+        self._fence = 0  # under which this was counted
+        self._settled: Settled | None = None
+        self._written: CountedPlaces | None = None  # as far as is known
         self._found: dict[str, tuple[Any, Any]] = {}
-        self._ratio: SampleRatio | None = None
-
-    def ratio(self, k: int) -> tuple[SampleRatio, int]:
-        """What is known of how often each of the first k arms is seen, and up to when all is settled."""
-        (fence, until), known = self.settled, self._ratio
-        if known is None or known.fence != fence or known.scanned > until:
-            known = self._ratio = SampleRatio(k, fence)
-        return known, until
-
-    @property
-    def settled(self) -> tuple[int, int]:
-        """Under which fence, and up to when, all places are settled."""
-        return (0, 0) if self._settled is None else (self._settled.fence, self._settled.until)
 
     def once(self, what: str, where: Any, find: Callable[[], KeptValue]) -> KeptValue:
         """What is found, which is not looked for again while the study is where it was."""
@@ -111,23 +54,62 @@ class Tally:
         found: KeptValue = kept[1]
         return found
 
-    def upto(self, database: Database, study: str, k: int, until: int) -> CountedPlaces:
-        """All places that were given before a time."""
+    def settle(self, database: Database, book: Book, until: int) -> Settled:
+        """All that is settled of what was given before a time, or before an earlier one."""
+        study, k = book.study, book.protocol.k
+        settled, for_ever = self._begin(database, study)
+        if settled is None or settled.places.until > until or len(settled.places.returned) > k:
+            settled = Settled(CountedPlaces((0,) * k), SampleRatio(book.draft.k))
+        self._settled = settled
+        if (until := min(until, for_ever)) > settled.places.until:
+            settled.places = settled.places.on(database, study, k, until)
+        epochs = [each.epoch for each in book.demand.deck.cohorts]
+        settled.ratio.upto(database, study, epochs, k, settled.places.until)
+        return settled
+
+    def is_behind(self, people: int) -> bool:
+        """Whether much less was written down than there are people."""
+        return people - (0 if self._written is None else self._written.people) >= KEPT_EVERY
+
+    def find_next(self, database: Database, study: str) -> int | None:
+        """Up to when many more places are settled than were written down, if so many are."""
+        settled, for_ever = self._begin(database, study)
+        since = 0 if self._written is None else self._written.until
+        later = "SELECT assigned FROM place WHERE study = ? AND assigned >= ? AND assigned < ? ORDER BY assigned"
+        last = database.one(f"{later} LIMIT 1 OFFSET {KEPT_EVERY - 1}", study, since, for_ever)
+        return None if last is None else max(int(last[0]) + 1, settled.places.until if settled else 0)
+
+    def write(self, database: Database, study: str) -> None:
+        """Write down what is settled, unless the study was taken over since it was counted."""
+        with self.lock:
+            fence, settled, text = self._fence, self._settled, json.encode(self._settled).decode()
+            places = None if settled is None else settled.places
+        lock = "UPDATE study SET fence = fence WHERE study = ? AND fence = ?"
+        put = "INSERT INTO tally (study, settled) VALUES (?, ?) "
+        put += "ON CONFLICT (study) DO UPDATE SET settled = excluded.settled"
+
+        def once() -> bool:
+            with database.transaction():
+                return bool(database.change(lock, study, fence) and database.change(put, study, text))
+
+        if do_again(once) and fence == self._fence:
+            self._written = places
+
+    def _begin(self, database: Database, study: str) -> tuple[Settled | None, int]:
+        """What is settled as far as it was counted, or written down, and up to when all is settled now."""
         fence, reached = database.rows("SELECT fence, reached FROM study WHERE study = ?", study)[0]
+        if self._fence != fence or self._settled is None:
+            self._fence, self._settled = fence, read_settled(database, study)
+            self._written = None if self._settled is None else self._settled.places
         unseen = "FROM place WHERE study = ? AND exposed IS NULL AND returned IS NULL"
         first = database.one(f"SELECT assigned {unseen} ORDER BY assigned, cohort LIMIT 1", study)  # as indexed
-        oldest = first[0] if first else None
-        settled = self._settled
-        if settled is None or settled.fence != fence or settled.until > until or len(settled.returned) != k:
-            settled = CountedPlaces.nothing(fence, k)
-        for_ever = min(until, reached, reached if oldest is None else oldest)
-        if for_ever > settled.until:
-            settled = settled.on(database, study, for_ever)
-        self._settled = settled
-        return settled.on(database, study, until)
+        return self._settled, min(int(reached), int(first[0])) if first else int(reached)
 
 
-def add_to_column(columns: dict[int, tuple[int, ...]], at: int, arms: tuple[int, ...]) -> None:
-    """Add people to a column."""
-    before = columns.get(at)
-    columns[at] = arms if before is None else tuple(map(sum, zip(before, arms, strict=True)))
+def read_settled(database: Database, study: str) -> Settled | None:
+    """What was written down of a study; what cannot be read is counted again."""
+    row = database.one("SELECT settled FROM tally WHERE study = ?", study)
+    try:
+        return None if row is None else json.decode(row[0], type=Settled)
+    except DecodeError:
+        return None

@@ -5,15 +5,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
+from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from maskedbandit.channels.channel import find_backend
 from maskedbandit.errors import Corrupted, MaskedBanditError, UnknownStudy
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.accounts import Accounts, Losses, Terms, number_loss
 from maskedbandit.store.book.book import Book, make_behind_error, seen_head
 from maskedbandit.store.book.chain import Head, check_chain, read_links
-from maskedbandit.store.book.entries import parse_entries
+from maskedbandit.store.book.entries import Release, parse_entries
 from maskedbandit.store.book.harm import follow_harm
 from maskedbandit.store.book.shares import check_all_shares
 from maskedbandit.store.book.standing import follow_changes
@@ -136,6 +138,20 @@ def check_releases(book: Book, losses: Losses, key: Ed25519PrivateKey) -> None:
         raise Corrupted(f"the release of cohort {min(said)} of {study} was removed: it is in the ledger alone")
 
 
+def check_sites(protocol: Protocol, release: Release, which: str) -> None:
+    """Raise `Corrupted` unless a release says of which sites it is, if there are any, and these may have opened it."""
+    if protocol.sites is None:
+        if release.sites or release.size:
+            raise Corrupted(f"{which} names sites, and its protocol has none")
+        return
+    backend: Any = find_backend(protocol.channel)
+    many, size = len(protocol.sites.sites), release.size or release.n
+    if not many - backend.lost <= len(release.sites) <= many or not set(release.sites) <= set(range(many)):
+        raise Corrupted(f"{which} is of sites that cannot have opened it")
+    if list(release.sites) != sorted(set(release.sites)) or (release.size and not 0 < release.n < size):
+        raise Corrupted(f"{which} does not say of how many people it is")
+
+
 def check_noise(book: Book) -> None:
     """Raise `Corrupted` unless releases have the cap and the noise that the protocol says, and cost what it says.
 
@@ -146,9 +162,11 @@ def check_noise(book: Book) -> None:
         which = f"the release of cohort {each.cohort} of {book.study}"
         if each.cap != protocol.reward.cap:
             raise Corrupted(f"the cap of {which} is not that of its protocol")
-        if each.n not in right:
-            right[each.n] = [offer.digest.hex() for offer in protocol.offers(each.n)], protocol.price(each.n)
-        offers, price = right[each.n]
+        check_sites(protocol, each, which)
+        size = each.size or each.n
+        if size not in right:
+            right[size] = [offer.digest.hex() for offer in protocol.offers(size)], protocol.price(size)
+        offers, price = right[size]
         if [each.offer, *(other.offer for other in each.further)] != offers:
             raise Corrupted(f"{which} had other noise than its protocol says")
         if each.loss.pure_epsilon < price.pure_epsilon:

@@ -79,6 +79,7 @@ class Started(Requested, kind="started", state="running"):
     simulated: bool = False  # whether all people are
     evidence_of_harm: str = ""  # how it begins, if there is a guardrail: harm.py
     operators: Keys = ()  # their public keys, if there are two
+    sites: Keys = ()  # their public keys, if they keep the outcomes
     approved_by: str = ""  # the public part of the officer's key that approved the protocol, if an officer had to
 
 
@@ -114,6 +115,8 @@ class Release(Entry, kind="released"):
     further: Further = ()  # of each further outcome, in the order of the protocol: the guardrail first
     leader: str | None = None  # of two operators: the share of this one in the sum, with its noise, in digits
     helper: HelperTotal | None = None  # and what the other one states of its own
+    size: int = 0  # of the cohort, if people of sites that were lost are not in the sum
+    sites: Whole = ()  # whose people are in the sum, if sites keep the outcomes: their numbers in the protocol
 
     def in_epoch(self, epoch: int, outcome: int = 0) -> core.Release:
         """The release as estimates take it, of a cohort of this epoch: of the outcome with this number in the protocol.
@@ -132,6 +135,14 @@ class Burned(Entry, kind="burned"):
     missing: int
     witness: str  # the hash that the witness had seen last
     loss: Loss
+
+
+class Discarded(Entry, kind="discarded"):
+    """So many rounds of a cohort failed, and it is never released; its n people are charged for all of them."""
+
+    cohort: int
+    attempts: int
+    n: int
 
 
 class HelperLost(Requested, kind="helper_lost"):
@@ -199,6 +210,36 @@ class HelpEnded(Entry, kind="help_ended", state="stopped"):
 
 class HelpClosed(Entry, kind="help_closed", state="stopped"):
     """The leader said that the study ended: the shares that were left were erased, and no total is made any more."""
+
+
+class SiteBegan(Entry, kind="site_began", state="running"):
+    """A site takes part in a study with this protocol: how the site's ledger begins."""
+
+    protocol: str  # its digest
+    coordinator: str  # the fingerprint of its keys
+    sites: Keys  # the public keys of all sites, by number
+
+
+class SiteJoined(Entry, kind="site_joined"):
+    """The site joined an attempt at the sum of a cohort of n, and drew its noise for it."""
+
+    cohort: int
+    attempt: int
+    n: int
+    weights: Whole  # how many of the n are of each site, as the coordinator said
+    offer: str  # the digest of what was offered to the cohort: which noise
+
+
+class SiteAgreed(Entry, kind="site_agreed"):
+    """The site agreed that the sum of these sites may be opened, in an attempt that it had joined."""
+
+    cohort: int
+    attempt: int
+    sites: Whole
+
+
+class SiteEnded(Entry, kind="site_ended", state="stopped"):
+    """The study ended, and no round is joined any more."""
 
 
 @lru_cache(maxsize=256)

@@ -1,6 +1,7 @@
 """Whether all that is stored of a study fits together, recomputed from the rows alone."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from maskedbandit.errors import BudgetExceeded, Corrupted
@@ -38,15 +39,19 @@ def verify_study(database: Database, witness: Witness, study: str) -> Verified:
     with as_corrupted(study), database.still():
         book, losses = read_book(database, witness, study), Losses(database)
         driver, _ = check_log(book)
-        check_places(database, losses, study, driver)
+        check_sites_of_places(database, study, len(sites.sites) if (sites := book.draft.sites) else 0)
+        check_places(database, losses, study, driver, {each.cohort: each.size for each in book.releases})
         check_lists(database, book)
         people, worst = check_accounts(database, losses, book.draft.project, study)
         check_tickets(database, book.draft.project, study)
         return Verified(*book.head, len(book.releases), people, worst)
 
 
-def check_places(database: Database, losses: Losses, study: str, driver: Driver) -> None:
-    """Every place is one of its cohort, and every released cohort has the people that its release says."""
+def check_places(database: Database, losses: Losses, study: str, driver: Driver, sizes: Mapping[int, int]) -> None:
+    """Every place is one of its cohort, and every released cohort has the people that its release says.
+
+    Of cohorts of which not all people are in the sum these are the `sizes`.
+    """
     groups = database.rows(
         "SELECT cohort, arm, loss, COUNT(*), COUNT(DISTINCT place), MIN(place), MAX(place) FROM place "
         "WHERE study = ? AND returned IS NULL GROUP BY cohort, arm, loss",
@@ -63,12 +68,20 @@ def check_places(database: Database, losses: Losses, study: str, driver: Driver)
         found = read_members(database, study, cohort)
         if any(member.kept and member.told for member in found):
             raise Corrupted(f"a row of cohort {cohort} of {study} is marked as erased, and has reports")
-        if [member.place for member in found] != list(range(n)):
-            raise Corrupted(f"cohort {cohort} of {study} was released with {n} people, and {len(found)} are stored")
+        size = sizes.get(cohort) or n
+        if [member.place for member in found] != list(range(size)):
+            raise Corrupted(f"cohort {cohort} of {study} was released with {size} people, and {len(found)} are stored")
         if seal_members(found) != digest:
             raise Corrupted(
                 f"a person, a ticket or a reward of cohort {cohort} of {study} was changed after its release"
             )
+
+
+def check_sites_of_places(database: Database, study: str, sites: int) -> None:
+    """Every place is of a person of one of the sites, if there are any."""
+    wrong = "site IS NULL OR site < 0 OR site >= ?" if sites else "site >= ? OR site < 0"
+    if database.rows(f"SELECT 1 FROM place WHERE study = ? AND ({wrong}) LIMIT 1", study, sites):
+        raise Corrupted(f"a place of {study} is of a site that it does not have")
 
 
 def check_lists(database: Database, book: Book) -> None:

@@ -51,8 +51,8 @@ def check_role(database: Database, role: str) -> None:
     led = [each.name for each in read_studies(database) if each.name not in helped]
     if role == "leader" and helped:
         raise InvalidValue("role", role, f"helper here, where {helped[0]} is helped: lead studies in another database")
-    if role == "helper" and led:
-        raise InvalidValue("role", role, f"leader here, where {led[0]} is led: help others in another database")
+    if role != "leader" and led:
+        raise InvalidValue("role", role, f"leader here, where {led[0]} is led: have other roles in another database")
 
 
 def read_help_book(database: Database, witness: Witness, study: str) -> HelpBook:

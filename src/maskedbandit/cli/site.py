@@ -1,0 +1,106 @@
+"""A site that keeps its people's outcomes: join a coordinator and its studies, or invite a site to one's own."""
+
+import argparse
+import json
+from contextlib import closing
+
+from maskedbandit.cli import study as studies
+from maskedbandit.cli.parts.data_folder import make_data_folder
+from maskedbandit.cli.parts.verbs import add_verbs, check_words
+
+EXAMPLE = (
+    "maskedbandit site invite --data coordinator\n"
+    "  maskedbandit site join https://trial.example INVITATION --name North --data north\n"
+    "  maskedbandit site enter trial --data north\n"
+    "  maskedbandit serve --role site --data north --port 8001"
+)
+VERBS = {
+    "invite": ("", "on the coordinator: make an invitation for one site, which is shown once and is valid for a day"),
+    "join": ("URL INVITATION", "on the site: join the coordinator at URL; --name is the name of this site for it"),
+    "enter": ("STUDY", "on the site: take part in a study of the coordinator, once it is started; shows what it says"),
+    "show": ("", "show the fingerprint of this operator, those with whom it is paired, and its studies"),
+}
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the verbs, and the options that say which database is meant."""
+    add_verbs(parser, VERBS)
+    studies.place(parser)
+    parser.add_argument("--name", default="site", metavar="NAME", help="with `join`: the name of this site (site)")
+
+
+def do(options: argparse.Namespace) -> None:
+    """Do what the verb says, and print the result as lines of JSON."""
+    check_words("site", VERBS, options)
+    if options.verb != "show":
+        make_data_folder(options)
+    globals()[f"do_{options.verb}"](options, *options.given)
+
+
+def do_invite(options: argparse.Namespace) -> None:
+    """Print a new invitation, and this operator's fingerprint."""
+    from maskedbandit.store.databases.connection import open_database
+    from maskedbandit.store.databases.database import do_again
+    from maskedbandit.store.helping.book import check_role
+    from maskedbandit.store.lease import read_clock
+    from maskedbandit.store.own_keys import read_own_keys
+    from maskedbandit.store.pairing import write_invitation
+    from maskedbandit.store.studies import prepare_witness
+
+    with closing(open_database(options.database)) as database:
+        fingerprint = read_own_keys(prepare_witness(database, options.witness)).fingerprint
+        check_role(database, "leader")
+
+        def write() -> str:
+            with database.transaction():
+                return write_invitation(database, read_clock())
+
+        say(invitation=do_again(write), fingerprint=fingerprint, holds="for one site, and for a day")
+
+
+def do_join(options: argparse.Namespace, url: str, invitation: str) -> None:
+    """Join a coordinator, and print both fingerprints, to be compared."""
+    import asyncio
+
+    from maskedbandit.service.host.helper_pairing import pair_with_operator
+
+    given = options.database, options.witness, url, invitation, options.name
+    paired = asyncio.run(pair_with_operator(*given, role="coordinator"))
+    say(site=paired.own, coordinator=paired.other.fingerprint)
+    print("Compare both fingerprints with the coordinator by other means, before a study names them.")
+
+
+def do_enter(options: argparse.Namespace, study: str) -> None:
+    """Take part in a study, and print what it says of its sites, to be compared with what was agreed."""
+    import asyncio
+
+    from maskedbandit.service.host.enter_study import enter_study
+
+    found = asyncio.run(enter_study(options.database, options.witness, study))
+    assert found.sites is not None
+    say(study=found.name, protocol=found.digest)
+    for each in found.sites.sites:
+        say(name=each.name, fingerprint=each.key, share=str(each.share))
+    print("Compare the protocol and the fingerprints with the other sites by other means, before people come.")
+
+
+def do_show(options: argparse.Namespace) -> None:
+    """Print a line for this operator, for each with which it is paired, and for each of its studies."""
+    from maskedbandit.store.databases.connection import open_database
+    from maskedbandit.store.own_keys import read_own_keys
+    from maskedbandit.store.pairing import read_pairings
+    from maskedbandit.store.studies import prepare_witness
+    from maskedbandit.store.study_rows import read_studies
+
+    with closing(open_database(options.database, create=False)) as database:
+        say(fingerprint=read_own_keys(prepare_witness(database, options.witness)).fingerprint)
+        for each in read_pairings(database):
+            said = {"role": each.role, "name": each.name, "fingerprint": each.fingerprint, "made": each.made}
+            say(**said | ({"address": each.address} if each.address else {}))
+        for study in read_studies(database):
+            say(study=study.name, state=study.state)
+
+
+def say(**what: object) -> None:
+    """Print one line of JSON."""
+    print(json.dumps(what))

@@ -1,0 +1,77 @@
+"""What the server of a site hosts: its part of studies, and the way to their coordinator."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from maskedbandit.errors import StorageFailed
+from maskedbandit.service.host.hosting import Hosting, Looks
+from maskedbandit.service.host.partner_calls import PartnerCalls
+from maskedbandit.service.host.site_link import SiteLink
+from maskedbandit.store.databases.database import Database
+from maskedbandit.store.lease import read_clock
+from maskedbandit.store.own_keys import read_own_keys
+from maskedbandit.store.pairing import Pairing, read_pairings
+from maskedbandit.store.sites.study import SiteStudy
+from maskedbandit.store.writer import Writer
+
+COORDINATOR_AWAY = (
+    "the coordinator does not answer: people whom this site knows have their arms, others get none, outcomes are "
+    "stored here, and rounds go on when it is back"
+)
+
+
+class SiteHost(Hosting):
+    """The site's part of the studies of a database, while a server runs."""
+
+    role = "site"
+
+    def __init__(
+        self, address: str, folder: Path | None, rate: float = 5000, clock: Callable[[], int] = read_clock
+    ) -> None:
+        self.transport: httpx.AsyncBaseTransport | None = None  # how the coordinator is reached, if not directly
+        self._coordinator: Pairing | None = None
+        self._calls: PartnerCalls | None = None
+        self.links: dict[str, SiteLink] = {}
+        super().__init__(address, folder, rate, clock)
+        self.own = read_own_keys(self.witness)
+
+    async def ask_coordinator(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+        """What the coordinator answers of a study, or raise `PartnerAway` or `PartnerRefuses`."""
+        if self._coordinator is None:
+            raise StorageFailed("this site has joined no coordinator: `maskedbandit site join` does")
+        if self._calls is None:
+            address, credential = self._coordinator.address, self._coordinator.credential
+            self._calls = PartnerCalls(address, credential, self.transport, "coordinator")
+        return await self._calls.ask(method, f"/v1/studies/{path}", body)
+
+    def _hold(self, database: Database, name: str, holder: str) -> SiteStudy:
+        return SiteStudy(database, self.witness, name, self.clock, holder)
+
+    def _read_known(self, database: Database) -> None:
+        super()._read_known(database)
+        found = [each for each in read_pairings(database) if each.role == "coordinator"]
+        if found and found[-1] != self._coordinator:
+            self._coordinator, self._calls = found[-1], None
+
+    def _settle(self, held: Mapping[str, Writer]) -> Looks:
+        for name in [name for name, link in self.links.items() if held.get(name) is not link.writer]:
+            self.links.pop(name).end()
+        looks = Looks()
+        for name, writer in held.items():
+            if name not in self.links:
+                self.links[name] = SiteLink(writer, partial(self.ask_coordinator, "POST", f"{name}/site/rounds"))
+            self.links[name].go_on()
+            looks[name, COORDINATOR_AWAY] = self.links[name].away
+        return looks
+
+    async def _end_settling(self) -> None:
+        for link in self.links.values():
+            link.end()
+        await asyncio.gather(*[link.task for link in self.links.values() if link.task], return_exceptions=True)
+        if self._calls is not None:
+            await self._calls.close()

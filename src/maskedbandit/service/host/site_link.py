@@ -1,0 +1,88 @@
+"""A site in the rounds of a study: it asks the coordinator what is due, answers, and asks again."""
+
+import asyncio
+import logging
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from maskedbandit.errors import Malformed, MaskedBanditError
+from maskedbandit.service.host.partner_calls import PartnerAway, PartnerRefuses
+from maskedbandit.store.rounds import RoundAnswer, RoundDue, RoundTerms
+from maskedbandit.store.writer import Writer
+
+log = logging.getLogger("maskedbandit")
+Ask = Callable[[Any], Awaitable[dict[str, Any]]]
+
+
+class SiteLink:
+    """The way of one study to its coordinator."""
+
+    def __init__(self, writer: Writer, ask: Ask) -> None:
+        self.writer, self._ask = writer, ask
+        self.away = False  # the coordinator did not answer
+        self.task: asyncio.Task[None] | None = None
+
+    def go_on(self) -> None:
+        """Begin to do what is due, unless that is under way."""
+        if self.task is None or self.task.done():
+            self.task = asyncio.create_task(self._try())
+
+    def end(self) -> None:
+        """End what is under way; it begins again from what is stored."""
+        if self.task is not None:
+            self.task.cancel()
+
+    async def _try(self) -> None:
+        try:
+            await self._answer_all()
+            self.away = False
+        except PartnerAway:
+            self.away = True
+        except (PartnerRefuses, MaskedBanditError) as why:
+            log.warning("a round waits", extra={"study": self.writer.study.name, "why": type(why).__name__})
+        except Exception:
+            log.exception("the way to the coordinator failed, and goes on", extra={"study": self.writer.study.name})
+
+    async def _answer_all(self) -> None:
+        answers: list[RoundAnswer] = []
+        while True:
+            said = await self._ask({"answers": [describe_answer(each) for each in answers]})
+            due = read_due(said)
+            if not due:
+                return
+            answers = [await self.writer.submit("round", each) for each in due]
+
+
+def describe_answer(answer: RoundAnswer) -> dict[str, Any]:
+    """What a site answers, as it is sent."""
+    message = urlsafe_b64encode(answer.message).decode()
+    return {"cohort": answer.cohort, "attempt": answer.attempt, "phase": answer.phase, "message": message}
+
+
+def read_due(said: dict[str, Any]) -> list[RoundDue]:
+    """What the coordinator says is due, or raise `Malformed`."""
+    try:
+        return [
+            RoundDue(
+                RoundTerms(
+                    read_whole(each["cohort"]),
+                    read_whole(each["attempt"]),
+                    read_whole(each["n"]),
+                    tuple(read_whole(weight) for weight in each["weights"]),
+                    bytes.fromhex(each["ring"]),
+                ),
+                read_whole(each["phase"]),
+                urlsafe_b64decode(each["message"]),
+            )
+            for each in said["due"]
+        ]
+    except (TypeError, ValueError, LookupError, AttributeError):
+        raise Malformed("what the coordinator says is due cannot be read") from None
+
+
+def read_whole(given: Any) -> int:
+    """A whole number that JSON has."""
+    if type(given) is not int or not 0 <= given < 2**62:
+        raise ValueError(given)
+    return given

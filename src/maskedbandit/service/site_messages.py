@@ -1,0 +1,75 @@
+"""What sites and their coordinator say to one another. Bytes are base64 for URLs, but for hashes."""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from maskedbandit.service.messages import Assigned, Attributes, Body, Ticket
+
+Count = Annotated[int, Meta(ge=0, le=2**32)]
+PhaseNumber = Annotated[int, Meta(ge=0, lt=5)]
+MOST_ROUNDS = 1000  # at a time
+
+
+class AssignAtSite(Body):
+    """A person of the site comes, by the name that the site made for the coordinator: 64 hexadecimal digits."""
+
+    person: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+    evaluated: bool = False
+    attributes: Attributes | None = None
+
+
+class PlaceOfSite(Struct):
+    """What the person gets, and of a place its cohort."""
+
+    assigned: Assigned
+    cohort: int | None
+
+
+class ExposeAtSite(Body):
+    """The person saw the arm."""
+
+    ticket: Ticket
+
+
+class StudyOfSite(Struct):
+    """A study, for one of its sites: the text of its protocol, and both public keys of each site, by number."""
+
+    study: str
+    state: str
+    protocol: str
+    sites: list[list[str]]
+
+
+class RoundAnswered(Body):
+    """What the site answers in one phase; with no message it leaves the attempt."""
+
+    cohort: Count
+    attempt: Count
+    phase: PhaseNumber
+    message: Annotated[str, Meta(max_length=2**16)]
+
+
+class AnswerRounds(Body):
+    """What the site answers in all rounds that are under way."""
+
+    answers: Annotated[list[RoundAnswered], Meta(max_length=MOST_ROUNDS)]
+
+
+class RoundOfSite(Struct):
+    """A phase of a round, in which an answer is due from the site."""
+
+    cohort: int
+    attempt: int
+    n: int  # places of the cohort
+    weights: list[int]  # how many of them are of each site
+    ring: str  # the hash of the seed of the ring
+    phase: int
+    message: str
+
+
+class RoundsDue(Struct):
+    """What is due from the site."""
+
+    state: str  # of the study
+    due: list[RoundOfSite]

@@ -1,0 +1,143 @@
+"""People of a site: the coordinator gives them places, and their outcomes stay here.
+
+The application asks the site as it would ask a service. The coordinator is told by what name the site knows a person in
+this study alone, and whether the person saw the arm.
+"""
+
+import asyncio
+import json
+from typing import Any
+
+from maskedbandit.errors import MaskedBanditError
+from maskedbandit.service.host.elsewhere import Said
+from maskedbandit.service.host.partner_calls import PartnerAway, PartnerRefuses
+from maskedbandit.service.host.site import SiteHost
+from maskedbandit.service.keys import CLIENT
+from maskedbandit.service.messages import (
+    Assign,
+    AssignBatch,
+    Assigned,
+    Expose,
+    ExposeBatch,
+    Exposed,
+    Item,
+    Items,
+    Report,
+    ReportBatch,
+    Reported,
+)
+from maskedbandit.service.request.holders import find_writer
+from maskedbandit.service.request.limits import BATCH
+from maskedbandit.service.request.problems import describe_problem, make_problem
+from maskedbandit.service.request.route import Call, Route
+from maskedbandit.store.sites.people import SitePlace, name_for_coordinator
+from maskedbandit.store.writer import Writer
+from maskedbandit.study.signatures import check_token
+
+
+def find_site_host(call: Call) -> SiteHost:
+    """The host of a site."""
+    host: Any = call.host
+    assert isinstance(host, SiteHost)
+    return host
+
+
+async def answer_person_of_site(call: Call, body: Assign | Expose | Report) -> Any:
+    """What comes of a request about a person of this site."""
+    writer = await find_writer(call.host, call.study, call.relayed)
+    if isinstance(body, Report):
+        done = await writer.submit("report", body.ticket, body.value, body.event, body.metric, body.proof)
+        return Reported("duplicate" if done.again else "accepted")
+    if isinstance(body, Expose):
+        try:
+            await find_site_host(call).ask_coordinator("POST", f"{call.study}/site/expose", {"ticket": body.ticket})
+        except (PartnerAway, PartnerRefuses) as why:
+            raise pass_on(why) from None
+        await writer.submit("expose", body.ticket)
+        return Exposed()
+    return await assign_person(call, writer, body)
+
+
+def pass_on(why: PartnerAway | PartnerRefuses) -> Said:
+    """What the coordinator does not do, as this site says it to the application."""
+    if isinstance(why, PartnerAway):
+        away = "the coordinator of the study does not answer: send it again"
+        return Said(make_problem(503, "coordinator_away", away))
+    return Said(make_problem(why.status, why.said, "the coordinator of the study refuses this"))
+
+
+async def assign_person(call: Call, writer: Writer, body: Assign) -> Assigned:
+    """The arm of a person: that which the coordinator gives, or, while it is away, the one that the person has."""
+    host, signers = find_site_host(call), writer.study.protocol.signed_by
+    if signers:
+        check_token(signers, call.study, body.unit, body.token, host.clock())
+    person = name_for_coordinator(host.witness, call.study, body.unit)
+    asked = {"person": person, "evaluated": body.evaluated, "attributes": body.attributes}
+    try:
+        given = await host.ask_coordinator("POST", f"{call.study}/site/assign", asked)
+    except PartnerRefuses as why:
+        raise pass_on(why) from None
+    except PartnerAway as away:
+        known: SitePlace | None = await writer.submit("place", person)
+        if known is None:
+            raise pass_on(away) from None
+        return Assigned(**{**json.loads(known.answer), "again": True, "exposed": known.exposed is not None})
+    assigned = given["assigned"]
+    if assigned["ticket"] is not None:
+        await writer.submit("note_place", person, given["cohort"], assigned)
+        if assigned["exposed"]:
+            await writer.submit("expose", assigned["ticket"])
+    return Assigned(**assigned)
+
+
+async def answer_people_of_site(call: Call, body: AssignBatch | ExposeBatch | ReportBatch) -> Items[Any]:
+    """What comes of each, one refused or not whatever the others are."""
+    call.count(len(body.requests))
+
+    async def one(request: Assign | Expose | Report) -> Item[Any]:
+        try:
+            return Item(200, answer=await answer_person_of_site(call, request))
+        except MaskedBanditError as why:
+            said = describe_problem(why)
+            return Item(said.status, problem=said)
+
+    await call.host.hold(call.study)  # is there such a study?
+    return Items(list(await asyncio.gather(*map(one, body.requests))))
+
+
+PATH = "/v1/studies/{study}"
+ROUTES = [
+    Route(
+        *("POST", f"{PATH}/assign", (CLIENT,), answer_person_of_site, Assign, Assigned),
+        refusals=(404, 409, 503),
+        about="Give a person an arm. The same person always gets the same one.",
+    ),
+    Route(
+        *("POST", f"{PATH}/expose", (CLIENT,), answer_person_of_site, Expose, Exposed),
+        refusals=(404, 410, 503),
+        about="Say that the person saw the arm: from now on the outcome counts.",
+    ),
+    Route(
+        *("POST", f"{PATH}/report", (CLIENT,), answer_person_of_site, Report, Reported),
+        refusals=(404, 409, 410),
+        about="Report the person's outcome, which stays at this site. The first report counts.",
+    ),
+    Route(
+        *("POST", f"{PATH}/assign/batch", (CLIENT,), answer_people_of_site, AssignBatch, Items[Assigned], 200),
+        limit=BATCH,
+        refusals=(404,),
+        about="Give several people their arms.",
+    ),
+    Route(
+        *("POST", f"{PATH}/expose/batch", (CLIENT,), answer_people_of_site, ExposeBatch, Items[Exposed], 200),
+        limit=BATCH,
+        refusals=(404,),
+        about="Say of several people that they saw their arms.",
+    ),
+    Route(
+        *("POST", f"{PATH}/report/batch", (CLIENT,), answer_people_of_site, ReportBatch, Items[Reported], 200),
+        limit=BATCH,
+        refusals=(404,),
+        about="Report the outcomes of several people, which stay at this site.",
+    ),
+]

@@ -1,0 +1,110 @@
+"""A site's book of a study: what its ledger says, and whether that fits the protocol."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from maskedbandit.errors import Corrupted
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.store.book.book import find_largest_loss, seen_head
+from maskedbandit.store.book.chain import Head, check_chain, read_links
+from maskedbandit.store.book.entries import (
+    Entry,
+    Keys,
+    SiteAgreed,
+    SiteBegan,
+    SiteEnded,
+    SiteJoined,
+    parse_entries,
+    state_after,
+)
+from maskedbandit.store.book.witness import Witness
+from maskedbandit.store.databases.database import Database
+from maskedbandit.store.own_keys import read_own_keys
+from maskedbandit.store.study_rows import read_study
+from maskedbandit.study.protocol import Protocol
+from maskedbandit.study.sites import SitesOfStudy
+
+Attempt = tuple[int, int]  # a cohort, and the number of the attempt
+
+
+class SiteBook(NamedTuple):
+    """A study as the ledger of one of its sites has it."""
+
+    study: str
+    protocol: Protocol
+    entries: tuple[Entry, ...]
+    joined: dict[Attempt, SiteJoined]
+    agreed: dict[Attempt, SiteAgreed]
+    keys: Keys  # of all sites
+    number: int  # of this site
+    head: Head
+    seen: Head  # the newest entry that the witness has seen
+
+    @property
+    def worst(self) -> Loss:
+        """What the rounds that were joined may have cost the worst person, who is in those of one cohort."""
+        return find_largest_loss(self.protocol.price(n) for n in {each.n for each in self.joined.values()})
+
+
+def find_sites(study: str, protocol: Protocol) -> SitesOfStudy:
+    """The sites of a study that has some."""
+    if protocol.sites is None:
+        raise Corrupted(f"the protocol of {study} was changed: it names no sites")
+    return protocol.sites
+
+
+def find_own_number(study: str, protocol: Protocol, witness: Witness) -> int:
+    """The number of the site whose witness this is."""
+    number = find_sites(study, protocol).number_of(read_own_keys(witness).fingerprint)
+    if number is None:
+        raise Corrupted(f"this site is none of those that the protocol of {study} names")
+    return number
+
+
+def read_site_book(database: Database, witness: Witness, study: str) -> SiteBook:
+    """The whole ledger of a site's study, or raise `Corrupted` or `BehindWitness` unless it fits what is stored."""
+    row, links = read_study(database, study), read_links(database, study)
+    head, protocol = check_chain(study, links, witness.signing_key().public_key()), Protocol.from_text(row.protocol)
+    entries = parse_entries(study, links)
+    if row.state != (said := state_after(entries)):
+        raise Corrupted(f"the state of {study} was changed: it is {row.state}, and the ledger says {said}")
+    joined, agreed, keys = collect_rounds(study, protocol, entries)
+    seen = seen_head(database, witness, study)
+    witness.check_others(database, study)
+    return SiteBook(
+        *(study, protocol, entries, joined, agreed, keys), *(find_own_number(study, protocol, witness), head, seen)
+    )
+
+
+def collect_rounds(
+    study: str, protocol: Protocol, entries: Sequence[Entry]
+) -> tuple[dict[Attempt, SiteJoined], dict[Attempt, SiteAgreed], Keys]:
+    """The attempts that were joined, and those whose sum was agreed to, or raise `Corrupted`.
+
+    Each is joined once, with the noise of the protocol, after the ones before; what is agreed to was joined.
+    """
+    joined, agreed, keys, last = dict[Attempt, SiteJoined](), dict[Attempt, SiteAgreed](), Keys(), dict[int, int]()
+    for each in entries:
+        where = f"entry {each.number} of the ledger of {study}"
+        if (each.number == 0) != isinstance(each, SiteBegan):
+            raise Corrupted(f"{where} is not one of a site")
+        if isinstance(each, SiteBegan):
+            if each.protocol != protocol.digest:
+                raise Corrupted(f"the protocol of {study} was changed: it is not the one with which this site began")
+            keys = each.sites
+            if [one.fingerprint for one in keys] != [one.key for one in find_sites(study, protocol).sites]:
+                raise Corrupted(f"the keys of the sites of {study} are not those of the protocol")
+        elif isinstance(each, SiteJoined):
+            if each.attempt <= last.get(each.cohort, 0):
+                raise Corrupted(f"{where} joins an attempt that was joined before")
+            if each.offer != protocol.offers(each.n)[0].digest.hex():
+                raise Corrupted(f"{where} says of other noise than the protocol")
+            last[each.cohort] = each.attempt
+            joined[each.cohort, each.attempt] = each
+        elif isinstance(each, SiteAgreed):
+            if (each.cohort, each.attempt) not in joined or (each.cohort, each.attempt) in agreed:
+                raise Corrupted(f"{where} agrees to what was not joined, or was agreed to before")
+            agreed[each.cohort, each.attempt] = each
+        elif not isinstance(each, SiteEnded):
+            raise Corrupted(f"{where} is not one of a site")
+    return joined, agreed, keys

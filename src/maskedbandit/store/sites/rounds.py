@@ -1,0 +1,148 @@
+"""A site in the round of a cohort: what it answers in each phase, which is the same however often it is asked.
+
+The sum of the site, with its noise, and the seed of all its secrets are written down, and the ledger says so, before
+anything of the round leaves the site. Its answers follow from these and from what it received, so a process that
+was killed goes on with the same ones. What it agreed to open stands in the ledger before the agreement leaves: a copy
+of the database that was restored is behind the witness then, and opens nothing else.
+
+**Guarantee**: of an attempt the site sends one masked value, and reveals key shares for one list of sites. Whatever the
+coordinator sends, the site opens no sum that could lack the noise shares of the people whom the protocol counts on.
+"""
+
+import json
+from hashlib import shake_256
+from os import urandom
+from typing import Any
+
+from maskedbandit.channels.codec import encode_reward
+from maskedbandit.errors import Disagreement, InvalidValue, OutOfTurn, ProtocolError, TooFew
+from maskedbandit.privacy.sampling import Bits
+from maskedbandit.secagg.client import RoundClient
+from maskedbandit.secagg.masks import KEY
+from maskedbandit.secagg.messages import SURVIVORS, Reader
+from maskedbandit.store.rounds import RoundAnswer, RoundDue, RoundTerms, make_plan
+from maskedbandit.store.sites.people import read_rewards
+from maskedbandit.store.sites.session import SiteSession, check_still_newest
+
+AGREEING = 3  # the phase in which a site signs the list of sites, counted from 0
+LAST = 4
+
+
+def answer_round(session: SiteSession, due: RoundDue) -> RoundAnswer:
+    """What this site answers in a phase of a round; with no message it leaves the attempt."""
+    check_still_newest(session)
+    where = due.terms.cohort, due.terms.attempt
+    find = "SELECT received, sent FROM site_message WHERE study = ? AND cohort = ? AND attempt = ? AND phase = ?"
+    stored = session.database.one(find, session.name, *where, due.phase)
+    if stored is not None:
+        same = stored[0] == due.message.hex() and read_terms(session, where) == due.terms
+        return RoundAnswer(*where, due.phase, bytes.fromhex(stored[1]) if same else b"")
+    try:
+        if due.phase == 0:
+            join_attempt(session, due.terms)
+        sent = take_step(session, due)
+    except (ProtocolError, InvalidValue):
+        sent = b""
+    columns = "study, cohort, attempt, phase, received, sent"
+    session.database.insert("site_message", columns, [(session.name, *where, due.phase, due.message.hex(), sent.hex())])
+    if due.phase == LAST or not sent:
+        forget = "UPDATE site_round SET value = NULL, seed = NULL WHERE study = ? AND cohort = ? AND attempt = ?"
+        session.database.change(forget, session.name, *where)
+        session.database.change("UPDATE study SET traces = traces + 1 WHERE study = ?", session.name)
+    return RoundAnswer(*where, due.phase, sent)
+
+
+def join_attempt(session: SiteSession, terms: RoundTerms) -> None:
+    """Check the terms, draw the noise, and write the site's sum down, or raise why the site does not join."""
+    channel: Any = session.protocol.channel
+    before = [attempt for cohort, attempt in session.joined if cohort == terms.cohort]
+    if terms.attempt != len(before) + 1 or terms.attempt > channel.backend.attempts:
+        raise OutOfTurn(f"attempt {terms.attempt} of cohort {terms.cohort} is not the next one, or one too many")
+    if any(cohort == terms.cohort for cohort, _ in session.agreed):
+        raise OutOfTurn(f"the sum of cohort {terms.cohort} was agreed to: it has no other attempt")
+    rewards = read_rewards(session, terms.cohort)
+    if terms.weights[session.number] != len(rewards):
+        raise Disagreement(f"cohort {terms.cohort} has {len(rewards)} people of this site")
+    most = session.protocol.places_of_sites(terms.n)
+    if sum(terms.weights) != terms.n or any(many > room for many, room in zip(terms.weights, most, strict=True)):
+        raise Disagreement(f"the sites of cohort {terms.cohort} have other people than the protocol allows")
+    plan = make_plan(session.protocol, terms)
+    (offer,) = session.protocol.offers(terms.n)
+    bits, noise = Bits(), channel.release_noise(terms.n)  # fresh bits: none from before a fork or a snapshot
+    value = sum(noise.noise_share(channel.counted_on(terms.n), bits) for _ in rewards)
+    value += sum(encode_reward(session.protocol.reward.of(told), offer.steps, bits) for told in rewards)
+    row = (session.name, terms.cohort, terms.attempt, write_terms(terms), str(value % plan.modulus), urandom(KEY).hex())
+    session.database.insert("site_round", "study, cohort, attempt, terms, value, seed", [row])
+    says = {"cohort": terms.cohort, "attempt": terms.attempt, "n": terms.n, "weights": list(terms.weights)}
+    made: Any = session.enter(kind="site_joined", **says, offer=offer.digest.hex())
+    session.joined[terms.cohort, terms.attempt] = made
+    session.worst |= session.protocol.price(terms.n)
+
+
+def take_step(session: SiteSession, due: RoundDue) -> bytes:
+    """What the site answers, with all that it answered before done again."""
+    where = due.terms.cohort, due.terms.attempt
+    find = "SELECT value, seed FROM site_round WHERE study = ? AND cohort = ? AND attempt = ?"
+    row = session.database.one(find, session.name, *where)
+    if row is None or row[0] is None:
+        raise OutOfTurn(f"attempt {due.terms.attempt} of cohort {due.terms.cohort} was not joined, or is over")
+    if read_terms(session, where) != due.terms:
+        raise Disagreement(f"the terms of attempt {due.terms.attempt} of cohort {due.terms.cohort} were changed")
+    plan = make_plan(session.protocol, due.terms)
+    identities = {number: keys.signs for number, keys in enumerate(session.keys)}
+    client = RoundClient(
+        *(plan, session.number, int(row[0]), Bits(Stretched(bytes.fromhex(row[1])))), *(session.signer, identities)
+    )
+    find = "SELECT phase, received, sent FROM site_message WHERE study = ? AND cohort = ? AND attempt = ?"
+    answered = session.database.rows(f"{find} ORDER BY phase", session.name, *where)
+    if [phase for phase, *_ in answered] != list(range(due.phase)):
+        raise OutOfTurn(f"phase {due.phase} of attempt {due.terms.attempt} is not the next one")
+    for _, received, sent in answered:
+        if client.receive(bytes.fromhex(received)).hex() != sent:
+            raise Disagreement("what this site sent before does not follow from what it has stored")
+    sent_now = client.receive(due.message)
+    if due.phase == AGREEING:
+        there = read_survivors(due.message, plan.n)
+        if session.number not in there:
+            raise TooFew("this site is said to be lost")
+        says = {"cohort": due.terms.cohort, "attempt": due.terms.attempt, "sites": there}
+        agreed: Any = session.enter(kind="site_agreed", **says)
+        session.agreed[where] = agreed
+    return sent_now
+
+
+def read_survivors(message: bytes, n: int) -> list[int]:
+    """The sites whose values are in the sum, by the message that says so."""
+    flags = Reader(message, SURVIVORS, message[2 : 2 + KEY]).flags(n)
+    return [site for site in range(n) if flags >> site & 1]
+
+
+def write_terms(terms: RoundTerms) -> str:
+    """The terms of a round, as JSON."""
+    return json.dumps([*terms[:3], list(terms.weights), terms.ring.hex()])
+
+
+def read_terms(session: SiteSession, where: tuple[int, int]) -> RoundTerms | None:
+    """The terms of an attempt that was joined."""
+    find = "SELECT terms FROM site_round WHERE study = ? AND cohort = ? AND attempt = ?"
+    row = session.database.one(find, session.name, *where)
+    if row is None:
+        return None
+    cohort, attempt, n, weights, ring = json.loads(row[0])
+    return RoundTerms(cohort, attempt, n, tuple(weights), bytes.fromhex(ring))
+
+
+class Stretched:
+    """Bytes that follow from a seed, each time other ones: a site that goes on after it was killed has the same again.
+
+    >>> source = Stretched(bytes(32))
+    >>> source(2) != source(2), Stretched(bytes(32))(2) == Stretched(bytes(32))(2)
+    (True, True)
+    """
+
+    def __init__(self, seed: bytes) -> None:
+        self._seed, self._calls = seed, 0
+
+    def __call__(self, n: int) -> bytes:
+        self._calls += 1
+        return shake_256(b"maskedbandit site round 1" + self._seed + self._calls.to_bytes(8)).digest(n)

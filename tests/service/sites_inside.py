@@ -1,0 +1,147 @@
+"""A coordinator and its sites, each a service within the process of the test; what passes between them is kept."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+
+from maskedbandit.service.host.enter_study import enter_study
+from maskedbandit.service.host.helper_pairing import pair_with_operator
+from maskedbandit.service.host.site import SiteHost
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.pairing import write_invitation
+from tests.service.inside import Inside
+from tests.store.small_study import Clock
+
+URL = "http://localhost:8000"
+CHANNEL = {"name": "distributed", "epsilon": 1, "honest": "1/2", "backend": {"name": "sites"}}
+REWARD = {"window": "20 seconds", "exposure": "10 seconds"}
+
+
+class Passed(NamedTuple):
+    """A request of a site, and how it was answered."""
+
+    site: str
+    method: str
+    path: str
+    sent: bytes
+    status: int
+    answered: bytes
+
+
+class CoordinatorWire(httpx.AsyncBaseTransport):
+    """Carries what a site sends to the coordinator; the test may cut it."""
+
+    def __init__(self, coordinator: Inside, site: str, passed: list[Passed]) -> None:
+        self.coordinator, self.site, self.passed, self.cut = coordinator, site, passed, False
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """The answer of the coordinator, which has a loop of its own."""
+        if self.cut:
+            raise httpx.ConnectError("the wire is cut")
+        body, path = await request.aread(), request.url.raw_path.decode()
+        asked = request.method, path, body, None, list(request.headers.items())
+        found = await asyncio.to_thread(self.coordinator.ask, *asked)
+        self.passed.append(Passed(self.site, request.method, path, body, found.status, found.body))
+        return httpx.Response(found.status, headers=found.headers, content=found.body)
+
+
+class SiteInside(Inside):
+    """A site's service."""
+
+    def __init__(self, wire: CoordinatorWire, address: str, folder: Path, clock: Clock) -> None:
+        self.wire = wire
+        super().__init__(address, folder, clock)
+
+    async def _made(self, rate: float) -> SiteHost:
+        made = SiteHost(self.address, self.folder, rate, self.clock)
+        made.transport = self.wire
+        return made
+
+
+class SitesInside:
+    """A coordinator with a study, and its sites, which have entered it."""
+
+    def __init__(self, folder: Path, sites: int = 3, **changes: Any) -> None:
+        self.clock, self.passed = Clock(), list[Passed]()
+        self.coordinator = Inside(f"sqlite:///{folder}/coordinator.db", folder / "coordinator", self.clock)
+        self.folders = [folder / f"site{number}" for number in range(sites)]
+        self.addresses = [f"sqlite:///{each}.db" for each in self.folders]
+        self.wires = [CoordinatorWire(self.coordinator, each.name, self.passed) for each in self.folders]
+        named = []
+        for address, each, wire in zip(self.addresses, self.folders, self.wires, strict=True):
+            given = address, each, URL, self.invite(), each.name, wire, "coordinator"
+            own = asyncio.run(pair_with_operator(*given)).own
+            named.append({"name": each.name, "key": own, "share": "1/2"})
+        policy = {"name": "successive_elimination", "least": 8}
+        table = {"channel": CHANNEL, "reward": REWARD, "policy": policy, "sites": {"list": named}}
+        self.coordinator.begin(**(table | changes))
+        self.sites = [self.enter(number) for number in range(sites)]
+
+    def invite(self) -> str:
+        """An invitation, as the command makes it."""
+        database = open_database(self.coordinator.address)
+        try:
+            with database.transaction():
+                return write_invitation(database, self.clock())
+        finally:
+            database.close()
+
+    def enter(self, number: int) -> SiteInside:
+        """A site enters the study, and begins to serve."""
+        address, folder, wire = self.addresses[number], self.folders[number], self.wires[number]
+        asyncio.run(enter_study(address, folder, "small", wire))
+        made = SiteInside(wire, address, folder, self.clock)
+        made.run(wait_for_links(made.host))  # then it asks nothing by itself before its clock goes on
+        return made
+
+    def come(self, site: int, unit: str, value: float | None) -> dict[str, Any]:
+        """A person comes to a site, sees the arm, and has an outcome or none."""
+        at = self.sites[site]
+        given = at.assign(unit)
+        if given["ticket"] is not None:
+            assert at.study("expose", {"ticket": given["ticket"]}).status == 200
+            if value is not None:
+                assert at.study("report", {"ticket": given["ticket"], "value": value}).status == 200
+        return given
+
+    def fill(self, people: int = 16) -> dict[str, float]:
+        """People come to the sites in turn until so many have places: the sums of their outcomes by arm."""
+        sums, many = {"a": 0.0, "b": 0.0}, 0
+        for i in range(10 * people):
+            value = float(i % 3 == 0)
+            given = self.come(i % len(self.sites), f"person {i}", value)
+            if given["ticket"] is not None:
+                sums[given["arm"]] += value
+                many += 1
+            if many == people:
+                return sums
+        raise AssertionError("the cohorts are not full")
+
+    def go_round(self, away: Sequence[int] = (), rounds: int = 8) -> None:
+        """The clocks of all go on, and whatever the sites began ends."""
+        for _ in range(rounds):
+            self.coordinator.tick(1)
+            for number, each in enumerate(self.sites):
+                if number not in away:
+                    each.tick()
+                    each.run(wait_for_links(each.host))
+
+    def releases(self) -> list[dict[str, Any]]:
+        """What the coordinator publishes."""
+        found: list[dict[str, Any]] = self.coordinator.ask("GET", "/v1/studies/small/releases", None, "owner").json[
+            "releases"
+        ]
+        return found
+
+    def close(self) -> None:
+        """End all of them."""
+        for each in (*self.sites, self.coordinator):
+            each.close()
+
+
+async def wait_for_links(host: SiteHost) -> None:
+    """Until what a site began with its coordinator has ended."""
+    await asyncio.gather(*[link.task for link in host.links.values() if link.task], return_exceptions=True)

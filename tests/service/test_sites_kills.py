@@ -1,0 +1,103 @@
+"""A coordinator and its sites as processes that are killed at random: nothing is lost, doubled or left out of a sum."""
+
+import json
+import signal
+import time
+from contextlib import closing
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from maskedbandit.cli.parts.sites import STUDY, SitesOfDemo
+from maskedbandit.store.book.verify import verify_study
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.studies import find_witness
+
+KILLS, PEOPLE, SITES = 20, 120, 4
+LONGEST = 240  # seconds
+
+
+class KilledSites(SitesOfDemo):
+    """The demo with so little noise that none is seen: 0 but for one release in 10^25."""
+
+    def _table(self, named: list[dict[str, str]]) -> dict[str, Any]:
+        table = super()._table(named)
+        table["people"] = 10**6
+        table["policy"] = {"name": "successive_elimination", "least": 16}
+        table["channel"] = {**table["channel"], "epsilon": 60}
+        table["budget"] = {"epsilon": 60}
+        table["reward"] = {"window": "3 seconds", "exposure": "2 seconds"}
+        return table
+
+    def kill(self, number: int) -> None:
+        """Kill one of the processes, and start it again."""
+        name = ["coordinator", *self.names][number]
+        process = self._processes[number]
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        keys, began = self._keys[name], len(self._processes)
+        self._start(name, *(("--rate", "1e9") if number == 0 else ("--role", "site", "--rate", "1e9")))
+        self._processes[number] = self._processes.pop(began)
+        self._keys[name] = keys
+
+    def come(self, i: int) -> tuple[str, int] | None:
+        """A person comes to a site: the ticket and the outcome, once the client has them."""
+        client = self._clients[self.names[i % len(self.names)]]
+        person = client.assign(f"person {i}")
+        if person.ticket is None:
+            return None
+        client.expose(person.ticket)
+        outcome = int(self._random.random() < 0.5)
+        client.report(person.ticket, outcome)
+        return person.ticket, outcome
+
+
+def play(folder: Path, kills: int = KILLS, seed: int = 5) -> tuple[dict[str, int], list[dict[str, Any]], list[Path]]:
+    """People come while processes are killed: what clients took, what was released, and where the sites are."""
+    demo, random, told = KilledSites(folder, SITES, PEOPLE), Random(seed), dict[str, int]()
+    end = time.monotonic() + LONGEST
+    try:
+        demo.begin(lambda: None)
+        i = 0
+        for _ in range(kills):
+            for _ in range(PEOPLE // kills):
+                if (found := demo.come(i)) is not None:
+                    told.setdefault(*found)
+                i += 1
+            demo.kill(random.randrange(SITES + 1))
+        while True:
+            entries = demo._ask("GET", f"/v1/studies/{STUDY}/ledger")["entries"]
+            releases = [body for body in (json.loads(each["body"]) for each in entries) if body["kind"] == "released"]
+            if len(releases) >= 2 or time.monotonic() > end:
+                break
+            if (found := demo.come(i)) is not None:
+                told.setdefault(*found)
+            i += 1
+            time.sleep(0.02)
+    finally:
+        demo.end()
+    return told, releases, [folder / name for name in ("coordinator", *demo.names)]
+
+
+@pytest.mark.slow
+def test_killed_at_random(tmp_path: Path) -> None:
+    told, releases, (coordinator, *sites) = play(tmp_path / "demo")
+    assert len(releases) >= 2
+    cohort_of, stored = dict[str, int](), dict[str, float]()
+    for each in sites:
+        with closing(open_database(f"sqlite:///{each}/studies.db", create=False)) as database:
+            cohort_of |= dict(database.rows("SELECT ticket, cohort FROM site_place"))
+            stored |= dict(database.rows("SELECT ticket, value FROM site_report"))
+            joined = database.rows("SELECT body FROM entry WHERE body LIKE '%site_joined%'")
+            attempts = [(body["cohort"], body["attempt"]) for body in (json.loads(row[0]) for row in joined)]
+            assert len(set(attempts)) == len(attempts), "no attempt is joined twice"
+    for each in releases:
+        of_cohort = [ticket for ticket, cohort in cohort_of.items() if cohort == each["cohort"]]
+        assert float.fromhex(each["total"]) == sum(stored.get(ticket, 0) for ticket in of_cohort)
+        assert each["sites"] == list(range(SITES))
+    wrong = {ticket for ticket, value in told.items() if ticket in stored and stored[ticket] != value}
+    assert not wrong, "what a client took is what the site has"
+    with closing(open_database(f"sqlite:///{coordinator}/studies.db", create=False)) as database:
+        verify_study(database, find_witness(database, coordinator / "witness"), STUDY)

@@ -1,0 +1,138 @@
+"""A small study of sites: its coordinator, and the sites themselves, each with a database of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from maskedbandit.store.book.entries import Release
+from maskedbandit.store.book.verify import verify_study
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.own_keys import read_own_keys
+from maskedbandit.store.pairing import write_pairing
+from maskedbandit.store.requests import Assigned
+from maskedbandit.store.rounds import RoundAnswer, RoundDue
+from maskedbandit.store.sites.people import name_for_coordinator
+from maskedbandit.store.sites.study import SiteStudy, register_site
+from maskedbandit.store.studies import find_witness, prepare_witness, write_study
+from maskedbandit.store.study import Study
+from tests.store.small_study import small_protocol
+
+REWARD = {"window": "20 seconds", "exposure": "10 seconds"}
+SHARES = ("1/2", "1/2", "1/2", "1/2")
+
+
+class AtSite:
+    """One site, in this process."""
+
+    def __init__(self, address: str, folder: Path, clock: Callable[[], int], number: int) -> None:
+        self.address, self.folder, self.clock, self.number = address, folder, clock, number
+        with closing(open_database(address)) as database:
+            self.witness = prepare_witness(database, folder)
+        self.keys = read_own_keys(self.witness)
+
+    def begin(self, text: str, keys: Sequence[Any], coordinator: str) -> None:
+        """Take part in a study."""
+        with closing(open_database(self.address)) as database:
+            self.name = register_site(database, self.witness, text, keys, coordinator, self.clock()).name
+        self.open()
+
+    def open(self) -> None:
+        """Hold the study."""
+        database = open_database(self.address)
+        self.study = SiteStudy(database, find_witness(database, self.folder), self.name, self.clock, "tester")
+
+    def do(self, *operation: Any) -> Any:
+        """An operation in a transaction of its own."""
+        return self.study.apply([operation])[0].value()
+
+    def answer(self, due: Sequence[RoundDue]) -> list[RoundAnswer]:
+        """What it answers to what is due."""
+        return [self.do("round", each) for each in due]
+
+
+class Sites:
+    """A coordinator with its study, and its sites."""
+
+    def __init__(
+        self, address: str, folder: Path, clock: Callable[[], int], shares: Sequence[str] = SHARES, **changes: Any
+    ) -> None:
+        self.address, self.folder, self.clock = address, folder / "witness", clock
+        self.sites = [
+            AtSite(f"sqlite:///{folder}/site{number}.db", folder / f"site{number}", clock, number)
+            for number in range(len(shares))
+        ]
+        named = [
+            {"name": f"site {each.number}", "key": each.keys.fingerprint, "share": share}
+            for each, share in zip(self.sites, shares, strict=True)
+        ]
+        backend = {"name": "sites", **changes.pop("backend", {})}
+        channel = {
+            "name": "distributed",
+            "epsilon": 1,
+            "honest": "1/2",
+            "backend": backend,
+            **changes.pop("channel", {}),
+        }
+        policy = {"name": "successive_elimination", "least": 8}
+        table = {"channel": channel, "policy": policy, "reward": REWARD, "sites": {"wait": "1 minute", "list": named}}
+        self.protocol = small_protocol(**(table | changes))
+        write_study(self.protocol, address, self.folder)
+        with closing(open_database(address)) as database:
+            self.keys = read_own_keys(prepare_witness(database, self.folder))
+            with database.transaction():
+                for each in self.sites:
+                    write_pairing(database, each.keys, "site", f"site {each.number}", "", f"secret {each.number}", 0)
+        self.study = self.open()
+        self.study.start()
+        for each in self.sites:
+            each.begin(self.protocol.text, [one.keys for one in self.sites], self.keys.fingerprint)
+
+    def open(self) -> Study:
+        """The study, held by this process."""
+        database = open_database(self.address)
+        return Study(database, find_witness(database, self.folder), self.protocol.name, self.clock, "tester")
+
+    def do(self, *operation: Any) -> Any:
+        """An operation of the coordinator in a transaction of its own."""
+        return self.study.apply([operation])[0].value()
+
+    def come(self, site: int, unit: str, value: float | None = None) -> Assigned:
+        """A person comes to a site, sees the arm, and has an outcome."""
+        at = self.sites[site]
+        person = name_for_coordinator(at.witness, self.protocol.name, unit)
+        given: Assigned = self.do("assign", person, False, None, site)
+        if given.ticket is not None:
+            at.do("note_place", person, given.cohort, {"ticket": given.ticket})
+            self.do("expose", given.ticket, site)
+            at.do("expose", given.ticket)
+            if value is not None:
+                at.do("report", given.ticket, value)
+        return given
+
+    def go_round(self, away: Sequence[int] = (), times: int = 20) -> list[Release]:
+        """Let the sites answer until nothing is due any more, but for those that are away."""
+        before = len(self.study.releases())
+        waiting: dict[int, list[RoundAnswer]] = {each.number: [] for each in self.sites}
+        for _ in range(times):
+            for each in self.sites:
+                if each.number not in away:
+                    due = self.do("rounds", each.number, waiting[each.number])
+                    waiting[each.number] = each.answer(due)
+            if not any(waiting[each.number] for each in self.sites if each.number not in away):
+                break
+        self.study.tick()
+        return self.study.releases()[before:]
+
+    def verify(self) -> None:
+        """All that the coordinator stored fits together."""
+        with closing(open_database(self.address)) as database:
+            verify_study(database, find_witness(database, self.folder), self.protocol.name)
+
+    def close(self) -> None:
+        """Give everything back."""
+        self.study.close()
+        for each in self.sites:
+            each.study.close()

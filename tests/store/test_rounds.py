@@ -1,0 +1,115 @@
+"""A study of sites to its releases: outcomes stay at the sites, and a round gives their sum with the noise of all."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maskedbandit.errors import Forbidden, PersonalValue
+from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.store.book.entries import read_entries
+from maskedbandit.store.rounds import RoundAnswer
+from tests.store.site_scene import Sites
+from tests.store.small_study import WINDOW, Clock
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def scene(address: str, tmp_path: Path, clock: Clock) -> Iterator[Sites]:
+    made = Sites(address, tmp_path, clock)
+    yield made
+    made.close()
+
+
+POLICY = {"name": "successive_elimination", "least": 40}
+
+
+def fill(scene: Sites, people: int = 16) -> dict[int, float]:
+    """People come to the sites in turn until two cohorts are full: the sum of their outcomes by arm."""
+    sums = {0: 0.0, 1: 0.0}
+    for i in range(people):
+        value = float(i % 3 == 0)
+        given = scene.come(i % len(scene.sites), f"person {i}", value)
+        assert given.ticket is not None, given
+        sums[given.arm] += value
+    return sums
+
+
+def test_a_round_releases_the_sum(scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DiscreteLaplace, "noise_share", lambda self, n, bits: 0)
+    sums = fill(scene)
+    assert scene.go_round() == []
+    clock.now += WINDOW + 1
+    found = scene.go_round()
+    assert {each.arm: each.total for each in found} == sums
+    assert {each.n for each in found} == {8}
+    assert all(each.sites == (0, 1, 2, 3) and each.size == 0 for each in found)
+    scene.verify()
+
+
+def test_no_outcome_reaches_the_coordinator(scene: Sites) -> None:
+    given = scene.come(0, "ann")
+    with pytest.raises(PersonalValue, match="no outcome leaves it"):
+        scene.study.report(given.ticket or "", 1)
+    with pytest.raises(Forbidden, match="another site"):
+        scene.do("expose", given.ticket, 1)
+    with pytest.raises(Forbidden, match="a site asks"):
+        scene.study.assign("ann")
+
+
+def test_killed_anywhere(scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Coordinator and sites go on with what they have stored, opened anew before every step."""
+    monkeypatch.setattr(DiscreteLaplace, "noise_share", lambda self, n, bits: 0)
+    sums = fill(scene)
+    clock.now += WINDOW + 1
+    apply = type(scene.sites[0]).do
+
+    def reopen(at: Any, *operation: Any) -> Any:
+        at.study.close()
+        at.open()
+        scene.study.close()
+        scene.study = scene.open()
+        return apply(at, *operation)
+
+    monkeypatch.setattr(type(scene.sites[0]), "do", reopen)
+    assert {each.arm: each.total for each in scene.go_round()} == sums
+    scene.verify()
+
+
+def test_a_site_that_is_away(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one that may be lost a round waits for it, and then goes on without its people."""
+    monkeypatch.setattr(DiscreteLaplace, "noise_share", lambda self, n, bits: 0)
+    address = f"sqlite:///{tmp_path}/study.db"
+    scene = Sites(address, tmp_path, clock, ("1/4",) * 5, backend={"lost": 1}, policy=POLICY)
+    fill(scene, 80)
+    clock.now += WINDOW + 1
+    assert scene.go_round(away=[4]) == []
+    found = []
+    for _ in range(5):  # phases
+        clock.now += 60_001
+        found += scene.go_round(away=[4])
+    assert {each.sites for each in found} == {(0, 1, 2, 3)}
+    assert all(0 < each.n < each.size == 40 for each in found)
+    scene.verify()
+    scene.close()
+
+
+def test_an_attempt_that_fails(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When sites leave, the next attempt has new noise; after the last one the cohort is discarded."""
+    address = f"sqlite:///{tmp_path}/study.db"
+    scene = Sites(address, tmp_path, clock, backend={"attempts": 2}, budget={"epsilon": 2})
+    fill(scene)
+    clock.now += WINDOW + 1
+    for each in scene.sites[:2]:  # they lose what they knew of the round, as after a copy was restored
+        monkeypatch.setattr(each, "answer", lambda due: [RoundAnswer(*each.terms[:2], each.phase, b"") for each in due])
+    assert scene.go_round() == []
+    kinds = [each.kind for each in read_entries(scene.study.database, scene.protocol.name)]
+    assert kinds == ["started", "discarded", "discarded"]
+    assert scene.study.people == 0
+    scene.verify()
+    scene.close()

@@ -1,0 +1,183 @@
+"""A coordinator that lies, and sites that lose what they knew: a site leaves the attempt, and reveals nothing more."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from maskedbandit.errors import BehindWitness, Late
+from maskedbandit.privacy.sampling import Bits
+from maskedbandit.secagg.masks import KEY
+from maskedbandit.secagg.messages import SURVIVORS, pack_flags, pack_message
+from maskedbandit.store.rounds import RoundDue, RoundTerms
+from maskedbandit.store.sites import rounds
+from tests.store.site_scene import Sites
+from tests.store.small_study import WINDOW, Clock
+from tests.store.test_rounds import fill
+
+Lie = Callable[[RoundTerms], RoundTerms]
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Sites]:
+    clock = Clock()
+    made = Sites(f"sqlite:///{tmp_path}/study.db", tmp_path, clock, backend={"colluding": 1})
+    made.study._session.bits = Bits(Random(7).randbytes)  # every site has people in both cohorts, and room for more
+    fill(made)
+    clock.now += WINDOW + 1
+    assert all(0 < many < 4 for many in first_due(made).terms.weights)
+    yield made
+    made.close()
+
+
+def first_due(scene: Sites, site: int = 0) -> RoundDue:
+    """What is due from a site in the first phase."""
+    found: RoundDue = scene.do("rounds", site, [])[0]
+    return found
+
+
+def changed(weights: dict[int, int]) -> Lie:
+    """Other weights of sites."""
+
+    def lie(terms: RoundTerms) -> RoundTerms:
+        found = [many + weights.get(site, 0) for site, many in enumerate(terms.weights)]
+        return terms._replace(weights=tuple(found), n=terms.n)
+
+    return lie
+
+
+LIES: dict[str, Lie] = {
+    "fewer people of this site": changed({0: -1, 1: 1}),
+    "more people of this site": changed({0: 1, 1: -1}),
+    "more people than places": changed({1: 1}),
+    "a site above its share": lambda terms: terms._replace(
+        n=2 * terms.n, weights=(terms.weights[0], 2 * terms.n - terms.weights[0], 0, 0)
+    ),
+    "another size": lambda terms: terms._replace(n=terms.n + 1),
+    "a later attempt": lambda terms: terms._replace(attempt=2),
+    "a cohort that this site has nobody in": lambda terms: terms._replace(cohort=7),
+}
+
+
+def tell(scene: Sites, lie: Lie) -> bytes:
+    """What a site answers to a lie about the terms."""
+    due = first_due(scene)
+    message: bytes = scene.sites[0].do("round", due._replace(terms=lie(due.terms))).message
+    return message
+
+
+@pytest.mark.parametrize("what", LIES)
+def test_a_lie_about_the_terms(scene: Sites, what: str) -> None:
+    assert tell(scene, LIES[what]) == b""
+    assert not scene.sites[0].study._session.joined
+
+
+def test_the_truth_is_answered(scene: Sites) -> None:
+    assert tell(scene, lambda terms: terms) != b""
+
+
+def test_a_site_that_believes_its_weight_is_found(scene: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broken twin, which does not look how many people it has."""
+    real = rounds.read_rewards
+    monkeypatch.setattr(rounds, "read_rewards", lambda session, cohort: [*real(session, cohort), []])
+    assert tell(scene, LIES["more people of this site"]) != b""
+
+
+def play_until(scene: Sites, phase: int) -> dict[int, RoundDue]:
+    """The round of the first cohort goes on until this phase is due: what each site is told then."""
+    due: dict[int, RoundDue] = {}
+    for _ in range(20):
+        due = {}
+        for each in scene.sites:
+            waiting = [one for one in scene.do("rounds", each.number, []) if one.terms.cohort == 0]
+            if waiting and waiting[0].phase == phase:
+                due[each.number] = waiting[0]
+            elif waiting:
+                scene.do("rounds", each.number, each.answer(waiting[:1]))
+        if len(due) == len(scene.sites):
+            return due
+    raise AssertionError("the phase is never due")
+
+
+def survivors(due: RoundDue, *sites: int) -> RoundDue:
+    """The same with another list of survivors."""
+    flags = pack_flags(sum(1 << site for site in sites), 4)
+    return due._replace(message=pack_message(SURVIVORS, due.message[2 : 2 + KEY], flags))
+
+
+@pytest.mark.parametrize("sites", [(0, 1), (0,), (1, 2, 3), (0, 1, 2)])
+def test_a_short_list_is_not_opened(scene: Sites, sites: tuple[int, ...]) -> None:
+    """Fewer sites than the protocol says, or too few people, or a list without this site."""
+    due = play_until(scene, 3)
+    assert scene.sites[0].do("round", survivors(due[0], *sites)).message == b""
+    assert not scene.sites[0].study._session.agreed
+
+
+def test_the_whole_list_is_agreed_to(scene: Sites) -> None:
+    due = play_until(scene, 3)
+    assert scene.sites[0].do("round", survivors(due[0], 0, 1, 2, 3)).message != b""
+    assert scene.sites[0].study._session.agreed
+
+
+@pytest.mark.parametrize("phase", range(5))
+def test_another_message_of_the_same_phase(scene: Sites, phase: int) -> None:
+    """The first answer stands; what is asked otherwise afterwards is answered by nothing."""
+    due = play_until(scene, phase)[0]
+    first = scene.sites[0].do("round", due)
+    assert first.message
+    other = due._replace(message=due.message + b"x")
+    assert scene.sites[0].do("round", other).message == b""
+    assert scene.sites[0].do("round", due) == first
+    assert scene.sites[0].do("round", due._replace(terms=due.terms._replace(ring=bytes(32)))).message == b""
+
+
+def test_no_attempt_after_the_sum_was_agreed_to(scene: Sites) -> None:
+    due = play_until(scene, 3)[0]
+    assert scene.sites[0].do("round", due).message
+    again = RoundDue(due.terms._replace(attempt=2), 0, b"")
+    assert scene.sites[0].do("round", again).message == b""
+
+
+def test_no_phase_before_its_turn(scene: Sites) -> None:
+    due = first_due(scene)
+    for phase in range(1, 5):
+        assert scene.sites[0].do("round", due._replace(phase=phase)).message == b""
+
+
+def test_a_report_that_comes_after_the_site_joined(scene: Sites) -> None:
+    given = [row[0] for row in scene.sites[0].study.database.rows("SELECT ticket FROM site_place WHERE cohort = 0")]
+    assert scene.sites[0].do("round", first_due(scene)).message
+    scene.clock.now -= WINDOW  # type: ignore[attr-defined]
+    with pytest.raises(Late):
+        scene.sites[0].do("report", given[0], 1.0)
+
+
+@pytest.mark.parametrize("phase", [0, 3])
+def test_a_restored_site_answers_nothing(scene: Sites, tmp_path: Path, phase: int) -> None:
+    """A copy from before the site joined, or agreed, is behind its witness: no second value, and no second list."""
+    due, site = play_until(scene, phase)[0], scene.sites[0]
+    site.study.close()
+    path = tmp_path / "site0.db"
+    shutil.copy(path, tmp_path / "copy.db")
+    site.open()
+    assert site.do("round", due).message
+    site.study.close()
+    for each in tmp_path.glob("site0.db*"):
+        each.unlink()
+    shutil.copy(tmp_path / "copy.db", path)
+    with pytest.raises(BehindWitness):
+        site.open()
+    site.study = Stub()  # type: ignore[assignment]
+
+
+class Stub:
+    """A study that is closed already."""
+
+    def close(self) -> None:
+        """Nothing is left to be done."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError("a site that was restored does nothing")
