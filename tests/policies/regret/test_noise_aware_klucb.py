@@ -136,6 +136,11 @@ class TestSchedule:
         assert n >= 2000 * math.log1p(10**12 / (600 * n**2))
         assert n - 1 < 2000 * math.log1p(10**12 / (600 * (n - 1) ** 2))
 
+    def test_it_is_less_for_many_arms_at_horizons_that_are_longer(self):
+        ten, many = POLICY.init(10, 10**6), POLICY.init(100, 10**6)
+        assert exploration_rate(ten, 9000, 500) == exploration_rate(many, 9000, 5) == math.log1p(10**6 / 9000)
+        assert exploration_rate(many, 9000, 50) == pytest.approx(math.log1p(10**6 / 9000 / 10))
+
     def test_batches_grow_by_the_ratio(self):
         found = interpreted(POLICY, mb.channels.Central(epsilon=0.5), C2, 10**5, seed=3)
         n = [0] * 5
@@ -214,16 +219,16 @@ class TestIndex:
     def test_the_first_batch_is_that_which_was_asked_for(self):
         """In whichever order releases come, and also where the second batch is smaller."""
         law, levels = mb.channels.Central(epsilon=0.1).law(), list[float]()
-        for order in ((154, 77), (77, 154)):
+        for order in ((118, 59), (59, 118)):
             s = POLICY.init(100, 10**6)
             arm, users, _ = POLICY.ask(s, law, np.random.default_rng(1))
-            assert (users, s.clock[FIRST_BATCH]) == (154, 154)
+            assert (users, s.clock[FIRST_BATCH]) == (118, 118)
             for n in order:
                 POLICY.tell(s, arm, n, n / 2)
-            s.asked[arm] = 231
+            s.asked[arm] = 177
             levels.append(level(s, arm))
-        rate = math.log1p(10**6 / 231 * 10**6 / (200 * 100 * 154))
-        assert levels == pytest.approx([rate + math.log(1.54) / 2] * 2)
+        rate = math.log1p(10**6 / 177 * 10**6 / (20 * 100 * 100 * 118))
+        assert levels == pytest.approx([rate + math.log(1.18) / 2] * 2)
 
     @for_each(("of_the_other", "arm"), [(0.2, 0), (0.9, 1)])
     def test_one_index_is_sought_up_to_the_largest_of_the_others(self, of_the_other, arm):

@@ -3,7 +3,7 @@
 Arms are played in batches (see batches.py), all releases count, and the arm with the largest index gets the next batch.
 The index of an arm is an upper confidence bound of its mean at the level
 
-    f = ln(1 + T / n_a  min{1, T / (200 K n₁)}),      n_a its users, n₁ those in its first batch:
+    f = ln(1 + T / n_a  min{1, T / (20 max{10, K} K n₁)}),      n_a its users, n₁ those in its first batch:
 
 * where the likelihood of the releases is known, by one bet against every candidate mean [theory/bet.py]: noise of known
   distribution that is added to whole sums of bits; where users may be lost with their noise, every release costs a
@@ -17,10 +17,12 @@ proofs.
 
 A bound that fails when an arm has n users costs at most the T users that follow, and the next batch has about n users:
 hence ln(1 + T / n). Where the horizon is short, first batches alone take a good part of it, and a run that loses its
-best arm costs little more than one that does not: hence less where T is below two hundred times all first batches. Bets
-are at the level f + ln(max{1, n₁ / 100}) / m after m batches, the first of n₁ users: where n₁ is large because noise
-is, one run in thousands would lose its best arm for good otherwise. With `anytime` f is ln t, and the horizon is not
-used: there the bound holds for each t, but no bound on the regret is proved, as times depend on releases.
+best arm costs little more than one that does not: hence less where T is below two hundred times all first batches. With
+K above ten it is less below 20 K times these: a lower level spares users of K − 1 arms, while the bound of only one of
+them, if it fails, costs the best arm. Bets are at the level f + ln(max{1, n₁ / 100}) / m after m batches, the first of
+n₁ users: where n₁ is large because noise is, one run in thousands would lose its best arm for good otherwise. With
+`anytime` f is ln t, and the horizon is not used: there the bound holds for each t, but no bound on the regret is
+proved, as times depend on releases.
 
 With late rewards the bound is computed as if users in flight had shown what those before did (see batches.py). It is
 then no bound at its probability until those are released, and no bound on the regret is proved; docs/regret.md has what
@@ -62,7 +64,8 @@ from maskedbandit.theory.likelihood import ArmReleases, is_known
 
 MOST_KEPT = 64  # releases of one arm that are kept; with more, its index is the Chernoff bound
 AFFORDED = 100.0  # users that a bound by bets may cost in the mean by failing at the first batch
-SHORT = 200.0  # times the users in all first batches: the level is lower where the horizon is shorter
+SHORT = 20.0  # times the users in all first batches, and times the arms: the level is lower for shorter horizons
+LEAST_ARMS = 10  # that count there
 LARGEST_FIRST_BATCH = 2**50
 FIRST_BATCH = 1  # of the clock
 
@@ -90,7 +93,8 @@ def exploration_rate(s: State, n: int, n_1: int) -> float:
     """f, for an arm with n rewards, n_1 in its first batch; without noise close to that of KL-UCB++ [MG17]."""
     if s.anytime == 1:
         return math.log(s.clock[USERS] + 1.0)
-    return math.log1p(s.horizon / n * min(1.0, s.horizon / (SHORT * s.n.size * max(1, n_1))))
+    k = s.n.size
+    return math.log1p(s.horizon / n * min(1.0, s.horizon / (SHORT * max(LEAST_ARMS, k) * k * max(1, n_1))))
 
 
 @kernel
