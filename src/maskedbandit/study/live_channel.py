@@ -31,7 +31,7 @@ def make_live_channel(given: Any, operators: Operators | None) -> Channel:
         if backend != type(backend)():
             raise InvalidValue("backend", backend, f"{type(backend)()}: it is people who drop out of a live study")
         return found
-    if backend is not None or found.trust not in ("central", "local"):
+    if hasattr(found, "backend") or found.trust not in ("central", "local"):
         allowed = 'one of central or of local trust, or two_servers with backend = "prio3"'
         raise InvalidValue("channel", found, f"{allowed}: nothing carries the sum of other channels")
     if operators is not None:
