@@ -84,6 +84,8 @@ figures: setup
 	@$(BIN)/python -m tools.figures.several_rewards docs/figures/several_rewards_cost.svg
 	@$(BIN)/python -m tools.figures.secagg_growth docs/figures/secagg_growth.svg
 	@$(BIN)/python -m tools.figures.two_operators docs/figures/two_operators.svg
+	@mkdir -p docs/figures/sites
+	@$(BIN)/python -m tools.figures.site_price docs/figures/sites/price.svg
 	@$(BIN)/python -m tools.figures.estimate docs/figures/estimate.svg
 	@$(BIN)/python -m tools.figures.compare docs/figures/compare
 	@$(BIN)/python -m tools.figures.tutorials docs/figures/tutorials

@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 from maskedbandit.channels.central import Central
+from maskedbandit.channels.central_sum import CentralSum
 from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.codec import Grid
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.local import Local
+from maskedbandit.channels.local_sum import LocalSum
 from maskedbandit.channels.response import Response
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
@@ -47,8 +49,8 @@ def check_curve(pair: tuple[np.ndarray, np.ndarray], loss: Loss, slack: float = 
 @for_each("grid", [1, 3, FINE], ids=["one step", "three steps", "fine"])
 @for_each("epsilon", ["0.1", "0.5", "2"])
 def test_pure_losses_are_exact(epsilon, grid):
-    for channel, n in ((Central(epsilon, grid=grid), 5), (Local(epsilon, grid=grid), 5)):
-        check_pure(released(channel, n), channel.loss(n))
+    for kind in (Central, CentralSum, Local, LocalSum):
+        check_pure(released(kind(epsilon, grid=grid), 5), kind(epsilon, grid=grid).loss(5))
     check_pure(released_bit(Response(epsilon)), Response(epsilon).loss(5))
 
 
@@ -154,7 +156,7 @@ def test_needed_epsilon_is_where_delta_is_met():
 def test_every_channel_is_audited():
     from maskedbandit import channels
 
-    audited = {Central, Local, Distributed, Response}
+    audited = {Central, CentralSum, Local, LocalSum, Distributed, Response}
     # without privacy, or audited with their own tests
     elsewhere = {"raw", "tree", "shuffled", "pure_shuffled", "split_and_mix", "two_servers"}
     rest = {name for name in channels.room if channels.room[name] not in audited}

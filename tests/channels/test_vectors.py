@@ -18,9 +18,11 @@ from maskedbandit.backends.secagg import SecAgg
 from maskedbandit.backends.shuffler import Shuffler
 from maskedbandit.channels import room
 from maskedbandit.channels.central import Central
+from maskedbandit.channels.central_sum import CentralSum
 from maskedbandit.channels.codec import Grid
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.local import Local
+from maskedbandit.channels.local_sum import LocalSum
 from maskedbandit.channels.pure_shuffled import PureShuffled
 from maskedbandit.channels.raw import Raw
 from maskedbandit.channels.response import Response
@@ -79,7 +81,7 @@ def alone(statistics):
 
 @each_vector
 @for_each("grid", [1, 3])
-@for_each("channel", [Central, Local, Distributed, TwoServers])
+@for_each("channel", [Central, CentralSum, Local, LocalSum, Distributed, TwoServers])
 class TestPure:
     def test_the_worst_pair_costs_epsilon(self, channel, grid, statistics, u, v):
         made = channel("0.5", grid=grid).carrying(statistics)
@@ -262,6 +264,9 @@ CHANNELS = [
     Central("0.8", DiscreteGaussian(), grid=3),
     Local("0.8"),
     Local("0.8", Skellam()),
+    CentralSum("0.8"),
+    LocalSum("0.8"),
+    LocalSum("0.8", DiscreteGaussian(), grid=3),
     Distributed("0.8"),
     Distributed("0.8", honest="0.5", modulus="tight"),
     Distributed("0.8", DiscreteGaussian(), modulus=100_003),
@@ -325,7 +330,7 @@ def test_every_channel_is_here():
     assert not missing, f"add them to CHANNELS: {missing}"
 
 
-@for_each("channel", [Central, Local, Distributed, TwoServers])
+@for_each("channel", [Central, CentralSum, Local, LocalSum, Distributed, TwoServers])
 def test_vectors_have_steps_of_their_own(channel):
     for grid in ("paper", Grid(fineness=Fraction(2))):
         with pytest.raises(InvalidValue, match="grid"):

@@ -19,10 +19,12 @@ from maskedbandit.backends.secagg import SecAgg
 from maskedbandit.backends.shuffler import Shuffler
 from maskedbandit.channels import room
 from maskedbandit.channels.central import Central
+from maskedbandit.channels.central_sum import CentralSum
 from maskedbandit.channels.channel import Channel, check_answers, no_draw
 from maskedbandit.channels.codec import Grid
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.local import Local
+from maskedbandit.channels.local_sum import LocalSum
 from maskedbandit.channels.raw import Raw
 from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.channels.split_and_mix import SplitAndMix
@@ -87,6 +89,8 @@ def tried(name):
 CHANNELS = [each for name in room for each in settings(name)]
 REAL = (  # every channel that a protocol can carry, with every protocol that can, none of whose devices are lost
     Distributed(backend=SecAgg(smallest=1)),
+    CentralSum(backend=SecAgg(smallest=1)),
+    LocalSum(backend=SecAgg(smallest=1)),
     Shuffled(backend=Shuffler()),
     SplitAndMix(eta="0.01", backend=Shuffler()),
     TwoServers(backend=SealedShares()),
@@ -345,6 +349,7 @@ class TestAnswers:
         [
             (Distributed(epsilon=EPSILON), 100),
             (Distributed(epsilon=EPSILON, honest="0.8"), 80),
+            (LocalSum(epsilon=EPSILON, honest="0.3"), 30),
             (SplitAndMix(epsilon=EPSILON, honest="0.7"), 70),
             (room["pure_shuffled"](epsilon=EPSILON), 100),
             (Shuffled(honest="0.5"), 40),  # 160 coins, of which 80 are needed, at most 2 of each user
@@ -358,7 +363,11 @@ class TestAnswers:
             with pytest.raises(TooFew, match=f"{answers} of 100 answers"):
                 channel.analyze(total, channel.offer(100), bits, answers=answers)
 
-    @for_each("channel", [Central(), Local(), Raw(), room["response"](), TwoServers(), room["tree"]()], ids=title)
+    @for_each(
+        "channel",
+        [Central(), CentralSum(), Local(), Raw(), room["response"](), TwoServers(), room["tree"]()],
+        ids=title,
+    )
     def test_one_is_enough_where_others_bring_the_noise(self, channel):
         total, bits = self.total(channel, 100, 1)
         assert math.isfinite(channel.analyze(total, channel.offer(100), bits, answers=1))

@@ -17,7 +17,7 @@ def sites(tmp_path: Path) -> Iterator[SitesInside]:
 
 
 def test_a_study_over_http(sites: SitesInside, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(DiscreteLaplace, "noise_share", lambda self, n, bits: 0)
+    monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", lambda self, people, n, bits: 0)
     sums = sites.fill()
     sites.clock.now += 21_000
     sites.go_round()
@@ -38,7 +38,7 @@ def test_the_same_person_has_the_same_arm(sites: SitesInside) -> None:
 
 def test_a_site_that_is_cut_off_goes_on(sites: SitesInside, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is lost on the way, the round ends with the true sum once the way is there again."""
-    monkeypatch.setattr(DiscreteLaplace, "noise_share", lambda self, n, bits: 0)
+    monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", lambda self, people, n, bits: 0)
     sums = sites.fill()
     sites.clock.now += 21_000
     for turn in range(12):

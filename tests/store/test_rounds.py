@@ -41,7 +41,7 @@ def fill(scene: Sites, people: int = 16) -> dict[int, float]:
 
 
 def test_a_round_releases_the_sum(scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(DiscreteLaplace, "noise_share", lambda self, n, bits: 0)
+    monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", lambda self, people, n, bits: 0)
     sums = fill(scene)
     assert scene.go_round() == []
     clock.now += WINDOW + 1
@@ -64,7 +64,7 @@ def test_no_outcome_reaches_the_coordinator(scene: Sites) -> None:
 
 def test_killed_anywhere(scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Coordinator and sites go on with what they have stored, opened anew before every step."""
-    monkeypatch.setattr(DiscreteLaplace, "noise_share", lambda self, n, bits: 0)
+    monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", lambda self, people, n, bits: 0)
     sums = fill(scene)
     clock.now += WINDOW + 1
     apply = type(scene.sites[0]).do
@@ -83,7 +83,7 @@ def test_killed_anywhere(scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyP
 
 def test_a_site_that_is_away(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one that may be lost a round waits for it, and then goes on without its people."""
-    monkeypatch.setattr(DiscreteLaplace, "noise_share", lambda self, n, bits: 0)
+    monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", lambda self, people, n, bits: 0)
     address = f"sqlite:///{tmp_path}/study.db"
     scene = Sites(address, tmp_path, clock, ("1/4",) * 5, backend={"lost": 1}, policy=POLICY)
     fill(scene, 80)
@@ -119,7 +119,7 @@ def test_a_site_that_was_killed_before_it_knew_who_saw_the_arm(
     scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The coordinator knows, and the person is in the sum: with the default, or with what was reported."""
-    monkeypatch.setattr(DiscreteLaplace, "noise_share", lambda self, n, bits: 0)
+    monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", lambda self, people, n, bits: 0)
     sums = fill(scene)
     for each in scene.sites:
         database = each.study.database

@@ -53,6 +53,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"channel": TWO | {"backend": "sealed_shares"}}, "channel is TwoServers"),
     ({"channel": TWO | {"backend": {"name": "prio3", "dropout": 0.5}}}, "backend is Prio3"),
     ({"channel": {"name": "distributed", "epsilon": 1}, "operators": None}, "channel is Distributed"),
+    ({"channel": {"name": "central_sum", "epsilon": 1}, "operators": None}, "channel is CentralSum"),
+    ({"channel": {"name": "local_sum", "epsilon": 1}, "operators": None}, "channel is LocalSum"),
     ({"channel": TWO | {"noise": "skellam"}, "budget": {"rho": 1}}, "noise is Skellam"),
     ({"channel": TWO | {"noise": {"name": "discrete_laplace", "scale": 2}}, "budget": {"epsilon": 9}}, "noise is"),
     ({"channel": TWO | {"grid": {"fineness": 100_000}}}, "steps, and it has 3162278 in large cohorts"),

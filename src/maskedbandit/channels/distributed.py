@@ -8,20 +8,15 @@ and a cohort that ends with fewer is discarded. The secure aggregation is an ide
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from maskedbandit.backends.backend import Adder, Aggregate
-from maskedbandit.backends.ideal import Ideal
 from maskedbandit.channels.channel import check_answers, whole_steps
 from maskedbandit.channels.codec import (
     ModulusRule,
     check_failure,
-    check_modulus,
     choose_modulus,
     decode_sum,
     encode_reward,
@@ -31,18 +26,17 @@ from maskedbandit.channels.codec import (
     unwrap_residue,
     worst_shift,
 )
-from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.channels.offers import NoiseShare, Offer
+from maskedbandit.channels.summed import SummedChannel
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, count_steps
-from maskedbandit.privacy.exact import Number, to_fraction
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
 
 
 @dataclass(frozen=True)
-class Distributed(NoisyChannel):
+class Distributed(SummedChannel):
     """Noise shares from the devices, and a sum that hides its terms.
 
     **Guarantee**: if the server sees nothing but the sum modulo m, and at least ceil(honest * n) of the n users of a
@@ -60,17 +54,12 @@ class Distributed(NoisyChannel):
     trust = "distributed"
     sees = "server: noisy sums alone"
 
-    honest: Number = 1
     modulus: int | Literal["power of two", "tight"] = "power of two"
     tail: Literal["chernoff", "paper"] = "chernoff"
     failure: float = 1e-12
-    backend: Adder = field(default_factory=Ideal)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "honest", to_fraction("honest", self.honest))
-        if Fraction(self.honest) > 1:
-            raise InvalidValue("honest", float(self.honest), "a fraction of the users, above 0 and at most 1")
         object.__setattr__(self, "failure", check_failure(self.failure))
         if self.tail not in ("chernoff", "paper"):
             raise InvalidValue("tail", self.tail, "'chernoff' or 'paper'")
@@ -80,8 +69,6 @@ class Distributed(NoisyChannel):
             raise InvalidValue(
                 "modulus", self.modulus, "'power of two', 'tight' or a whole number above 1 and below 2^62"
             )
-        if not isinstance(self.backend, Adder):
-            raise InvalidValue("backend", self.backend, "a backend that adds up, such as Ideal()")
 
     def parameters(self) -> ModulusRule:
         fixed = self.modulus if isinstance(self.modulus, int) else 0
@@ -92,30 +79,34 @@ class Distributed(NoisyChannel):
     def law(self) -> Law:
         return self.noise_law(per_release=1.0, honest=float(self.honest))
 
-    def counted_on(self, n: int) -> int:
-        """Least number of honest survivors of a cohort of n; fewer must not be released."""
-        return -int(-Fraction(self.honest) * n // 1)
-
     def loss(self, n: int) -> Loss:
         return self.release_noise(n).loss(self.steps(n), self.counted_on(n), self.statistics) * self.backend.attempts
 
+    def loss_left(self, n: int, people: int) -> Loss:
+        """Loss by a sum in which so many people's noise shares are left, of whom nobody else knows them.
+
+        From `counted_on(n)` people on that is at most `loss(n)`; with fewer it is more.
+
+        >>> [str(Distributed(honest=0.8).loss_left(100, people)) for people in (90, 80, 72, 40)]
+        ['ε = 1', 'ε = 1', 'ε = 1.162', 'ε = 1.675']
+        """
+        if type(people) is not int or not 1 <= people <= n:
+            raise InvalidValue("people", people, f"a whole number from 1 to {n}, the size of the cohort")
+        noise = self.release_noise(n)
+        left = noise.loss_of_shares(self.steps(n), people, self.counted_on(n), self.statistics)
+        return left * self.backend.attempts
+
     def residues(self, n: int) -> tuple[int, int]:
-        """The modulus m of a cohort of n, and the margin tau that it leaves for noise."""
         return fit_margin(self.parameters(), self.law(), n, self.steps(n), n / self.counted_on(n))
 
     def offer(self, n: int, modulus: int = 0) -> Offer:
-        offer, m = super().offer(n), modulus or self.residues(n)[0]
-        check_modulus(m, n, offer.steps, self.statistics.low)
         noise = NoiseShare(type(self.noise).__name__, self.release_noise(n).scale, self.counted_on(n))
-        return replace(offer, modulus=m, noise=noise)
+        return replace(super().offer(n, modulus), noise=noise)
 
     def randomize(self, reward: float, offer: Offer, bits: Bits) -> int:
         n = offer.n
         noise = self.release_noise(n).noise_share(self.counted_on(n), bits)  # before the reward is looked at
         return (encode_reward(reward, self.steps(n), bits, self.statistics) + noise) % offer.modulus
-
-    def aggregate(self, sent: Sequence[int], offer: Offer, bits: Bits, cohort: bytes = b"") -> Aggregate:
-        return self.backend.sum(sent, offer.modulus, self.counted_on(offer.n), offer.digest + cohort, bits)
 
     def analyze(
         self, total: float, offer: Offer, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int
@@ -135,10 +126,6 @@ class Distributed(NoisyChannel):
         [1.1, 1.9, 9.7]
         """
         return worst_shift(self.parameters(), self.law(), n, self.steps(n), n / self.counted_on(n))
-
-    def check_size(self, n: int, memory: Any = None, stream: int | None = None) -> None:
-        self.residues(n)
-        self.backend.check_size(n, self.counted_on(n))
 
     @staticmethod
     @kernel

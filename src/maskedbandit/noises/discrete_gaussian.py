@@ -20,7 +20,7 @@ from maskedbandit.privacy.exact import to_fraction
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.renyi_divergences import ORDERS
 from maskedbandit.privacy.sampling import Bits, discrete_gaussian
-from maskedbandit.privacy.statistics import SINGLE_REWARD, Statistics
+from maskedbandit.privacy.statistics import SINGLE_REWARD, Statistics, root_above
 
 SHARE_VARIANCE = 2  # variance of a noise share from which the sum of all has the distribution of a draw to within 1e-7
 
@@ -105,19 +105,29 @@ class DiscreteGaussian(Noise):
         return np.where(abs(z) <= far, mass[np.clip(z + far, 0, 2 * far)], 0.0)
 
     def loss(self, sensitivity: int, noise_shares: int = 1, statistics: Statistics = SINGLE_REWARD) -> Loss:
-        if noise_shares == 1 and statistics.is_single:
+        return self.loss_of_shares(sensitivity, noise_shares, noise_shares, statistics)
+
+    def loss_of_shares(self, sensitivity: int, shares: int, of: int, statistics: Statistics = SINGLE_REWARD) -> Loss:
+        if shares == of == 1 and statistics.is_single:
             return Loss.discrete_gaussian(self.scale**2, sensitivity)
-        unit, s = sensitivity / self.scale, statistics.moved
-        square, l1 = statistics.square * unit**2, statistics.l1 * unit
-        if noise_shares == 1:
-            return Loss.zcdp(square / 2)
-        self.check(noise_shares)
+        self.check(of)
+        rho = self.rho(sensitivity, shares, of, statistics)
+        if shares > of:  # more noise costs no more
+            rho = min(rho, self.rho(sensitivity, of, of, statistics))
+        return Loss.zcdp(rho)
+
+    def rho(self, sensitivity: int, shares: int, of: int, statistics: Statistics) -> Fraction:
+        """The bound above on the zCDP loss, for so many noise shares `of` each of which many make a draw."""
+        unit = sensitivity / self.scale * root_above(Fraction(of, shares))
+        square, l1, s = statistics.square * unit**2, statistics.l1 * unit, statistics.moved
+        if shares == 1:
+            return square / 2
         # the terms fall with k, so that of k = 10^4 bounds all later ones
-        rate = 2 * math.pi**2 * float(self.scale**2) / noise_shares
-        first = sum(math.exp(-rate * k / (k + 1)) for k in range(1, min(noise_shares, 10_000)))
-        rest = max(0, noise_shares - 10_000) * math.exp(-rate * 10_000 / 10_001)
+        rate = 2 * math.pi**2 * float(self.scale**2) / of
+        first = sum(math.exp(-rate * k / (k + 1)) for k in range(1, min(shares, 10_000)))
+        rest = max(0, shares - 10_000) * math.exp(-rate * 10_000 / 10_001)
         xi = Fraction(10 * (first + rest) * (1 + 1e-9))
-        return Loss.zcdp(min(square + s * xi / 2, square + 2 * xi * l1 + s * xi**2) / 2)
+        return min(square + s * xi / 2, square + 2 * xi * l1 + s * xi**2) / 2
 
     def joint_loss(self, l1: Fraction, square: Fraction, early: bool) -> Loss:
         """rho = square / (2 scale^2) [CKS20, Thm. 4].

@@ -10,7 +10,7 @@ variables, the sum is exactly one draw [CZ23, Fact 1]. (NumPy's and SciPy's nega
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -19,6 +19,7 @@ from maskedbandit.core import Integers, kernel
 from maskedbandit.law import LAPLACE
 from maskedbandit.noises.noise import Noise, Probabilities, draw_poisson
 from maskedbandit.privacy.exact import to_fraction
+from maskedbandit.privacy.laplace_sums import laplace_sum_curve, shortfall_loss
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits, discrete_laplace, polya
 from maskedbandit.privacy.statistics import SINGLE_REWARD, Statistics
@@ -56,6 +57,10 @@ class DiscreteLaplace(Noise):
         shape, rate = Fraction(1, n), 1 / self.scale
         return polya(shape, rate, bits) - polya(shape, rate, bits)
 
+    def sum_of_shares(self, people: int, n: int, bits: Bits) -> int:
+        shape, rate = Fraction(people, n), 1 / self.scale
+        return polya(shape, rate, bits) - polya(shape, rate, bits)
+
     def pmf(self, z: Integers, count: float = 1.0) -> Probabilities:
         x, rate = np.abs(z), 1 / float(self.scale)
         if count == 1.0:
@@ -73,6 +78,16 @@ class DiscreteLaplace(Noise):
         if not statistics.is_single:
             return Loss.pure(statistics.l1 * sensitivity / self.scale)
         return Loss.discrete_laplace(self.scale, sensitivity)
+
+    def loss_of_shares(self, sensitivity: int, shares: int, of: int, statistics: Statistics = SINGLE_REWARD) -> Loss:
+        """Of a vector whose `moved` numbers share l1 the loss is at most that of equal moves: see `shortfall_loss`."""
+        if shares >= of and not statistics.is_single:
+            return self.loss(sensitivity, of, statistics)
+        if shares >= of:
+            curve = laplace_sum_curve(self.scale, Fraction(shares, of), sensitivity)
+            return replace(self.loss(sensitivity), curve=curve)
+        each = math.ceil(statistics.l1 * sensitivity / statistics.moved)
+        return Loss.pure(statistics.moved * shortfall_loss(self.scale, Fraction(shares, of), each))
 
     def joint_loss(self, l1: Fraction, square: Fraction, early: bool) -> Loss:
         return Loss.pure(

@@ -99,6 +99,10 @@ class Noise(ABC):
         A noise that cannot be split raises `InvalidValue` for n > 1.
         """
 
+    def sum_of_shares(self, people: int, n: int, bits: Bits) -> int:
+        """The noise of a site of so many people: the sum of `people` of the n noise shares of a draw."""
+        return sum(self.noise_share(n, bits) for _ in range(people))
+
     @abstractmethod
     def pmf(self, z: Integers, count: float = 1.0) -> Probabilities:
         """P(Z = z), Z the sum of `count` independent draws: the reference that both samplers are tested against."""
@@ -109,6 +113,15 @@ class Noise(ABC):
 
         For other statistics `sensitivity` is the number of steps in one unit, and the loss is that of the whole vector.
         """
+
+    def loss_of_shares(self, sensitivity: int, shares: int, of: int, statistics: Statistics = SINGLE_REWARD) -> Loss:
+        """The same under so many noise shares `of` each of which many make a draw: fewer than that, or more.
+
+        With `of` 1 each is a whole draw. A noise that cannot say what fewer cost refuses.
+        """
+        if shares < of:
+            raise InvalidValue("noise", self, "one whose loss with fewer shares is known, such as DiscreteLaplace()")
+        return self.loss(sensitivity, of, statistics)  # more noise costs no more
 
     def joint_loss(self, l1: Fraction, square: Fraction, early: bool) -> Loss:
         """Loss of all outputs computed from many draws, if another user moves these by l1 in sum, `square` in squares.

@@ -43,6 +43,9 @@ class Skellam(Noise):
     def noise_share(self, n: int, bits: Bits) -> int:
         return skellam(self.scale**2 / n, bits)
 
+    def sum_of_shares(self, people: int, n: int, bits: Bits) -> int:
+        return skellam(self.scale**2 / n * people, bits)
+
     def pmf(self, z: Integers, count: float = 1.0) -> Probabilities:
         from scipy.special import ive
 
@@ -50,11 +53,13 @@ class Skellam(Noise):
         return answer
 
     def loss(self, sensitivity: int, noise_shares: int = 1, statistics: Statistics = SINGLE_REWARD) -> Loss:
+        return self.loss_of_shares(sensitivity, 1, 1, statistics)
+
+    def loss_of_shares(self, sensitivity: int, shares: int, of: int, statistics: Statistics = SINGLE_REWARD) -> Loss:
+        variance = self.scale**2 * Fraction(shares, of)
         if not statistics.is_single:
-            return Loss.skellam_of_vector(
-                self.scale**2, statistics.l1 * sensitivity, statistics.square * sensitivity**2
-            )
-        return Loss.skellam(self.scale**2, sensitivity)
+            return Loss.skellam_of_vector(variance, statistics.l1 * sensitivity, statistics.square * sensitivity**2)
+        return Loss.skellam(variance, sensitivity)
 
     @staticmethod
     @kernel

@@ -10,6 +10,7 @@ from typing import Any
 from maskedbandit.backends.backend import NoisyAdder
 from maskedbandit.backends.sites import Sites
 from maskedbandit.channels.channel import Channel, find_backend
+from maskedbandit.channels.distributed import Distributed
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.study.naming import STUDY_PARTS, expand_table
@@ -26,6 +27,8 @@ def make_live_channel(given: Any, operators: Operators | None, sites: SitesOfStu
     found: Channel = STUDY_PARTS.made("channel", given if sites is None else put_shares(given, sites))
     backend = find_backend(found)
     if isinstance(backend, Sites):
+        if not isinstance(found, Distributed):  # each site draws the noise shares of its own people
+            raise InvalidValue("channel", found, "distributed: sites carry the sum of no other channel")
         if sites is None:
             raise InvalidValue("sites", None, "a [sites] table with a list of the sites")
         if operators is not None:
@@ -45,7 +48,7 @@ def make_live_channel(given: Any, operators: Operators | None, sites: SitesOfStu
         if backend != type(backend)():
             raise InvalidValue("backend", backend, f"{type(backend)()}: it is people who drop out of a live study")
         return found
-    if backend is not None or found.trust not in ("central", "local"):
+    if hasattr(found, "backend") or found.trust not in ("central", "local"):
         allowed = 'one of central or of local trust, or two_servers with backend = "prio3"'
         raise InvalidValue("channel", found, f"{allowed}: nothing carries the sum of other channels")
     if operators is not None:

@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from maskedbandit.channels.central import Central
+from maskedbandit.channels.central_sum import CentralSum
 from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.local import Local
+from maskedbandit.channels.local_sum import LocalSum
 from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.channels.pure_shuffled import PureShuffled
 from maskedbandit.channels.response import Response
@@ -34,7 +36,7 @@ from maskedbandit.reports.audit.bounds import largest_ratio, needed_epsilon, tra
 AUDITED_DELTAS = (1e-6, 1e-3, 1e-9)  # at which losses without a pure ε are looked at; the first one is reported
 WIDEST_WINDOW, WIDEST_TWICE = 200_000, 1500  # numbers in a distribution, and in one that is squared
 Neighbours = tuple[Floats, Floats]
-NOISY = (Central, Local, Distributed, TwoServers)
+NOISY = (Central, CentralSum, Local, LocalSum, Distributed, TwoServers)
 
 
 def promise_of(loss: Loss, delta: float = AUDITED_DELTAS[0]) -> AuditPromise:
@@ -205,6 +207,6 @@ def exact_part(channel: Channel, n: int) -> tuple[AuditPart | None, str]:
             from maskedbandit.backends.ideal import Ideal
 
             once = replace(once, backend=Ideal())
-        name = "what a device sends" if type(channel) is Local else f"the release of a cohort of {n}"
+        name = "what a device sends" if channel.trust == "local" else f"the release of a cohort of {n}"
         return judge_pair(name, once.loss(n), released(channel, n), list(noisy_twins(channel, n))), ""
     return None, f"the distribution of {type(channel).__name__}: nothing here knows it"
