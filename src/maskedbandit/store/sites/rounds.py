@@ -73,7 +73,7 @@ def join_attempt(session: SiteSession, terms: RoundTerms, tickets: Sequence[str]
     plan = make_plan(session.protocol, terms)
     (offer,) = session.protocol.offers(terms.n)
     bits, noise = Bits(), channel.release_noise(terms.n)  # fresh bits: none from before a fork or a snapshot
-    value = noise.sum_of_shares(len(rewards), channel.counted_on(terms.n), bits)
+    value = noise.sum_of_shares(len(rewards), channel.counted_on(terms.n), bits) if rewards else 0
     value += sum(encode_reward(session.protocol.reward.of(told), offer.steps, bits) for told in rewards)
     row = (session.name, terms.cohort, terms.attempt, write_terms(terms), str(value % plan.modulus), urandom(KEY).hex())
     session.database.insert("site_round", "study, cohort, attempt, terms, value, seed", [row])
