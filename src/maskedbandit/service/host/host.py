@@ -69,7 +69,8 @@ class Host(Hosting):
     async def view(self, name: str) -> StudyView:
         """What may be shown of a study."""
         found = await self._counted(read_view, name)
-        return structs.replace(found, link=self.links.show(name))
+        contacts = tuple((site, at) for (study, site), at in self.contacts.items() if study == name)
+        return structs.replace(found, link=self.links.show(name), contacts=contacts)
 
     async def state(self, name: str) -> StudyState:
         """How a study stands."""

@@ -23,6 +23,7 @@ from maskedbandit.service.page import (
     metrics,
     operators,
     sentences,
+    sites,
     tables,
 )
 from maskedbandit.service.request.holders import HeldElsewhere
@@ -188,8 +189,16 @@ def render_page(name: str, role: str | None, csrf: str, **given: Any) -> str:
 def load_templates() -> Environment:
     """The templates, and what they call."""
     given: dict[str, Any] = {"words": words, "charts": charts, "sentences": sentences, "tables": tables}
-    given |= {"operators": operators, "health": health, "arm_order": arm_order, "sort": "", "control": control}
     given |= {
+        "operators": operators,
+        "sites": sites,
+        "health": health,
+        "arm_order": arm_order,
+        "sort": "",
+        "control": control,
+    }
+    given |= {
+        "control": control,
         "attention": attention,
         "metrics": metrics,
         "say_who_asked": say_who_asked,

@@ -83,6 +83,7 @@ class StudyView(Struct, frozen=True):
     gain: ArmDifference | None = None  # what all whom the policy placed had more than the control
     attention: tuple[AttentionItem, ...] = ()  # what needs it
     link: LinkState | None = None  # to the helper of two operators, in the process that holds the study
+    contacts: tuple[tuple[int, int], ...] = ()  # when each site last asked that process, by its number
 
     @property
     def name(self) -> str:
