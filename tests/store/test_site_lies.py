@@ -2,18 +2,21 @@
 
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
-from maskedbandit.errors import BehindWitness, Late
+from maskedbandit.errors import BehindWitness, Corrupted, Late
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.secagg.masks import KEY
 from maskedbandit.secagg.messages import SURVIVORS, pack_flags, pack_message
+from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.rounds import RoundDue, RoundTerms
 from maskedbandit.store.sites import rounds
+from maskedbandit.store.sites.verify import verify_site
 from tests.store.site_scene import Sites
 from tests.store.small_study import WINDOW, Clock
 from tests.store.test_rounds import fill
@@ -198,3 +201,26 @@ class Stub:
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError("a site that was restored does nothing")
+
+
+TAMPERED = {
+    "UPDATE site_round SET terms = REPLACE(terms, '[0, 1, 8', '[0, 1, 9')": "is not what the ledger says",
+    "DELETE FROM site_round": "was removed",
+    "UPDATE site_round SET seed = NULL": "was removed, and another one not",
+    "UPDATE site_place SET exposed = NULL": "of nobody who saw an arm",
+    "DELETE FROM site_place": "of nobody who saw an arm",
+    "DELETE FROM entry WHERE number > 0": "small",
+    "UPDATE entry SET body = REPLACE(body, '\"n\":8', '\"n\":9')": "was changed",
+}
+
+
+@pytest.mark.parametrize("statement", TAMPERED)
+def test_what_was_changed_at_a_site_is_found(scene: Sites, statement: str) -> None:
+    site = scene.sites[0]
+    assert site.do("round", first_due(scene)).message
+    with closing(open_database(site.address)) as database:
+        assert verify_site(database, site.witness, "small").joined == 1
+        with database.transaction():
+            assert database.change(statement) > 0
+        with pytest.raises((Corrupted, BehindWitness), match=TAMPERED[statement]):
+            verify_site(database, site.witness, "small")

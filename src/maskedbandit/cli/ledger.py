@@ -65,16 +65,23 @@ def do(options: argparse.Namespace) -> None:
 
 
 def verify_one(database: Database, witness: Witness, name: str) -> str:
-    """Verify a study that this operator leads or helps, and say in a line what was recomputed."""
+    """Verify a study that this operator leads or helps, or is a site of, and say in a line what was recomputed."""
     from maskedbandit.store.book.verify import verify_study
     from maskedbandit.store.helping.book import is_helper
     from maskedbandit.store.helping.verify import verify_help
+    from maskedbandit.store.sites.verify import is_site, verify_site
 
     if is_helper(database, witness, name):
         helped = verify_help(database, witness, name)
         return (
             f"{name}, helped: {helped.entries} entries, head {helped.head[:16]}, {helped.totals} totals, "
             f"{helped.reports} reports that were offered"
+        )
+    if is_site(database, witness, name):
+        at_site = verify_site(database, witness, name)
+        return (
+            f"{name}, at this site: {at_site.entries} entries, head {at_site.head[:16]}, {at_site.people} people, "
+            f"{at_site.joined} attempts at sums joined, {at_site.agreed} sums agreed to"
         )
     found = verify_study(database, witness, name)
     return (

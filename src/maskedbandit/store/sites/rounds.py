@@ -130,9 +130,12 @@ def read_terms(session: SiteSession, where: tuple[int, int]) -> RoundTerms | Non
     """The terms of an attempt that was joined."""
     find = "SELECT terms FROM site_round WHERE study = ? AND cohort = ? AND attempt = ?"
     row = session.database.one(find, session.name, *where)
-    if row is None:
-        return None
-    cohort, attempt, n, weights, ring = json.loads(row[0])
+    return None if row is None else parse_terms(row[0])
+
+
+def parse_terms(text: str) -> RoundTerms:
+    """The terms that `write_terms` wrote."""
+    cohort, attempt, n, weights, ring = json.loads(text)
     return RoundTerms(cohort, attempt, n, tuple(weights), bytes.fromhex(ring))
 
 
