@@ -16,7 +16,7 @@ from maskedbandit.channels.central import Central
 from maskedbandit.channels.channel import check_answers, check_cohort_size, whole_steps
 from maskedbandit.channels.codec import encode_reward, unwrap_residue
 from maskedbandit.channels.offers import Offer
-from maskedbandit.channels.summed import SummedChannel
+from maskedbandit.channels.secure_sum import SummedChannel
 from maskedbandit.errors import Implausible
 from maskedbandit.law import Law
 from maskedbandit.privacy.loss import Loss

@@ -27,7 +27,7 @@ from maskedbandit.channels.codec import (
     worst_shift,
 )
 from maskedbandit.channels.offers import NoiseShare, Offer
-from maskedbandit.channels.summed import SummedChannel
+from maskedbandit.channels.secure_sum import SummedChannel
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, count_steps

@@ -23,7 +23,7 @@ from maskedbandit.channels.channel import check_answers, whole_steps
 from maskedbandit.channels.codec import ModulusRule, check_failure, decode_sum, encode_reward, fit_margin
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.offers import Offer
-from maskedbandit.channels.summed import SummedChannel
+from maskedbandit.channels.secure_sum import SummedChannel
 from maskedbandit.law import Law
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
