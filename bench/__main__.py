@@ -19,6 +19,7 @@ from bench.installing import installing
 from bench.least import ONE, least
 from bench.ledgers import ledgers
 from bench.logs import logs
+from bench.pages import pages
 from bench.protocols import protocols
 from bench.report import row
 from bench.searches import identification
@@ -101,6 +102,7 @@ def main() -> None:
     ledgers()
     whole_reports()
     studies()
+    pages()
     service()
     streams()
     logs()

@@ -21,7 +21,8 @@ class CountedPlaces(Struct, frozen=True):
     delays: tuple[int, ...] = (0,) * (len(DELAYS) + 1)
     until: int = 0
     step: int = COLUMN_STEPS[0]  # milliseconds of a column
-    columns: dict[int, tuple[int, ...]] = {}  # people of each arm, by the number of the column
+    columns: dict[int, tuple[int, ...]] = {}  # people of each arm, by the number of the column in which they came
+    exposures: dict[int, tuple[int, ...]] = {}  # how many saw their arms, by the number of the column in which they did
     cohorts: dict[int, PlaceTally] = {}
 
     @property
@@ -32,10 +33,12 @@ class CountedPlaces(Struct, frozen=True):
     def on(self, database: Database, study: str, k: int, until: int) -> CountedPlaces:
         """With the places that were given from then on, before another time; arms may have been added, up to k."""
         step, none = self._step(database, study, until), (0,) * (k - len(self.returned))
-        columns, cohorts = dict[int, tuple[int, ...]](), dict(self.cohorts)
+        columns, exposures, cohorts = dict[int, tuple[int, ...]](), dict[int, tuple[int, ...]](), dict(self.cohorts)
         returned, delays = [*self.returned, *none], list(self.delays)
         for at, arms in self.columns.items():
             add_to_column(columns, at * self.step // step, (*arms, *none))
+        for at, seen in self.exposures.items():
+            add_to_column(exposures, at * self.step // step, seen)
         which, values = "WHERE study = ? AND assigned >= ? AND assigned < ?", (study, self.until, until)
         find = f"SELECT assigned / {step}, arm, COUNT(*), COUNT(returned) FROM place {which} GROUP BY 1, 2"
         for at, arm, count, back in database.rows(find, *values):
@@ -49,14 +52,25 @@ class CountedPlaces(Struct, frozen=True):
             _, count_before, seen_before, before = cohorts.get(cohort, (arm, 0, 0, None))
             latest = max((each for each in (before, latest) if each is not None), default=None)
             cohorts[int(cohort)] = int(arm), count_before + int(count), seen_before + int(seen), latest
+        kept_and_seen = f"{which} AND returned IS NULL AND exposed IS NOT NULL GROUP BY 1"
+        for at, count in database.rows(f"SELECT exposed / {step}, COUNT(*) FROM place {kept_and_seen}", *values):
+            add_to_column(exposures, int(at), (int(count),))
         cases = " ".join(f"WHEN exposed - assigned <= {1000 * each} THEN {i}" for i, each in enumerate(DELAYS))
-        find = (
-            f"SELECT CASE {cases} ELSE {len(DELAYS)} END, COUNT(*) FROM place {which} "
-            "AND returned IS NULL AND exposed IS NOT NULL GROUP BY 1"
-        )
+        find = f"SELECT CASE {cases} ELSE {len(DELAYS)} END, COUNT(*) FROM place {kept_and_seen}"
         for delay, count in database.rows(find, *values):
             delays[delay] += int(count)
-        return CountedPlaces(tuple(returned), tuple(delays), until, step, columns, cohorts)
+        return CountedPlaces(tuple(returned), tuple(delays), until, step, columns, exposures, cohorts)
+
+    def count_exposed(self, database: Database, study: str, since: int, within: int) -> int:
+        """How many saw their arms from a time on, each of them within so long: those of one column are looked at."""
+        column = since // self.step
+        find = (
+            "SELECT COUNT(*) FROM place WHERE study = ? AND assigned >= ? AND assigned < ? AND returned IS NULL "
+            "AND exposed >= ? AND exposed < ?"
+        )
+        end = (column + 1) * self.step
+        ((inside,),) = database.rows(find, study, since - within, min(end, self.until), since, end)
+        return int(inside) + sum(count for at, (count,) in self.exposures.items() if at > column)
 
     def _step(self, database: Database, study: str, until: int) -> int:
         """The length of a column, now that there are later ones."""

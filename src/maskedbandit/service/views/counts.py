@@ -83,11 +83,6 @@ def count_places(database: Database, book: Book, now: int, tally: Tally) -> Stud
     for arm, count, exposed, _ in counted.cohorts.values():
         dealt[arm] += count
         seen[arm] += exposed
-    find = (
-        "SELECT COUNT(*) FROM place WHERE study = ? AND assigned >= ? AND assigned < ? "
-        "AND returned IS NULL AND exposed >= ?"
-    )
-    (inside,) = database.rows(find, study, now - window - reward.exposure, min(horizon.time, now + 1), now - window)[0]
     step, columns = in_columns(counted, k)
     return StudyCounts(
         book.people,
@@ -96,7 +91,7 @@ def count_places(database: Database, book: Book, now: int, tally: Tally) -> Stud
         sum(dealt) - sum(seen),
         counted.returned,
         count_wasted(database, study, min(horizon.time, now - reward.exposure)),
-        int(inside),
+        counted.count_exposed(database, study, now - window, reward.exposure),
         tuple(list_cohorts(demand.deck, counted, book.released, window, over)),
         step,
         columns,
