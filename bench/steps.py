@@ -77,16 +77,37 @@ def draw_all_normals(rng: Any, means: Any, horizon: int) -> float:
     return rewards
 
 
+@numba.njit(error_model="numpy", nogil=True)
+def draw_all_betas(rng: Any, means: Any, horizon: int) -> float:
+    """Thompson sampling as it is written: a Beta for every arm in every step; the total reward."""
+    good, bad, rewards = np.ones(means.size), np.ones(means.size), 0.0
+    for _ in range(horizon):
+        best, top = 0, -1.0
+        for a in range(means.size):
+            theta = rng.beta(good[a], bad[a])
+            if theta > top:
+                best, top = a, theta
+        if rng.random() < means[best]:
+            good[best] += 1
+            rewards += 1.0
+        else:
+            bad[best] += 1
+    return rewards
+
+
 def many_arms(k: int) -> Any:
     """Arms of evenly spaced means."""
     return mb.Bernoulli(np.linspace(0.1, 0.9, k).tolist())
 
 
 def thompson_steps() -> None:
-    """Thompson sampling with many arms, and its Gaussian form beside a plain loop."""
-    for k, horizon, goal in ((100, 10**5, 860), (1000, 2 * 10**4, None)):
+    """Thompson sampling with many arms, and its Gaussian form, beside plain loops."""
+    for k, horizon in ((100, 10**5), (1000, 2 * 10**4)):
+        luck, means = np.random.Generator(np.random.Philox(1)), np.linspace(0.1, 0.9, k)
+        plain = 1e9 * least(lambda: draw_all_betas(luck, means, horizon), repeats=2) / horizon  # noqa: B023
         ours = engine(mb.policies.ThompsonSampling(), horizon, 1, instance=many_arms(k))
-        row(f"Thompson sampling, K = {k}, T = {horizon:.0e}", ours, "ns/step", goal)
+        what = f"Thompson sampling, K = {k}, T = {horizon:.0e}"
+        row(what, ours, "ns/step", plain / 3, f"the goal is a third of a plain loop in Numba, {plain:.3g}")
     for k, horizon in ((10, 10**6), (100, 10**5)):
         luck, means = np.random.Generator(np.random.Philox(1)), np.linspace(0.1, 0.9, k)
         plain = 1e9 * least(lambda: draw_all_normals(luck, means, horizon)) / horizon  # noqa: B023

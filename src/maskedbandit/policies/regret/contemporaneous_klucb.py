@@ -87,6 +87,7 @@ class State(NamedTuple):
     n: np.ndarray  # [k] rewards in it
     flying: np.ndarray  # [k] users in flight
     against: np.ndarray  # [k] evidence against each arm
+    judged: np.ndarray  # [3, k] the leader that it is for, and `n` and `flying` then: while they stay, it stays
     plan: np.ndarray  # [k] sizes of the epoch's cohorts
     pairs: Pairs
     kept: KeptEpochs
@@ -145,16 +146,20 @@ def judge(s: State, law: Law, rng: np.random.Generator) -> None:
     k, best = s.n.size, NONE_YET
     first = first_size(s.horizon, k, s.least, law)
     for a in range(k):
-        worst = math.inf
+        # the best so far comes first: most arms lose to it at once, and do not lead however much worse they are
+        worst = standardize_sum(s.pairs, law, a, best.arm) if best.arm >= 0 else math.inf
         for c in range(k):
+            if best.arm >= 0 and worst < best.value:
+                break
             if c != a:
                 worst = min(worst, standardize_sum(s.pairs, law, a, c))
-                if best.arm >= 0 and worst < best.value:
-                    break  # it does not lead, however much worse it is
         best = weigh_arm(best, a, worst, rng)
     s.clock[LEADER] = best.arm
     for c in range(k):
-        s.against[c] = 0.0 if c == best.arm else against(s, law, first, c, best.arm)
+        leader, n, flying = s.judged[:, c]
+        if leader != best.arm or n != s.n[c] or flying != s.flying[c] or s.clock[RELEASED] > MOST_EPOCHS:
+            s.against[c] = 0.0 if c == best.arm else against(s, law, first, c, best.arm)
+            s.judged[0, c], s.judged[1, c], s.judged[2, c] = best.arm, s.n[c], s.flying[c]
 
 
 @large_kernel
@@ -229,7 +234,8 @@ class ContemporaneousKLUCB(Policy):
     def init(self, k: int, horizon: int) -> State:
         n, flying, plan = np.zeros((3, k), np.int64)
         clock = np.array([k, -1, 0, 0, 0])
-        known = np.zeros(k), n, flying, np.zeros(k), plan, begin_pairs(k), begin_kept(k), begin_flight(k), clock
+        judged = np.full((3, k), -1)
+        known = np.zeros(k), n, flying, np.zeros(k), judged, plan, begin_pairs(k), begin_kept(k), begin_flight(k), clock
         return State(*known, horizon, float(self.ratio), int(self.least))
 
     @staticmethod
