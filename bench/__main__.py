@@ -21,9 +21,10 @@ from bench.ledgers import ledgers
 from bench.logs import logs
 from bench.pages import pages
 from bench.protocols import protocols
-from bench.report import row
+from bench.report import print_missed_goals, row
 from bench.searches import identification
 from bench.service import service
+from bench.short_horizons import short_horizons
 from bench.site import site
 from bench.steps import INSTANCE, MEANS, RAW, engine, steps
 from bench.streams import streams
@@ -96,6 +97,7 @@ def main() -> None:
             row(f"elimination, T = {horizon:.0e}, {name}", 10 * took, "ms/run", goal)
     batched()
     identification()
+    short_horizons()
     protocols()
     devices()
     bundles()
@@ -145,6 +147,7 @@ def main() -> None:
     installing()
     compiling()
     site()
+    print_missed_goals()
 
 
 if __name__ == "__main__":
