@@ -20,7 +20,7 @@ from bench.report import row
 from maskedbandit.core import Floats, Integers
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.engine.checkpoints import list_checkpoints
-from maskedbandit.lab.engine.context_play import ContextPlay
+from maskedbandit.lab.engine.context_play import ContextPlay, make_context_loop
 from maskedbandit.lab.goals.replay.log_contexts import LogContexts
 from maskedbandit.lab.logs.log import Chunk, Log
 from maskedbandit.lab.logs.newsroom import Newsroom, write_log
@@ -64,9 +64,9 @@ def unchecked(policy: Any, log: Log) -> None:
     """A replay that believes the log: the loop alone."""
     contexts = LogContexts(log, "user")
     play = ContextPlay(policy, RAW, contexts, log.events, list_checkpoints(log.events), AT_ONCE)
-    streams = Streams(0, "").of(0)
+    loop, streams = make_context_loop(policy, RAW, contexts, AT_ONCE), Streams(0, "").of(0)
     for chunk in log.chunks():
-        play.go(contexts.page(chunk), chunk.arm.size, log.least, streams)
+        play.go(loop, contexts.page(chunk), chunk.arm.size, log.least, streams)
 
 
 def replays() -> None:

@@ -1,7 +1,6 @@
 """A run of the contextual loop as Python, and what the policy was told in it."""
 
 from typing import Any, NamedTuple
-from unittest.mock import patch
 
 import numpy as np
 
@@ -10,6 +9,7 @@ from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine import context_play as contextual
 from maskedbandit.lab.engine.compiler import bind_hooks
+from maskedbandit.lab.engine.python_first import PythonFirst
 from maskedbandit.lab.streams import Streams
 from maskedbandit.lab.worlds.contexts import Contexts
 from maskedbandit.policies.contextual_policy import ContextualPolicy
@@ -44,6 +44,13 @@ class Trail(NamedTuple):
         return float(self.play.progress.totals[0])
 
 
+class AsPython(PythonFirst):
+    """The loop as Python, from its first to its last run; what it is bound to need not be kernels."""
+
+    def run(self, given: tuple[Any, ...], done: Any) -> Any:
+        return np.errstate(over="ignore")(bind_hooks(self.function, self.bound))(*given)
+
+
 def played(
     policy: ContextualPolicy,
     channel: Channel,
@@ -66,10 +73,8 @@ def played(
         released.append(Told(model, int(n), sums.copy(), len(served)))
         policy.tell(s, law, model, n, sums)
 
-    def interpreted(function: Any, shape: str = "", **bound: Any) -> Any:
-        return np.errstate(over="ignore")(bind_hooks(function, bound | {"answer": answer, "tell": tell}))
-
+    loop = contextual.make_context_loop(policy, channel, contexts, delay)
+    loop = AsPython(contextual.run_contexts, loop.bound | {"answer": answer, "tell": tell}, {}, False)
     play = contextual.ContextPlay(policy, channel, contexts, horizon, np.array([horizon]), delay)
-    with patch.object(contextual, "compile_loop", interpreted):
-        play.go(contexts.parameters(), horizon, 1.0, Streams(seed, "").of(run))
+    assert play.go(loop, contexts.parameters(), horizon, 1.0, Streams(seed, "").of(run))
     return Trail(play, released, served)

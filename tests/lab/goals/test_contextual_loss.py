@@ -18,7 +18,6 @@ from maskedbandit.privacy.renyi_divergences import ORDERS
 from maskedbandit.privacy.statistics import linear_sums
 from tests.for_each import for_each
 from tests.lab.corner import Corner
-from tests.lab.goals.replay.test_replay_streams import interpreted
 
 CONTEXTS, RAW, FIRST = mb.LinearContexts(d=2, k=3), mb.channels.Raw(), mb.policies.LinUCB(first=1)
 
@@ -52,7 +51,7 @@ def test_who_sent_nothing_loses_nothing() -> None:
 
 def test_what_users_have_sent_is_counted_where_a_cohort_never_closes(monkeypatch) -> None:
     """With a first cohort that the run does not fill."""
-    monkeypatch.setattr(contextual, "compile_loop", interpreted)
+    monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
     policy = mb.policies.LinUCB(first=10**6)
     run = mb.simulate(policy, mb.channels.Central(epsilon="0.7"), CONTEXTS, 50)
     assert run.releases[0] == 0
@@ -62,7 +61,7 @@ def test_what_users_have_sent_is_counted_where_a_cohort_never_closes(monkeypatch
 @pytest.mark.parametrize("losses", [(1, 3, 2), (3, 2, 1), (1, 2, 3)])
 @pytest.mark.parametrize("study", ["simulate", "replay"])
 def test_a_study_loses_what_its_worst_run_loses(monkeypatch, study: str, losses) -> None:
-    monkeypatch.setattr(contextual, "compile_loop", interpreted)
+    monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
     each = iter(losses)
     monkeypatch.setattr(contextual.ContextPlay, "loss", property(lambda play: Loss.pure(next(each))))
     go = {
@@ -99,7 +98,7 @@ def test_noise_shares_of_vectors_are_of_those_counted_on(n: int, honest, least: 
 
 @pytest.mark.parametrize("study", ["simulate", "replay"])
 def test_noise_with_too_many_steps_is_refused(monkeypatch, study: str) -> None:
-    monkeypatch.setattr(contextual, "compile_loop", interpreted)
+    monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
     wide, narrow = mb.channels.Central(epsilon="0.0001"), mb.channels.Central(epsilon="0.001")
     said = "a cohort of Central is 1: it must be smaller: its sum or its noise has too many steps for 64-bit numbers"
     go = {
@@ -112,7 +111,7 @@ def test_noise_with_too_many_steps_is_refused(monkeypatch, study: str) -> None:
 
 
 def test_cohorts_of_more_sizes_than_fit_are_refused(monkeypatch) -> None:
-    monkeypatch.setattr(contextual, "compile_loop", interpreted)
+    monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
     growing = mb.policies.LinUCB(first=1, growth=1, model="disjoint")
     sizes = {int(n) for n in contextual.ContextPlay(growing, RAW, CONTEXTS, 9, np.array([9]), AT_ONCE).progress.sizes}
     assert sizes == {0}

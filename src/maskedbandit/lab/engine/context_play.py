@@ -10,10 +10,10 @@ from maskedbandit.core import Floats, Integers
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
-from maskedbandit.lab.engine.compiler import compile_loop
-from maskedbandit.lab.engine.context_loop import ContextProgress, run_contexts
+from maskedbandit.lab.engine.context_loop import EVENTS, USERS, ContextProgress, run_contexts
 from maskedbandit.lab.engine.in_flight import in_flight
-from maskedbandit.lab.engine.outcomes import raise_for_status
+from maskedbandit.lab.engine.outcomes import RUN_AGAIN, raise_for_status
+from maskedbandit.lab.engine.python_first import PythonFirst, is_own, watch_kernel
 from maskedbandit.lab.worlds.contexts import Contexts
 from maskedbandit.law import Law
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
@@ -34,6 +34,16 @@ class Finished(NamedTuple):
     pulls: Integers
     loss: Loss
     findings: dict[str, float]
+
+
+def make_context_loop(policy: ContextualPolicy, channel: Channel, contexts: Contexts, delay: Delay) -> PythonFirst:
+    """The loop of all runs of a policy over a channel."""
+    carried = channel.carrying(policy.statistics(contexts.d, contexts.signed))
+    bound = {name: getattr(policy, name) for name in CONTEXT_KERNELS}
+    bound |= {"perturb": carried.perturb, "noise": carried.draws}
+    bound |= {"present": contexts.present, "answer": contexts.answer}
+    may = all(is_own(type(each)) for each in (policy, channel, contexts, delay))
+    return PythonFirst(run_contexts, bound, bound | {"ask": watch_kernel(bound["ask"])}, may)
 
 
 class ContextPlay:
@@ -69,18 +79,26 @@ class ContextPlay:
             paid=np.zeros(slots),
         )
 
-    def go(self, source: Any, events: int, least: float, streams: Any) -> None:
-        """Go through so many events of a source: the parameters of contexts, or a chunk of a log."""
-        kernels = {name: getattr(self.policy, name) for name in CONTEXT_KERNELS}
-        kernels |= {"perturb": self.channel.perturb, "noise": self.channel.draws}
-        kernels |= {"present": self.contexts.present, "answer": self.contexts.answer}
+    def go(self, loop: PythonFirst, source: Any, events: int, least: float, streams: Any) -> bool:
+        """Go through so many events of a source: the parameters of contexts, or a chunk of a log.
+
+        False if that takes too long as Python: then the run has to be made again.
+        """
+        counts, horizon = self.progress.counts, self.horizon
+        before = int(counts[EVENTS])
+
+        def done() -> float:
+            return float(max((counts[EVENTS] - before) / events, counts[USERS] / horizon))
+
         parts = self.state, self.law, self.parameters, self.memory, source, self.delay
-        run = compile_loop(run_contexts, **kernels)
         products, signed = float(self.policy.products), self.contexts.signed or self.policy.protects == "rewards"
-        how = events, self.horizon, least, products, signed, self.marks, self.progress
-        status = run(*parts, *how, *streams)
-        fault = int(self.progress.counts[-1])
+        how = events, horizon, least, products, signed, self.marks, self.progress
+        status = loop.run((*parts, *how, *streams), done)
+        if status == RUN_AGAIN:
+            return False
+        fault = int(counts[-1])
         raise_for_status(status, fault, fault, self.policy, self.channel, self.memory)
+        return True
 
     def finished(self) -> Finished:
         """The result of the run."""

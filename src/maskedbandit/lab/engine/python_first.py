@@ -8,7 +8,7 @@ this machine before, or came with the package, a small file says so, and it has 
 A number must not depend on the way. So nothing runs as Python first but what the tests of this package have shown to
 give the same numbers to the last bit, with NumPy's draws as the compiler makes them, on the system where they have. All
 else is compiled from the first run on: kernels from outside, those that reach a function of `NOT_AS_PYTHON`, studies of
-more than 2^30 people, loops over contexts and logs, and other systems. What fails as Python is run compiled, which says
+more than 2^30 people, and other systems. What fails as Python is run compiled, which says
 what is wrong with it.
 """
 
@@ -159,7 +159,7 @@ class PythonFirst:
         watched: dict[str, Kernel[Any, Any]],
         may: bool,
     ) -> None:
-        self._function, self._bound, self._watched = function, bound, watched
+        self.function, self.bound, self._watched = function, bound, watched
         self._may = may and not runs_interpreted()
         self._patience = find_patience(function, **bound) if self._may and not read_way() else Patience(0.0)
         self._fitted: Callable[..., Any] | None = None  # to arguments of the types that all runs have
@@ -167,7 +167,7 @@ class PythonFirst:
     @cached_property
     def _python(self) -> Callable[..., Any]:
         # whole numbers count modulo 2^64, and what is divided by zero is infinite: compiled code warns of neither
-        quiet: Callable[..., Any] = np.errstate(all="ignore")(bind_hooks(self._function, self._watched))
+        quiet: Callable[..., Any] = np.errstate(all="ignore")(bind_hooks(self.function, self._watched))
         return quiet
 
     def run(self, given: tuple[Any, ...], done: Callable[[], float]) -> Any:
@@ -178,10 +178,10 @@ class PythonFirst:
             with WATCH.turn:
                 if self._patience.left > 0 and is_plain(given):
                     return self._run_as_python(given, done)
-        loop = compile_loop(self._function, **self._bound)
+        loop = compile_loop(self.function, **self.bound)
         result = loop(*given)
         if self._may:
-            note_compiled(self._function, **self._bound)
+            note_compiled(self.function, **self.bound)
         self._fitted = loop.fitted()
         return result
 

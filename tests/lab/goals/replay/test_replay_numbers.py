@@ -19,7 +19,6 @@ from maskedbandit.lab.logs.log import Chunk
 from tests.for_each import for_each
 from tests.lab.corner import POOLS, Corner
 from tests.lab.goals.replay.test_replay import WEIGHTS, WORTH
-from tests.lab.goals.replay.test_replay_streams import interpreted
 from tests.policies.mutants import mutant
 from tests.statistics import mean_is
 from tests.thrift import thrifty
@@ -29,7 +28,7 @@ RAW, ANY = mb.channels.Raw(), mb.policies.RandomChoice()
 
 @pytest.fixture(autouse=True)
 def as_python(monkeypatch) -> None:
-    monkeypatch.setattr(contextual, "compile_loop", interpreted)
+    monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
 
 
 def shown_by_weights(chunk: Chunk) -> np.ndarray:

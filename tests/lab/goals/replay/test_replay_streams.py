@@ -2,13 +2,13 @@
 
 import tracemalloc
 from functools import partial
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 import pytest
 
 import maskedbandit as mb
+from maskedbandit.core import kernel
 from maskedbandit.lab.delays.constant import Constant
 from maskedbandit.lab.delays.geometric import Geometric
 from maskedbandit.lab.engine import context_play as contextual
@@ -28,14 +28,10 @@ def numbers_of(found: Replayed) -> list[Any]:
     return [getattr(found, name) for name in names]
 
 
-def interpreted(function: Any, shape: str = "", **bound: Any) -> Any:
-    """The loop as Python, which short logs do not have to wait for."""
-    return np.errstate(over="ignore")(FunctionType(function.__code__, {**function.__globals__, **bound}))
-
-
 @pytest.fixture
 def as_python(monkeypatch):
-    monkeypatch.setattr(contextual, "compile_loop", interpreted)
+    """Short logs do not have to wait for the compiler."""
+    monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
 
 
 @pytest.mark.usefixtures("as_python")
@@ -79,11 +75,13 @@ def waits(delay: Any) -> list[int]:
 
     class Listens(LinUCB):
         @staticmethod
+        @kernel
         def direction(s, arm, x, z):  # the second number says who it is
             LinUCB.direction(s, arm, x, z)
             served.append(z.tobytes())
 
         @staticmethod
+        @kernel
         def arrived(s, arm, z):
             found.append(len(served) - 1 - served.index(z.tobytes()))
 

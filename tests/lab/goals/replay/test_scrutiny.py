@@ -11,14 +11,12 @@ import pytest
 
 import maskedbandit as mb
 from maskedbandit.errors import BiasedLog, InvalidValue
-from maskedbandit.lab.engine import context_play as contextual
 from maskedbandit.lab.goals.replay.log_contexts import LogContexts, refuse_impossible
 from maskedbandit.lab.goals.replay.replay import replay
 from maskedbandit.lab.goals.replay.scrutiny import Scrutiny
 from maskedbandit.lab.logs.log import Chunk, Log
 from tests.for_each import for_each
 from tests.lab.corner import Corner
-from tests.lab.goals.replay.test_replay_streams import interpreted
 
 RAW, ANY = mb.channels.Raw(), mb.policies.RandomChoice()
 
@@ -62,7 +60,7 @@ def alternating(n: int) -> np.ndarray:
 
 @pytest.fixture(autouse=True)
 def as_python(monkeypatch) -> None:
-    monkeypatch.setattr(contextual, "compile_loop", interpreted)
+    monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
 
 
 # --- what is looked at --------------------------------------------------------------------------------------------

@@ -13,7 +13,13 @@ from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine import context_play
 from maskedbandit.lab.engine.checkpoints import list_checkpoints
 from maskedbandit.lab.engine.context_loop import RELEASES
-from maskedbandit.lab.engine.context_play import ContextPlay, Finished, find_worst_loss, gather_last_states
+from maskedbandit.lab.engine.context_play import (
+    ContextPlay,
+    Finished,
+    find_worst_loss,
+    gather_last_states,
+    make_context_loop,
+)
 from maskedbandit.lab.engine.each_run import Task
 from maskedbandit.lab.goals.drive import LONGEST, check_compatible, drive_runs
 from maskedbandit.lab.goals.result import ArmResult, Outcome, Result, describe_run
@@ -100,11 +106,13 @@ class Contextual(Task[Finished]):
 
     def made(self) -> Callable[[int, Streams], Finished]:
         world, horizon = self.contexts.parameters(), int(self.marks[-1])
+        loop = make_context_loop(self.policy, self.channel, self.contexts, self.delay)
 
         def single(run: int, streams: Streams) -> Finished:
             play = ContextPlay(self.policy, self.channel, self.contexts, horizon, self.marks, self.delay)
-            play.go(world, horizon, 1.0, streams.of(run))
-            return play.finished()
+            if play.go(loop, world, horizon, 1.0, streams.of(run)):
+                return play.finished()
+            return single(run, streams)
 
         return single
 

@@ -42,7 +42,13 @@ from maskedbandit.lab.engine.context_loop import (
     VALUE_SQUARE,
     WEIGHT,
 )
-from maskedbandit.lab.engine.context_play import ContextPlay, Finished, find_worst_loss, gather_last_states
+from maskedbandit.lab.engine.context_play import (
+    ContextPlay,
+    Finished,
+    find_worst_loss,
+    gather_last_states,
+    make_context_loop,
+)
 from maskedbandit.lab.engine.each_run import MOST_RUNS, Task
 from maskedbandit.lab.goals.drive import LONGEST
 from maskedbandit.lab.goals.replay.log_contexts import LogContexts
@@ -72,6 +78,7 @@ class Replay(Task[tuple[Finished, float]]):
 
     def made(self) -> Callable[[int, Streams], tuple[Finished, float]]:
         log, horizon, contexts = self.log, int(self.marks[-1]), LogContexts(self.log, self.context)
+        loop = make_context_loop(self.policy, self.channel, contexts, self.delay)
 
         def single(run: int, streams: Streams) -> tuple[Finished, float]:
             play, scrutiny = (
@@ -83,7 +90,8 @@ class Replay(Task[tuple[Finished, float]]):
                 page = contexts.page(chunk)
                 if run == 0 or not log.recorded:
                     scrutiny.add(chunk)
-                play.go(page, chunk.arm.size, log.least, own)
+                if not play.go(loop, page, chunk.arm.size, log.least, own):
+                    return single(run, streams)
                 if play.progress.counts[USERS] >= horizon:
                     break
             if scrutiny.visits:
