@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 from importlib import import_module
 
-from tools.site.citations import BIBLIOGRAPHY, describe_entry, list_cited, read_bibliography
 from tools.site.checkout import list_documents, read_title
+from tools.site.citations import BIBLIOGRAPHY, describe_entry, list_cited, read_bibliography
 from tools.site.docstrings import write_docstring
 from tools.site.experiments import Experiment, list_experiments, list_named
 from tools.site.shelves import Shelf
