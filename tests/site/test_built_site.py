@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from tests.service.browser import COLOURS, LOOKS, chromium, faults
+from tests.service.browser import ALL_ELSE, COLOURS, LOOKS, chromium, faults
 from tests.threaded_server import serve_in_thread
 from tools.site.checkout import ROOT, VERSION
 from tools.site.shelves import SHELVES
@@ -32,6 +32,7 @@ LOOKED_AT = [
         "api/privacy",
         "policies/index",
         "policies/noise_aware_klucb",
+        "policies/track_and_stop",
         "channels/shuffled",
         "experiments/league_central",
     ]
@@ -91,6 +92,7 @@ def test_browsers_show_it_in_all_looks_and_ask_no_other_host(url: str) -> None:
             for name in LOOKED_AT:
                 page.goto(f"{url}/{VERSION}/{name}")
                 check_width(page, name)
+                assert faults(page, ALL_ELSE) == [], name
             assert faults(page, COLOURS) == []
             ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
             assert (max(map(int, ground[4:-1].split(","))) < 60) == (look == "dark"), (look, ground)

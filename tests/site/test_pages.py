@@ -1,6 +1,7 @@
 """What the pages of the site are written from: links, citations, docstrings, experiments, figures, the navigation."""
 
 import doctest
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -164,6 +165,11 @@ def test_every_class_of_a_room_has_a_page_with_its_docstring_its_sources_and_its
     assert 'policy = "ucb1"' in ucb1
     assert "* [ACF02][ACF02]: Peter Auer, Nicolò Cesa-Bianchi and Paul Fischer." in ucb1
     assert "(../figures/league_" in write_class(policies, "noise_aware_klucb")
+    assert "Examples and numbers: [" in write_class(policies, "ada_c_gope")
+    assert all(
+        "## In figures" in page or "## On other pages" in page
+        for page in map(partial(write_class, policies), policies.room)
+    )
     assert 'channel = "central"' in write_class(channels, "central")
     assert 'noise = "skellam"' in write_class(noises, "skellam")
     index = write_index(policies)

@@ -1,7 +1,7 @@
 """Formulas as a page shows them: what follows `_` is below the line, and what follows `^` is above it.
 
-They are written in Unicode, in text or in an indented block. A block without such a sign, a sum, a root or a comparison
-is code.
+They are written in Unicode, in text or in an indented block. A block without such a sign, a sum, a root, a power or a
+comparison is code.
 """
 
 import re
@@ -14,7 +14,7 @@ NAME = rf"(?<![A-Za-z_.])(?:[{LETTERS}]{{1,2}}|gap|max|min|argmax|argmin)(?:\\?\
 BELOW = rf"_(\{{[^{{}}]*\}}|[{LETTERS}]{{1,3}}\*?(?![{LETTERS}\d_])|\d|\+)(?!\.py|\.md)"
 ABOVE = rf"\^(\{{[^{{}}]*\}}|\([^()]*\)|\|\w\||−?[{LETTERS}]{{1,2}}(?![{LETTERS}])[\*₀-₉]?|[\d.]+)"
 SIGN = re.compile(rf"`[^`]*`|((?:{NAME}|[)|²>]){BELOW})|(?<=[\w)*>])({ABOVE})")
-COMPARISON = re.compile("[≤≥≠Σ√]")
+MATHEMATICS = re.compile("[≤≥≠Σ√²³]")
 
 
 def set_formulas(markdown: str) -> str:
@@ -38,7 +38,7 @@ def set_block(block: str) -> str:
     """A block, if it is a formula."""
     text = escape(dedent(block).rstrip("\n"), quote=False)
     signs = set_signs(text)
-    if signs == text and not COMPARISON.search(text):
+    if signs == text and not MATHEMATICS.search(text):
         return block
     end = block[len(block.rstrip("\n")) :]
     return '<pre class="formula">' + re.sub("`([^`]*)`", r"<code>\1</code>", signs) + "</pre>" + end
