@@ -4,7 +4,7 @@ Devices send their rewards without noise to a protocol that adds them up. So the
 exact sum, and to add the noise; but it has no reward to lose, to sell or to be asked for. Releases are those of
 `Central`, so this costs nothing in accuracy, and dropouts take no noise with them.
 
-Departure from the paper: there the server adds the noise modulo m, which needs a modulus with a margin tau for it, and
+Departure from the paper: there the server adds the noise modulo m, which needs a modulus with a margin τ for it, and
 wraps around with probability 1/T [CZ23, Thm. 5]. But the server has the noise in its hands: here it unwraps the exact
 sum first, so a modulus of n g + 1 suffices, and nothing ever wraps around.
 """
@@ -30,7 +30,7 @@ class CentralSum(SummedChannel):
     **Guarantee**: everything that leaves the server costs a user at most `loss(n)`, where n is the size of the user's
     cohort; with discrete Laplace noise that is the pure loss `epsilon`. The server itself sees the exact sum of at
     least ceil(honest * n) honest users of the cohort, and nothing else; with a real protocol behind the sum that is
-    computational. Against the server there is no epsilon.
+    computational. Against the server there is no ε.
 
     >>> CentralSum(epsilon=0.5).loss(n=1000).epsilon()
     0.5

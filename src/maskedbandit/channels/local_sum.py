@@ -1,19 +1,19 @@
 """Local trust over a secure sum: every device adds a whole draw of noise, and nobody sees its message [CZ23, Alg. 6-7].
 
-Two lines of defence. If the protocol keeps its promise, the server sees the sum of h >= ceil(honest * n) honest
+Two lines of defence. If the protocol keeps its promise, the server sees the sum of h ≥ ceil(honest * n) honest
 devices, which hides each of them behind h whole draws: `loss_of_sum`. If it does not, because its keys are broken, or
 because all others collude, a message of a device still has a whole draw of noise: `loss`, which is what is charged.
 
-**Of the sum.** The pure loss of the sum is that of a single message, epsilon, however many draws are in it: the tails
-of h discrete Laplace draws fall as z^(h-1) exp(-epsilon z / g), so far out the ratio of two neighbours is as near to
-e^epsilon as one likes. But that far the sum hardly ever is. Its Rényi divergence falls as 1 / h: it is near
-alpha epsilon^2 / (4 h), as the noise in the sum has the variance 2 h / epsilon^2. So the loss of the sum has a small
-epsilon at any delta above 0, and adds up slowly.
+**Of the sum.** The pure loss of the sum is that of a single message, ε, however many draws are in it: the tails
+of h discrete Laplace draws fall as z^(h-1) exp(-ε z / g), so far out the ratio of two neighbours is as near to
+e^ε as one likes. But that far the sum hardly ever is. Its Rényi divergence falls as 1 / h: it is near
+α ε^2 / (4 h), as the noise in the sum has the variance 2 h / ε^2. So the loss of the sum has a small
+ε at any δ above 0, and adds up slowly.
 
 The price is the accuracy of local trust: n draws in each release. Who trusts the protocol takes `Distributed`.
 
 The modulus needs a margin for n draws: here a Chernoff bound, for every n. That of [CZ23, Thm. 6] leaves a constant c
-open, of at least sqrt(2), and holds for n >= 2 ln(2/p) only.
+open, of at least √2, and holds for n ≥ 2 ln(2/p) only.
 """
 
 from dataclasses import dataclass

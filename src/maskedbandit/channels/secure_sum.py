@@ -42,7 +42,7 @@ class SummedChannel(NoisyChannel, ABC):
 
     @abstractmethod
     def residues(self, n: int) -> tuple[int, int]:
-        """The modulus m of a cohort of n, and the margin tau that it leaves for noise."""
+        """The modulus m of a cohort of n, and the margin τ that it leaves for noise."""
 
     def offer(self, n: int, modulus: int = 0) -> Offer:
         offer, m = super().offer(n), modulus or self.residues(n)[0]

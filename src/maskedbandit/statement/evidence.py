@@ -25,6 +25,11 @@ TESTS_OF_CHANNELS = {  # what is claimed of some channels alone, by the name of 
     "SplitAndMix": ["tests/channels/test_split_and_mix.py::TestLoss::test_what_is_seen_of_neighbours"],
     "PureShuffled": ["tests/channels/test_pure_shuffled.py::TestLoss::test_is_epsilon_exactly"],
     "TwoServers": ["tests/channels/test_two_servers.py::TestLoss::test_one_draw_costs_epsilon"],
+    "CentralSum": ["tests/channels/test_central_sum.py::test_the_server_adds_one_draw"],
+    "LocalSum": [
+        "tests/channels/test_local_sum.py::TestMessage::test_costs_what_it_costs_under_local_trust",
+        "tests/channels/test_local_sum.py::TestSum::test_its_loss_bounds_the_residues_of_the_fewest_honest",
+    ],
     "Tree": ["tests/audit/test_trees.py::test_no_view_tells_more_than_epsilon"],
 }
 TESTS_OF_RELEASES = (
