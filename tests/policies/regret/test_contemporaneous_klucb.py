@@ -34,6 +34,28 @@ def test_arms_that_do_not_lead_are_left_early_without_another_decision(seed):
     assert quick.decisions == slow.decisions
 
 
+KEPT = "leader != best.arm or n != s.n[c] or flying != s.flying[c]"
+
+
+def decide_both(old: str, new: str, seed: int) -> bool:
+    """Whether a run of eight arms with late rewards decides the same if evidence is kept as changed here."""
+
+    class Changed(type(POLICY)):
+        ask = mutant(type(POLICY).ask, judge=mutant(contemporaneous_klucb.judge, old, new))
+
+    instance = mb.Bernoulli(np.random.default_rng(seed).uniform(0.3, 0.7, 8).tolist())
+    late = mb.delays.Constant(500 * (seed % 2))
+    one, other = (interpreted(each, CENTRAL, instance, 30_000, seed, delay=late) for each in (POLICY, Changed()))
+    return one.decisions == other.decisions
+
+
+@for_each("seed", [1, 2])
+def test_evidence_that_is_kept_is_what_it_would_be(seed):
+    """The same run as if all of it were computed again; and another one if it is kept whatever was released."""
+    assert decide_both(KEPT, "True", seed)
+    assert not decide_both(KEPT, "leader < 0", seed)
+
+
 @pytest.mark.slow
 def test_drift_that_all_arms_share_costs_nothing():
     """The means of 200 runs each: their standard errors are about 3 %, and the limit is five of them above 5 %."""
