@@ -31,6 +31,7 @@ VERBS = {
     "select": "mb.select(policy, channel, arms, delta=0.1, max_pulls=1000)",
     "contextual": "mb.simulate(policy, channel, mb.LinearContexts(d=3, k=3, model='shared', fixed=True), 1000)",
 }
+MEDIUM = "instance = mb.Bernoulli([0.75, 0.7, 0.7, 0.7, 0.7]); mb.simulate(policy, channel, instance, 10**6, runs=60)"
 NEEDED = {"fixed_weights": "weights=[[0.1, 0.1, 0.1]]"}
 REFERENCE = 15.0  # ns a step
 
@@ -64,6 +65,8 @@ def compiling() -> None:
 
     first("the first study ever, README", find_first_study(), 3)
     first("  the same, compiled", find_first_study(), None, "compiled", again=True)
+    first("60 runs of 10^6 people, NoiseAwareKLUCB", STUDY.format("NoiseAwareKLUCB", "", MEDIUM), None)
+    first("  the same, compiled", STUDY.format("NoiseAwareKLUCB", "", MEDIUM), None, "compiled")
     for name in mb.policies.room:
         kind = mb.policies.room[name]
         code = STUDY.format(kind.__name__, NEEDED.get(name, ""), VERBS[kind.goal])

@@ -23,6 +23,7 @@ from maskedbandit.lab.engine import python_first
 from maskedbandit.lab.engine.arm_loop import make_run_kernel, whole_run
 from maskedbandit.lab.engine.checkpoints import list_checkpoints
 from maskedbandit.lab.engine.compiler import bind_hooks, compile_loop
+from maskedbandit.lab.engine.compiling_child import CompilingChild
 from maskedbandit.lab.engine.each_run import Task
 from maskedbandit.lab.engine.outcomes import RUN_AGAIN
 from maskedbandit.lab.engine.python_first import PythonFirst, is_alike
@@ -88,6 +89,7 @@ def ways(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Iterator[Ways]:
 
     monkeypatch.setattr(PythonFirst, "_run_as_python", run_as_python)
     monkeypatch.setattr(python_first, "compile_loop", compile_loop)
+    monkeypatch.setattr(python_first, "has_room_for_child", lambda: False)
     monkeypatch.setattr(python_first, "note_compiled", lambda function, **bound: None)
     monkeypatch.setattr(python_first, "name_note", lambda *given: Path("/nowhere"))
     monkeypatch.setattr(python_first, "TESTED", (python_first.platform.system(), python_first.platform.machine()))
@@ -139,6 +141,47 @@ def test_a_long_run_is_given_up_early(ways: Ways, clock: Clock) -> None:
     simulate(UCB1, 10_000, runs=1)
     assert ways() == (1, 1)
     assert clock.now < 2 * python_first.GRACE_OF_RUNS
+
+
+class Child:
+    """A process that compiles for ever, or is done."""
+
+    over = False
+
+
+def test_python_goes_on_while_a_child_compiles(ways: Ways, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each run takes 1.01 seconds by this clock; all eight are made, and none once the child is done."""
+    whole, child, tasks = simulate(UCB1, 100, runs=8), Child(), list[Any]()
+    for over, found in ((False, (16, 0)), (True, (18, 1))):
+        python_first.find_patience.cache_clear()
+        monkeypatch.setattr(child, "over", over)
+        monkeypatch.setattr(python_first, "has_room_for_child", lambda: True)
+        monkeypatch.setattr(python_first.CHILD_PLACE, "start", lambda task: tasks.append(task) or child)
+        clock.step = 0.01
+        assert same(whole, simulate(UCB1, 100, runs=8))
+        assert (ways.python, min(ways.compiled, 1)) == found
+        clock.step = 0.0
+    assert [type(task) for task in tasks] == [Drive, Drive]
+
+
+@pytest.mark.slow
+def test_a_child_compiles_what_this_process_then_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MASKEDBANDIT_CACHE", str(tmp_path))
+    tmp_path.chmod(0o700)
+    child = CompilingChild(contextual(mb.policies.RandomChoice(), CENTRAL, DISJOINT))
+    child.attended.join()
+    assert child.over
+    assert len(list(tmp_path.glob("*.compiled"))) == 1
+
+
+@pytest.mark.slow
+def test_a_child_can_be_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MASKEDBANDIT_CACHE", str(tmp_path))
+    child = CompilingChild(contextual(mb.policies.LinUCB(), CENTRAL, DISJOINT))
+    child.end()
+    child.attended.join()
+    assert child.over
+    assert not list(tmp_path.glob("*.compiled"))
 
 
 def go_on(self: PythonFirst, given: tuple[Any, ...], done: Any) -> Any:

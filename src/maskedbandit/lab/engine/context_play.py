@@ -36,14 +36,16 @@ class Finished(NamedTuple):
     findings: dict[str, float]
 
 
-def make_context_loop(policy: ContextualPolicy, channel: Channel, contexts: Contexts, delay: Delay) -> PythonFirst:
-    """The loop of all runs of a policy over a channel."""
+def make_context_loop(
+    policy: ContextualPolicy, channel: Channel, contexts: Contexts, delay: Delay, task: Any = None
+) -> PythonFirst:
+    """The loop of all runs of a policy over a channel, which are those of a task if it is given."""
     carried = channel.carrying(policy.statistics(contexts.d, contexts.signed))
     bound = {name: getattr(policy, name) for name in CONTEXT_KERNELS}
     bound |= {"perturb": carried.perturb, "noise": carried.draws}
     bound |= {"present": contexts.present, "answer": contexts.answer}
     may = all(is_own(type(each)) for each in (policy, channel, contexts, delay))
-    return PythonFirst(run_contexts, bound, bound | {"ask": watch_kernel(bound["ask"])}, may)
+    return PythonFirst(run_contexts, bound, bound | {"ask": watch_kernel(bound["ask"])}, may, task)
 
 
 class ContextPlay:

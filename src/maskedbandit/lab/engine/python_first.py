@@ -1,9 +1,11 @@
 """A loop that runs as Python first, and is compiled once there is enough to do.
 
 Compiling takes seconds, and a few runs of a policy that decides seldom take less than that as Python. So the runs of a
-loop are made as Python until these have taken about as long as compiling it would. The run in which they do is given
-up, and made again in compiled code: nobody waits much longer than for the better way. Of a loop that was compiled on
-this machine before, or came with the package, a small file says so, and it has but a moment as Python.
+loop are made as Python at first. Once these have taken two seconds, another process compiles the loop
+(compiling_child.py) while Python goes on; when it is done, the run that is under way is given up, and made again in
+compiled code. A run that would take longer than compiling does is given up at once, and so is one that takes too long
+where there can be no other process; then this one compiles. Of a loop that was compiled on this machine before, or came
+with the package, a small file says so, and it has but a moment as Python.
 
 A number must not depend on the way. So nothing runs as Python first but what the tests of this package have shown to
 give the same numbers to the last bit, with NumPy's draws as the compiler makes them, on the system where they have. All
@@ -26,11 +28,13 @@ import numpy as np
 
 from maskedbandit.core import Kernel
 from maskedbandit.lab.engine.compiler import bind_hooks, compile_loop, read_way, runs_interpreted
+from maskedbandit.lab.engine.compiling_child import CHILD_PLACE, CompilingChild, has_room_for_child
 from maskedbandit.lab.engine.digest import digest_kernels, list_code_objects, walk_functions
 from maskedbandit.lab.engine.kernel_folder import PACKAGED, find_kernel_folder, is_usable_folder
 from maskedbandit.lab.engine.outcomes import RUN_AGAIN
 
-PYTHON_PATIENCE = 2.0  # seconds of CPU time for which a loop runs as Python, in all its runs together
+PYTHON_PATIENCE = 2.0  # seconds of CPU time for which a loop runs as Python, in all its runs, until it is compiled
+LONGEST_RUN = 10.0  # seconds that a run may take as Python while another process compiles: as many as that takes
 COMPILED_PATIENCE = 0.1  # the same of one that was compiled on this machine before: loading it takes longer
 GRACE_OF_RUNS = 0.2  # seconds of a run before anybody asks how far it has come
 NOT_AS_PYTHON = {  # functions that are not run as Python, and why
@@ -47,21 +51,48 @@ class GivenUp(Exception):
     """Python has taken too long for the run."""
 
 
+class Patience:
+    """For how long a loop may still run as Python in this process: for some seconds, and while a child compiles it."""
+
+    def __init__(self, left: float, child: bool = False) -> None:
+        self.left, self._may_have_child = left, child
+        self._child: CompilingChild | None = None
+
+    @property
+    def longest(self) -> float:
+        """The seconds that a run may take."""
+        return LONGEST_RUN if self._may_have_child else self.left
+
+    def lasts(self, spent: float, task: Any) -> bool:
+        """Whether a run goes on that took so many seconds by now; if not for that, a child begins with the task."""
+        if self._child:
+            return not self._child.over
+        if spent < self.left:
+            return True
+        if self._may_have_child and task is not None:
+            self._child = CHILD_PLACE.start(task)
+        self._may_have_child = self._child is not None
+        return self._may_have_child
+
+    def end(self) -> None:
+        """No run is Python from now on."""
+        self.left, self._may_have_child, self._child = 0.0, False, None
+
+
 class RunWatch:
     """Until when the run that is under way as Python may go on; there is one, as Python runs one thread at a time."""
 
     def __init__(self) -> None:
         self.free_turn()
-        self.start = self.left = 0.0
-        self.done: Callable[[], float] = lambda: 0.0
+        self.begin(Patience(0.0), None, lambda: 0.0)
 
     def free_turn(self) -> None:
         """Nobody runs: a process that is forked from one in which somebody does has not the thread that would end."""
         self.turn = Lock()
 
-    def begin(self, left: float, done: Callable[[], float]) -> None:
-        """A run begins that may take so many seconds; `done` says which part of it was made."""
-        self.start, self.left, self.done = time.thread_time(), left, done
+    def begin(self, patience: Patience, task: Any, done: Callable[[], float]) -> None:
+        """A run of this task begins; `done` says which part of it was made."""
+        self.start, self.patience, self.task, self.done = time.thread_time(), patience, task, done
 
     @property
     def spent(self) -> float:
@@ -71,7 +102,9 @@ class RunWatch:
     def look(self) -> None:
         """Give the run up if it takes too long, or will."""
         spent = self.spent
-        if (spent > GRACE_OF_RUNS and spent > self.left * self.done()) or spent > self.left:
+        if (spent > GRACE_OF_RUNS and spent > self.patience.longest * self.done()) or not self.patience.lasts(
+            spent, self.task
+        ):
             raise GivenUp
 
 
@@ -92,20 +125,13 @@ def watch_kernel(kernel: Kernel[Any, Any]) -> Kernel[Any, Any]:
     return Kernel(watched, **kernel.options)
 
 
-class Patience:
-    """For how many seconds a loop may still run as Python in this process."""
-
-    def __init__(self, left: float) -> None:
-        self.left = left
-
-
 @cache
 def find_patience(function: Callable[..., Any], **bound: Kernel[Any, Any]) -> Patience:
     """That with the loop of these kernels, which is none if it may give other numbers as Python."""
     if not is_alike(function, bound):
         return Patience(0.0)
     compiled = any(name_note(folder, function, bound).exists() for folder in (find_kernel_folder(), PACKAGED))
-    return Patience(COMPILED_PATIENCE if compiled else PYTHON_PATIENCE)
+    return Patience(COMPILED_PATIENCE) if compiled else Patience(PYTHON_PATIENCE, has_room_for_child())
 
 
 def is_alike(function: Callable[..., Any], bound: dict[str, Any]) -> bool:
@@ -149,7 +175,7 @@ def note_compiled(function: Callable[..., Any], **bound: Kernel[Any, Any]) -> No
 class PythonFirst:
     """A loop with the kernels of `bound`; in those of `watched` some are watched, which is told apart by nothing else.
 
-    It does not run as Python unless `may`.
+    It does not run as Python unless `may`. A child may compile it if the task is given whose runs it makes.
     """
 
     def __init__(
@@ -158,8 +184,9 @@ class PythonFirst:
         bound: dict[str, Kernel[Any, Any]],
         watched: dict[str, Kernel[Any, Any]],
         may: bool,
+        task: Any = None,
     ) -> None:
-        self.function, self.bound, self._watched = function, bound, watched
+        self.function, self.bound, self._watched, self._task = function, bound, watched, task
         self._may = may and not runs_interpreted()
         self._patience = find_patience(function, **bound) if self._may and not read_way() else Patience(0.0)
         self._fitted: Callable[..., Any] | None = None  # to arguments of the types that all runs have
@@ -174,9 +201,9 @@ class PythonFirst:
         """What the loop gives, or RUN_AGAIN if Python was too slow; `done` says which part of the run was made."""
         if self._fitted:
             return self._fitted(*given)
-        if self._patience.left > 0:
+        if self._patience.lasts(0.0, self._task):
             with WATCH.turn:
-                if self._patience.left > 0 and is_plain(given):
+                if self._patience.lasts(0.0, self._task) and is_plain(given):
                     return self._run_as_python(given, done)
         loop = compile_loop(self.function, **self.bound)
         result = loop(*given)
@@ -187,11 +214,11 @@ class PythonFirst:
 
     def _run_as_python(self, given: tuple[Any, ...], done: Callable[[], float]) -> Any:
         patience = self._patience
-        WATCH.begin(patience.left, done)
+        WATCH.begin(patience, self._task, done)
         try:
             result = self._python(*given)
         except Exception:
-            patience.left = 0.0
+            patience.end()
             return RUN_AGAIN
         patience.left -= WATCH.spent
         return result

@@ -115,7 +115,7 @@ class Drive(Task[Row]):
         bound, seen = ({"ask": each["ask"], "run": make_run_kernel(**each)} for each in (names, watched))
         may = all(is_own(type(each)) for each in (policy, channel, self.instance, self.delay))
         may = may and int(marks[-1]) <= MOST_AS_PYTHON
-        loop = PythonFirst(whole_run, bound, seen, may)
+        loop = PythonFirst(whole_run, bound, seen, may, self)
         law, parameters = channel.law(), channel.parameters()
         world, lags = self.instance.parameters(), self.delay.parameters()
         k, horizon, serve = self.arms, int(marks[-1]), policy.purpose.serves

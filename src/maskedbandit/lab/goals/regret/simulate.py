@@ -106,7 +106,7 @@ class Contextual(Task[Finished]):
 
     def made(self) -> Callable[[int, Streams], Finished]:
         world, horizon = self.contexts.parameters(), int(self.marks[-1])
-        loop = make_context_loop(self.policy, self.channel, self.contexts, self.delay)
+        loop = make_context_loop(self.policy, self.channel, self.contexts, self.delay, self)
 
         def single(run: int, streams: Streams) -> Finished:
             play = ContextPlay(self.policy, self.channel, self.contexts, horizon, self.marks, self.delay)

@@ -78,7 +78,7 @@ class Replay(Task[tuple[Finished, float]]):
 
     def made(self) -> Callable[[int, Streams], tuple[Finished, float]]:
         log, horizon, contexts = self.log, int(self.marks[-1]), LogContexts(self.log, self.context)
-        loop = make_context_loop(self.policy, self.channel, contexts, self.delay)
+        loop = make_context_loop(self.policy, self.channel, contexts, self.delay, self)
 
         def single(run: int, streams: Streams) -> tuple[Finished, float]:
             play, scrutiny = (
