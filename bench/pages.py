@@ -14,7 +14,7 @@ from typing import Any
 
 from bench.report import row
 from bench.studies import PROTOCOL
-from maskedbandit.service.page.visit import render_page
+from maskedbandit.service.page.visit import load_templates, render_page
 from maskedbandit.service.views import tally as tally_module
 from maskedbandit.service.views.counts import keep_counts
 from maskedbandit.service.views.tally import Tally
@@ -55,6 +55,7 @@ def look(database: Database, witness: Witness, now: int) -> tuple[float, StudyVi
 
 def pages(people: int = 10**6) -> None:
     """Measure the page of a study of so many people."""
+    load_templates()  # as a server does when it starts
     with TemporaryDirectory() as name:
         folder, now = Path(name), START + EVERY * people + 20_000
         address, witness = f"sqlite:///{folder}/studies.db", folder / "witness"

@@ -19,7 +19,7 @@ from maskedbandit.service.host.helper import HelperHost
 from maskedbandit.service.host.host import Host
 from maskedbandit.service.host.site import SiteHost
 from maskedbandit.service.page.site import list_pages
-from maskedbandit.service.page.visit import PAGE_HEADERS
+from maskedbandit.service.page.visit import PAGE_HEADERS, load_templates
 from maskedbandit.service.request.cross_origin import allow_origin, answer_preflight
 from maskedbandit.service.request.problems import make_problem
 from maskedbandit.service.request.route import PROBLEM, Route, encode_answer
@@ -79,6 +79,8 @@ def make_application(
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        if isinstance(host, Host):
+            await asyncio.to_thread(load_templates)  # before anybody waits for a page
         await host.start()
         tasks = [asyncio.ensure_future(each(host)) for each in companions]
         yield

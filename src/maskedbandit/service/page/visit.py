@@ -187,16 +187,9 @@ def render_page(name: str, role: str | None, csrf: str, **given: Any) -> str:
 
 @cache
 def load_templates() -> Environment:
-    """The templates, and what they call."""
+    """The templates, compiled, and what they call: a tenth of a second, which is for the start of a server."""
     given: dict[str, Any] = {"words": words, "charts": charts, "sentences": sentences, "tables": tables}
-    given |= {
-        "operators": operators,
-        "sites": sites,
-        "health": health,
-        "arm_order": arm_order,
-        "sort": "",
-        "control": control,
-    }
+    given |= {"operators": operators, "sites": sites, "health": health, "arm_order": arm_order, "sort": ""}
     given |= {
         "control": control,
         "attention": attention,
@@ -206,4 +199,7 @@ def load_templates() -> Environment:
         "address": connect.ANY_ADDRESS,
     }
     given |= {"privacy": privacy, "most": MOST_LINES, "notice": "", "problem": ""}
-    return make_environment(Path(__file__).parent / "templates", given)
+    made = make_environment(Path(__file__).parent / "templates", given)
+    for each in made.list_templates():
+        made.get_template(each)
+    return made
