@@ -167,7 +167,7 @@ class TestModulusRule:
     @for_each("failure", [0.9, 0.5, 1e-3, 1e-12])
     def test_room_is_exceeded_no_more_often_than_promised(self, noise, honest, choice, failure):
         n = 10
-        channel = Distributed("0.1", noise, 1, honest, "tight", choice, failure)
+        channel = Distributed("0.1", noise, 1, honest, modulus="tight", tail=choice, failure=failure)
         tau = channel.residues(n)[1]
         tails = 2 * channel.release_noise(n).pmf(np.arange(tau + 1, tau + 6000), n / channel.counted_on(n)).sum()
         assert tails <= failure

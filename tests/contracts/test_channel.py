@@ -17,6 +17,7 @@ from maskedbandit.backends.prio3 import Prio3
 from maskedbandit.backends.sealed_shares import SealedShares
 from maskedbandit.backends.secagg import SecAgg
 from maskedbandit.backends.shuffler import Shuffler
+from maskedbandit.backends.sites import Sites
 from maskedbandit.channels import room
 from maskedbandit.channels.central import Central
 from maskedbandit.channels.central_sum import CentralSum
@@ -89,6 +90,7 @@ def tried(name):
 CHANNELS = [each for name in room for each in settings(name)]
 REAL = (  # every channel that a protocol can carry, with every protocol that can, none of whose devices are lost
     Distributed(backend=SecAgg(smallest=1)),
+    Distributed(backend=Sites()),
     CentralSum(backend=SecAgg(smallest=1)),
     LocalSum(backend=SecAgg(smallest=1)),
     Shuffled(backend=Shuffler()),

@@ -120,7 +120,7 @@ class SitesInside:
                 return sums
         raise AssertionError("the cohorts are not full")
 
-    def go_round(self, away: Sequence[int] = (), rounds: int = 8) -> None:
+    def go_round(self, away: Sequence[int] = (), rounds: int = 16) -> None:
         """The clocks of all go on, and whatever the sites began ends."""
         for _ in range(rounds):
             self.coordinator.tick(1)

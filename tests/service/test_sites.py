@@ -1,12 +1,16 @@
 """A study of sites over HTTP: clients ask their site as they would a service, and no outcome leaves it."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
+from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
-from tests.service.sites_inside import SitesInside
+from maskedbandit.service.host.helper_pairing import pair_with_operator
+from tests.service.sites_inside import CoordinatorWire, SitesInside, wait_for_links
 
 
 @pytest.fixture
@@ -100,3 +104,37 @@ def test_worlds_that_differ_in_an_outcome_look_the_same(tmp_path: Path, world: s
         return [*kinds, *sizes]
 
     assert play(tmp_path / "one", False) == play(tmp_path / "two", True)
+
+
+def test_a_person_is_erased_at_the_site_and_at_the_coordinator(sites: SitesInside) -> None:
+    given = sites.come(0, "ann", 1)
+    assert sites.sites[0].study("erase", {"unit": "ann"}, "client").status == 403
+    assert sites.sites[0].study("erase", {"unit": "ann"}, "officer").json == {"places": 1}
+    assert sites.sites[0].study("report", {"ticket": given["ticket"], "value": 1}).status == 404
+    assert sites.come(0, "ann", None)["ticket"] is None
+
+
+def test_a_site_joins_one_coordinator(sites: SitesInside) -> None:
+    given = sites.addresses[0], sites.folders[0], "http://localhost:9", sites.invite(), "site", sites.wires[0]
+    with pytest.raises(InvalidValue, match="which this site has joined"):
+        asyncio.run(pair_with_operator(*given, "coordinator"))
+
+
+@pytest.mark.parametrize("said", [b"{}", b"[]", b'{"assigned": {}, "cohort": null}', b"nonsense"])
+def test_an_answer_that_cannot_be_read(sites: SitesInside, said: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def answer(self: object, request: object) -> httpx.Response:
+        return httpx.Response(200, content=said)
+
+    monkeypatch.setattr(CoordinatorWire, "handle_async_request", answer)
+    assert sites.sites[0].study("assign", {"unit": "ann"}).status == 503
+
+
+def test_one_exchange_in_a_turn_of_the_clock(sites: SitesInside) -> None:
+    """However much is due: between two of them the coordinator cannot see what else the site does."""
+    sites.fill()
+    sites.clock.now += 21_000
+    sites.coordinator.tick(1)
+    before = len(sites.passed)
+    sites.sites[0].tick()
+    sites.sites[0].run(wait_for_links(sites.sites[0].host))
+    assert len(sites.passed) == before + 1

@@ -102,7 +102,7 @@ class Sites:
     def come(self, site: int, unit: str, value: float | None = None) -> Assigned:
         """A person comes to a site, sees the arm, and has an outcome."""
         at = self.sites[site]
-        person = name_for_coordinator(at.witness, self.protocol.name, unit)
+        person = name_for_coordinator(at.witness, self.protocol.project, unit)
         given: Assigned = self.do("assign", person, False, None, site)
         if given.ticket is not None:
             at.do("note_place", person, given.cohort, {"ticket": given.ticket})

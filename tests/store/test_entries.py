@@ -74,6 +74,7 @@ def test_each_kind_has_a_class() -> None:
             "discarded",
             "site_began",
             "site_joined",
+            "site_masked",
             "site_agreed",
             "site_ended",
         ]

@@ -10,6 +10,7 @@ from maskedbandit.errors import Forbidden, PersonalValue
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.store.book.entries import read_entries
 from maskedbandit.store.rounds import RoundAnswer
+from maskedbandit.store.sites.people import name_for_coordinator
 from tests.store.site_scene import Sites
 from tests.store.small_study import WINDOW, Clock
 
@@ -31,13 +32,16 @@ POLICY = {"name": "successive_elimination", "least": 40}
 
 def fill(scene: Sites, people: int = 16) -> dict[int, float]:
     """People come to the sites in turn until two cohorts are full: the sum of their outcomes by arm."""
-    sums = {0: 0.0, 1: 0.0}
-    for i in range(people):
+    sums, many = {0: 0.0, 1: 0.0}, 0
+    for i in range(10 * people):
         value = float(i % 3 == 0)
         given = scene.come(i % len(scene.sites), f"person {i}", value)
-        assert given.ticket is not None, given
-        sums[given.arm] += value
-    return sums
+        if given.ticket is not None:  # else the people of this site have their share of what is left
+            sums[given.arm] += value
+            many += 1
+        if many == people:
+            return sums
+    raise AssertionError("the cohorts are not full")
 
 
 def test_a_round_releases_the_sum(scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,3 +131,65 @@ def test_a_site_that_was_killed_before_it_knew_who_saw_the_arm(
             database.change("UPDATE site_place SET exposed = NULL")
     clock.now += WINDOW + 1
     assert {each.arm: each.total for each in scene.go_round()} == sums
+
+
+def test_whoever_comes_again_after_the_place_went_back(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The person has a new place, and the cohorts are released all the same."""
+    monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", lambda self, people, n, bits: 0)
+    scene = Sites(f"sqlite:///{tmp_path}/study.db", tmp_path, clock, budget={"epsilon": 2})
+    at = scene.sites[0]
+    person = name_for_coordinator(at.witness, scene.protocol.project, "person 0")
+    given = scene.do("assign", person, False, None, 0)
+    at.do("note_place", person, given.cohort, {"ticket": given.ticket})
+    clock.now += 11_000
+    scene.study.tick()
+    sums = fill(scene)
+    assert at.do("place", person).ticket != given.ticket
+    clock.now += WINDOW + 1
+    assert {each.arm: each.total for each in scene.go_round()} == sums
+    scene.close()
+
+
+def test_people_whom_a_site_does_not_know_count_as_the_default(
+    scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answer that was lost, or data that was erased, discards no cohort."""
+    monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", lambda self, people, n, bits: 0)
+    sums = fill(scene)
+    at = scene.sites[1]
+    person = name_for_coordinator(at.witness, scene.protocol.project, "person 9")
+    (cohort,) = at.study.database.rows("SELECT cohort FROM site_place WHERE person = ?", person)[0]
+    assert scene.do("erase", person) == 1
+    assert at.do("erase", person) == 1
+    clock.now += WINDOW + 1
+    arm = scene.study._session.driver.cohorts[cohort].arm
+    assert {each.arm: each.total for each in scene.go_round()} == sums | {arm: sums[arm] - 1}
+    assert {each.n for each in scene.study.releases()} == {8}
+    scene.verify()
+
+
+def test_an_attempt_that_cannot_succeed_ends(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A site is away, and another one leaves the first attempt: the second one needs no answer of the first."""
+    monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", lambda self, people, n, bits: 0)
+    given = {"backend": {"lost": 1, "attempts": 2}, "policy": POLICY, "budget": {"epsilon": 2}}
+    scene = Sites(f"sqlite:///{tmp_path}/study.db", tmp_path, clock, ("1/4",) * 5, **given)
+    fill(scene, 80)
+    clock.now += WINDOW + 1
+    scene.do("rounds", 0, [RoundAnswer(*each.terms[:2], 0, b"") for each in scene.do("rounds", 0, [])])
+    found = []
+    for _ in range(8):
+        clock.now += 60_001
+        found += scene.go_round(away=[4])
+    assert {each.sites for each in found} == {(0, 1, 2, 3)}
+    scene.close()
+
+
+def test_the_end_of_a_study_at_a_site(scene: Sites) -> None:
+    """What the site kept of people is erased."""
+    fill(scene)
+    scene.sites[0].do("end")
+    assert scene.sites[0].study.state == "stopped"
+    assert scene.sites[0].study.database.rows("SELECT COUNT(*) FROM site_place") == [(0,)]
+    scene.sites[0].do("end")

@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.errors import BehindWitness, Corrupted, Late
+from maskedbandit.errors import BehindWitness, Corrupted, Disagreement, Late
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.secagg.masks import KEY
 from maskedbandit.secagg.messages import SURVIVORS, pack_flags, pack_message
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.rounds import RoundDue, RoundTerms
-from maskedbandit.store.sites import rounds
+from maskedbandit.store.sites import people, rounds
+from maskedbandit.store.sites.people import name_for_coordinator
 from maskedbandit.store.sites.verify import verify_site
-from tests.store.site_scene import Sites
+from tests.store.site_scene import AtSite, Sites
 from tests.store.small_study import WINDOW, Clock
 from tests.store.test_rounds import fill
 
@@ -80,15 +81,10 @@ def test_a_lie_about_the_terms(scene: Sites, what: str) -> None:
 
 @pytest.mark.parametrize(
     "tickets",
-    [
-        lambda own, others: own[:-1],
-        lambda own, others: (*own[:-1], own[0]),
-        lambda own, others: (*own[:-1], others[0]),
-        lambda own, others: (*own[:-1], "0" * 32),
-    ],
+    [lambda own, others: own[:-1], lambda own, others: (*own[:-1], own[0]), lambda own, others: (*own[:-1], others[0])],
 )
 def test_a_lie_about_who_is_in_the_cohort(scene: Sites, tickets: Any) -> None:
-    """One too few, one twice, one of another cohort, and one of nobody."""
+    """One too few, one twice, and one of another cohort."""
     due = first_due(scene)
     (other,) = [each for each in scene.do("rounds", 0, []) if each.terms.cohort == 1]
     lie = due._replace(tickets=tickets(due.tickets, other.tickets))
@@ -175,7 +171,7 @@ def test_a_report_that_comes_after_the_site_joined(scene: Sites) -> None:
         scene.sites[0].do("report", given[0], 1.0)
 
 
-@pytest.mark.parametrize("phase", [0, 3])
+@pytest.mark.parametrize("phase", [0, 2, 3])
 def test_a_restored_site_answers_nothing(scene: Sites, tmp_path: Path, phase: int) -> None:
     """A copy from before the site joined, or agreed, is behind its witness: no second value, and no second list."""
     due, site = play_until(scene, phase)[0], scene.sites[0]
@@ -224,3 +220,79 @@ def test_what_was_changed_at_a_site_is_found(scene: Sites, statement: str) -> No
             assert database.change(statement) > 0
         with pytest.raises((Corrupted, BehindWitness), match=TAMPERED[statement]):
             verify_site(database, site.witness, "small")
+
+
+def test_a_second_place_of_somebody_who_is_in_a_sum(scene: Sites) -> None:
+    """Neither the ticket of another person, nor one of a further cohort, takes an outcome into another sum."""
+    site = scene.sites[0]
+    find = "SELECT person, ticket, cohort FROM site_place ORDER BY cohort"
+    (ann, of_ann, first), *_, (bob, of_bob, second) = site.study.database.rows(find)
+    with pytest.raises(Disagreement, match="of another one"):
+        site.do("note_place", ann, second, {"ticket": of_bob})
+    with pytest.raises(Disagreement, match="to another cohort"):
+        site.do("note_place", ann, second, {"ticket": of_ann})
+    assert site.do("round", first_due(scene)).message
+    with pytest.raises(Disagreement, match="who is in a sum"):
+        site.do("note_place", ann, 9, {"ticket": "f" * 32})
+    with pytest.raises(Disagreement, match="being added up"):
+        site.do("note_place", "c" * 64, first, {"ticket": "f" * 32})
+    site.do("note_place", bob, 9, {"ticket": "e" * 32})  # whose place went back: nothing of that cohort has begun
+
+
+def test_a_site_that_forgets_whose_ticket_it_is_is_found(scene: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(people, "Disagreement", NotRaised)
+    with pytest.raises(AssertionError):
+        test_a_second_place_of_somebody_who_is_in_a_sum(scene)
+
+
+class NotRaised(AssertionError):
+    """In place of the error that is due."""
+
+
+def test_one_sum_of_a_cohort(tmp_path: Path) -> None:
+    """A coordinator that plays a second attempt to its end cannot finish the first one as well."""
+    clock = Clock()
+    scene = Sites(f"sqlite:///{tmp_path}/study.db", tmp_path, clock, backend={"attempts": 2}, budget={"epsilon": 2})
+    scene.study._session.bits = Bits(Random(7).randbytes)
+    fill(scene)
+    clock.now += WINDOW + 1
+    play_until(scene, 3)
+    site = scene.sites[0]
+    due = next(each for each in scene.do("rounds", 0, []) if each.terms.cohort == 0)
+    again = due._replace(terms=due.terms._replace(attempt=2), phase=0, message=b"", tickets=tuple(tickets_of(site, 0)))
+    assert site.do("round", again).message
+    assert site.do("round", due).message == b"", "the first attempt is over"
+    assert site.study.database.rows("SELECT COUNT(*) FROM site_round WHERE value IS NOT NULL AND cohort = 0") == [(1,)]
+    assert verify_site(site.study.database, site.witness, "small").agreed == 0
+    scene.close()
+
+
+def tickets_of(site: AtSite, cohort: int) -> list[str]:
+    """The tickets of a site's people in a cohort."""
+    return [row[0] for row in site.study.database.rows("SELECT ticket FROM site_place WHERE cohort = ?", cohort)]
+
+
+@pytest.mark.parametrize("weights", [(), (8,), (2, 2, 2, 2, 0), (-1, 3, 3, 3)])
+def test_weights_of_other_sites(scene: Sites, weights: tuple[int, ...]) -> None:
+    assert tell(scene, lambda terms: terms._replace(weights=weights)) == b""
+
+
+def test_a_report_leaves_no_trace_of_its_time(tmp_path: Path) -> None:
+    """Nothing but the report itself is written: neither the time that the study has reached, nor its lease."""
+    clock = Clock()
+    scene = Sites(f"sqlite:///{tmp_path}/study.db", tmp_path, clock)
+    given, site = scene.come(0, "ann"), scene.sites[0]
+    find = "SELECT reached, lease, traces FROM study"
+    before = site.study.database.rows(find)
+    clock.now += 5000
+    site.do("report", given.ticket, 1.0)
+    assert site.study.database.rows(find) == before
+    assert site.study.time == before[0][0]
+    scene.close()
+
+
+def test_budgets_are_of_the_project(scene: Sites) -> None:
+    """A person has one name for the coordinator in all studies of a project."""
+    witness = scene.sites[0].witness
+    assert name_for_coordinator(witness, "project", "ann") == name_for_coordinator(witness, "project", "ann")
+    assert name_for_coordinator(witness, "other", "ann") != name_for_coordinator(witness, "project", "ann")

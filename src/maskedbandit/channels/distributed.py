@@ -88,7 +88,7 @@ class Distributed(SummedChannel):
         From `counted_on(n)` people on that is at most `loss(n)`; with fewer it is more.
 
         >>> [str(Distributed(honest=0.8).loss_left(100, people)) for people in (90, 80, 72, 40)]
-        ['ε = 1', 'ε = 1', 'ε = 1.162', 'ε = 1.675']
+        ['ε = 1', 'ε = 1', 'ε = 1.099', 'ε = 1.675']
         """
         if type(people) is not int or not 1 <= people <= n:
             raise InvalidValue("people", people, f"a whole number from 1 to {n}, the size of the cohort")

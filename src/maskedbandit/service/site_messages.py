@@ -26,6 +26,12 @@ class PlaceOfSite(Struct):
     cohort: int | None
 
 
+class EraseAtSite(Body):
+    """A person of the site whose data is to be erased."""
+
+    person: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+
+
 class ExposeAtSite(Body):
     """The person saw the arm."""
 

@@ -18,7 +18,8 @@ from hashlib import sha256
 from os import urandom
 from typing import Any, NamedTuple
 
-from maskedbandit.errors import Conflict, MaskedBanditError, OutOfTurn, ProtocolError
+from maskedbandit.channels.channel import find_backend
+from maskedbandit.errors import Conflict, OutOfTurn, ProtocolError
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.secagg.masks import KEY
 from maskedbandit.secagg.plan import RoundPlan
@@ -29,6 +30,8 @@ from maskedbandit.store.requests import Done
 from maskedbandit.store.session import Session
 from maskedbandit.study.deck import Places
 from maskedbandit.study.protocol import Protocol
+
+PHASE_OF_VALUES = 2  # counted from 0
 
 
 class RoundTerms(NamedTuple):
@@ -211,25 +214,51 @@ def list_tickets(session: Session, cohort: int, site: int) -> tuple[str, ...]:
 def end_phase(session: Session, places: Places, row: RoundRow) -> Release | bool | None:
     """End the phase of a round if it is over: the release, if it was the last one; None if it goes on."""
     server, _ = rebuild_round(session, row)
-    sites = session.protocol.sites
+    sites, channel = session.protocol.sites, session.protocol.channel
     assert sites is not None
-    if server.waiting and session.now <= row.since + sites.wait:
+    backend: Any = find_backend(channel)
+    if server.waiting and session.now <= row.since + sites.wait and can_succeed(session, row, server):
         return None
-    everybody = not server.waiting
+    may_succeed = can_succeed(session, row, server) and not (
+        has_leavers(session, row) and row.attempt < backend.attempts
+    )
     try:
         server.close()
     except ProtocolError:  # too few are left, or what they sent does not fit
-        if not everybody:
-            return None  # it waits
-        return end_attempt(session, places, row)
+        return None if may_succeed else end_attempt(session, places, row)
     if server.phase:
         keep = "UPDATE round SET phase = ?, since = ? WHERE study = ? AND cohort = ?"
         session.database.change(keep, row.phase + 1, session.now, session.name, places.cohort)
         return True
+    there, weights = sorted(server.survivors), count_weights(session, places.cohort)[1]
+    n = sum(weights[site] for site in there)
+    assert server.total is not None
     try:
-        return release_round(session, places, server)
-    except MaskedBanditError:
+        total = channel.analyze(server.total, session.offers(places.size)[0], Bits(), answers=n)
+    except ProtocolError:  # a sum to which noise alone does not lead
         return end_attempt(session, places, row)
+    made = write_release(session, places, total, close_cohort(session, places), n=n, sites=there)
+    forget_round(session, places.cohort)
+    return made
+
+
+def has_leavers(session: Session, row: RoundRow) -> bool:
+    """Whether a site has left the attempt: the next one has it back."""
+    find = "SELECT 1 FROM round_message WHERE study = ? AND cohort = ? AND attempt = ? AND message = '' LIMIT 1"
+    return bool(session.database.rows(find, session.name, row.cohort, row.attempt))
+
+
+def can_succeed(session: Session, row: RoundRow, server: RoundServer) -> bool:
+    """Whether the phase could end well if all sites answered that have not yet."""
+    if not server.waiting:
+        return False
+    find = "SELECT site FROM round_message WHERE study = ? AND cohort = ? AND attempt = ? AND phase = ?"
+    where = session.name, row.cohort, row.attempt, row.phase
+    there = server.waiting | {int(site) for (site,) in session.database.rows(f"{find} AND message <> ''", *where)}
+    voting = row.phase > PHASE_OF_VALUES
+    return len(there) >= (server.plan.threshold if voting else server.plan.least) and (
+        voting or server.plan.count_people(there) >= server.plan.people
+    )
 
 
 def end_attempt(session: Session, places: Places, row: RoundRow) -> bool:
@@ -250,20 +279,6 @@ def end_attempt(session: Session, places: Places, row: RoundRow) -> bool:
     session.rows.clear()
     session.enter(kind="discarded", cohort=cohort, attempts=row.attempt, n=places.size)
     return True
-
-
-def release_round(session: Session, places: Places, server: RoundServer) -> Release:
-    """Write the release of a round that ended."""
-    channel: Any = session.protocol.channel
-    (offer,) = session.offers(places.size)
-    _, weights = count_weights(session, places.cohort)
-    there = sorted(server.survivors)
-    n = sum(weights[site] for site in there)
-    assert server.total is not None
-    total = channel.analyze(server.total, offer, Bits(), answers=n)
-    made = write_release(session, places, total, close_cohort(session, places), n=n, sites=there)
-    forget_round(session, places.cohort)
-    return made
 
 
 def forget_round(session: Session, cohort: int) -> None:

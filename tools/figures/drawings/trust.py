@@ -8,6 +8,7 @@ PROTECTS = {  # in the order of the drawing: who is trusted less and less
     "central": "The server sees every outcome, and adds the noise.",
     "shuffled": "A shuffler hides who sent what; devices add the noise.",
     "distributed": "The server sees the sum of a cohort; devices add the noise.",
+    "sites": "Each site sees its own people's outcomes; all add the noise.",
     "two servers": "Neither server alone sees an outcome; each adds noise.",
     "local": "Nobody else sees an outcome; the device adds the noise.",
 }

@@ -633,6 +633,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/studies/{study}/site/erase": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Erase the data of a person of the site. What was released, and charged, stays.
+         * @description For keys of role site.
+         */
+        post: operations["post_v1_studies_study_site_erase"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/studies/{study}/site/rounds": {
         parameters: {
             query?: never;
@@ -1362,6 +1382,13 @@ export interface components {
             attributes?: {
                 [key: string]: string | number | boolean;
             } | null;
+        };
+        /**
+         * EraseAtSite
+         * @description A person of the site whose data is to be erased.
+         */
+        EraseAtSite: {
+            person: string;
         };
         /**
          * ExposeAtSite
@@ -2400,15 +2427,6 @@ export interface components {
             };
             /** @default 1 */
             honest?: number | string;
-            /** @default power of two */
-            modulus?: ("power of two" | "tight") | number;
-            /**
-             * @default chernoff
-             * @enum {string}
-             */
-            tail?: "chernoff" | "paper";
-            /** @default 1e-12 */
-            failure?: number;
             /** @description who adds up, and how */
             backend: "sites" | {
                 /** @constant */
@@ -2420,6 +2438,15 @@ export interface components {
                 /** @description how often a round is tried, at its price: 1 */
                 attempts?: number;
             };
+            /** @default power of two */
+            modulus?: ("power of two" | "tight") | number;
+            /**
+             * @default chernoff
+             * @enum {string}
+             */
+            tail?: "chernoff" | "paper";
+            /** @default 1e-12 */
+            failure?: number;
         } | {
             /** @constant */
             name: "tree";
@@ -5347,6 +5374,104 @@ export interface operations {
             };
             /** @description Too late */
             410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is not allowed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_v1_studies_study_site_erase: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EraseAtSite"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Erased"];
+                };
+            };
+            /** @description A key or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

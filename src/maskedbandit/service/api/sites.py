@@ -5,7 +5,7 @@ from typing import Any
 
 from maskedbandit.errors import Forbidden, InvalidValue
 from maskedbandit.service.helping.messages import Pair, Paired
-from maskedbandit.service.messages import Assigned, Exposed
+from maskedbandit.service.messages import Assigned, Erased, Exposed
 from maskedbandit.service.paired_keys import SITE_ROLE
 from maskedbandit.service.request.bodies import decode_base64
 from maskedbandit.service.request.holders import find_writer
@@ -14,6 +14,7 @@ from maskedbandit.service.request.route import Call, Route
 from maskedbandit.service.site_messages import (
     AnswerRounds,
     AssignAtSite,
+    EraseAtSite,
     ExposeAtSite,
     PlaceOfSite,
     RoundOfSite,
@@ -86,6 +87,12 @@ async def expose_at_site(call: Call, body: ExposeAtSite) -> Exposed:
     return Exposed()
 
 
+async def erase_for_site(call: Call, body: EraseAtSite) -> Erased:
+    """Erase the data of a person of the site. What was released, and charged, stays."""
+    writer, _ = await find_site(call)
+    return Erased(await writer.submit("erase", body.person))
+
+
 async def go_round_of_site(call: Call, body: AnswerRounds) -> RoundsDue:
     """Take what the site answers in rounds, and say what is due from it now."""
     writer, site = await find_site(call)
@@ -115,6 +122,7 @@ ROUTES = [
     Route("GET", PATH, ROLES, show_study_of_site, answer=StudyOfSite, refusals=(404,)),
     Route("POST", f"{PATH}/assign", ROLES, assign_at_site, AssignAtSite, PlaceOfSite, refusals=(404, 409)),
     Route("POST", f"{PATH}/expose", ROLES, expose_at_site, ExposeAtSite, Exposed, refusals=(404, 410)),
+    Route("POST", f"{PATH}/erase", ROLES, erase_for_site, EraseAtSite, Erased, refusals=(404,)),
     Route(
         *("POST", f"{PATH}/rounds", ROLES, go_round_of_site, AnswerRounds, RoundsDue, 200, BATCH, (404, 409)),
         about="Take what the site answers in rounds, and say what is due from it now.",

@@ -1,6 +1,7 @@
 """A leader is paired with a helper, or a site with a coordinator: it spends an invitation, and keeps a credential."""
 
 import re
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import do_again
 from maskedbandit.store.lease import read_clock
 from maskedbandit.store.own_keys import read_own_keys
-from maskedbandit.store.pairing import Pairing, sign_invitation, write_pairing
+from maskedbandit.store.pairing import Pairing, read_pairings, sign_invitation, write_pairing
 from maskedbandit.store.studies import prepare_witness
 from maskedbandit.study.operators import ADDRESS, LONGEST_NAME, OperatorKeys
 
@@ -41,6 +42,13 @@ def check_partner_url(url: str) -> str:
     return url.rstrip("/")
 
 
+def check_only_coordinator(paired: Sequence[Pairing], url: str) -> None:
+    """Raise `InvalidValue` if a site has joined another coordinator: it would be told of the people of its studies."""
+    if others := [each.address for each in paired if each.role == "coordinator" and each.address != url]:
+        allowed = f"{others[0]}, which this site has joined: join another one with a database of its own"
+        raise InvalidValue("URL", url, allowed)
+
+
 async def pair_with_operator(
     address: str,
     folder: Path | None,
@@ -57,6 +65,8 @@ async def pair_with_operator(
     with closing(open_database(address)) as database:
         witness = prepare_witness(database, folder)
         own = read_own_keys(witness)
+        if role == "coordinator":
+            check_only_coordinator(read_pairings(database), url)
         calls = PartnerCalls(url, "", transport, role)
         try:
             said = {"token": invitation, "name": name, "seals": own.seals.hex(), "signs": own.signs.hex()}

@@ -34,9 +34,14 @@ class PartnerCalls:
     """The way to another operator, a helper or a coordinator, with the credential of a pairing."""
 
     def __init__(
-        self, url: str, credential: str, transport: httpx.AsyncBaseTransport | None = None, who: str = "helper"
+        self,
+        url: str,
+        credential: str,
+        transport: httpx.AsyncBaseTransport | None = None,
+        who: str = "helper",
+        longest: int = LONGEST_ANSWER,
     ) -> None:
-        self._who = who
+        self._who, self._longest = who, longest
         headers = {"Authorization": f"Bearer {credential}"} if credential else {}
         # trust_env: a proxy or a .netrc of the environment would see the credential
         self._client = httpx.AsyncClient(
@@ -50,7 +55,7 @@ class PartnerCalls:
                 received = bytearray()
                 async for chunk in response.aiter_bytes():
                     received += chunk
-                    if len(received) > LONGEST_ANSWER:
+                    if len(received) > self._longest:
                         raise PartnerAway(f"the answer for the {self._who} is longer than any of one")
         except (httpx.HTTPError, httpx.StreamError, TimeoutError, OSError) as why:
             raise PartnerAway(f"the {self._who} does not answer ({type(why).__name__})") from None

@@ -19,6 +19,7 @@ from maskedbandit.store.pairing import Pairing, read_pairings
 from maskedbandit.store.sites.study import SiteStudy
 from maskedbandit.store.writer import Writer
 
+LONGEST_DUE = 2**26  # bytes: a cohort of a million people, each with a ticket
 COORDINATOR_AWAY = (
     "the coordinator does not answer: people whom this site knows have their arms, others get none, outcomes are "
     "stored here, and rounds go on when it is back"
@@ -46,7 +47,7 @@ class SiteHost(Hosting):
             raise StorageFailed("this site has joined no coordinator: `maskedbandit site join` does")
         if self._calls is None:
             address, credential = self._coordinator.address, self._coordinator.credential
-            self._calls = PartnerCalls(address, credential, self.transport, "coordinator")
+            self._calls = PartnerCalls(address, credential, self.transport, "coordinator", LONGEST_DUE)
         return await self._calls.ask(method, f"/v1/studies/{path}", body)
 
     def _hold(self, database: Database, name: str, holder: str) -> SiteStudy:

@@ -1,4 +1,4 @@
-"""A site in the rounds of a study: it asks the coordinator what is due, answers, and asks again."""
+"""A site in the rounds of a study: once in each turn of the clock it answers, and asks what is due."""
 
 import asyncio
 import logging
@@ -12,6 +12,7 @@ from maskedbandit.store.rounds import RoundAnswer, RoundDue, RoundTerms
 from maskedbandit.store.writer import Writer
 
 log = logging.getLogger("maskedbandit")
+MOST_DUE = 64  # rounds at once: one of each arm
 Ask = Callable[[Any], Awaitable[dict[str, Any]]]
 
 
@@ -21,6 +22,7 @@ class SiteLink:
     def __init__(self, writer: Writer, ask: Ask) -> None:
         self.writer, self._ask = writer, ask
         self.away = False  # the coordinator did not answer
+        self._answers: list[RoundAnswer] = []  # for the next turn
         self.task: asyncio.Task[None] | None = None
 
     def go_on(self) -> None:
@@ -35,7 +37,7 @@ class SiteLink:
 
     async def _try(self) -> None:
         try:
-            await self._answer_all()
+            await self._exchange()
             self.away = False
         except PartnerAway:
             self.away = True
@@ -44,14 +46,25 @@ class SiteLink:
         except Exception:
             log.exception("the way to the coordinator failed, and goes on", extra={"study": self.writer.study.name})
 
-    async def _answer_all(self) -> None:
-        answers: list[RoundAnswer] = []
-        while True:
-            said = await self._ask({"answers": [describe_answer(each) for each in answers]})
-            due = read_due(said)
-            if not due:
-                return
-            answers = [await self.writer.submit("round", each) for each in due]
+    async def _exchange(self) -> None:
+        """Send what was answered at the turn before, and answer what is due now.
+
+        Once in a turn of the clock, whatever is due: so neither how long an answer takes, nor what else the site does
+        meanwhile, is seen by the coordinator.
+        """
+        sent, self._answers = self._answers, []
+        try:
+            said = await self._ask({"answers": [describe_answer(each) for each in sent]})
+        except PartnerAway:
+            self._answers = sent
+            raise
+        if said.get("state") == "archived":
+            await self.writer.submit("end")
+            return
+        due = read_due(said)
+        if len(due) > MOST_DUE:
+            raise Malformed(f"the coordinator asks for {len(due)} answers at once")
+        self._answers = [await self.writer.submit("round", each) for each in due]
 
 
 def describe_answer(answer: RoundAnswer) -> dict[str, Any]:

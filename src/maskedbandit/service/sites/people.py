@@ -8,15 +8,19 @@ import asyncio
 import json
 from typing import Any
 
+from msgspec import ValidationError, convert, to_builtins
+
 from maskedbandit.errors import MaskedBanditError
 from maskedbandit.service.host.elsewhere import Said
 from maskedbandit.service.host.partner_calls import PartnerAway, PartnerRefuses
 from maskedbandit.service.host.site import SiteHost
-from maskedbandit.service.keys import CLIENT
+from maskedbandit.service.keys import CLIENT, OFFICER
 from maskedbandit.service.messages import (
     Assign,
     AssignBatch,
     Assigned,
+    Erase,
+    Erased,
     Expose,
     ExposeBatch,
     Exposed,
@@ -30,6 +34,7 @@ from maskedbandit.service.request.holders import find_writer
 from maskedbandit.service.request.limits import BATCH
 from maskedbandit.service.request.problems import describe_problem, make_problem
 from maskedbandit.service.request.route import Call, Route
+from maskedbandit.service.site_messages import PlaceOfSite
 from maskedbandit.store.sites.people import SitePlace, name_for_coordinator
 from maskedbandit.store.writer import Writer
 from maskedbandit.study.signatures import check_token
@@ -71,7 +76,7 @@ async def assign_person(call: Call, writer: Writer, body: Assign) -> Assigned:
     host, signers = find_site_host(call), writer.study.protocol.signed_by
     if signers:
         check_token(signers, call.study, body.unit, body.token, host.clock())
-    person = name_for_coordinator(host.witness, call.study, body.unit)
+    person = name_for_coordinator(host.witness, writer.study.protocol.project, body.unit)
     asked = {"person": person, "evaluated": body.evaluated, "attributes": body.attributes}
     try:
         given = await host.ask_coordinator("POST", f"{call.study}/site/assign", asked)
@@ -82,12 +87,35 @@ async def assign_person(call: Call, writer: Writer, body: Assign) -> Assigned:
         if known is None:
             raise pass_on(away) from None
         return Assigned(**{**json.loads(known.answer), "again": True, "exposed": known.exposed is not None})
-    assigned = given["assigned"]
-    if assigned["ticket"] is not None:
-        await writer.submit("note_place", person, given["cohort"], assigned)
-        if assigned["exposed"]:
-            await writer.submit("expose", assigned["ticket"])
-    return Assigned(**assigned)
+    found = read_place(given)
+    if found.assigned.ticket is not None:
+        await writer.submit("note_place", person, found.cohort, to_builtins(found.assigned))
+        if found.assigned.exposed:
+            await writer.submit("expose", found.assigned.ticket)
+    return found.assigned
+
+
+def read_place(given: Any) -> PlaceOfSite:
+    """What the coordinator gives a person; what cannot be read is no answer."""
+    try:
+        found = convert(given, PlaceOfSite)
+        if found.assigned.ticket is None or (found.cohort is not None and found.assigned.ticket.isalnum()):
+            return found
+    except ValidationError:
+        pass
+    raise Said(make_problem(503, "coordinator_away", "the coordinator of the study says what cannot be read"))
+
+
+async def erase_at_site(call: Call, body: Erase) -> Erased:
+    """Erase a person's data at this site, and have the coordinator erase what it keeps of the person."""
+    writer = await find_writer(call.host, call.study, call.relayed)
+    host = find_site_host(call)
+    person = name_for_coordinator(host.witness, writer.study.protocol.project, body.unit)
+    try:
+        await host.ask_coordinator("POST", f"{call.study}/site/erase", {"person": person})
+    except (PartnerAway, PartnerRefuses) as why:
+        raise pass_on(why) from None
+    return Erased(await writer.submit("erase", person))
 
 
 async def answer_people_of_site(call: Call, body: AssignBatch | ExposeBatch | ReportBatch) -> Items[Any]:
@@ -122,6 +150,7 @@ ROUTES = [
         refusals=(404, 409, 410),
         about="Report the person's outcome, which stays at this site. The first report counts.",
     ),
+    Route("POST", f"{PATH}/erase", (OFFICER,), erase_at_site, Erase, Erased, refusals=(404, 503)),
     Route(
         *("POST", f"{PATH}/assign/batch", (CLIENT,), answer_people_of_site, AssignBatch, Items[Assigned], 200),
         limit=BATCH,

@@ -230,6 +230,13 @@ class SiteJoined(Entry, kind="site_joined"):
     offer: str  # the digest of what was offered to the cohort: which noise
 
 
+class SiteMasked(Entry, kind="site_masked"):
+    """The site sent its masked value in an attempt that it had joined."""
+
+    cohort: int
+    attempt: int
+
+
 class SiteAgreed(Entry, kind="site_agreed"):
     """The site agreed that the sum of these sites may be opened, in an attempt that it had joined."""
 

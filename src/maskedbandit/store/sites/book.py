@@ -14,6 +14,7 @@ from maskedbandit.store.book.entries import (
     SiteBegan,
     SiteEnded,
     SiteJoined,
+    SiteMasked,
     parse_entries,
     state_after,
 )
@@ -81,9 +82,11 @@ def collect_rounds(
 ) -> tuple[dict[Attempt, SiteJoined], dict[Attempt, SiteAgreed], Keys]:
     """The attempts that were joined, and those whose sum was agreed to, or raise `Corrupted`.
 
-    Each is joined once, with the noise of the protocol, after the ones before; what is agreed to was joined.
+    Each is joined once, with the noise of the protocol, after the ones before. A value is masked once in each, and of a
+    cohort one sum is agreed to, in the attempt that was joined last.
     """
     joined, agreed, keys, last = dict[Attempt, SiteJoined](), dict[Attempt, SiteAgreed](), Keys(), dict[int, int]()
+    masked, opened = set[Attempt](), set[int]()
     for each in entries:
         where = f"entry {each.number} of the ledger of {study}"
         if (each.number == 0) != isinstance(each, SiteBegan):
@@ -101,9 +104,14 @@ def collect_rounds(
                 raise Corrupted(f"{where} says of other noise than the protocol")
             last[each.cohort] = each.attempt
             joined[each.cohort, each.attempt] = each
+        elif isinstance(each, SiteMasked):
+            if (each.cohort, each.attempt) in masked or last.get(each.cohort) != each.attempt:
+                raise Corrupted(f"{where} masks a value of an attempt that was not joined last, or twice")
+            masked.add((each.cohort, each.attempt))
         elif isinstance(each, SiteAgreed):
-            if (each.cohort, each.attempt) not in joined or (each.cohort, each.attempt) in agreed:
-                raise Corrupted(f"{where} agrees to what was not joined, or was agreed to before")
+            if (each.cohort, each.attempt) not in masked or each.cohort in opened or last[each.cohort] != each.attempt:
+                raise Corrupted(f"{where} agrees to what was not masked last, or to a second sum of a cohort")
+            opened.add(each.cohort)
             agreed[each.cohort, each.attempt] = each
         elif not isinstance(each, SiteEnded):
             raise Corrupted(f"{where} is not one of a site")

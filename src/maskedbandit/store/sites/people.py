@@ -26,16 +26,54 @@ class SitePlace(NamedTuple):
     exposed: int | None
 
 
-def name_for_coordinator(witness: Witness, study: str, unit: str) -> str:
-    """The name by which the coordinator knows a person: the application's name does not leave the site."""
-    return hmac.digest(witness.secret("people of sites"), f"{study}\n{check_unit(unit)}".encode(), "sha256").hex()
+def name_for_coordinator(witness: Witness, project: str, unit: str) -> str:
+    """The name by which the coordinator knows a person, whose budget is that of the project.
+
+    The application's name does not leave the site.
+    """
+    return hmac.digest(witness.secret("people of sites"), f"{project}\n{check_unit(unit)}".encode(), "sha256").hex()
 
 
 def note_place(session: SiteSession, person: str, cohort: int, answer: dict[str, Any]) -> SitePlace:
-    """Write down the place that the coordinator gave a person; the one before stands, if there is one."""
+    """Write down the place that the coordinator gave a person, or raise `Disagreement` if it is not the person's own.
+
+    Whoever comes again after the place went back has a new one, unless the cohort of the old one has begun to be added
+    up: then no outcome of the person may be in another sum.
+    """
+    database, name = session.database, session.name
     place = SitePlace(answer["ticket"], person, cohort, json.dumps(answer), None)
-    session.database.insert_missing("site_place", f"study, {COLUMNS}", [(session.name, *place)])
-    return find_place_of(session, person) or place
+    of_ticket = database.one("SELECT person FROM site_place WHERE study = ? AND ticket = ?", name, place.ticket)
+    if of_ticket is not None and of_ticket[0] != person:
+        raise Disagreement("the coordinator gave a person the place of another one")
+    before = find_place_of(session, person)
+    if before is not None and before.ticket == place.ticket:
+        if before.cohort != cohort:
+            raise Disagreement("the coordinator moved a place to another cohort")
+        return before
+    if any(joined == cohort for joined, _ in session.joined):
+        raise Disagreement("the coordinator gave a place of a cohort that is being added up")
+    if before is not None:
+        if any(joined == before.cohort for joined, _ in session.joined):
+            raise Disagreement("the coordinator gave a second place to a person who is in a sum")
+        remove_place_of_site(session, before.ticket)
+    database.insert("site_place", f"study, {COLUMNS}", [(name, *place)])
+    return place
+
+
+def remove_place_of_site(session: SiteSession, ticket: str) -> None:
+    """Remove a place, and what was reported of it."""
+    for table in ("site_report", "site_place"):
+        session.database.change(f"DELETE FROM {table} WHERE study = ? AND ticket = ?", session.name, ticket)
+    session.database.change("UPDATE study SET traces = traces + 1 WHERE study = ?", session.name)
+
+
+def erase_person_of_site(session: SiteSession, person: str) -> int:
+    """Remove a person's place and outcomes from the site: of how many places. What was added up stays in the sums."""
+    before = find_place_of(session, person)
+    if before is None:
+        return 0
+    remove_place_of_site(session, before.ticket)
+    return 1
 
 
 def find_place_of(session: SiteSession, person: str) -> SitePlace | None:
@@ -69,7 +107,8 @@ def note_exposure(session: SiteSession, ticket: str) -> SitePlace:
 def take_report(
     session: SiteSession, ticket: str, value: float, event: str = "", metric: str = "", proof: str = ""
 ) -> Reported:
-    """What the person's outcome is: the first report of an event counts."""
+    """What the person's outcome is: the first report of an event counts. It moves no time that others see."""
+    session.silent = True
     place = find_place(session, ticket)
     check_outcome(session.protocol, value, event, metric, proof)
     if place.exposed is None:
@@ -89,11 +128,14 @@ def take_report(
 
 
 def read_rewards(session: SiteSession, cohort: int, tickets: Sequence[str]) -> list[list[float]]:
-    """The reports that count of each of these people, or raise `Disagreement` unless each has a place in the cohort."""
-    find = "SELECT ticket FROM site_place WHERE study = ? AND cohort = ?"
-    here = {ticket for (ticket,) in session.database.rows(find, session.name, cohort)}
-    if len(set(tickets)) < len(tickets) or not here.issuperset(tickets):
-        raise Disagreement(f"cohort {cohort} has tickets that this site does not know, or one of them twice")
+    """The reports that count of each of these people: none of whoever is unknown here.
+
+    Raise `Disagreement` if somebody is in it twice, or has a place in another cohort.
+    """
+    find = "SELECT ticket FROM site_place WHERE study = ? AND cohort <> ?"
+    elsewhere = {ticket for (ticket,) in session.database.rows(find, session.name, cohort)}
+    if len(set(tickets)) < len(tickets) or not elsewhere.isdisjoint(tickets):
+        raise Disagreement(f"cohort {cohort} has somebody twice, or somebody of another cohort")
     told: dict[str, dict[str, float]] = {ticket: {} for ticket in tickets}
     reports = session.database.rows(
         "SELECT site_report.ticket, event, value FROM site_report JOIN site_place "

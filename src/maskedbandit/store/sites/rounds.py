@@ -2,8 +2,8 @@
 
 The sum of the site, with its noise, and the seed of all its secrets are written down, and the ledger says so, before
 anything of the round leaves the site. Its answers follow from these and from what it received, so a process that
-was killed goes on with the same ones. What it agreed to open stands in the ledger before the agreement leaves: a copy
-of the database that was restored is behind the witness then, and opens nothing else.
+was killed goes on with the same ones. That it masked its value, and what it agreed to open, stand in the ledger before
+either leaves: a copy of the database that was restored is behind the witness then, and sends nothing else.
 
 **Guarantee**: of an attempt the site sends one masked value, and reveals key shares for one list of sites. Whatever the
 coordinator sends, the site opens no sum that could lack the noise shares of the people whom the protocol counts on.
@@ -16,7 +16,7 @@ from os import urandom
 from typing import Any
 
 from maskedbandit.channels.codec import encode_reward
-from maskedbandit.errors import Disagreement, InvalidValue, OutOfTurn, ProtocolError, TooFew
+from maskedbandit.errors import Disagreement, InvalidValue, OutOfTurn, ProtocolError
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.secagg.client import RoundClient
 from maskedbandit.secagg.masks import KEY
@@ -25,7 +25,8 @@ from maskedbandit.store.rounds import RoundAnswer, RoundDue, RoundTerms, make_pl
 from maskedbandit.store.sites.people import read_rewards
 from maskedbandit.store.sites.session import SiteSession, check_still_newest
 
-AGREEING = 3  # the phase in which a site signs the list of sites, counted from 0
+MASKING = 2  # the phase in which a site sends its masked value, counted from 0
+AGREEING = 3  # and that in which it signs the list of sites
 LAST = 4
 
 
@@ -44,26 +45,36 @@ def answer_round(session: SiteSession, due: RoundDue) -> RoundAnswer:
         sent = take_step(session, due)
     except (ProtocolError, InvalidValue):
         sent = b""
+    if where not in session.joined:
+        return RoundAnswer(*where, due.phase, b"")  # nothing is kept of what was not joined
     columns = "study, cohort, attempt, phase, received, sent"
     session.database.insert("site_message", columns, [(session.name, *where, due.phase, due.message.hex(), sent.hex())])
     if due.phase == LAST or not sent:
-        forget = "UPDATE site_round SET value = NULL, seed = NULL WHERE study = ? AND cohort = ? AND attempt = ?"
-        session.database.change(forget, session.name, *where)
-        session.database.change("UPDATE study SET traces = traces + 1 WHERE study = ?", session.name)
+        forget_secrets(session, f"cohort = {where[0]:d} AND attempt = {where[1]:d}")
     return RoundAnswer(*where, due.phase, sent)
+
+
+def forget_secrets(session: SiteSession, which: str) -> None:
+    """Erase what the site keeps secret of rounds that are over for it."""
+    forget = "UPDATE site_round SET value = NULL, seed = NULL WHERE study = ? AND value IS NOT NULL"
+    if session.database.change(f"{forget} AND {which}", session.name):
+        session.database.change("UPDATE study SET traces = traces + 1 WHERE study = ?", session.name)
 
 
 def join_attempt(session: SiteSession, terms: RoundTerms, tickets: Sequence[str]) -> None:
     """Check the terms, draw the noise, and write the site's sum down, or raise why the site does not join.
 
-    These people are in the cohort: the coordinator knows who saw the arm, also if this site was killed before it did.
+    The coordinator knows who saw the arm. Whoever is unknown here, as an answer was lost or the person's data was
+    erased, counts as the default, with a noise share as all others.
     """
     channel: Any = session.protocol.channel
-    before = [attempt for cohort, attempt in session.joined if cohort == terms.cohort]
-    if terms.attempt != len(before) + 1 or terms.attempt > channel.backend.attempts:
+    last = max((attempt for cohort, attempt in session.joined if cohort == terms.cohort), default=0)
+    if not last < terms.attempt <= channel.backend.attempts:
         raise OutOfTurn(f"attempt {terms.attempt} of cohort {terms.cohort} is not the next one, or one too many")
     if any(cohort == terms.cohort for cohort, _ in session.agreed):
         raise OutOfTurn(f"the sum of cohort {terms.cohort} was agreed to: it has no other attempt")
+    if len(terms.weights) != len(session.keys):
+        raise Disagreement(f"cohort {terms.cohort} has other sites than the protocol")
     rewards = read_rewards(session, terms.cohort, tickets)
     if terms.weights[session.number] != len(rewards):
         raise Disagreement(f"cohort {terms.cohort} has {len(rewards)} people of this site")
@@ -75,6 +86,7 @@ def join_attempt(session: SiteSession, terms: RoundTerms, tickets: Sequence[str]
     bits, noise = Bits(), channel.release_noise(terms.n)  # fresh bits: none from before a fork or a snapshot
     value = noise.sum_of_shares(len(rewards), channel.counted_on(terms.n), bits) if rewards else 0
     value += sum(encode_reward(session.protocol.reward.of(told), offer.steps, bits) for told in rewards)
+    forget_secrets(session, f"cohort = {terms.cohort:d}")  # of attempts before: nothing of them is answered any more
     row = (session.name, terms.cohort, terms.attempt, write_terms(terms), str(value % plan.modulus), urandom(KEY).hex())
     session.database.insert("site_round", "study, cohort, attempt, terms, value, seed", [row])
     says = {"cohort": terms.cohort, "attempt": terms.attempt, "n": terms.n, "weights": list(terms.weights)}
@@ -105,10 +117,10 @@ def take_step(session: SiteSession, due: RoundDue) -> bytes:
         if client.receive(bytes.fromhex(received)).hex() != sent:
             raise Disagreement("what this site sent before does not follow from what it has stored")
     sent_now = client.receive(due.message)
+    if due.phase == MASKING:
+        session.enter(kind="site_masked", cohort=due.terms.cohort, attempt=due.terms.attempt)
     if due.phase == AGREEING:
         there = read_survivors(due.message, plan.n)
-        if session.number not in there:
-            raise TooFew("this site is said to be lost")
         says = {"cohort": due.terms.cohort, "attempt": due.terms.attempt, "sites": there}
         agreed: Any = session.enter(kind="site_agreed", **says)
         session.agreed[where] = agreed

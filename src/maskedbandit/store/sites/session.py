@@ -1,7 +1,8 @@
 """A site's part of a study while one process holds it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
+from typing import Any
 
 from maskedbandit.store.book.checks import as_corrupted, check_head
 from maskedbandit.store.book.entries import Keys, SiteAgreed, SiteJoined
@@ -9,6 +10,7 @@ from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.holding import Holding
 from maskedbandit.store.lease import end_lease
+from maskedbandit.store.requests import Done
 from maskedbandit.store.sites.book import Attempt, read_site_book
 from maskedbandit.study.protocol import Protocol
 
@@ -16,6 +18,7 @@ from maskedbandit.study.protocol import Protocol
 class SiteSession(Holding):
     """The site's part of the study of this name, which no other process holds."""
 
+    silent: bool  # of the operation under way: it is a report
     joined: dict[Attempt, SiteJoined]
     agreed: dict[Attempt, SiteAgreed]
     keys: Keys  # of all sites
@@ -27,7 +30,7 @@ class SiteSession(Holding):
         super().__init__(database, witness, name, clock, holder)
         with as_corrupted(name):
             self.protocol = Protocol.from_text(self._written_down[1])
-        self.signer = witness.signing_key()
+        self.signer, self.silent, self._moved = witness.signing_key(), False, True
         self.apply([])
 
     def _load(self) -> None:
@@ -40,10 +43,25 @@ class SiteSession(Holding):
         find = "SELECT COALESCE(MAX(position), -1) + 1 FROM site_report WHERE study = ?"
         self.positions = count(int(self.database.rows(find, self.name)[0][0]))
 
+    def _apply(self, operations: Sequence[Callable[[], Any]], *read: Any) -> list[Done]:
+        self.silent, self._moved = False, not operations
+        return super()._apply(operations, *read)
+
+    def _do(self, operation: Callable[[], Any]) -> Done:
+        before = self.now
+        done = super()._do(operation)
+        if self.silent:  # what follows from the time is seen by others
+            self.now, self.silent = before, False
+        else:
+            self._moved = True
+        return done
+
     def _read(self) -> None:
         pass  # each operation reads what it asks for, once
 
     def _keep(self) -> None:
+        if not self._moved:
+            return  # when somebody reports is an outcome, and leaves no trace here
         keep = "UPDATE study SET state = ?, reached = ?, lease = ? WHERE study = ?"
         self.database.change(keep, self.state, self.now, end_lease(), self.name)
 
@@ -51,3 +69,15 @@ class SiteSession(Holding):
 def check_still_newest(session: SiteSession) -> None:
     """Raise `BehindWitness` if the witness has seen another ledger than this one."""
     check_head(session.witness.as_now(), session.name, session.at_witness)
+
+
+def end_site(session: SiteSession) -> None:
+    """The coordinator has archived the study: no round is joined any more, and people's data is erased here too."""
+    if session.state != "running":
+        return
+    session.state = session.enter(kind="site_ended").state
+    database, name = session.database, session.name
+    for table in ("site_report", "site_place"):
+        database.change(f"DELETE FROM {table} WHERE study = ?", name)
+    database.change("UPDATE site_round SET value = NULL, seed = NULL WHERE study = ?", name)
+    database.change("UPDATE study SET traces = traces + 1 WHERE study = ?", name)

@@ -16,9 +16,9 @@ from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database, do_again
 from maskedbandit.store.held_study import HeldStudy
 from maskedbandit.store.own_keys import read_own_keys
-from maskedbandit.store.sites.people import find_place_of, note_exposure, note_place, take_report
+from maskedbandit.store.sites.people import erase_person_of_site, find_place_of, note_exposure, note_place, take_report
 from maskedbandit.store.sites.rounds import answer_round
-from maskedbandit.store.sites.session import SiteSession, check_still_newest
+from maskedbandit.store.sites.session import SiteSession, check_still_newest, end_site
 from maskedbandit.study.operators import OperatorKeys
 from maskedbandit.study.protocol import Protocol
 
@@ -36,6 +36,8 @@ class SiteStudy(HeldStudy[SiteSession]):
         "expose": note_exposure,
         "report": take_report,
         "round": answer_round,
+        "erase": erase_person_of_site,
+        "end": end_site,
         "tick": check_still_newest,
     }
 
@@ -43,7 +45,7 @@ class SiteStudy(HeldStudy[SiteSession]):
 
     @property
     def state(self) -> str:
-        """running, or stopped once the study ended."""
+        """running, or stopped once the coordinator has archived the study."""
         return self._session.state
 
 
