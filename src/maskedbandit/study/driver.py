@@ -111,8 +111,6 @@ class Driver:
     def assign(self, bits: Bits, is_full: Callable[[Places], bool] | None = None) -> Assignment:
         """What the next user gets: one of the places that are left, at random, or else just an arm.
 
-        A cohort may be full for this user, though it has places for others.
-
         While the policy asks for nobody that is the arm that it names, or else the one of the highest mean in what was
         released; before the first release it is any arm, each with the same probability.
         """

@@ -220,28 +220,28 @@ class SiteBegan(Entry, kind="site_began", state="running"):
     sites: Keys  # the public keys of all sites, by number
 
 
-class SiteJoined(Entry, kind="site_joined"):
-    """The site joined an attempt at the sum of a cohort of n, and drew its noise for it."""
+class SiteAttempt(Entry):
+    """What a site did in an attempt at the sum of a cohort."""
 
     cohort: int
     attempt: int
+
+
+class SiteJoined(SiteAttempt, kind="site_joined"):
+    """It joined the attempt, of a cohort of n, and drew its noise for it."""
+
     n: int
     weights: Whole  # how many of the n are of each site, as the coordinator said
     offer: str  # the digest of what was offered to the cohort: which noise
 
 
-class SiteMasked(Entry, kind="site_masked"):
-    """The site sent its masked value in an attempt that it had joined."""
-
-    cohort: int
-    attempt: int
+class SiteMasked(SiteAttempt, kind="site_masked"):
+    """It sent its masked value."""
 
 
-class SiteAgreed(Entry, kind="site_agreed"):
-    """The site agreed that the sum of these sites may be opened, in an attempt that it had joined."""
+class SiteAgreed(SiteAttempt, kind="site_agreed"):
+    """It agreed that the sum of these sites may be opened."""
 
-    cohort: int
-    attempt: int
     sites: Whole
 
 
