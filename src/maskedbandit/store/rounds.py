@@ -277,7 +277,7 @@ def end_attempt(session: Session, places: Places, row: RoundRow) -> bool:
     session.exposed.pop(cohort, None)
     session.of_sites = {of: many for of, many in session.of_sites.items() if of[0] != cohort}
     session.rows.clear()
-    session.enter(kind="discarded", cohort=cohort, attempts=row.attempt, n=places.size)
+    session.enter(kind="discarded", cohort=cohort, attempt=row.attempt)
     return True
 
 

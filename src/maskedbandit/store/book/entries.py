@@ -137,14 +137,6 @@ class Burned(Entry, kind="burned"):
     loss: Loss
 
 
-class Discarded(Entry, kind="discarded"):
-    """So many rounds of a cohort failed, and it is never released; its n people are charged for all of them."""
-
-    cohort: int
-    attempts: int
-    n: int
-
-
 class HelperLost(Requested, kind="helper_lost"):
     """The second operator was given up: these cohorts are never released."""
 
@@ -220,14 +212,18 @@ class SiteBegan(Entry, kind="site_began", state="running"):
     sites: Keys  # the public keys of all sites, by number
 
 
-class SiteAttempt(Entry):
-    """What a site did in an attempt at the sum of a cohort."""
+class SumAttempt(Entry):
+    """Of an attempt of sites at the sum of a cohort."""
 
     cohort: int
     attempt: int
 
 
-class SiteJoined(SiteAttempt, kind="site_joined"):
+class Discarded(SumAttempt, kind="discarded"):
+    """The last attempt failed: the cohort is never released, and its people are charged for all of them."""
+
+
+class SiteJoined(SumAttempt, kind="site_joined"):
     """It joined the attempt, of a cohort of n, and drew its noise for it."""
 
     n: int
@@ -235,11 +231,11 @@ class SiteJoined(SiteAttempt, kind="site_joined"):
     offer: str  # the digest of what was offered to the cohort: which noise
 
 
-class SiteMasked(SiteAttempt, kind="site_masked"):
+class SiteMasked(SumAttempt, kind="site_masked"):
     """It sent its masked value."""
 
 
-class SiteAgreed(SiteAttempt, kind="site_agreed"):
+class SiteAgreed(SumAttempt, kind="site_agreed"):
     """It agreed that the sum of these sites may be opened."""
 
     sites: Whole
