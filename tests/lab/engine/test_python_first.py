@@ -365,7 +365,7 @@ def list_numbers(found: Any) -> Iterator[Any]:
         (replayed, (mb.policies.LinUCB(alpha=0.3), CENTRAL, 0.3, "user")),
         (replayed, (mb.policies.LinThompson(model="shared"), CHANNELS[-1], 0.0, "product")),
     ],
-    ids=str,
+    ids=lambda each: each.__name__ if callable(each) else type(each[0]).__name__,
 )
 def test_contextual_policies_give_the_same_in_both_ways(make: Any, given: Any) -> None:
     for found in zip(*run_in_both_ways(lambda: make(*given), 3), strict=True):
