@@ -49,7 +49,7 @@ class KilledSites(SitesOfDemo):
         if person.ticket is None:
             return None
         client.expose(person.ticket)
-        outcome = int(self._random.random() < 0.5)
+        outcome = int(Random(i).random() < 0.5)
         client.report(person.ticket, outcome)
         return person.ticket, outcome
 

@@ -9,6 +9,7 @@ import re
 import subprocess
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -36,7 +37,7 @@ class SitesOfDemo:
     """The coordinator, its sites, and their people."""
 
     def __init__(self, folder: Path, sites: int, people: int) -> None:
-        self.folder, self.people, self._random = folder, people, Random(people)
+        self.folder, self.people = folder, people
         self.names = [f"site-{number}" for number in range(1, sites + 1)]
         self.urls = {name: f"http://127.0.0.1:{find_port()}" for name in ("coordinator", *self.names)}
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -73,15 +74,10 @@ class SitesOfDemo:
             advance()
 
     def play(self, advance: Callable[[], None]) -> None:
-        """Have people come to the sites, see their arms, and have outcomes."""
-        for i in range(self.people):
-            client = self._clients[self.names[i % len(self.names)]]
-            person = client.assign(f"person {i}")
-            if person.ticket is not None:
-                client.expose(person.ticket)
-                if self._random.random() >= SILENT:
-                    client.report(person.ticket, int(self._random.random() < MEANS[person.arm]))
-            advance()
+        """Have people come to the sites, to all of them at once, see their arms, and have outcomes."""
+        with ThreadPoolExecutor(len(self.names)) as sites:
+            for _ in sites.map(self._come, range(self.people)):
+                advance()
 
     def finish(self) -> SitesResult:
         """Wait for the releases, and read what they say."""
@@ -111,6 +107,15 @@ class SitesOfDemo:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+    def _come(self, i: int) -> None:
+        """Have a person come to a site."""
+        client, random = self._clients[self.names[i % len(self.names)]], Random(f"person {i}")
+        person = client.assign(f"person {i}")
+        if person.ticket is not None:
+            client.expose(person.ticket)
+            if random.random() >= SILENT:
+                client.report(person.ticket, int(random.random() < MEANS[person.arm]))
 
     @property
     def _window(self) -> int:
