@@ -398,7 +398,10 @@ def test_every_channel_runs_over_every_protocol_that_it_takes(channel, backend) 
     n, kind = 44, channels[channel]
     policy = Scripted(1, n)
     how = {"honest": 0.75} if "honest" in kind.__dataclass_fields__ else {}
-    carried = kind(epsilon=2, **how, backend=backends[backend](dropout=0.03))
+    of_sites = {"shares": ("1/8",) * 9, "lost": 1, "dropout": 0.06}  # who are few, and of whom one may be lost
+    carried = kind(
+        epsilon=2, **how, backend=backends[backend](**(of_sites if backend == "sites" else {"dropout": 0.03}))
+    )
     run = mb.simulate(policy, carried, INSTANCE, 4 * n, seed=6)
     assert run.loss == carried.loss(n) == replace(carried, backend=Ideal()).loss(n)
     assert len(policy.released) == 4
