@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple
 
 import httpx
 
+from maskedbandit.privacy.sampling import Bits
 from maskedbandit.service.host.enter_study import enter_study
 from maskedbandit.service.host.helper_pairing import pair_with_operator
 from maskedbandit.service.host.site import SiteHost
@@ -78,6 +80,8 @@ class SitesInside:
         policy = {"name": "successive_elimination", "least": 8}
         table = {"channel": CHANNEL, "reward": REWARD, "policy": policy, "sites": {"list": named}}
         self.coordinator.begin(**(table | changes))
+        dealing: Any = self.coordinator.host.held["small"]
+        dealing.study._session.bits = Bits(Random(7).randbytes)  # who gets which place is the same in every world
         self.sites = [self.enter(number) for number in range(sites)]
 
     def invite(self) -> str:

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from maskedbandit.cli import main
-from maskedbandit.cli.parts import two_operators
+from maskedbandit.cli.parts import demo_processes
 
 
 @pytest.mark.slow
@@ -35,13 +35,13 @@ def test_no_process_is_left_if_one_does_not_begin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     begun = []
-    real = two_operators.subprocess.Popen
+    real = demo_processes.subprocess.Popen
 
     def begin(command: list[str], **more: object) -> object:
         begun.append(process := real([sys.executable, "-c", "raise SystemExit(3)"], **more))
         return process
 
-    monkeypatch.setattr(two_operators.subprocess, "Popen", begin)
+    monkeypatch.setattr(demo_processes.subprocess, "Popen", begin)
     assert main(["devices-demo", "-n", "4", "--data", str(tmp_path / "demo"), "--quiet"]) == 2
     assert "the helper did not begin" in capsys.readouterr().err
     assert [each.poll() for each in begun] == [3]

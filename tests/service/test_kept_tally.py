@@ -215,10 +215,10 @@ def test_a_start_counts_only_what_is_new(folder: Path, monkeypatch: pytest.Monke
     since: list[int] = []
     rows = Sqlite.rows
 
-    def spied(database: Database, statement: str, *values: Any) -> Any:
+    def spied(database: Sqlite, statement: str, *values: Any) -> Any:
         if "assigned >= ?" in statement:
             since.append(values[1])
-        return rows(database, statement, *values)  # type: ignore[arg-type]
+        return rows(database, statement, *values)
 
     monkeypatch.setattr(Sqlite, "rows", spied)
     read_view(played.database, played.witness(), "newsletter", played.now)

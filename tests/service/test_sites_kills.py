@@ -34,13 +34,11 @@ class KilledSites(SitesOfDemo):
     def kill(self, number: int) -> None:
         """Kill one of the processes, and start it again."""
         name = ["coordinator", *self.names][number]
-        process = self._processes[number]
+        process = self.processes.begun[name]
         process.send_signal(signal.SIGKILL)
         process.wait()
-        keys, began = self._keys[name], len(self._processes)
-        self._start(name, *(("--rate", "1e9") if number == 0 else ("--role", "site", "--rate", "1e9")))
-        self._processes[number] = self._processes.pop(began)
-        self._keys[name] = keys
+        role = () if name == "coordinator" else ("--role", "site")
+        self.processes.start(name, self.urls[name], *role, "--rate", "1e9")
 
     def come(self, i: int) -> tuple[str, int] | None:
         """A person comes to a site: the ticket and the outcome, once the client has them."""

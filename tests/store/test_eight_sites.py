@@ -25,7 +25,7 @@ MEANS = (0.2, 0.8)
 
 @pytest.mark.slow
 def test_a_trial_of_eight_sites(tmp_path: Path) -> None:
-    """The better arm is found: with 100 people of each arm a wrong answer has a probability below 10^-9."""
+    """False alarm below 10^-5: means of .2 and .8, of 80 people at least, with noise of 3 people in a sum."""
     clock, random = Clock(), Random(11)
     policy = {"name": "successive_elimination", "least": 100}
     channel = {"name": "distributed", "epsilon": 1, "honest": "1/5", "backend": {"name": "sites", "lost": 3}}

@@ -1,11 +1,10 @@
 """A site that keeps its people's outcomes: join a coordinator and its studies, or invite a site to one's own."""
 
 import argparse
-import json
-from contextlib import closing
 
 from maskedbandit.cli import study as studies
 from maskedbandit.cli.parts.data_folder import make_data_folder
+from maskedbandit.cli.parts.pairing import print_invitation, print_line, print_partners
 from maskedbandit.cli.parts.verbs import add_verbs, check_words
 
 EXAMPLE = (
@@ -39,23 +38,7 @@ def do(options: argparse.Namespace) -> None:
 
 def do_invite(options: argparse.Namespace) -> None:
     """Print a new invitation, and this operator's fingerprint."""
-    from maskedbandit.store.databases.connection import open_database
-    from maskedbandit.store.databases.database import do_again
-    from maskedbandit.store.helping.book import check_role
-    from maskedbandit.store.lease import read_clock
-    from maskedbandit.store.own_keys import read_own_keys
-    from maskedbandit.store.pairing import write_invitation
-    from maskedbandit.store.studies import prepare_witness
-
-    with closing(open_database(options.database)) as database:
-        fingerprint = read_own_keys(prepare_witness(database, options.witness)).fingerprint
-        check_role(database, "leader")
-
-        def write() -> str:
-            with database.transaction():
-                return write_invitation(database, read_clock())
-
-        say(invitation=do_again(write), fingerprint=fingerprint, holds="for one site, and for a day")
+    print_invitation(options, "leader", "site")
 
 
 def do_join(options: argparse.Namespace, url: str, invitation: str) -> None:
@@ -66,7 +49,7 @@ def do_join(options: argparse.Namespace, url: str, invitation: str) -> None:
 
     given = options.database, options.witness, url, invitation, options.name
     paired = asyncio.run(pair_with_operator(*given, role="coordinator"))
-    say(site=paired.own, coordinator=paired.other.fingerprint)
+    print_line(site=paired.own, coordinator=paired.other.fingerprint)
     print("Compare both fingerprints with the coordinator by other means, before a study names them.")
 
 
@@ -78,29 +61,12 @@ def do_enter(options: argparse.Namespace, study: str) -> None:
 
     found = asyncio.run(enter_study(options.database, options.witness, study))
     assert found.sites is not None
-    say(study=found.name, protocol=found.digest)
+    print_line(study=found.name, protocol=found.digest)
     for each in found.sites.sites:
-        say(name=each.name, fingerprint=each.key, share=str(each.share))
+        print_line(name=each.name, fingerprint=each.key, share=str(each.share))
     print("Compare the protocol and the fingerprints with the other sites by other means, before people come.")
 
 
 def do_show(options: argparse.Namespace) -> None:
-    """Print a line for this operator, for each with which it is paired, and for each of its studies."""
-    from maskedbandit.store.databases.connection import open_database
-    from maskedbandit.store.own_keys import read_own_keys
-    from maskedbandit.store.pairing import read_pairings
-    from maskedbandit.store.studies import prepare_witness
-    from maskedbandit.store.study_rows import read_studies
-
-    with closing(open_database(options.database, create=False)) as database:
-        say(fingerprint=read_own_keys(prepare_witness(database, options.witness)).fingerprint)
-        for each in read_pairings(database):
-            said = {"role": each.role, "name": each.name, "fingerprint": each.fingerprint, "made": each.made}
-            say(**said | ({"address": each.address} if each.address else {}))
-        for study in read_studies(database):
-            say(study=study.name, state=study.state)
-
-
-def say(**what: object) -> None:
-    """Print one line of JSON."""
-    print(json.dumps(what))
+    """Print a line for this operator, for each with which it is paired, and for each study that others lead."""
+    print_partners(options)

@@ -5,8 +5,6 @@ over the sites add up, each for its own people, and the coordinator gets the noi
 """
 
 import json
-import re
-import subprocess
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -14,9 +12,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-import httpx
-
-from maskedbandit.cli.parts.two_operators import LOOK_AGAIN, MEANS, PATIENCE, find_port, name_command
+from maskedbandit.cli.parts.demo_processes import LOOK_AGAIN, PATIENCE, DemoProcesses, find_port
+from maskedbandit.cli.parts.two_operators import MEANS
 from maskedbandit.client import Client
 from maskedbandit.errors import StorageFailed
 
@@ -40,25 +37,23 @@ class SitesOfDemo:
         self.folder, self.people = folder, people
         self.names = [f"site-{number}" for number in range(1, sites + 1)]
         self.urls = {name: f"http://127.0.0.1:{find_port()}" for name in ("coordinator", *self.names)}
-        self._processes: list[subprocess.Popen[bytes]] = []
-        self._http = httpx.Client(trust_env=False, timeout=PATIENCE)
-        self._keys: dict[str, dict[str, str]] = {}
+        self.processes = DemoProcesses(folder)
         self._clients: dict[str, Client] = {}
 
     @property
     def owner(self) -> str:
         """The key of the owner of the coordinator's studies."""
-        return self._keys["coordinator"]["owner"]
+        return self.processes.keys["coordinator"]["owner"]
 
     def begin(self, advance: Callable[[], None]) -> None:
         """Start all of them, have the sites join, start the study, and have the sites enter it."""
-        self._start("coordinator", "--rate", "1e9")
+        self.processes.start("coordinator", self.urls["coordinator"], "--rate", "1e9")
         named = []
         for name in self.names:
             (self.folder / name).mkdir(parents=True, mode=0o700)
-            invited = json.loads(self._run("site", "invite", "--data", str(self.folder / "coordinator")))["invitation"]
-            joining = "site", "join", self.urls["coordinator"], invited, "--name", name
-            joined = self._run(*joining, "--data", str(self.folder / name))
+            invited = json.loads(self.processes.run("site", "invite", "--data", str(self.folder / "coordinator")))
+            joining = "site", "join", self.urls["coordinator"], invited["invitation"], "--name", name
+            joined = self.processes.run(*joining, "--data", str(self.folder / name))
             key = json.loads(joined.partition("\n")[0])["site"]
             named.append({"name": name, "key": key, "share": f"2/{len(self.names)}"})
             advance()
@@ -66,9 +61,9 @@ class SitesOfDemo:
         self._ask("POST", f"/v1/studies/{STUDY}/approve", {"protocol": protocol}, "officer")
         self._ask("POST", f"/v1/studies/{STUDY}/start?simulated=1")
         for name in self.names:
-            self._run("site", "enter", STUDY, "--data", str(self.folder / name))
-            self._start(name, "--role", "site", "--rate", "1e9")
-            key, kept = self._keys[name]["client"], self.folder / name / "application"
+            self.processes.run("site", "enter", STUDY, "--data", str(self.folder / name))
+            self.processes.start(name, self.urls[name], "--role", "site", "--rate", "1e9")
+            key, kept = self.processes.keys[name]["client"], self.folder / name / "application"
             fallback = next(iter(MEANS))
             self._clients[name] = Client(self.urls[name], key, STUDY, fallback=fallback, deadline=PATIENCE, folder=kept)
             advance()
@@ -98,15 +93,7 @@ class SitesOfDemo:
         """End all processes, and give everything back."""
         for client in self._clients.values():
             client.close()
-        self._http.close()
-        for process in self._processes:
-            process.terminate()
-        for process in self._processes:
-            try:
-                process.wait(PATIENCE)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        self.processes.end()
 
     def _come(self, i: int) -> None:
         """Have a person come to a site."""
@@ -138,37 +125,4 @@ class SitesOfDemo:
         }
 
     def _ask(self, method: str, path: str, body: Any = None, role: str = "owner") -> Any:
-        headers = {"Authorization": f"Bearer {self._keys['coordinator'][role]}"}
-        found = self._http.request(method, self.urls["coordinator"] + path, json=body, headers=headers)
-        if found.status_code >= 300:
-            raise StorageFailed(f"the coordinator answers {found.status_code} to {method} {path}: {found.text}")
-        return found.json()
-
-    def _start(self, name: str, *more: str) -> None:
-        """Start a server, and wait until it answers."""
-        folder = self.folder / name
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        said, log = folder / "said", folder / "log"
-        command = "serve", "--data", str(folder), "--port", self.urls[name].rpartition(":")[2], *more
-        with said.open("wb") as out, log.open("wb") as errors:
-            process = subprocess.Popen(name_command(command), stdout=out, stderr=errors)
-        self._processes.append(process)
-        end = time.monotonic() + PATIENCE
-        while not self._answers(self.urls[name]) or "keys" not in said.read_text():
-            if process.poll() is not None or time.monotonic() > end:
-                raise StorageFailed(f"{name} did not begin: {log.read_text()[-500:]}")
-            time.sleep(LOOK_AGAIN)
-        self._keys[name] = dict(re.findall(r"(\w+) +key +(mb_\S+)", said.read_text()))
-
-    def _answers(self, url: str) -> bool:
-        try:
-            return self._http.get(f"{url}/healthz").status_code == 200
-        except httpx.HTTPError:
-            return False
-
-    def _run(self, *command: str) -> str:
-        """Run a command; what it prints is returned."""
-        done = subprocess.run(name_command(command), capture_output=True, text=True, timeout=PATIENCE)
-        if done.returncode:
-            raise StorageFailed(f"`maskedbandit {' '.join(command[:2])}` failed: {done.stderr[-500:]}")
-        return done.stdout
+        return self.processes.ask("coordinator", role, method, self.urls["coordinator"] + path, body)

@@ -6,26 +6,20 @@ runs again, and the device reports; one person in twenty never comes back, and c
 
 import json
 import re
-import subprocess
-import sys
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-import httpx
-
+from maskedbandit.cli.parts.demo_processes import LOOK_AGAIN, PATIENCE, DemoProcesses, find_port
 from maskedbandit.device import Agreed, Device
 from maskedbandit.errors import StorageFailed
-from maskedbandit.service.server import bind_socket
 
 MEANS = {"plain": 0.2, "bold": 0.8}  # of the arms
 GONE = 20  # of so many people one never comes back
 WINDOW = 2  # seconds
-PATIENCE = 60  # seconds for a process to begin, and for the last release after it is due
-LOOK_AGAIN = 0.1  # seconds
 STUDY, EPSILON = "devices", 1
 
 
@@ -43,9 +37,7 @@ class TwoOperators:
     def __init__(self, folder: Path, n: int) -> None:
         self.folder, self.n, self._random = folder, n, Random(n)
         self.grace = 5 + n // 50  # seconds, in which this process is through with the devices whose window is over
-        self._processes: list[subprocess.Popen[bytes]] = []
-        self._client = httpx.Client(trust_env=False, timeout=PATIENCE)
-        self._keys: dict[str, str] = {}
+        self.processes = DemoProcesses(folder)
         self._devices: list[Device] = []
         self._fingerprints = "", ""
         self.leader, self.helper = (f"http://127.0.0.1:{find_port()}" for _ in range(2))
@@ -53,19 +45,20 @@ class TwoOperators:
     @property
     def owner(self) -> str:
         """The key of the owner of the leader's studies."""
-        return self._keys["owner"]
+        return self.processes.keys["leader"]["owner"]
 
     def begin(self) -> None:
         """Start both, pair them, and start the study."""
         for name in ("leader", "helper", "people"):
             (self.folder / name).mkdir(parents=True, mode=0o700)
-        self._start("helper", self.helper, "--role", "helper", "--name", "University")
-        invitation = json.loads(self._run("helper", "invite", "--data", str(self.folder / "helper")))["invitation"]
+        self.processes.start("helper", self.helper, "--role", "helper", "--name", "University")
+        invited = json.loads(self.processes.run("helper", "invite", "--data", str(self.folder / "helper")))
         data = str(self.folder / "leader")
-        paired = self._run("helper", "pair", self.helper, invitation, "--name", "Clinic", "--data", data)
+        pairing = "helper", "pair", self.helper, invited["invitation"], "--name", "Clinic"
+        paired = self.processes.run(*pairing, "--data", data)
         leader, helper, *_ = re.findall(r"\b[0-9a-f]{64}\b", paired)
         self._fingerprints = leader, helper
-        self._start("leader", self.leader, "--rate", "1e9")
+        self.processes.start("leader", self.leader, "--rate", "1e9")
         table = {
             "name": STUDY,
             "about": "a rehearsal on one machine",
@@ -122,15 +115,7 @@ class TwoOperators:
         """End both processes, and give everything back."""
         for device in self._devices:
             device.close()
-        self._client.close()
-        for process in self._processes:
-            process.terminate()
-        for process in self._processes:
-            try:
-                process.wait(PATIENCE)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        self.processes.end()
 
     def _come(self, i: int) -> Device | None:
         """Have a person come, see the arm, and have an outcome; None if there was no place."""
@@ -147,46 +132,4 @@ class TwoOperators:
         return device
 
     def _ask(self, method: str, path: str, body: Any = None, role: str = "owner") -> Any:
-        headers = {"Authorization": f"Bearer {self._keys[role]}"}
-        found = self._client.request(method, self.leader + path, json=body, headers=headers)
-        if found.status_code >= 300:
-            raise StorageFailed(f"the leader answers {found.status_code} to {method} {path}: {found.text}")
-        return found.json()
-
-    def _start(self, role: str, url: str, *more: str) -> None:
-        """Start an operator's server, and wait until it answers."""
-        said, log = self.folder / role / "said", self.folder / role / "log"
-        command = "serve", "--data", str(self.folder / role), "--port", url.rpartition(":")[2], *more
-        with said.open("wb") as out, log.open("wb") as errors:
-            process = subprocess.Popen(name_command(command), stdout=out, stderr=errors)
-        self._processes.append(process)
-        end = time.monotonic() + PATIENCE
-        while not self._answers(url) or (role == "leader" and "keys" not in said.read_text()):
-            if process.poll() is not None or time.monotonic() > end:
-                raise StorageFailed(f"the {role} did not begin: {log.read_text()[-500:]}")
-            time.sleep(LOOK_AGAIN)
-        self._keys |= dict(re.findall(r"(\w+) +key +(mb_\S+)", said.read_text()))
-
-    def _answers(self, url: str) -> bool:
-        try:
-            return self._client.get(f"{url}/healthz").status_code == 200
-        except httpx.HTTPError:
-            return False
-
-    def _run(self, *command: str) -> str:
-        """Run a command; what it prints is returned."""
-        done = subprocess.run(name_command(command), capture_output=True, text=True, timeout=PATIENCE)
-        if done.returncode:
-            raise StorageFailed(f"`maskedbandit {' '.join(command[:2])}` failed: {done.stderr[-500:]}")
-        return done.stdout
-
-
-def name_command(words: Sequence[str]) -> list[str]:
-    """A command of this package, as a process."""
-    return [sys.executable, "-m", "maskedbandit", *words]
-
-
-def find_port() -> int:
-    """A port of this machine that is free now."""
-    with bind_socket("127.0.0.1", 0) as place:
-        return int(place.getsockname()[1])
+        return self.processes.ask("leader", role, method, self.leader + path, body)

@@ -1,9 +1,8 @@
 """People: they are assigned, see their arm, and their outcomes are reported."""
 
-import asyncio
 from typing import Any
 
-from maskedbandit.errors import FencedOff, MaskedBanditError
+from maskedbandit.errors import FencedOff
 from maskedbandit.service.device_places import describe_device_place
 from maskedbandit.service.host.elsewhere import Elsewhere
 from maskedbandit.service.keys import CLIENT, DEVICE
@@ -15,15 +14,14 @@ from maskedbandit.service.messages import (
     Expose,
     ExposeBatch,
     Exposed,
-    Item,
     Items,
     Report,
     ReportBatch,
     Reported,
 )
+from maskedbandit.service.request.batches import answer_each
 from maskedbandit.service.request.holders import HeldElsewhere, find_holder, find_writer, find_writer_after
 from maskedbandit.service.request.limits import BATCH
-from maskedbandit.service.request.problems import describe_problem
 from maskedbandit.service.request.route import Call, Route
 from maskedbandit.study.signatures import check_token
 
@@ -66,17 +64,7 @@ async def answer_person(call: Call, body: Assign | Expose | Report) -> Any:
 
 async def answer_people(call: Call, body: AssignBatch | ExposeBatch | ReportBatch) -> Items[Any]:
     """What comes of each, one refused or not whatever the others are; all are in hardly more than one transaction."""
-    call.count(len(body.requests))
-
-    async def one(request: Assign | Expose | Report) -> Item[Any]:
-        try:
-            return Item(200, answer=await answer_person(call, request))
-        except MaskedBanditError as why:
-            said = describe_problem(why)
-            return Item(said.status, problem=said)
-
-    await call.host.hold(call.study)  # is there such a study?
-    return Items(list(await asyncio.gather(*map(one, body.requests))))
+    return await answer_each(call, body.requests, answer_person)
 
 
 async def show_budget(call: Call, body: Expose) -> Budget:

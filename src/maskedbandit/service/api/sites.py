@@ -3,13 +3,14 @@
 from base64 import urlsafe_b64encode
 from typing import Any
 
-from maskedbandit.errors import Forbidden, InvalidValue
+from maskedbandit.errors import Forbidden
 from maskedbandit.service.helping.messages import Pair, Paired
 from maskedbandit.service.messages import Assigned, Erased, Exposed
 from maskedbandit.service.paired_keys import SITE_ROLE
 from maskedbandit.service.request.bodies import decode_base64
 from maskedbandit.service.request.holders import find_writer
 from maskedbandit.service.request.limits import BATCH
+from maskedbandit.service.request.pairing import pair_partner
 from maskedbandit.service.request.route import Call, Route
 from maskedbandit.service.site_messages import (
     AnswerRounds,
@@ -21,36 +22,14 @@ from maskedbandit.service.site_messages import (
     RoundsDue,
     StudyOfSite,
 )
-from maskedbandit.store.databases.database import Database, do_again
-from maskedbandit.store.own_keys import agree_with, read_own_keys
-from maskedbandit.store.pairing import accept_pairing, check_invitation
 from maskedbandit.store.rounds import RoundAnswer, RoundDue
 from maskedbandit.store.writer import Writer
-from maskedbandit.study.operators import OperatorKeys
 
 
 async def pair_site(call: Call, body: Pair) -> Paired:
     """A site pairs with this coordinator by an invitation, which is spent, and gets a credential, shown once."""
     await call.count_device()
-    host, keys = call.host, OperatorKeys.from_text(body.seals, body.signs)
-    own = read_own_keys(host.witness)
-    if keys.fingerprint == own.fingerprint:
-        raise InvalidValue("keys of the site", keys.fingerprint, "those of another operator than the coordinator")
-    check_invitation(keys, body.token, body.signature)
-    agree_with(host.witness, keys)
-    if not body.name.isprintable():
-        raise InvalidValue("name", body.name, "printable characters")
-
-    def question(database: Database) -> str:
-        def once() -> str:
-            with database.transaction():
-                return accept_pairing(database, body.token, keys, body.name, host.clock(), SITE_ROLE)
-
-        credential = do_again(once)
-        host.keys.read(database)
-        return credential
-
-    return Paired(await host.read(question), "coordinator", own.seals.hex(), own.signs.hex())
+    return await pair_partner(call.host, body, SITE_ROLE, "coordinator")
 
 
 async def find_site(call: Call) -> tuple[Writer, int]:

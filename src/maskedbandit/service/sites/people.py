@@ -4,13 +4,11 @@ The application asks the site as it would ask a service. The coordinator is told
 this study alone, and whether the person saw the arm.
 """
 
-import asyncio
 import json
 from typing import Any
 
 from msgspec import ValidationError, convert, to_builtins
 
-from maskedbandit.errors import MaskedBanditError
 from maskedbandit.service.host.elsewhere import Said
 from maskedbandit.service.host.partner_calls import PartnerAway, PartnerRefuses
 from maskedbandit.service.host.site import SiteHost
@@ -24,15 +22,15 @@ from maskedbandit.service.messages import (
     Expose,
     ExposeBatch,
     Exposed,
-    Item,
     Items,
     Report,
     ReportBatch,
     Reported,
 )
+from maskedbandit.service.request.batches import answer_each
 from maskedbandit.service.request.holders import find_writer
 from maskedbandit.service.request.limits import BATCH
-from maskedbandit.service.request.problems import describe_problem, make_problem
+from maskedbandit.service.request.problems import make_problem
 from maskedbandit.service.request.route import Call, Route
 from maskedbandit.service.site_messages import PlaceOfSite
 from maskedbandit.store.sites.people import SitePlace, name_for_coordinator
@@ -120,17 +118,7 @@ async def erase_at_site(call: Call, body: Erase) -> Erased:
 
 async def answer_people_of_site(call: Call, body: AssignBatch | ExposeBatch | ReportBatch) -> Items[Any]:
     """What comes of each, one refused or not whatever the others are."""
-    call.count(len(body.requests))
-
-    async def one(request: Assign | Expose | Report) -> Item[Any]:
-        try:
-            return Item(200, answer=await answer_person_of_site(call, request))
-        except MaskedBanditError as why:
-            said = describe_problem(why)
-            return Item(said.status, problem=said)
-
-    await call.host.hold(call.study)  # is there such a study?
-    return Items(list(await asyncio.gather(*map(one, body.requests))))
+    return await answer_each(call, body.requests, answer_person_of_site)
 
 
 PATH = "/v1/studies/{study}"
