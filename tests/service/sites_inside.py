@@ -1,7 +1,7 @@
 """A coordinator and its sites, each a service within the process of the test; what passes between them is kept."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -53,7 +53,9 @@ class CoordinatorWire(httpx.AsyncBaseTransport):
 class SiteInside(Inside):
     """A site's service."""
 
-    def __init__(self, wire: CoordinatorWire, address: str, folder: Path, clock: Clock) -> None:
+    def __init__(
+        self, wire: httpx.AsyncBaseTransport | None, address: str, folder: Path, clock: Callable[[], int]
+    ) -> None:
         self.wire = wire
         super().__init__(address, folder, clock)
 
@@ -64,19 +66,34 @@ class SiteInside(Inside):
 
 
 class SitesInside:
-    """A coordinator with a study, and its sites, which have entered it."""
+    """A coordinator with a study, and its sites, which have entered it.
 
-    def __init__(self, folder: Path, sites: int = 3, **changes: Any) -> None:
-        self.clock, self.passed = Clock(), list[Passed]()
+    Sites may have clocks of their own, and a network to the coordinator, of which the test knows the address.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        sites: int = 3,
+        clocks: Sequence[Clock] = (),
+        network: Callable[[Inside], str] | None = None,
+        shares: Sequence[str] = (),
+        clock: Clock | None = None,
+        **changes: Any,
+    ) -> None:
+        self.clock, self.passed = clock or Clock(), list[Passed]()
+        self.clocks = clocks or [self.clock] * sites
         self.coordinator = Inside(f"sqlite:///{folder}/coordinator.db", folder / "coordinator", self.clock)
         self.folders = [folder / f"site{number}" for number in range(sites)]
         self.addresses = [f"sqlite:///{each}.db" for each in self.folders]
         self.wires = [CoordinatorWire(self.coordinator, each.name, self.passed) for each in self.folders]
+        url = network(self.coordinator) if network else URL
+        self.ways: list[CoordinatorWire | None] = [None if network else each for each in self.wires]
         named = []
-        for address, each, wire in zip(self.addresses, self.folders, self.wires, strict=True):
-            given = address, each, URL, self.invite(), each.name, wire, "coordinator"
+        for number, each in enumerate(self.folders):
+            given = self.addresses[number], each, url, self.invite(), each.name, self.ways[number], "coordinator"
             own = asyncio.run(pair_with_operator(*given)).own
-            named.append({"name": each.name, "key": own, "share": "1/2"})
+            named.append({"name": each.name, "key": own, "share": shares[number] if shares else "1/2"})
         policy = {"name": "successive_elimination", "least": 8}
         table = {"channel": CHANNEL, "reward": REWARD, "policy": policy, "sites": {"list": named}}
         self.coordinator.begin(**(table | changes))
@@ -95,9 +112,9 @@ class SitesInside:
 
     def enter(self, number: int) -> SiteInside:
         """A site enters the study, and begins to serve."""
-        address, folder, wire = self.addresses[number], self.folders[number], self.wires[number]
-        asyncio.run(enter_study(address, folder, "small", wire))
-        made = SiteInside(wire, address, folder, self.clock)
+        address, folder, way = self.addresses[number], self.folders[number], self.ways[number]
+        asyncio.run(enter_study(address, folder, "small", way))
+        made = SiteInside(way, address, folder, self.clocks[number])
         made.run(wait_for_links(made.host))  # then it asks nothing by itself before its clock goes on
         return made
 

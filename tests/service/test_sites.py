@@ -120,7 +120,9 @@ def test_a_site_joins_one_coordinator(sites: SitesInside) -> None:
         asyncio.run(pair_with_operator(*given, "coordinator"))
 
 
-@pytest.mark.parametrize("said", [b"{}", b"[]", b'{"assigned": {}, "cohort": null}', b"nonsense"])
+@pytest.mark.parametrize(
+    "said", [b"{}", b"[]", b'{"assigned": {}, "cohort": null}', b"nonsense", b'{"assigned": "\\ud800", "cohort": null}']
+)
 def test_an_answer_that_cannot_be_read(sites: SitesInside, said: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     async def answer(self: object, request: object) -> httpx.Response:
         return httpx.Response(200, content=said)

@@ -14,6 +14,7 @@ from maskedbandit.cli.parts.sites import STUDY, SitesOfDemo
 from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.studies import find_witness
+from tests.service.sites_journal import hold_against_sites
 
 KILLS, PEOPLE, SITES = 20, 120, 4
 LONGEST = 240  # seconds
@@ -83,19 +84,7 @@ def play(folder: Path, kills: int = KILLS, seed: int = 5) -> tuple[dict[str, int
 def test_killed_at_random(tmp_path: Path) -> None:
     told, releases, (coordinator, *sites) = play(tmp_path / "demo")
     assert len(releases) >= 2
-    cohort_of, stored = dict[str, int](), dict[str, float]()
-    for each in sites:
-        with closing(open_database(f"sqlite:///{each}/studies.db", create=False)) as database:
-            cohort_of |= dict(database.rows("SELECT ticket, cohort FROM site_place"))
-            stored |= dict(database.rows("SELECT ticket, value FROM site_report"))
-            joined = database.rows("SELECT body FROM entry WHERE body LIKE '%site_joined%'")
-            attempts = [(body["cohort"], body["attempt"]) for body in (json.loads(row[0]) for row in joined)]
-            assert len(set(attempts)) == len(attempts), "no attempt is joined twice"
-    for each in releases:
-        of_cohort = [ticket for ticket, cohort in cohort_of.items() if cohort == each["cohort"]]
-        assert float.fromhex(each["total"]) == sum(stored.get(ticket, 0) for ticket in of_cohort)
-        assert each["sites"] == list(range(SITES))
-    wrong = {ticket for ticket, value in told.items() if ticket in stored and stored[ticket] != value}
-    assert not wrong, "what a client took is what the site has"
+    hold_against_sites(told, releases, [f"sqlite:///{each}/studies.db" for each in sites])
+    assert all(each["sites"] == list(range(SITES)) for each in releases)
     with closing(open_database(f"sqlite:///{coordinator}/studies.db", create=False)) as database:
         verify_study(database, find_witness(database, coordinator / "witness"), STUDY)

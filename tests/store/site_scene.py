@@ -16,6 +16,7 @@ from maskedbandit.store.requests import Assigned
 from maskedbandit.store.rounds import RoundAnswer, RoundDue
 from maskedbandit.store.sites.people import name_for_coordinator
 from maskedbandit.store.sites.study import SiteStudy, register_site
+from maskedbandit.store.sites.verify import verify_site
 from maskedbandit.store.studies import find_witness, prepare_witness, write_study
 from maskedbandit.store.study import Study
 from tests.store.small_study import small_protocol
@@ -57,12 +58,18 @@ class Sites:
     """A coordinator with its study, and its sites."""
 
     def __init__(
-        self, address: str, folder: Path, clock: Callable[[], int], shares: Sequence[str] = SHARES, **changes: Any
+        self,
+        address: str,
+        folder: Path,
+        clock: Callable[[], int],
+        shares: Sequence[str] = SHARES,
+        at_sites: Sequence[str] = (),  # the databases of the first of them
+        **changes: Any,
     ) -> None:
         self.address, self.folder, self.clock = address, folder / "witness", clock
+        files = [f"sqlite:///{folder}/site{number}.db" for number in range(len(at_sites), len(shares))]
         self.sites = [
-            AtSite(f"sqlite:///{folder}/site{number}.db", folder / f"site{number}", clock, number)
-            for number in range(len(shares))
+            AtSite(each, folder / f"site{number}", clock, number) for number, each in enumerate([*at_sites, *files])
         ]
         named = [
             {"name": f"site {each.number}", "key": each.keys.fingerprint, "share": share}
@@ -127,9 +134,12 @@ class Sites:
         return self.study.releases()[before:]
 
     def verify(self) -> None:
-        """All that the coordinator stored fits together."""
+        """All that the coordinator and the sites stored fits together."""
         with closing(open_database(self.address)) as database:
             verify_study(database, find_witness(database, self.folder), self.protocol.name)
+        for each in self.sites:
+            with closing(open_database(each.address)) as database:
+                verify_site(database, find_witness(database, each.folder), self.protocol.name)
 
     def close(self) -> None:
         """Give everything back."""

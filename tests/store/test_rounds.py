@@ -11,6 +11,7 @@ from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.store.book.entries import read_entries
 from maskedbandit.store.rounds import RoundAnswer
 from maskedbandit.store.sites.people import name_for_coordinator
+from tests.store.databases import fresh_postgresql
 from tests.store.site_scene import Sites
 from tests.store.small_study import WINDOW, Clock
 
@@ -22,7 +23,9 @@ def clock() -> Clock:
 
 @pytest.fixture
 def scene(address: str, tmp_path: Path, clock: Clock) -> Iterator[Sites]:
-    made = Sites(address, tmp_path, clock)
+    """A coordinator with a database of either kind, and sites of which two have one of that kind too."""
+    at_sites = [fresh_postgresql() for _ in range(2)] if address.startswith("postgresql") else []
+    made = Sites(address, tmp_path, clock, at_sites=at_sites)
     yield made
     made.close()
 

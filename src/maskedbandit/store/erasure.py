@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
 
+from maskedbandit.errors import Forbidden
 from maskedbandit.store.accounts import find_places, forget_ticket
 from maskedbandit.store.databases.database import Database, Row
 from maskedbandit.store.members import read_members
@@ -50,10 +51,13 @@ def remove_place(
         forget_ticket(database, study, person, ticket)
 
 
-def erase(session: Session, unit: str) -> int:
-    """Erase a person's data; the number of places is returned."""
+def erase(session: Session, unit: str, site: int | None = None) -> int:
+    """Erase a person's data; the number of places is returned. A site may ask for the people of its own alone."""
     person = session.pseudonym(check_unit(unit))
     session.write()
+    others = "SELECT 1 FROM place WHERE study = ? AND person = ? AND site <> ?"
+    if site is not None and session.database.rows(others, session.name, person, site):
+        raise Forbidden("this is a person of another site")
     return erase_places(session, find_places(session.database, session.name, person, COLUMNS))
 
 

@@ -60,6 +60,7 @@ class RoundAnswer(NamedTuple):
     attempt: int
     phase: int
     message: bytes
+    why: str = ""  # the code of the error for which it leaves, which it tells nobody
 
 
 class RoundRow(NamedTuple):

@@ -68,8 +68,8 @@ async def expose_at_site(call: Call, body: ExposeAtSite) -> Exposed:
 
 async def erase_for_site(call: Call, body: EraseAtSite) -> Erased:
     """Erase the data of a person of the site. What was released, and charged, stays."""
-    writer, _ = await find_site(call)
-    return Erased(await writer.submit("erase", body.person))
+    writer, site = await find_site(call)
+    return Erased(await writer.submit("erase", body.person, site))
 
 
 async def go_round_of_site(call: Call, body: AnswerRounds) -> RoundsDue:

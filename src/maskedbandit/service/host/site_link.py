@@ -64,7 +64,14 @@ class SiteLink:
         due = read_due(said)
         if len(due) > MOST_DUE:
             raise Malformed(f"the coordinator asks for {len(due)} answers at once")
-        self._answers = [await self.writer.submit("round", each) for each in due]
+        self._answers = [await self._answer(each) for each in due]
+
+    async def _answer(self, due: RoundDue) -> RoundAnswer:
+        """What the site answers; why it leaves an attempt is for its own log alone, and follows from no outcome."""
+        answer: RoundAnswer = await self.writer.submit("round", due)
+        if answer.why:
+            log.warning("this site leaves a round", extra={"study": self.writer.study.name, "why": answer.why})
+        return answer
 
 
 def describe_answer(answer: RoundAnswer) -> dict[str, Any]:

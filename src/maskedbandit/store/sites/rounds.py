@@ -37,21 +37,23 @@ def answer_round(session: SiteSession, due: RoundDue) -> RoundAnswer:
     find = "SELECT received, sent FROM site_message WHERE study = ? AND cohort = ? AND attempt = ? AND phase = ?"
     stored = session.database.one(find, session.name, *where, due.phase)
     if stored is not None:
-        same = stored[0] == due.message.hex() and read_terms(session, where) == due.terms
-        return RoundAnswer(*where, due.phase, bytes.fromhex(stored[1]) if same else b"")
+        if stored[0] != due.message.hex() or read_terms(session, where) != due.terms:
+            return RoundAnswer(*where, due.phase, b"", OutOfTurn().code)
+        return RoundAnswer(*where, due.phase, bytes.fromhex(stored[1]))
+    sent, left = b"", ""
     try:
         if due.phase == 0:
             join_attempt(session, due.terms, due.tickets)
         sent = take_step(session, due)
-    except (ProtocolError, InvalidValue):
-        sent = b""
+    except (ProtocolError, InvalidValue) as why:
+        left = why.code
     if where not in session.joined:
-        return RoundAnswer(*where, due.phase, b"")  # nothing is kept of what was not joined
+        return RoundAnswer(*where, due.phase, b"", left)  # nothing is kept of what was not joined
     columns = "study, cohort, attempt, phase, received, sent"
     session.database.insert("site_message", columns, [(session.name, *where, due.phase, due.message.hex(), sent.hex())])
     if due.phase == LAST or not sent:
         forget_secrets(session, f"cohort = {where[0]:d} AND attempt = {where[1]:d}")
-    return RoundAnswer(*where, due.phase, sent)
+    return RoundAnswer(*where, due.phase, sent, left)
 
 
 def forget_secrets(session: SiteSession, which: str) -> None:
