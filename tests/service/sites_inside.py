@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import httpx
 
@@ -67,11 +67,7 @@ class SitesInside:
     """A coordinator with a study, and its sites, which have entered it."""
 
     def __init__(self, folder: Path, sites: int = 3, **changes: Any) -> None:
-        self.clock, self.passed = Clock(), list[Passed]()
-        self.coordinator = Inside(f"sqlite:///{folder}/coordinator.db", folder / "coordinator", self.clock)
-        self.folders = [folder / f"site{number}" for number in range(sites)]
-        self.addresses = [f"sqlite:///{each}.db" for each in self.folders]
-        self.wires = [CoordinatorWire(self.coordinator, each.name, self.passed) for each in self.folders]
+        self._open(folder, sites)
         named = []
         for address, each, wire in zip(self.addresses, self.folders, self.wires, strict=True):
             given = address, each, URL, self.invite(), each.name, wire, "coordinator"
@@ -83,6 +79,25 @@ class SitesInside:
         dealing: Any = self.coordinator.host.held["small"]
         dealing.study._session.bits = Bits(Random(7).randbytes)  # who gets which place is the same in every world
         self.sites = [self.enter(number) for number in range(sites)]
+
+    @classmethod
+    def reopen(cls, folder: Path, now: int, sites: int = 3) -> Self:
+        """All of them go on from what is stored, perhaps in a copy of their folder."""
+        made = cls.__new__(cls)
+        made._open(folder, sites)
+        made.clock.now = now
+        parts = zip(made.wires, made.addresses, made.folders, strict=True)
+        made.sites = [SiteInside(*each, made.clock) for each in parts]
+        for each in made.sites:
+            each.run(wait_for_links(each.host))
+        return made
+
+    def _open(self, folder: Path, sites: int) -> None:
+        self.clock, self.passed = Clock(), list[Passed]()
+        self.coordinator = Inside(f"sqlite:///{folder}/coordinator.db", folder / "coordinator", self.clock)
+        self.folders = [folder / f"site{number}" for number in range(sites)]
+        self.addresses = [f"sqlite:///{each}.db" for each in self.folders]
+        self.wires = [CoordinatorWire(self.coordinator, each.name, self.passed) for each in self.folders]
 
     def invite(self) -> str:
         """An invitation, as the command makes it."""

@@ -6,6 +6,7 @@ from maskedbandit.service.page.operators import PRINTED
 from maskedbandit.service.views.view import StudyView
 from maskedbandit.words import say_count, say_time
 
+ROUND_PHASES = ("keys", "sealed key shares", "masked values", "votes", "key shares")  # what sites send, in turn
 SITES_HEAD = ("Site", "Fingerprint", "At most, of a cohort", "Missing in sums", "Last asked")
 
 
