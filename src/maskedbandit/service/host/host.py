@@ -13,8 +13,8 @@ from maskedbandit.errors import StoreError
 from maskedbandit.service.host.deliveries import Deliveries
 from maskedbandit.service.host.elsewhere import Elsewhere
 from maskedbandit.service.host.helper_link import HelperLinks
+from maskedbandit.service.host.host_with_pages import HostWithPages
 from maskedbandit.service.host.hosting import Looks
-from maskedbandit.service.host.visited import VisitedHost
 from maskedbandit.service.host.watch import StudyWatch
 from maskedbandit.service.paired_keys import SITE_ROLE, PairedKeys
 from maskedbandit.service.request.limits import Buckets, OpenStreams
@@ -39,7 +39,7 @@ OwnAudit = Callable[[Protocol], Awaitable[list[dict[str, Any]]]]
 TrustPlan = Callable[[Protocol, float, float, float], Awaitable[tuple[list[str], list[list[str]], str]]]
 
 
-class Host(VisitedHost):
+class Host(HostWithPages):
     """The studies of a database, while a server runs."""
 
     role = "leader"

@@ -10,10 +10,10 @@ import httpx
 from msgspec import structs
 
 from maskedbandit.errors import StorageFailed
+from maskedbandit.service.host.host_with_pages import HostWithPages
 from maskedbandit.service.host.hosting import Looks
 from maskedbandit.service.host.partner_calls import PartnerCalls
 from maskedbandit.service.host.site_link import SiteLink
-from maskedbandit.service.host.visited import VisitedHost
 from maskedbandit.service.views.site_view import SiteView, read_site_view
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.lease import read_clock
@@ -29,7 +29,7 @@ COORDINATOR_AWAY = (
 )
 
 
-class SiteHost(VisitedHost):
+class SiteHost(HostWithPages):
     """The site's part of the studies of a database, while a server runs."""
 
     role = "site"

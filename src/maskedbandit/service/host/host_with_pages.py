@@ -9,7 +9,7 @@ from maskedbandit.service.request.limits import Buckets
 from maskedbandit.store.databases.database import Database
 
 
-class VisitedHost(Hosting):
+class HostWithPages(Hosting):
     """The studies of a database, while a server runs that has pages."""
 
     def __init__(
