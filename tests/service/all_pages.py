@@ -33,7 +33,7 @@ from maskedbandit.study.faults import list_faults
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.toml_text import write_toml
 from maskedbandit.theory.sequences import Interval
-from tests.service.all_site_pages import site_pages
+from tests.service.all_site_pages import site_pages, with_sites
 from tests.service.played import HOUR, MINUTE, START, Played, quick_folder
 
 HOSTILE = "<script>alert(1)</script>\"' onload=x <img src=x onerror=y> {{ 7*7 }} &lt;"
@@ -154,6 +154,7 @@ def all_views() -> Iterator[dict[str, StudyView]]:
         below = Estimate(100, 2, -0.1, 0.1, Interval(0.0, 0.05), Interval(0.0, 0.1))
         first, *others = found["running"].arms
         found["negative"] = replace(found["running"], arms=(replace(first, estimate=below), *others))
+        found["sites"] = with_sites(found["running"])
         found["harmful"] = with_harm(found["running"])
         found["all harmful"] = with_all_harmful(found["running"])
         found["forty"] = with_many_arms(found["running"], 40)

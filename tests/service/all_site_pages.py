@@ -2,10 +2,14 @@
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.service.page.visit import render_page
 from maskedbandit.service.views.link import LinkState
 from maskedbandit.service.views.site_view import SiteCohort, SiteRound, SiteView
+from maskedbandit.service.views.sums_of_sites import DueSum
+from maskedbandit.service.views.view import StudyView
 from maskedbandit.store.book.entries import Entry, SiteAgreed, SiteBegan, SiteJoined, SiteMasked
 from maskedbandit.store.pairing import Pairing
 from maskedbandit.store.study_rows import StudyRow
@@ -17,20 +21,39 @@ from tests.service.played import MINUTE, START
 NAMES = ("North", "South", "West", "East")
 
 
-def make_site_view(names: tuple[str, ...] = NAMES, entries: int = 2, link: LinkState | None = None) -> SiteView:
-    """A site's part of a study in whose ledger are so many entries, with sites of these names."""
-    keys = [OperatorKeys(bytes([number]) * 32, bytes(32)) for number in range(len(names))]
+def make_tables(names: tuple[str, ...]) -> dict[str, Any]:
+    """The tables of a protocol with sites of these names."""
+    keys = make_keys(names)
     listed = [{"name": name, "key": key.fingerprint, "share": "1/2"} for name, key in zip(names, keys, strict=True)]
-    channel = {"name": "distributed", "epsilon": 1, "honest": "1/2", "backend": {"name": "sites", "attempts": 2}}
-    policy = {"name": "successive_elimination", "least": 100}
-    about = f"which text helps most: {names[0]}"
-    table = TABLE | {
-        "channel": channel,
-        "policy": policy,
+    backend = {"name": "sites", "attempts": 2, "lost": 1}
+    return {
+        "channel": {"name": "distributed", "epsilon": 1, "honest": "1/2", "backend": backend},
+        "policy": {"name": "successive_elimination", "least": 100},
         "sites": {"list": listed},
-        "about": about,
         "budget": {"epsilon": 2},
     }
+
+
+def make_keys(names: tuple[str, ...]) -> list[OperatorKeys]:
+    """The public keys of sites."""
+    return [OperatorKeys(bytes([number]) * 32, bytes(32)) for number in range(len(names))]
+
+
+def with_sites(view: StudyView) -> StudyView:
+    """A study as its coordinator's page shows it if its people come to sites."""
+    protocol = Protocol.from_table(view.protocol.table | make_tables(NAMES))
+    due = (
+        DueSum(7, 2, 0, view.now, (1, 3), 300, 1),
+        DueSum(8, 1, 3, view.now, (0, 1, 2, 3)),
+        DueSum(9, spare=600, spare_sites=1),
+    )
+    contacts = ((0, view.now), (2, view.now - MINUTE))
+    return replace(view, protocol=protocol, contacts=contacts, due_sums=due)
+
+
+def make_site_view(names: tuple[str, ...] = NAMES, entries: int = 2, link: LinkState | None = None) -> SiteView:
+    """A site's part of a study in whose ledger are so many entries, with sites of these names."""
+    keys, table = make_keys(names), TABLE | make_tables(names) | {"about": f"which text helps most: {names[0]}"}
     said: list[tuple[Any, dict[str, Any]]] = [
         (SiteBegan, {"protocol": "0" * 64, "coordinator": "c0ffee" * 10 + "0000", "sites": tuple(keys)})
     ]
