@@ -39,7 +39,7 @@ def read_page(sites: SitesInside) -> str:
 
 
 def test_a_site_that_is_lost(sites: SitesInside) -> None:
-    assert "and up to 1 site may be lost." in read_page(sites)
+    assert "of 1/2 of the people; up to 1 site may be lost." in read_page(sites)
     sites.fill()
     assert "not begun––4 people of 1 site" in read_page(sites)
     sites.wires[3].cut = True

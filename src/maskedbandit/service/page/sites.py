@@ -35,12 +35,11 @@ def say_margin(view: StudyView) -> str:
     """What a sum may lack before it is not opened."""
     channel: Any = view.protocol.channel
     backend: Any = find_backend(channel)
-    share, colluding = Fraction(channel.honest), say_things(backend.colluding, "site")
-    lost = f"up to {say_things(backend.lost, 'site')} may be lost" if backend.lost else "no site may be lost"
-    return (
-        f"A sum is opened if noise of {share} of the cohort’s people is in it, whatever {colluding} told the "
-        f"coordinator, and {lost}."
+    colluding = (
+        f", even if {say_things(backend.colluding, 'site')} told the coordinator all" if backend.colluding else ""
     )
+    lost = f"up to {say_things(backend.lost, 'site')} may be lost" if backend.lost else "no site may be lost"
+    return f"A sum is opened if it has the noise of {Fraction(channel.honest)} of the people{colluding}; {lost}."
 
 
 def tabulate_due_sums(view: StudyView) -> list[list[str | Markup]]:
