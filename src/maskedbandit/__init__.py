@@ -49,6 +49,7 @@ _HOME = {
     "identify": "lab.goals.identify.identify",
     "kernel": "core",
     "plan": "reports.plan.plan",
+    "plan_sites": "reports.plan.sites",
     "replay": "lab.goals.replay.replay",
     "select": "lab.goals.select.select",
     "sign_person": "study.signatures",

@@ -31,6 +31,7 @@ from maskedbandit.privacy.budget import Ledger as Ledger
 from maskedbandit.privacy.loss import Loss as Loss
 from maskedbandit.reports.estimate.estimate import estimate as estimate
 from maskedbandit.reports.plan.plan import plan as plan
+from maskedbandit.reports.plan.sites import plan_sites as plan_sites
 from maskedbandit.study.signatures import sign_person as sign_person
 
 __version__: str

@@ -33,6 +33,7 @@ from maskedbandit.study.faults import list_faults
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.toml_text import write_toml
 from maskedbandit.theory.sequences import Interval
+from tests.service.all_site_pages import site_pages, with_sites
 from tests.service.played import HOUR, MINUTE, START, Played, quick_folder
 
 HOSTILE = "<script>alert(1)</script>\"' onload=x <img src=x onerror=y> {{ 7*7 }} &lt;"
@@ -153,6 +154,7 @@ def all_views() -> Iterator[dict[str, StudyView]]:
         below = Estimate(100, 2, -0.1, 0.1, Interval(0.0, 0.05), Interval(0.0, 0.1))
         first, *others = found["running"].arms
         found["negative"] = replace(found["running"], arms=(replace(first, estimate=below), *others))
+        found["sites"] = with_sites(found["running"])
         found["harmful"] = with_harm(found["running"])
         found["all harmful"] = with_all_harmful(found["running"])
         found["forty"] = with_many_arms(found["running"], 40)
@@ -248,6 +250,7 @@ def all_pages(views: dict[str, StudyView]) -> dict[str, str]:
     words = {"own_words": OWN_WORDS, "words_of_others": WORDS_OF_OTHERS}
     found["glossary"] = render_page("glossary", READER, "", **words)
     found |= form_pages()
+    found |= site_pages(HOSTILE)
     found["person"] = render_page("person", READER, "")
     key = Key("3f2a9c01", "device", "usual", "", START, None, ("https://shop.example", HOSTILE))
     client = key._replace(key="3f2a9c03", role="client", origins=(), last_used="2026-11-26")

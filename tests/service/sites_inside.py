@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import httpx
 
@@ -81,14 +81,8 @@ class SitesInside:
         clock: Clock | None = None,
         **changes: Any,
     ) -> None:
-        self.clock, self.passed = clock or Clock(), list[Passed]()
-        self.clocks = clocks or [self.clock] * sites
-        self.coordinator = Inside(f"sqlite:///{folder}/coordinator.db", folder / "coordinator", self.clock)
-        self.folders = [folder / f"site{number}" for number in range(sites)]
-        self.addresses = [f"sqlite:///{each}.db" for each in self.folders]
-        self.wires = [CoordinatorWire(self.coordinator, each.name, self.passed) for each in self.folders]
+        self._open(folder, sites, clocks, network, clock)
         url = network(self.coordinator) if network else URL
-        self.ways: list[CoordinatorWire | None] = [None if network else each for each in self.wires]
         named = []
         for number, each in enumerate(self.folders):
             given = self.addresses[number], each, url, self.invite(), each.name, self.ways[number], "coordinator"
@@ -100,6 +94,34 @@ class SitesInside:
         dealing: Any = self.coordinator.host.held["small"]
         dealing.study._session.bits = Bits(Random(7).randbytes)  # who gets which place is the same in every world
         self.sites = [self.enter(number) for number in range(sites)]
+
+    @classmethod
+    def reopen(cls, folder: Path, now: int, sites: int = 3) -> Self:
+        """All of them go on from what is stored, perhaps in a copy of their folder."""
+        made = cls.__new__(cls)
+        made._open(folder, sites)
+        made.clock.now = now
+        parts = zip(made.ways, made.addresses, made.folders, strict=True)
+        made.sites = [SiteInside(*each, made.clock) for each in parts]
+        for each in made.sites:
+            each.run(wait_for_links(each.host))
+        return made
+
+    def _open(
+        self,
+        folder: Path,
+        sites: int,
+        clocks: Sequence[Clock] = (),
+        network: Callable[[Inside], str] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.clock, self.passed = clock or Clock(), list[Passed]()
+        self.clocks = clocks or [self.clock] * sites
+        self.coordinator = Inside(f"sqlite:///{folder}/coordinator.db", folder / "coordinator", self.clock)
+        self.folders = [folder / f"site{number}" for number in range(sites)]
+        self.addresses = [f"sqlite:///{each}.db" for each in self.folders]
+        self.wires = [CoordinatorWire(self.coordinator, each.name, self.passed) for each in self.folders]
+        self.ways: list[CoordinatorWire | None] = [None if network else each for each in self.wires]
 
     def invite(self) -> str:
         """An invitation, as the command makes it."""

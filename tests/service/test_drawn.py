@@ -47,7 +47,18 @@ SIDEWAYS = """() => [...document.querySelectorAll(".scroll")].filter((each) => e
   .map((each) => "sideways: " + each.getAttribute("aria-label"))"""
 
 # the pages of a study for the checker, which takes seconds of each; it looks at all other pages too
-STAGES = ("usual draft", "early", "running", "harmful", "stopped, waiting", "answer", "many", "gauss", "attention")
+STAGES = (
+    "usual draft",
+    "early",
+    "running",
+    "harmful",
+    "stopped, waiting",
+    "answer",
+    "many",
+    "gauss",
+    "attention",
+    "sites",
+)
 CHECKED = (
     *(f"study, {stage}" for stage in (*STAGES, "unapproved")),
     "ledger, many",

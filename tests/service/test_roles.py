@@ -35,9 +35,9 @@ PAGES = {
 }
 
 
-def written(column: int) -> dict[str, str]:
-    """Who may, by the route, as a column of the table in the document says."""
-    table = DOCUMENT.partition("## Who may ask what")[2].partition("\n## ")[0]
+def written(column: int, document: str = DOCUMENT) -> dict[str, str]:
+    """Who may, by the route, as a column of the table in a document says."""
+    table = document.partition("## Who may ask what")[2].partition("\n## ")[0]
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("| ")]
     pairs = [(which, row[0]) for row in rows[1:] for which in re.findall("`(.+?)`", row[column])]
     assert len(pairs) == len(dict(pairs)), "a route is there twice"

@@ -12,7 +12,8 @@ EXAMPLE = (
     "  maskedbandit plan --people 20000 --difference 0.05               # which ε is enough?\n"
     "  maskedbandit plan --people 20000 --difference 0.05 --epsilon 1 --regret\n"
     "  maskedbandit plan --people 10000 --difference 0.05 --epsilon 1 --policy pooled_elimination\n"
-    "  maskedbandit plan --arms 5 --difference 0.05 --epsilon 1 --policy '{name = \"top_arms\", m = 2}'"
+    "  maskedbandit plan --arms 5 --difference 0.05 --epsilon 1 --policy '{name = \"top_arms\", m = 2}'\n"
+    "  maskedbandit plan --protocol trial.toml --difference 0.05         # a study of sites: what does secrecy cost?"
 )
 INTERRUPTED = ""
 
@@ -54,13 +55,22 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="how many studies are simulated (200, or 2000 with a fixed number of people)",
     )
+    parser.add_argument(
+        "--protocol",
+        type=Path,
+        metavar="FILE",
+        help="a protocol with [sites]: people beside one pooled trial, and what coalitions of its sites cost",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--figure", type=Path, metavar="FILE", help="draw people or regret against ε")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 
 def do(options: argparse.Namespace) -> None:
-    """Print a row for each trust model."""
+    """Print a row for each trust model, or of a study of sites what it costs."""
+    if options.protocol is not None:
+        do_sites(options)
+        return
     from maskedbandit.cli.parts.inline import read_inline_table, read_numbers
     from maskedbandit.cli.parts.progress import Progress
     from maskedbandit.reports.plan.plan import TRUST, Question, plan, share_budget
@@ -97,3 +107,18 @@ def do(options: argparse.Namespace) -> None:
         from maskedbandit.reports.plan.figure import save_plan_figure
 
         save_plan_figure(question, trust, options.runs, options.figure)
+
+
+def do_sites(options: argparse.Namespace) -> None:
+    """Print what a study of sites costs in people, and what coalitions of its sites cost in privacy."""
+    from maskedbandit.reports.plan.sites import plan_sites
+    from maskedbandit.study.protocol import Protocol
+    from maskedbandit.study.tables import read_toml_file
+
+    for name in ("epsilon", "budget", "people", "means", "policy", "trust", "figure"):
+        if getattr(options, name) is not None:
+            raise InvalidValue(f"--{name}", getattr(options, name), "left out with --protocol, which says the rest")
+    if options.difference is None:
+        raise InvalidValue("--difference", None, "given with --protocol: by how much the best arm is better")
+    found = plan_sites(Protocol.from_table(read_toml_file(options.protocol)), options.difference)
+    print(json.dumps(found.to_dict()) if options.json else found)

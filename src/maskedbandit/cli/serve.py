@@ -133,12 +133,13 @@ def make_host(options: argparse.Namespace) -> AnyHost:
 def welcome(host: AnyHost, url: str) -> list[str]:
     """Say where the server listens; if there are no keys, make the first ones and show them."""
     from maskedbandit.service import keys
+    from maskedbandit.service.host.helper import HelperHost
     from maskedbandit.service.host.host import Host
     from maskedbandit.store.databases.connection import open_database
 
-    lines = [f"page         {url}/"]
+    lines = [f"{'helper' if isinstance(host, HelperHost) else 'page':12} {url}/"]
     if not isinstance(host, Host):
-        lines = [f"{host.role:12} {url}/", f"fingerprint  {host.own.fingerprint}"]
+        lines.append(f"fingerprint  {host.own.fingerprint}")
     database = open_database(host.address)
     try:
         if keys.read_keys(database):
@@ -151,5 +152,7 @@ def welcome(host: AnyHost, url: str) -> list[str]:
     lines += [f"{role:7} key  {text}" for role, text in made.items()]
     next_steps = {"helper": "invite       a leader, by `maskedbandit helper invite`"}
     next_steps["site"] = "join         a coordinator, by `maskedbandit site join`"
-    lines.append(next_steps.get(host.role) or f"sign in      {url}/sign-in#{made['owner']}")
+    lines += [next_steps[host.role]] if host.role in next_steps else []
+    if not isinstance(host, HelperHost):
+        lines.append(f"sign in      {url}/sign-in#{made.get('owner') or made['officer']}")
     return [*lines, "keys are shown this once: keep them"]

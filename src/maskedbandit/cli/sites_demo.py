@@ -23,7 +23,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--data", type=Path, metavar="DIR", help="keep the data of all in this folder, which must be new"
     )
     parser.add_argument(
-        "--serve", action="store_true", help="print the address of the page, and go on until the command is ended"
+        "--serve", action="store_true", help="print the addresses of the pages, and go on until the command is ended"
     )
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 
@@ -50,6 +50,9 @@ def do(options: argparse.Namespace) -> None:
         demo.begin(progress.advance)
         if options.serve:
             print(f"page         {demo.urls['coordinator']}/\nowner  key   {demo.owner}", flush=True)
+            for name in demo.names:
+                officer = demo.processes.keys[name]["officer"]
+                print(f"{name:12} {demo.urls[name]}/sign-in#{officer}", flush=True)
         progress.begin("people come")
         demo.play(progress.advance)
         progress.begin("the sites add up")

@@ -24,10 +24,12 @@ from maskedbandit.service.request.cross_origin import allow_origin, answer_prefl
 from maskedbandit.service.request.problems import make_problem
 from maskedbandit.service.request.route import PROBLEM, Route, encode_answer
 from maskedbandit.service.sites import list_site_routes
+from maskedbandit.service.sites.pages import list_site_pages
 
 STUDIES_PATH = "/v1/studies/"
 AnyHost = Host | HelperHost | SiteHost
 ROUTES_OF_ROLES = {Host.role: list_routes, HelperHost.role: list_helper_routes, SiteHost.role: list_site_routes}
+PAGES_OF_ROLES = {Host.role: list_pages, SiteHost.role: list_site_pages}
 CODES_BY_STATUS = {404: "not_found", 405: "method_not_allowed"}
 
 
@@ -79,7 +81,7 @@ def make_application(
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        if isinstance(host, Host):
+        if shown:
             await asyncio.to_thread(load_templates)  # before anybody waits for a page
         await host.start()
         tasks = [asyncio.ensure_future(each(host)) for each in companions]
@@ -90,7 +92,7 @@ def make_application(
         await host.stop()
 
     routes = ROUTES_OF_ROLES[host.role]()
-    shown = list_pages() if isinstance(host, Host) else []
+    shown = PAGES_OF_ROLES[host.role]() if host.role in PAGES_OF_ROLES else []
     found = [Path(route.path, route, methods=[route.method]) for route in routes]
     app = Application(
         proxies, routes=[*found, *shown], lifespan=lifespan, exception_handlers={HTTPException: answer_unknown}

@@ -1,10 +1,8 @@
 """What a study promises its people, in plain words: for the page, and in its statement."""
 
-from typing import Any
-
-from maskedbandit.channels.channel import find_backend
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.odds import best_guess, in_hundred
+from maskedbandit.statement.coalitions import say_coalitions
 from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.outcomes import name_outcomes, say_both, say_further_sums
 from maskedbandit.statement.population import list_relied_on, list_revealed
@@ -114,12 +112,11 @@ def say_control(protocol: Protocol) -> str:
 def say_trust(protocol: Protocol, state: str = "") -> str:
     """Who sees what; and who saw it, once a study is archived."""
     if protocol.sites is not None:
-        backend: Any = find_backend(protocol.channel)
         return (
             f"{say_things(len(protocol.sites.sites), 'site')} keep the outcomes of their own people: "
             f"{', '.join(one_line(each.name) for each in protocol.sites.sites)}. What leaves a site is one masked sum "
             "with its share of the privacy noise, and whoever runs the study sees the noisy sum of all sites alone. "
-            f"{say_colluding(backend.colluding)} Each person has to trust the own site, which sees the outcome anyway."
+            f"{say_coalitions(protocol)} Each person has to trust the own site, which sees the outcome anyway."
         )
     if protocol.operators is not None:
         return (
@@ -143,14 +140,6 @@ def say_trust(protocol: Protocol, state: str = "") -> str:
         "The server of the study is trusted: it keeps every outcome until the study is archived, and adds the privacy "
         "noise before anything leaves it. Whoever can read both its database and its keys can see outcomes."
     )
-
-
-def say_colluding(sites: int) -> str:
-    """What holds if sites work with whoever runs the study."""
-    if not sites:
-        return "All sites have to be honest: one that tells whoever runs the study its own sum takes noise away."
-    known = "it knows" if sites == 1 else "they know"
-    return f"That holds even if {say_things(sites, 'site')} told whoever runs the study all that {known}."
 
 
 def list_unprotected(protocol: Protocol) -> list[str]:

@@ -13,9 +13,9 @@ from maskedbandit.errors import StoreError
 from maskedbandit.service.host.deliveries import Deliveries
 from maskedbandit.service.host.elsewhere import Elsewhere
 from maskedbandit.service.host.helper_link import HelperLinks
-from maskedbandit.service.host.hosting import Hosting, Looks
+from maskedbandit.service.host.host_with_pages import HostWithPages
+from maskedbandit.service.host.hosting import Looks
 from maskedbandit.service.host.watch import StudyWatch
-from maskedbandit.service.keys import SignedOut
 from maskedbandit.service.paired_keys import SITE_ROLE, PairedKeys
 from maskedbandit.service.request.limits import Buckets, OpenStreams
 from maskedbandit.service.study_messages import StudyState
@@ -39,7 +39,7 @@ OwnAudit = Callable[[Protocol], Awaitable[list[dict[str, Any]]]]
 TrustPlan = Callable[[Protocol, float, float, float], Awaitable[tuple[list[str], list[list[str]], str]]]
 
 
-class Host(Hosting):
+class Host(HostWithPages):
     """The studies of a database, while a server runs."""
 
     role = "leader"
@@ -51,7 +51,6 @@ class Host(Hosting):
         self.trust_plan: TrustPlan | None = None  # what a study would take under each trust model: the same
         self.own_audit: OwnAudit | None = None  # what an audit shows of a study: the same
         self.people = Buckets(10, 30)
-        self.visitors = Buckets(20, 100)  # pages for those who are not signed in
         self.devices, self.tickets = Buckets(100, 1000), Buckets(1, 10)  # of devices, from one address, for one person
         self.forecasting = asyncio.Lock()  # it takes long: one at a time
         self.streams, self.open_streams = (
@@ -61,7 +60,7 @@ class Host(Hosting):
         self._finishes: dict[str, tuple[tuple[Any, ...], Finish | None]] = {}  # of studies, by their last version
         self._watches: dict[str, StudyWatch] = {}  # of studies to which somebody listened
         self._tallies: dict[str, Tally] = {}  # what was counted for views, by study
-        self.signed_out, self.links = SignedOut(), HelperLinks(clock)
+        self.links = HelperLinks(clock)
         self.deliveries = Deliveries(self)
         self.contacts: dict[tuple[str, int], int] = {}  # when each site of a study last asked, by its number
         super().__init__(address, folder, rate, clock, PairedKeys(SITE_ROLE))
@@ -119,7 +118,6 @@ class Host(Hosting):
 
     def _read_known(self, database: Database) -> None:
         super()._read_known(database)
-        self.signed_out.read(database)
         self.links.read(database)
         self.deliveries.read(database)
 

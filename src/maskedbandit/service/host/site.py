@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from msgspec import structs
 
 from maskedbandit.errors import StorageFailed
-from maskedbandit.service.host.hosting import Hosting, Looks
+from maskedbandit.service.host.host_with_pages import HostWithPages
+from maskedbandit.service.host.hosting import Looks
 from maskedbandit.service.host.partner_calls import PartnerCalls
 from maskedbandit.service.host.site_link import SiteLink
+from maskedbandit.service.views.site_view import SiteView, read_site_view
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.lease import read_clock
 from maskedbandit.store.own_keys import read_own_keys
@@ -26,7 +29,7 @@ COORDINATOR_AWAY = (
 )
 
 
-class SiteHost(Hosting):
+class SiteHost(HostWithPages):
     """The site's part of the studies of a database, while a server runs."""
 
     role = "site"
@@ -50,6 +53,12 @@ class SiteHost(Hosting):
             self._calls = PartnerCalls(address, credential, self.transport, "coordinator", LONGEST_DUE)
         return await self._calls.ask(method, f"/v1/studies/{path}", body)
 
+    async def view(self, name: str) -> SiteView:
+        """What may be shown of this site's part of a study."""
+        found = await self.read(partial(read_site_view, witness=self.witness, name=name, now=self.clock()))
+        link = self.links.get(name)
+        return structs.replace(found, link=link.state if link else None)
+
     def _hold(self, database: Database, name: str, holder: str) -> SiteStudy:
         return SiteStudy(database, self.witness, name, self.clock, holder)
 
@@ -65,9 +74,11 @@ class SiteHost(Hosting):
         looks = Looks()
         for name, writer in held.items():
             if name not in self.links:
-                self.links[name] = SiteLink(writer, partial(self.ask_coordinator, "POST", f"{name}/site/rounds"))
+                self.links[name] = SiteLink(
+                    writer, partial(self.ask_coordinator, "POST", f"{name}/site/rounds"), self.clock
+                )
             self.links[name].go_on()
-            looks[name, COORDINATOR_AWAY] = self.links[name].away
+            looks[name, COORDINATOR_AWAY] = self.links[name].state.away_since is not None
         return looks
 
     async def _end_settling(self) -> None:

@@ -6,8 +6,11 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from msgspec.structs import replace
+
 from maskedbandit.errors import Malformed, MaskedBanditError
 from maskedbandit.service.host.partner_calls import PartnerAway, PartnerRefuses
+from maskedbandit.service.views.link import LinkState
 from maskedbandit.store.rounds import RoundAnswer, RoundDue, RoundTerms
 from maskedbandit.store.writer import Writer
 
@@ -19,9 +22,9 @@ Ask = Callable[[Any], Awaitable[dict[str, Any]]]
 class SiteLink:
     """The way of one study to its coordinator."""
 
-    def __init__(self, writer: Writer, ask: Ask) -> None:
-        self.writer, self._ask = writer, ask
-        self.away = False  # the coordinator did not answer
+    def __init__(self, writer: Writer, ask: Ask, clock: Callable[[], int]) -> None:
+        self.writer, self._ask, self._clock = writer, ask, clock
+        self.state = LinkState()
         self._answers: list[RoundAnswer] = []  # for the next turn
         self.task: asyncio.Task[None] | None = None
 
@@ -36,12 +39,15 @@ class SiteLink:
             self.task.cancel()
 
     async def _try(self) -> None:
+        begun = self._clock()  # when it ends depends on how much was reported of what is added up
         try:
             await self._exchange()
-            self.away = False
+            self.state = LinkState(reached=begun)
         except PartnerAway:
-            self.away = True
-        except (PartnerRefuses, MaskedBanditError) as why:
+            self.state = replace(self.state, away_since=self.state.away_since or begun)
+        except MaskedBanditError as why:
+            if isinstance(why, PartnerRefuses | Malformed):  # others are of the store, which the clock tells of
+                self.state = LinkState(reached=begun, refusal=getattr(why, "said", why.code))
             log.warning("a round waits", extra={"study": self.writer.study.name, "why": type(why).__name__})
         except Exception:
             log.exception("the way to the coordinator failed, and goes on", extra={"study": self.writer.study.name})

@@ -3,20 +3,17 @@
 Whoever has no session sees simulated studies only. What changes something is a form with the token of its session.
 """
 
-import secrets
 from collections.abc import Awaitable, Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Mount
+from starlette.routing import BaseRoute
 from starlette.routing import Route as Path_
-from starlette.staticfiles import StaticFiles
 
-from maskedbandit.errors import BehindWitness, Corrupted, Unauthorized
+from maskedbandit.errors import BehindWitness, Corrupted
 from maskedbandit.service.api.ledger import read_ledger, read_released
 from maskedbandit.service.api.studies import MOVES
 from maskedbandit.service.keys import OFFICER, OWNER, STAFF
@@ -29,15 +26,14 @@ from maskedbandit.service.page.drafts import (
     submit_draft,
     submit_new_form,
 )
-from maskedbandit.service.page.glossary import OWN_WORDS, WORDS_OF_OTHERS
 from maskedbandit.service.page.keys import show_keys, submit_keys
 from maskedbandit.service.page.moves import show_question, submit_approval, submit_arms, submit_start, submit_state
+from maskedbandit.service.page.signing_in import list_common_pages, route_pages
 from maskedbandit.service.page.staff import show_audit, show_plan, show_verification
 from maskedbandit.service.page.study_list import list_seen_studies, show_studies
-from maskedbandit.service.page.visit import PAGE_HEADERS, Handler, Visit, handle_page, name_attachment
+from maskedbandit.service.page.visit import PAGE_HEADERS, Handler, Visit, name_attachment
 from maskedbandit.service.page.webhooks import show_webhooks, submit_webhook
 from maskedbandit.service.request.events import event_stream
-from maskedbandit.service.request.sessions import BEFORE, COOKIE_NAME, SESSION_LENGTH, end_session, new_session
 from maskedbandit.service.views.releases_csv import write_csv
 from maskedbandit.statement.content import Statement, encode_statement
 from maskedbandit.statement.facts import read_facts
@@ -52,11 +48,6 @@ async def home(visit: Visit) -> Response:
     if len(names) == 1 and visit.key is None:
         return RedirectResponse(f"/studies/{names[0]}", 303)
     return await show_studies(visit)
-
-
-async def show_glossary(visit: Visit) -> Response:
-    """What the words of all pages mean, and what others call the same."""
-    return await visit.show("glossary", words_of_others=WORDS_OF_OTHERS, own_words=OWN_WORDS)
 
 
 async def study(visit: Visit) -> Response:
@@ -106,21 +97,6 @@ async def statement_as_json(visit: Visit, said: Statement) -> Response:
     return Response(encode_statement(said), 200, name_attachment(f"{visit.name}-statement.json"), "application/json")
 
 
-async def style(request: Request) -> Response:
-    """The style sheet of statements, which is theirs."""
-    return FileResponse(TEMPLATE_FOLDER / STATEMENT_STYLE, media_type="text/css", headers=PAGE_HEADERS)
-
-
-class Static(StaticFiles):
-    """Files of the page, with the headers of pages."""
-
-    def file_response(self, *given: Any, **more: Any) -> Response:
-        """Answer with a file, or that it has not changed."""
-        found = super().file_response(*given, **more)
-        found.headers.update(PAGE_HEADERS)
-        return found
-
-
 def download(kind: str, content: Callable[[Visit], Awaitable[Any]]) -> Handler:
     """A file."""
 
@@ -158,52 +134,9 @@ async def person_page(visit: Visit) -> Response:
     return await visit.show("person")
 
 
-async def sign_in_page(visit: Visit) -> Response:
-    """The form that asks for a key."""
-    fresh = "" if visit.browser else secrets.token_hex(16)
-    visit.browser = visit.browser or fresh
-    answer = await visit.show("sign_in")
-    if fresh:
-        set_cookie(visit, answer, BEFORE, fresh)
-    return answer
-
-
-def set_cookie(visit: Visit, answer: Response, name: str, value: str) -> None:
-    """Have the browser keep something, and tell it to no other site and to no script."""
-    secure, age = visit.request.url.scheme == "https", SESSION_LENGTH // 1000
-    answer.set_cookie(name, value, max_age=age, httponly=True, samesite="strict", secure=secure)
-
-
-async def sign_in(visit: Visit) -> Response:
-    """Begin a session."""
-    host = visit.host
-
-    async def count_stranger() -> None:
-        host.strangers.take(visit.address)
-
-    text = visit.values.get("key", "").strip()
-    try:
-        try:
-            key = host.keys.of(text, host.clock())
-        except Unauthorized:
-            key = await host.find_new_key(text, count_stranger)
-        if key.role not in STAFF:
-            await count_stranger()
-            raise Unauthorized("this is the key of an application")
-    except Unauthorized:
-        text = "This is not the key of an owner or an officer, or it was revoked."
-        return await visit.show("sign_in", 401, problem=text)
-    answer = RedirectResponse("/", 303)
-    set_cookie(visit, answer, COOKIE_NAME, new_session(host, key))
-    return answer
-
-
-async def sign_out(visit: Visit) -> Response:
-    """End the session."""
-    await end_session(visit.host, visit.cookie)
-    answer = RedirectResponse("/sign-in", 303)
-    answer.delete_cookie(COOKIE_NAME, httponly=True, samesite="strict")
-    return answer
+async def style(request: Request) -> Response:
+    """The style sheet of statements, which is theirs."""
+    return FileResponse(TEMPLATE_FOLDER / STATEMENT_STYLE, media_type="text/css", headers=PAGE_HEADERS)
 
 
 def list_pages() -> list[BaseRoute]:
@@ -213,12 +146,8 @@ def list_pages() -> list[BaseRoute]:
         ("GET", "/"): home,
         ("GET", "/studies"): show_studies,
         ("POST", "/studies"): submit_new_form,
-        ("GET", "/glossary"): show_glossary,
         ("GET", "/new"): show_new_form,
         ("GET", "/person"): person_page,
-        ("GET", "/sign-in"): sign_in_page,
-        ("POST", "/sign-in"): sign_in,
-        ("POST", "/sign-out"): sign_out,
         ("GET", "/keys"): show_keys,
         ("POST", "/keys"): submit_keys,
         ("GET", "/webhooks"): show_webhooks,
@@ -251,8 +180,4 @@ def list_pages() -> list[BaseRoute]:
         ("GET", f"{one}/approve"): show_question("approve", (OFFICER,)),
         **{("GET", f"{one}/{verb}"): show_question(verb, MOVES[verb][0]) for verb in ("start", "stop", "archive")},
     }
-    return [
-        *(Path_(path, handle_page(handler), methods=[method]) for (method, path), handler in pages.items()),
-        Path_(f"/static/{STATEMENT_STYLE}", style, methods=["GET"]),
-        Mount("/static", Static(directory=Path(__file__).parent / "static")),
-    ]
+    return [*route_pages(pages), Path_(f"/static/{STATEMENT_STYLE}", style, methods=["GET"]), *list_common_pages()]

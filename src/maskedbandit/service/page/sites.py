@@ -1,12 +1,20 @@
-"""The sites of a study on its page: who they are, how many of their people were in sums, and when each last asked."""
+"""The sites of a study on its page: who they are, when each last asked, and how far the sums of cohorts are."""
+
+from fractions import Fraction
+from typing import Any
 
 from markupsafe import Markup
 
+from maskedbandit.channels.channel import find_backend
 from maskedbandit.service.page.operators import PRINTED
+from maskedbandit.service.views.sums_of_sites import DueSum
 from maskedbandit.service.views.view import StudyView
-from maskedbandit.words import say_count, say_time
+from maskedbandit.words import say_count, say_things, say_time
 
+ROUND_PHASES = ("keys", "sealed key shares", "masked values", "votes", "key shares")  # what sites send, in turn
+MOST_SUMS = 100
 SITES_HEAD = ("Site", "Fingerprint", "At most, of a cohort", "Missing in sums", "Last asked")
+SUMS_HEAD = ("Cohort", "Attempt", "Phase", "Since", "Waits for", "May still be lost")
 
 
 def tabulate_sites(view: StudyView) -> list[list[str | Markup]]:
@@ -21,3 +29,43 @@ def tabulate_sites(view: StudyView) -> list[list[str | Markup]]:
         of = f"{say_count(missing)} of {say_count(sums)}"
         found.append([site.name, f"{site.key[:PRINTED]}…", str(site.share), of, asked])
     return found
+
+
+def say_margin(view: StudyView) -> str:
+    """What a sum may lack before it is not opened."""
+    channel: Any = view.protocol.channel
+    backend: Any = find_backend(channel)
+    colluding = (
+        f", even if {say_things(backend.colluding, 'site')} told the coordinator all" if backend.colluding else ""
+    )
+    lost = f"up to {say_things(backend.lost, 'site')} may be lost" if backend.lost else "no site may be lost"
+    return f"A sum is opened if it has the noise of {Fraction(channel.honest)} of the people{colluding}; {lost}."
+
+
+def tabulate_due_sums(view: StudyView) -> list[list[str | Markup]]:
+    """The sums that are due, or will be, and how many people may be lost before a cohort cannot be released."""
+    assert view.protocol.sites is not None
+    names = [each.name for each in view.protocol.sites.sites]
+    found = list[list[str | Markup]]()
+    for each in view.due_sums[:MOST_SUMS]:
+        begun = each.since is not None
+        found.append(
+            [
+                f"Cohort {each.cohort}",
+                str(each.attempt) if begun else "–",
+                f"{ROUND_PHASES[each.phase]}, {each.phase + 1} of {len(ROUND_PHASES)}" if begun else "not begun",
+                "–" if each.since is None else say_time(each.since, True),
+                ", ".join(names[site] for site in each.waits_for) or "–",
+                say_spare(each),
+            ]
+        )
+    return found
+
+
+def say_spare(due: DueSum) -> str:
+    """How many people may still be lost from a sum."""
+    if due.spare is None:
+        return "it is settled who is in it"
+    if not due.spare_sites:
+        return "no site"
+    return f"{say_things(due.spare, 'person', 'people')} of {say_things(due.spare_sites, 'site')}"

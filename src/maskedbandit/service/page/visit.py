@@ -22,6 +22,7 @@ from maskedbandit.service.page import (
     health,
     metrics,
     operators,
+    own_site,
     sentences,
     sites,
     tables,
@@ -189,7 +190,14 @@ def render_page(name: str, role: str | None, csrf: str, **given: Any) -> str:
 def load_templates() -> Environment:
     """The templates, compiled, and what they call: a tenth of a second, which is for the start of a server."""
     given: dict[str, Any] = {"words": words, "charts": charts, "sentences": sentences, "tables": tables}
-    given |= {"operators": operators, "sites": sites, "health": health, "arm_order": arm_order, "sort": ""}
+    given |= {
+        "operators": operators,
+        "sites": sites,
+        "own_site": own_site,
+        "health": health,
+        "arm_order": arm_order,
+        "sort": "",
+    }
     given |= {
         "control": control,
         "attention": attention,

@@ -12,7 +12,7 @@ from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
 from typing import NamedTuple
 
-from maskedbandit.service.host.host import Host
+from maskedbandit.service.host.host_with_pages import HostWithPages
 from maskedbandit.service.keys import STAFF, Key
 
 COOKIE_NAME, SESSION_LENGTH = "maskedbandit", 12 * 3_600_000  # milliseconds
@@ -32,13 +32,13 @@ def sign_words(secret: bytes, *words: str) -> str:
     return hmac.digest(secret, "\n".join(words).encode(), sha256).hex()
 
 
-def new_session(host: Host, key: Key) -> str:
+def new_session(host: HostWithPages, key: Key) -> str:
     """The text of the cookie for a key."""
     said = f"{key.key}.{host.clock() + SESSION_LENGTH}.{secrets.token_hex(16)}"
     return f"{said}.{sign_words(host.cookies, 'session', said)}"
 
 
-def find_session(host: Host, cookie: str | None, now: int) -> BrowserSession | None:
+def find_session(host: HostWithPages, cookie: str | None, now: int) -> BrowserSession | None:
     """The session that a Cookie header names, if it is not over."""
     said, _, seal = read_cookie(cookie, COOKIE_NAME).rpartition(".")
     if not hmac.compare_digest(seal.encode(), sign_words(host.cookies, "session", said).encode()):
@@ -47,14 +47,14 @@ def find_session(host: Host, cookie: str | None, now: int) -> BrowserSession | N
     return BrowserSession(said, public, int(until)) if now < int(until) and said not in host.signed_out else None
 
 
-def find_key(host: Host, cookie: str | None, now: int) -> Key | None:
+def find_key(host: HostWithPages, cookie: str | None, now: int) -> Key | None:
     """The key whose session a Cookie header names, if it holds."""
     session = find_session(host, cookie, now)
     key = host.keys.public(session.key, now) if session else None
     return key if key and key.role in STAFF else None
 
 
-async def end_session(host: Host, cookie: str | None) -> None:
+async def end_session(host: HostWithPages, cookie: str | None) -> None:
     """End the session that a Cookie header names; this process knows it at once."""
     now = host.clock()
     if (session := find_session(host, cookie, now)) is None:
@@ -76,11 +76,11 @@ def name_browser(cookie: str | None) -> str:
     return read_cookie(cookie, COOKIE_NAME) or read_cookie(cookie, BEFORE)
 
 
-def form_token(host: Host, browser: str) -> str:
+def form_token(host: HostWithPages, browser: str) -> str:
     """The token that the forms of a browser carry."""
     return sign_words(host.cookies, "form", browser)
 
 
-def is_form_token(host: Host, browser: str, token: str) -> bool:
+def is_form_token(host: HostWithPages, browser: str, token: str) -> bool:
     """Whether a form comes from a page of this browser."""
     return browser != "" and hmac.compare_digest(token.encode(), form_token(host, browser).encode())

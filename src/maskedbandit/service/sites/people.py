@@ -107,13 +107,18 @@ def read_place(given: Any) -> PlaceOfSite:
 async def erase_at_site(call: Call, body: Erase) -> Erased:
     """Erase a person's data at this site, and have the coordinator erase what it keeps of the person."""
     writer = await find_writer(call.host, call.study, call.relayed)
-    host = find_site_host(call)
-    person = name_for_coordinator(host.witness, writer.study.protocol.project, body.unit)
+    return Erased(await erase_person(find_site_host(call), writer, body.unit))
+
+
+async def erase_person(host: SiteHost, writer: Writer, unit: str) -> int:
+    """Of how many places the person's data was erased, once the coordinator has erased what it keeps."""
+    person = name_for_coordinator(host.witness, writer.study.protocol.project, unit)
     try:
-        await host.ask_coordinator("POST", f"{call.study}/site/erase", {"person": person})
+        await host.ask_coordinator("POST", f"{writer.study.name}/site/erase", {"person": person})
     except (PartnerAway, PartnerRefuses) as why:
         raise pass_on(why) from None
-    return Erased(await writer.submit("erase", person))
+    erased: int = await writer.submit("erase", person)
+    return erased
 
 
 async def answer_people_of_site(call: Call, body: AssignBatch | ExposeBatch | ReportBatch) -> Items[Any]:

@@ -1,4 +1,4 @@
-"""How the leader of two operators stands with its helper: operational, as it depends on no outcome."""
+"""How a server stands with another operator, its helper or its coordinator: operational, as no outcome is in it."""
 
 from msgspec import Struct
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 class LinkState(Struct, frozen=True):
     """Of one study, as the process that holds it knows it; times are in milliseconds."""
 
-    reached: int | None = None  # when the helper answered last
+    reached: int | None = None  # when the other one answered last
     away_since: int | None = None
-    waiting: int = 0  # cohorts that are due and not settled
-    refusal: str = ""  # why the helper's answers do not fit: the code of an error
+    waiting: int = 0  # cohorts that are due and not settled by the helper
+    refusal: str = ""  # why answers do not fit: the code of an error

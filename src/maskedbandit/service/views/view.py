@@ -27,6 +27,7 @@ from maskedbandit.service.views.estimates import (
 )
 from maskedbandit.service.views.further import estimate_guardrail, estimate_metrics, list_released
 from maskedbandit.service.views.link import LinkState
+from maskedbandit.service.views.sums_of_sites import DueSum, list_due_sums
 from maskedbandit.service.views.tally import Tally
 from maskedbandit.statement.content import Statement
 from maskedbandit.statement.facts import Facts
@@ -84,6 +85,7 @@ class StudyView(Struct, frozen=True):
     attention: tuple[AttentionItem, ...] = ()  # what needs it
     link: LinkState | None = None  # to the helper of two operators, in the process that holds the study
     contacts: tuple[tuple[int, int], ...] = ()  # when each site last asked that process, by its number
+    due_sums: tuple[DueSum, ...] = ()  # of sites
 
     @property
     def name(self) -> str:
@@ -159,6 +161,7 @@ def read_view(database: Database, witness: Witness, name: str, now: int, tally: 
     with database.still():
         book, tally = read_published(database, witness, name), tally or Tally()
         counted, kept_in = count_places(database, book, now, tally), database.named()
+        due_sums = list_due_sums(database, book, counted.cohorts)
         finish, approvals = find_finish(book), find_approvals(database, book, now)
         named = tally.once("named", (book.head, book.horizon.step, counted.answer), lambda: book.named)
     arms, gain = show_arms(book)
@@ -180,6 +183,7 @@ def read_view(database: Database, witness: Witness, name: str, now: int, tally: 
         finish,
         gain,
         find_attention(book, counted, finish, now),
+        due_sums=due_sums,
     )
 
 

@@ -1,0 +1,106 @@
+"""The page of a site's own: its people's places, the rounds that it joined, its ledger, and with whom it works."""
+
+from markupsafe import Markup
+
+from maskedbandit.service.page.sites import ROUND_PHASES
+from maskedbandit.service.views.site_view import SiteRound, SiteView
+from maskedbandit.store.book.entries import SiteAgreed, SiteJoined, SumAttempt
+from maskedbandit.words import say_count, say_things, say_time
+
+Row = list[str | Markup]
+COHORTS_HEAD = ("Cohort", "Arm", "People here", "Saw the arm", "State")
+ROUNDS_HEAD = ("Cohort", "Attempt", "People here", "People of all sites", "Joined", "State")
+LEDGER_HEAD = ("Entry", "Time", "What", "Cohort", "Attempt", "Sites", "Hash")
+PARTNERS_HEAD = ("Name", "Fingerprint", "At most, of a cohort")
+MOST_LISTED = 100  # rounds, and entries of the ledger
+SAID_ENTRIES = {
+    "site_began": "it takes part in the study",
+    "site_joined": "it joined an attempt at the sum",
+    "site_masked": "it sent its masked value",
+    "site_agreed": "it agreed that the sum be opened",
+    "site_ended": "the study ended",
+}
+
+
+def tabulate_own_cohorts(view: SiteView) -> list[Row]:
+    """The cohorts in which the site has people; those that begin to be added up take nobody more."""
+    return [
+        [
+            f"Cohort {each.number}",
+            Markup('<span class="arm">{}</span>').format(each.arm),
+            *(say_count(each.people), say_count(each.seen)),
+            "open" if each.round is None else "added up" if each.round.is_over else "being added up",
+        ]
+        for each in view.cohorts
+    ]
+
+
+def say_round(found: SiteRound) -> str:
+    """How far a round is, and what is waited for."""
+    if found.is_over:
+        return f"over: {say_things(len(found.agreed or ()), 'site')} added up"
+    if found.left:
+        return "left: waits for the next attempt"
+    return f"{ROUND_PHASES[found.phase]} sent, {found.phase + 1} of {len(ROUND_PHASES)}"
+
+
+def tabulate_own_rounds(view: SiteView) -> list[Row]:
+    """The newest attempts at the sums of cohorts, the last joined first."""
+    newest = sorted(view.rounds, key=lambda each: -each.joined.number)
+    return [
+        [
+            *(f"Cohort {each.joined.cohort}", str(each.joined.attempt)),
+            *(say_count(each.here), say_count(each.joined.n)),
+            *(say_time(each.joined.at, True), say_round(each)),
+        ]
+        for each in newest[:MOST_LISTED]
+    ]
+
+
+def tabulate_own_ledger(view: SiteView) -> list[Row]:
+    """The newest entries of the site's ledger, the newest first."""
+    found = list[Row]()
+    for each in reversed(view.ledger[-MOST_LISTED:]):
+        cohort, attempt = (str(each.cohort), str(each.attempt)) if isinstance(each, SumAttempt) else ("", "")
+        sites: tuple[int, ...] = ()
+        if isinstance(each, SiteAgreed):
+            sites = each.sites
+        if isinstance(each, SiteJoined):
+            sites = tuple(number for number, many in enumerate(each.weights) if many)
+        names = ", ".join(view.sites[number].name for number in sites)
+        digest = Markup('<code title="{}">{}</code>').format(each.hash, each.hash[:10])
+        found.append(
+            [f"Entry {each.number}", say_time(each.at, True), SAID_ENTRIES[each.kind], cohort, attempt, names, digest]
+        )
+    return found
+
+
+def tabulate_partners(view: SiteView) -> list[Row]:
+    """All sites of the study and the coordinator, with what they are known by, in full: it is for comparing."""
+    found = list[Row]()
+    for number, each in enumerate(view.sites):
+        name = f"{each.name} (this site)" if number == view.number else each.name
+        found.append([name, mark_fingerprint(each.key), str(each.share)])
+    return [*found, ["the coordinator", mark_fingerprint(view.began.coordinator), "–"]]
+
+
+def mark_fingerprint(text: str) -> Markup:
+    """A fingerprint in groups of four digits, as it is read out."""
+    groups = " ".join(text[start : start + 4] for start in range(0, len(text), 4))
+    return Markup("<code>{}</code>").format(groups)
+
+
+def say_contact(view: SiteView) -> Markup:
+    """When the coordinator last answered, and whether it does now."""
+    link = view.link
+    if link is None or (link.reached is None and link.away_since is None):
+        return Markup("The coordinator was not asked yet since this server began.")
+    answered = Markup("The coordinator has not answered since this server began.")
+    if link.reached is not None:
+        answered = Markup("The coordinator last answered at {}.").format(say_time(link.reached, True))
+    if link.away_since is not None:
+        now = "It does not answer since {}: rounds and new people wait for it, and outcomes are stored here."
+        return answered + " " + Markup(now).format(say_time(link.away_since, True))
+    if link.refusal:
+        return answered + " " + Markup("It refuses what this site asks: {}.").format(link.refusal)
+    return answered
