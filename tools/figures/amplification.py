@@ -47,15 +47,23 @@ def amplification() -> Figure:
     for randomizer, (label, colour, height) in WAYS.items():
         y = [response_deviation(n, local_epsilon_for(EPSILON, n, DELTA, randomizer)) for n in USERS]
         noise.plot(USERS, y, color=colour, linewidth=1.8)
-        noise.annotate(label, (USERS[6], y[6] * height), color=colour, ha="center", fontsize="small")
+        noise.annotate(
+            label, (USERS[len(USERS) // 2], y[len(USERS) // 2] * height), color=colour, ha="center", fontsize="small"
+        )
     coins = math.sqrt(coins_needed(Fraction(EPSILON), Fraction(1, 10**6))) / 2
     noise.axhline(coins, color="#009E73", linewidth=1.8)
     noise.annotate(
-        "coins beside true bits, exact", (USERS[6], coins * 1.04), color="#009E73", ha="center", fontsize="small"
+        "coins beside true bits, exact",
+        (USERS[len(USERS) // 2], coins * 1.04),
+        color="#009E73",
+        ha="center",
+        fontsize="small",
     )
     central = math.sqrt(2) / EPSILON
     noise.axhline(central, color="0.5", linewidth=1.2, linestyle="--")
-    noise.annotate("a trusted server, pure ε", (USERS[6], central * 1.06), color="0.4", ha="center", fontsize="small")
+    noise.annotate(
+        "a trusted server, pure ε", (USERS[len(USERS) // 2], central * 1.06), color="0.4", ha="center", fontsize="small"
+    )
     noise.set(xscale="log", yscale="log", xlim=(USERS[0], USERS[-1]), ylim=(1, 30), xlabel="users, n")
     noise.set_ylabel("standard deviation of a sum's noise")
     noise.set_yticks([1, 2, 5, 10, 20], ["1", "2", "5", "10", "20"], minor=False)
