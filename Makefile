@@ -80,6 +80,8 @@ figures: setup
 	  cp results/$$name/figure.svg docs/figures/$$name.svg; done
 	@$(BIN)/maskedbandit audit newsletter --out results/audit
 	@cp results/audit/audit.svg docs/figures/audit.svg
+	@$(BIN)/python -m tools.figures.amplification docs/figures/amplification.svg
+	@$(BIN)/python -m tools.figures.counting docs/figures/counting.svg
 	@$(BIN)/python -m tools.figures.returning_users docs/figures/returning_users.svg
 	@$(BIN)/python -m tools.figures.several_rewards docs/figures/several_rewards_cost.svg
 	@$(BIN)/python -m tools.figures.secagg_growth docs/figures/secagg_growth.svg

@@ -355,7 +355,7 @@ def test_a_policy_that_does_not_fit_its_channel_writes_nothing(file, tmp_path, c
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["run"], ["plot"], ["list"], ["secagg-demo"], ["convert"], ["generate"], ["warm"]]
+    "command", [[], ["run"], ["plot"], ["list"], ["secagg-demo"], ["convert"], ["generate"], ["warm"], ["queries"]]
 )
 def test_help_has_an_example(command, capsys) -> None:
     with pytest.raises(SystemExit) as left:
@@ -416,6 +416,24 @@ def test_a_report_of_a_bug_says_what_is_installed(tmp_path, monkeypatch, capsys)
     assert "ruff" not in said
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("--queries 10 --epsilon 1 --accuracy 0.05", "10 counting queries on 1,061 people cost each of them ε = 1 "),
+        ("--people 1061 --epsilon 1 --accuracy 0.05", "10 counting queries on 1,061 people cost each of them ε = 1 "),
+        ("--people 10000 --queries 10 --accuracy 0.05", "10 counting queries on 10,000 people cost each of them ε = 0"),
+        ("--people 10000 --queries 10 --epsilon 1", "All errors are below 0.0054, except with probability 0.047."),
+        (
+            "--queries 10 --epsilon 1 --accuracy 0.05 --beta 0.01",
+            "All errors are below 0.05, except with probability 0",
+        ),
+    ],
+)
+def test_of_four_numbers_about_counting_queries_the_missing_one_is_found(given, said, capsys) -> None:
+    assert main(["queries", *given.split()]) == 0
+    assert said in capsys.readouterr().out
+
+
 def test_no_command_is_an_error(capsys) -> None:
     with pytest.raises(SystemExit) as left:
         main([])
@@ -443,6 +461,9 @@ def test_every_package_that_an_extra_brings_is_known() -> None:
         (["run", "{file}", "--jobs", "0"], "--jobs is 0: it must be a whole number of at least 1"),
         (["run", "nowhere.toml"], "experiment is 'nowhere.toml'"),
         (["plot", "nowhere"], "DIR is 'nowhere': it must be a folder with a table.parquet"),
+        (["queries", "--people", "9"], "what is left out is '--queries, --epsilon, --accuracy': it must be one of "),
+        (["queries", "--people", "9", "--queries", "1", "--epsilon", "x"], "epsilon is 'x'"),
+        (["queries", "--people", "5", "--epsilon", "1", "--accuracy", "0.05"], "--people is 5: it must be more"),
         (["plan"], "what is planned is 'nothing': it must be a --difference (or --means) and an --epsilon (or "),
     ],
 )

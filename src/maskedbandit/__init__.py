@@ -34,8 +34,10 @@ _HOME = {
     "Beta": "lab.worlds.beta",
     "Changing": "lab.worlds.changing",
     "ClippedGaussian": "lab.worlds.clipped_gaussian",
+    "CountingQuery": "privacy.counting",
     "Decision": "core",
     "Drifting": "lab.worlds.drifting",
+    "LaplaceMechanism": "privacy.counting",
     "Ledger": "privacy.budget",
     "LinearContexts": "lab.worlds.linear_contexts",
     "Loss": "privacy.loss",
@@ -50,11 +52,15 @@ _HOME = {
     "kernel": "core",
     "plan": "reports.plan.plan",
     "plan_sites": "reports.plan.sites",
+    "queries_affordable": "privacy.counting",
+    "queries_limit": "privacy.counting",
     "replay": "lab.goals.replay.replay",
+    "returning_users": "privacy.repeated_batches",
     "select": "lab.goals.select.select",
     "sign_person": "study.signatures",
     "simulate": "lab.goals.regret.simulate",
     "uniform_means": "lab.worlds.named_means",
+    "users_needed": "privacy.counting",
 }
 __all__ = sorted([*_MODULES, *_HOME])
 

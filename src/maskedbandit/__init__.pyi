@@ -28,7 +28,13 @@ from maskedbandit.lab.worlds.linear_contexts import LinearContexts as LinearCont
 from maskedbandit.lab.worlds.named_means import uniform_means as uniform_means
 from maskedbandit.lab.worlds.visits import Visits as Visits
 from maskedbandit.privacy.budget import Ledger as Ledger
+from maskedbandit.privacy.counting import CountingQuery as CountingQuery
+from maskedbandit.privacy.counting import LaplaceMechanism as LaplaceMechanism
+from maskedbandit.privacy.counting import queries_affordable as queries_affordable
+from maskedbandit.privacy.counting import queries_limit as queries_limit
+from maskedbandit.privacy.counting import users_needed as users_needed
 from maskedbandit.privacy.loss import Loss as Loss
+from maskedbandit.privacy.repeated_batches import returning_users as returning_users
 from maskedbandit.reports.estimate.estimate import estimate as estimate
 from maskedbandit.reports.plan.plan import plan as plan
 from maskedbandit.reports.plan.sites import plan_sites as plan_sites

@@ -60,6 +60,10 @@ class TestPrivacy:
     def test_epsilon_is_k_over_n_sigma(self, sigma, n, k):
         assert LaplaceMechanism(sigma).epsilon(n, k) * n * sigma == k
 
+    @given(epsilon=epsilons, n=users, k=few)
+    def test_the_mechanism_of_an_epsilon_has_it_exactly(self, epsilon, n, k):
+        assert LaplaceMechanism.for_epsilon(epsilon, n, k).epsilon(n, k) == epsilon
+
     def test_sigma_is_the_number_the_user_wrote(self):
         assert LaplaceMechanism(0.1) == LaplaceMechanism("0.1") == LaplaceMechanism(Fraction(1, 10))
         assert LaplaceMechanism(0.1).epsilon(10) == 1

@@ -118,6 +118,31 @@ def test_means_a_policy_and_a_budget_may_be_given() -> None:
             mb.plan(means=wrong, epsilon=1)
 
 
+def test_people_who_come_back_have_noise_for_all_their_studies() -> None:
+    """At twenty studies Rényi curves need less noise than shares of ε, and together they cost what was asked for."""
+    found = plan(difference=0.2, budget=0.5, studies=20, runs=20)
+    assert [row.trust for row in found.rows] == [*TRUST, "concentrated"]
+    assert of(found, "concentrated").expected.people < of(found).expected.people
+    assert of(found).loss == "ε = 0.025"
+    channel = found.question.channel_of("concentrated", 0.025)
+    ledger = mb.Ledger(mb.Loss.approximate(0.5, 1e-6))
+    for _ in range(20):
+        ledger.charge("ann", channel.loss(100))
+    with pytest.raises(mb.errors.BudgetExceeded):
+        ledger.charge("ann", channel.loss(100))
+    shuffled = found.question.channel_of("shuffled", 0.025)
+    assert isinstance(shuffled, mb.channels.Shuffled)
+    assert 20 * float(shuffled.delta) == pytest.approx(1e-6)
+    assert "20 such studies, which cost ε = 0.5 together" in str(found)
+    assert "noise of standard deviation 40.3 in place of 56.6" in str(found)
+
+
+def test_people_who_come_once_are_planned_for_as_ever() -> None:
+    found = plan(EASY, runs=5, trust=("central", "concentrated"))
+    assert [row.trust for row in found.rows] == ["central", "concentrated"]
+    assert "such studies" not in str(found)
+
+
 def test_regret_is_planned_for_all_people() -> None:
     row = of(plan(EASY, goal="regret", people=20_000, trust=("central",), runs=50))
     assert row.expected.people == 20_000

@@ -195,6 +195,27 @@ def test_the_leading_term_of_the_noise_aware_index_is_its_ratio_above_the_lower_
     assert large == pytest.approx(2 / epsilon * math.log(10**9))
 
 
+def test_the_leading_term_of_thompson_sampling_is_its_slack_above_the_lower_bound() -> None:
+    """[LN11, Thm. 11.1], without the constant of which nothing is said; epsilon, a matter of privacy, plays no part."""
+    for name in ("C1", "C2", "C3", "C4"):
+        arms = named_means(name)
+        lower = mb.theory.lower_bound("no_privacy", arms, 10**9)
+        for slack in (0.01, 0.5, 3):
+            found = mb.theory.upper_bound("thompson_sampling", arms, 10**9, 0.1, slack=slack)
+            assert found == pytest.approx((1 + slack) * lower)
+    found = mb.theory.curve("thompson_sampling", [0.9, 0.5], 10**6)
+    assert found == pytest.approx(0.6 * math.log(10**6) / kl(0.5, 0.9))
+
+
+@pytest.mark.slow
+def test_thompson_sampling_stays_below_its_leading_term() -> None:
+    """The constant is on the side of the policy on these arms: by far more than the spread of 40 runs."""
+    run = mb.simulate(POLICIES.ThompsonSampling(), mb.channels.Raw(), mb.Bernoulli([0.9, 0.5, 0.3]), 100_000, 40, 1)
+    mean, error = run.regret.mean(axis=0), run.regret.std(axis=0) / math.sqrt(40)
+    bound = mb.theory.upper_bound("thompson_sampling", [0.9, 0.5, 0.3], run.t)
+    assert (mean + 5 * error < bound)[run.t >= 1000].all()
+
+
 GUARANTEES = [
     ("dpucb", "DPUCB", {}, mb.channels.Tree(2, counter="binary", length=100_000), 2),
     ("ucb1", "UCB1", {}, mb.channels.Raw(), math.inf),
@@ -238,6 +259,8 @@ def test_all_names_are_curves() -> None:
         (lambda: mb.theory.upper_bound("ldp_ucb", [0.1, 0.2], 10, -1), InvalidValue, "epsilon is -1"),
         (lambda: mb.theory.upper_bound("dpucb", [0.1, 0.2], 10, 0), InvalidValue, "epsilon is 0"),
         (lambda: mb.theory.upper_bound("noise_aware_klucb", [0.1, 0.2], 10, 0), InvalidValue, "epsilon is 0"),
+        (lambda: mb.theory.upper_bound("thompson_sampling", [0.1, 0.2], 10, slack=0), InvalidValue, "slack is 0"),
+        (lambda: mb.theory.upper_bound("thompson_sampling", [0.1, 0.2], 10, slack=3.1), InvalidValue, "slack is 3.1"),
         (lambda: mb.theory.minimax(1, 10), InvalidValue, "k is 1"),
         (lambda: mb.theory.minimax(2, 10, float("nan")), InvalidValue, "epsilon is nan"),
     ],

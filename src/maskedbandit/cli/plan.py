@@ -11,6 +11,7 @@ EXAMPLE = (
     "  maskedbandit plan --people 20000 --epsilon 1                     # which difference can be found?\n"
     "  maskedbandit plan --people 20000 --difference 0.05               # which ε is enough?\n"
     "  maskedbandit plan --people 20000 --difference 0.05 --epsilon 1 --regret\n"
+    "  maskedbandit plan --difference 0.05 --budget 1 --studies 20      # the same people in all of them\n"
     "  maskedbandit plan --people 10000 --difference 0.05 --epsilon 1 --policy pooled_elimination\n"
     "  maskedbandit plan --arms 5 --difference 0.05 --epsilon 1 --policy '{name = \"top_arms\", m = 2}'\n"
     "  maskedbandit plan --protocol trial.toml --difference 0.05         # a study of sites: what does secrecy cost?"
@@ -32,7 +33,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--budget", type=float, metavar="E", help="in place of --epsilon: the ε of each person in a period"
     )
-    parser.add_argument("--studies", type=int, default=1, metavar="N", help="how many studies share the budget (1)")
+    parser.add_argument(
+        "--studies",
+        type=int,
+        default=1,
+        metavar="N",
+        help="how many studies each person takes part in, on one budget (1)",
+    )
     parser.add_argument("--policy", metavar="TABLE", help="another policy: a name, or a table as in experiments")
     parser.add_argument("--people", type=int, metavar="N", help="how many people come (as many as the study needs)")
     parser.add_argument(
@@ -73,7 +80,8 @@ def do(options: argparse.Namespace) -> None:
         return
     from maskedbandit.cli.parts.inline import read_inline_table, read_numbers
     from maskedbandit.cli.parts.progress import Progress
-    from maskedbandit.reports.plan.plan import TRUST, Question, plan, share_budget
+    from maskedbandit.reports.plan.plan import TRUST, Question, plan
+    from maskedbandit.reports.plan.visits import share_budget
     from maskedbandit.study.naming import STUDY_PARTS
     from maskedbandit.study.reward import MILLISECONDS, parse_duration
 
@@ -95,10 +103,11 @@ def do(options: argparse.Namespace) -> None:
         goal=policy.goal if policy else "regret" if options.regret else "identify",
         means=None if options.means is None else read_numbers("--means", options.means),
         policy=policy,
+        visits=1 if options.budget is None else options.studies,
     )
     if policy and options.regret and policy.goal != "regret":
         raise InvalidValue("--regret", "given", f"left out with a policy whose goal is {policy.goal!r}")
-    trust = tuple(options.trust or TRUST)
+    trust = options.trust and tuple(options.trust)
     with Progress(0, "study", quiet=options.quiet) as progress:
         progress.begin("simulated")
         found = plan(question, trust=trust, runs=options.runs, advance=lambda: progress.advance(1))
@@ -106,7 +115,7 @@ def do(options: argparse.Namespace) -> None:
     if options.figure:
         from maskedbandit.reports.plan.figure import save_plan_figure
 
-        save_plan_figure(question, trust, options.runs, options.figure)
+        save_plan_figure(question, trust or tuple(TRUST), options.runs, options.figure)
 
 
 def do_sites(options: argparse.Namespace) -> None:

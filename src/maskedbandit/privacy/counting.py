@@ -86,6 +86,17 @@ class LaplaceMechanism:
         scale = Fraction((steps - 0.5) / -_log(chance) * (1 - 3 * COUNTING_MARGIN))
         return cls(scale / n)
 
+    @classmethod
+    def for_epsilon(cls, epsilon: Number, n: int, queries: int = 1) -> LaplaceMechanism:
+        """The noise with which k queries cost `epsilon` in all: σ = k / (nε)  [LN11, Thm. 11.12].
+
+        **Guarantee**: `epsilon(n, queries)` is this ε, exactly.
+
+        >>> LaplaceMechanism.for_epsilon(1, n=1000, queries=5).sigma
+        Fraction(1, 200)
+        """
+        return cls(_whole("queries", queries) / (_whole("n", n) * to_fraction("epsilon", epsilon)))
+
     def epsilon(self, n: int, queries: int = 1) -> Fraction:
         """ε = k / (nσ) [LN11, Thm. 11.12].
 

@@ -7,6 +7,7 @@ from typing import Any
 from maskedbandit.core import Floats
 from maskedbandit.errors import UnknownName
 from maskedbandit.theory import guarantees
+from maskedbandit.theory.amplification import closed_epsilon, local_epsilon_for, shuffled_delta, shuffled_epsilon
 from maskedbandit.theory.bounds import INFORMATION, lower_bound, minimax
 from maskedbandit.theory.characteristic_times import KINDS, characteristic_time, proportions
 from maskedbandit.theory.divergences import kl, kl_upper, private_divergence, private_upper
@@ -16,14 +17,14 @@ from maskedbandit.theory.selection import least_samples_above, least_samples_top
 from maskedbandit.theory.wrong_answers import least_wrong
 
 LOWER = tuple(INFORMATION)
-UPPER = ("ada_cucb", "ada_p_ucb", "dpucb", "ldp_ucb", "noise_aware_klucb", "ucb1")
+UPPER = ("ada_cucb", "ada_p_ucb", "dpucb", "ldp_ucb", "noise_aware_klucb", "thompson_sampling", "ucb1")
 SAMPLES = tuple(TIMES)
-WITHOUT_EPSILON = ("no_privacy", "ucb1")
+WITHOUT_EPSILON = ("no_privacy", "thompson_sampling", "ucb1")
 CURVES = {  # all names, and what each curve means
     **dict.fromkeys(LOWER, "asymptotic lower bound"),
     "minimax": "lower bound for the worst instance",
     **dict.fromkeys(UPPER, "guarantee of the policy"),
-    "noise_aware_klucb": "asymptotic guarantee of the policy",
+    **dict.fromkeys(("noise_aware_klucb", "thompson_sampling"), "asymptotic guarantee of the policy"),
 }
 __all__ = [
     "CURVES",
@@ -33,6 +34,7 @@ __all__ = [
     "UPPER",
     "WITHOUT_EPSILON",
     "characteristic_time",
+    "closed_epsilon",
     "critical_epsilon",
     "curve",
     "epsilon_left",
@@ -42,11 +44,14 @@ __all__ = [
     "least_samples_above",
     "least_samples_top",
     "least_wrong",
+    "local_epsilon_for",
     "lower_bound",
     "minimax",
     "private_divergence",
     "private_upper",
     "proportions",
+    "shuffled_delta",
+    "shuffled_epsilon",
     "upper_bound",
 ]
 

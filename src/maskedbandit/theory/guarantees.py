@@ -6,12 +6,17 @@
     ada_cucb      sum  8 β ln t / gap + 8 √(β ln t / ρ) + 2 β / (β − 3),  ρ = ε² / 2         [Azi24]
     dpucb         sum  max{32 ln t / gap, 4 G} + (1 + π² / 3) gap,  and once max gap
     noise_aware_klucb      ln t sum  max{ratio gap / d_ε, 2 gap / ε} + o(ln t)               [docs/noise_aware_klucb.md]
+    thompson_sampling      (1 + slack) ln t sum  gap / kl(μ_a, μ*) + O(k / slack²)           [LN11, Thm. 11.1; AG13]
 
 Sums are over the arms that are not the best. `ldp_ucb` is UCB1 on randomized bits, whose gaps are gap / c while a pull
 costs gap: so it follows from the theorem above it. AdaP-UCB and AdaC-UCB need β > 3 in the policy too. Where a paper
 does not say whether a last term is counted once or for each arm, it is counted for each: the bound holds either way. Of
-the noise-aware index only the leading term is known, so its curve may be crossed at a finite t. Bounds above t max gap
-are trivial, and are cut there.
+the noise-aware index and of Thompson sampling only the leading term is known, so their curves may be crossed at a
+finite t. Bounds above t max gap are trivial, and are cut there.
+
+The slack of Thompson sampling is called ε in the theorem, and has nothing to do with privacy. The lecture states it for
+every slack above 0. Its last step, (1 + x)² ≤ 1 + 3x with slack = 3x, needs x ≤ 1: so here slack is at most 3. As slack
+falls to 0 the leading term becomes the lower bound without privacy [LR85], and the rest grows without limit.
 
 `dpucb` is for binary trees of length T, the horizon, and failure 1 / T. With probability 1 − 1 / T the noise of every
 arm is in [−G, G] at all times; the rest costs T max gap:
@@ -32,7 +37,7 @@ import numpy as np
 from maskedbandit.core import Floats
 from maskedbandit.errors import InvalidValue
 from maskedbandit.theory.bounds import rival_means, to_positive, to_times
-from maskedbandit.theory.divergences import private_divergence
+from maskedbandit.theory.divergences import kl, private_divergence
 
 
 def gaps(means: Sequence[float]) -> Floats:
@@ -108,3 +113,15 @@ def above_three(beta: float) -> float:
     if not beta > 3:
         raise InvalidValue("beta", beta, "above 3, as the theorem needs")
     return beta
+
+
+def thompson_sampling(means: Sequence[float], t: Any, epsilon: float = math.inf, slack: float = 0.5) -> Floats:
+    """The leading term of Thompson sampling with Beta posteriors, without privacy, as t grows.
+
+    >>> thompson_sampling([0.9, 0.5], [10**6]).round(2)
+    array([16.23])
+    """
+    if not 0 < slack <= 3:
+        raise InvalidValue("slack", slack, "above 0 and at most 3, as the proof of the theorem needs")
+    rate = np.array([kl(mean, max(means)) for mean in rival_means(means)])
+    return total((1 + slack) * gaps(means) / rate, 0.0, means, t)

@@ -32,9 +32,9 @@ from maskedbandit.privacy.exact import to_whole
 from maskedbandit.reports.plan.compiled_ahead import compiled_ahead
 from maskedbandit.reports.plan.forecast import count_waits, find_planned, forecast_study
 from maskedbandit.reports.plan.means import described_by, find_hardest_means, question_of
+from maskedbandit.reports.plan.visits import CONCENTRATED, concentrate_noise, say_visits, share_budget
 from maskedbandit.reports.plan.windows import Spread, find_spread, say_spread
 from maskedbandit.study.reward import MILLISECONDS
-from maskedbandit.theory.bounds import to_positive
 from maskedbandit.words import say_duration
 
 TRUST: dict[str, Callable[[float, float], Channel]] = {
@@ -71,6 +71,7 @@ class Question:
     goal: str = "identify"  # or "regret": all people take part, and few should get a worse arm; "answer" or "select"
     means: Sequence[float] | None = None
     policy: Policy | None = None
+    visits: int = 1  # how many such studies each person takes part in; ε is what one of them may cost
 
     def __post_init__(self) -> None:
         if self.policy is not None and (not isinstance(self.policy, Policy) or self.policy.goal != self.goal):
@@ -143,13 +144,19 @@ class Question:
         """The number of people who come until an outcome is known."""
         return round(self.window * self.per_day)
 
+    def channel_of(self, trust: str, epsilon: float) -> Channel:
+        """The channel of a trust model, if one study may cost so much."""
+        if trust == CONCENTRATED:
+            return concentrate_noise(epsilon, self.visits, self.privacy_delta)
+        return TRUST[trust](epsilon, self.privacy_delta / self.visits)
+
     def under(self, trust: str, runs: int, advance: Callable[[], object]) -> Row:
         """The expected results under a trust model, if nothing is left out."""
         assert self.difference is not None
         assert self.epsilon is not None
         planned, policy = self.planned, self.played
         means = list(self.means or find_hardest_means(policy, self.arms, self.baseline, self.difference))
-        channel, aim = TRUST[trust](self.epsilon, self.privacy_delta), getattr(self, policy.purpose.aim)
+        channel, aim = self.channel_of(trust, self.epsilon), getattr(self, policy.purpose.aim)
         found = forecast_study(policy, channel, means, aim, self.late, runs, advance)
         loss = channel.loss(max(round(found.people / self.arms), 1))
         bound = planned.prove_least(policy, BOUND.get(trust, "central"), means, aim, loss)
@@ -163,7 +170,7 @@ class Question:
         """Over how many windows the people of a row are to be spread, if most come within one."""
         policy = self.played
         means = list(self.means or find_hardest_means(policy, self.arms, self.baseline, row.difference))
-        channel, aim = TRUST[row.trust](row.epsilon, self.privacy_delta), getattr(self, policy.purpose.aim)
+        channel, aim = self.channel_of(row.trust, row.epsilon), getattr(self, policy.purpose.aim)
         return find_spread(policy, channel, means, aim, self.late, row.expected, runs, advance)
 
 
@@ -185,6 +192,8 @@ class Plan:
         for row, spread in zip(self.rows, self.spreads, strict=False):
             if spread is not None:
                 lines.append(f"{row.trust}: {say_spread(spread, self.question.goal, window)}")
+        if self.question.visits > 1:
+            lines += say_visits(self.rows, self.question.visits, self.question.privacy_delta)
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -198,42 +207,37 @@ class Plan:
         return {"question": question, "runs": self.runs, "rows": rows, "spreads": spreads}
 
 
-def share_budget(budget: float, studies: int) -> float:
-    """The ε of each of so many studies that share the budget of a person.
-
-    >>> share_budget(2.0, 4)
-    0.5
-    """
-    return float(to_positive("budget", budget) / to_whole("studies", studies, 1))
-
-
 def plan(
     question: Question | None = None,
     *,
-    trust: Sequence[str] = tuple(TRUST),
+    trust: Sequence[str] | None = None,
     budget: float | None = None,
     studies: int = 1,
     runs: int | None = None,
     advance: Callable[[], object] = lambda: None,
     **changes: Any,
 ) -> Plan:
-    """Plan a study, under each trust model; `changes` are those of the question.
+    """Plan a study, under each trust model or those named in `trust`; `changes` are those of the question.
 
-    With the `budget` of a person in a period, and the number of studies that share it, ε is a part of this budget. A
-    plan simulates so many `runs` for each row, by default as many as its goal needs.
+    With the `budget` of a person in a period, and the number of studies that share it, ε is a part of this budget, and
+    there is one more trust model: "concentrated" adds up Rényi curves. A plan simulates so many `runs` for each row, by
+    default as many as its goal needs.
 
     >>> found = plan(baseline=0.2, difference=0.2, epsilon=1, per_day=500, trust=("central",), runs=20)
     >>> found.rows[0].bound < found.rows[0].expected.people < 2000
     True
     """
     if budget is not None:
-        changes["epsilon"] = share_budget(budget, studies)
+        changes |= {"epsilon": share_budget(budget, studies), "visits": studies}
     if isinstance(policy := changes.get("policy"), Policy):
         changes.setdefault("goal", policy.goal)
     asked = replace(question or Question(), **changes)
+    known = (*TRUST, CONCENTRATED)
+    if trust is None:
+        trust = known if asked.visits > 1 and asked.unknown is None else tuple(TRUST)
     for each in trust:
-        if each not in TRUST:
-            raise UnknownName("trust", each, TRUST)
+        if each not in known:
+            raise UnknownName("trust", each, known)
     runs = asked.planned.runs if runs is None else runs
     with compiled_ahead(asked.goal, trust if asked.policy is None else ()):
         rows = tuple(_row(asked, each, runs, advance) for each in trust)

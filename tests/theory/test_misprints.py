@@ -1,0 +1,65 @@
+"""What papers print and does not hold as printed: the numbers of docs/misprints.md."""
+
+import math
+from fractions import Fraction
+
+from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.renyi_divergences import ORDERS
+from tests.for_each import for_each
+
+
+def remainder_of_lemma(order: float, grid: float, variance: float) -> tuple[float, float]:
+    """Both branches of [CZ23, Lem. 3], at a sensitivity of one reward: `grid` steps."""
+    return ((2 * order - 1) * grid**2 + 6 * grid) / (4 * variance**2), 3 * grid / (2 * variance)
+
+
+def printed_remainder(order: float, s: float, epsilon: float) -> tuple[float, float]:
+    """Both branches of [CZ23, Thm. 2]."""
+    first = (2 * order - 1) * epsilon**2 / (4 * s**2) + 3 * epsilon / (2 * s**3)
+    return first, 3 * epsilon**2 / (2 * s)
+
+
+@for_each("s", [1, 2, 10])
+@for_each("epsilon", [0.01, 0.1, 0.5, 0.9, 2.0])
+@for_each("order", [2, 3, 100])
+def test_the_second_branch_of_the_theorem_is_not_that_of_the_lemma(s, epsilon, order) -> None:
+    """With g = s eps, as for a batch of one: the first branches agree, and the second is 3 eps / 2s."""
+    grid = s * epsilon
+    lemma, printed = remainder_of_lemma(order, grid, (grid / epsilon) ** 2), printed_remainder(order, s, epsilon)
+    assert math.isclose(lemma[0], printed[0])
+    assert math.isclose(lemma[1], 3 * epsilon / (2 * s))
+    assert (printed[1] < lemma[1]) == (epsilon < 1)
+
+
+def test_the_printed_remainder_is_less_than_the_lemma_proves_with_the_real_grid() -> None:
+    """s = 10, eps = 1/2, n = 2, order 100; and at order 2 it is not."""
+    grid = math.ceil(10 * 0.5 * math.sqrt(2))
+    assert grid == 8
+    proved = min(remainder_of_lemma(100, grid, (grid / 0.5) ** 2))
+    assert round(min(printed_remainder(100, 10, 0.5)), 4) == 0.0375
+    assert round(proved, 4) == 0.0469
+    assert min(printed_remainder(2, 10, 0.5)) > min(remainder_of_lemma(2, grid, (grid / 0.5) ** 2))
+
+
+@for_each("s", [1, 2, 5, 10])
+@for_each("epsilon", [Fraction(1, 20), Fraction(1, 10), Fraction(1, 2), Fraction(9, 10)])
+@for_each("n", [2, 4, 64])
+def test_the_exact_divergence_needs_no_remainder(s, epsilon, n) -> None:
+    """Summed from probabilities: below alpha eps^2 / 2 at every whole order, so the misprint hides no loss here."""
+    grid = math.ceil(s * epsilon * math.sqrt(n))
+    curve = Loss.skellam((grid / epsilon) ** 2, grid).curve
+    whole = [(order, loss) for order, loss in zip(ORDERS, curve, strict=True) if order.denominator == 1 and order > 1]
+    assert len(whole) == 28
+    assert all(loss < order * epsilon**2 / 2 for order, loss in whole)
+
+
+def test_the_lecture_needs_slack_of_at_most_three() -> None:
+    """(1 + y)^2 <= 1 + 3y, of the proof of [LN11, Thm. 11.1], for y in (0, 1] alone."""
+    assert all((1 + y) ** 2 <= 1 + 3 * y for y in (Fraction(k, 100) for k in range(1, 101)))
+    assert not any((1 + y) ** 2 <= 1 + 3 * y for y in (Fraction(101, 100), Fraction(2)))
+
+
+def test_failures_of_batches_add_up_to_more_than_p() -> None:
+    """p / b^2 adds up to 1.645 p, and p / (b (b + 1)) to p [CZ23, Lem. 2]."""
+    assert round(sum(1 / b**2 for b in range(1, 10**6)), 3) == 1.645
+    assert sum(Fraction(1, b * (b + 1)) for b in range(1, 1000)) == 1 - Fraction(1, 1000)
