@@ -21,6 +21,7 @@ LAYERS = (
         "noise_bounds",
         "private_files",
         "person_attributes",
+        "toeplitz",
     ),
     ("rooms", "privacy", "words", "drawing"),
     ("noises", "secagg", "shuffle", "theory"),

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 from maskedbandit.core import lean_kernel
 from maskedbandit.errors import InvalidValue
+from maskedbandit.toeplitz import banded_nodes, endless_nodes
 
 NOISE_KINDS = ("NO_NOISE", "LAPLACE", "SKELLAM", "GAUSSIAN", "RESPONSE", "COINS", "SUB_GAMMA")
 NO_NOISE, LAPLACE, SKELLAM, GAUSSIAN, RESPONSE, COINS, SUB_GAMMA = range(len(NOISE_KINDS))
-BINARY, HONAKER, KARY, HYBRID = range(1, 5)  # how a running sum is counted; 0: releases are independent
+BINARY, HONAKER, KARY, HYBRID, ROOT, ENDLESS = range(1, 7)  # how running sums are counted; 0: releases are independent
 
 
 class LawParameters(NamedTuple):
@@ -30,7 +31,7 @@ class LawParameters(NamedTuple):
     honest: float = 1.0
     flip: float = 0.0
     counter: int = 0
-    arity: int = 0  # of a k-ary tree
+    arity: int = 0  # of a k-ary tree; the bands of a root counter
     variance: float = 0.0  # of a sub-gamma draw of scale 1, or more
     tail: float = 0.0  # of the same
     spare: float = 0.0
@@ -125,6 +126,10 @@ def nodes(law: Law, m: int) -> float:
     ([3.0, 1.0], 0.6666666666666666)
     """
     total, weight = 0.0, 1.0
+    if law.counter == ROOT and m > 0:
+        return banded_nodes(m, law.arity)
+    if law.counter == ENDLESS and m > 0:
+        return endless_nodes(m)
     if law.counter == KARY:
         while m > 0:  # balanced digits, from -(k-1)/2 to (k-1)/2
             digit = m % law.arity

@@ -1,4 +1,5 @@
-"""Counters: the running sum of a stream's cohorts, put together from few nodes of a tree, each with noise of its own.
+"""Counters: the running sum of a stream's cohorts, put together from few nodes of a tree, each with noise of its own,
+or by a factorization.
 
 `compute_change` is the next release of a stream. It works in whole steps: a node's noise is an integer, added to its
 sum before anything else is computed, so that all floats below are made of noisy sums alone. `count_new_nodes` and
@@ -10,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from maskedbandit.core import kernel
-from maskedbandit.law import HONAKER, HYBRID, KARY, Law, hybrid_epoch, widest_scale
+from maskedbandit.law import HONAKER, HYBRID, KARY, ROOT, Law, hybrid_epoch, widest_scale
+from maskedbandit.toeplitz import WHOLE_WEIGHT
 
 
 class CounterStreams(NamedTuple):
@@ -21,6 +23,7 @@ class CounterStreams(NamedTuple):
     estimates: np.ndarray  # [k, levels] the estimate of that sum, from noisy sums alone
     noise: np.ndarray  # [k, levels, (arity - 1) / 2] noise of the nodes that a k-ary estimate adds or subtracts
     fresh: np.ndarray  # noises drawn for the release under way, of no use after it
+    weights: np.ndarray  # of a factorization, whose `sums` and `estimates` have a column for each release
 
 
 @kernel
@@ -48,6 +51,8 @@ def count_new_nodes(law: Law, m: int) -> int:
 @kernel
 def node_width(law: Law, m: int) -> float:
     """Scale of the nodes that the m-th release is the first to need."""
+    if law.counter >= ROOT:
+        return law.scale * WHOLE_WEIGHT
     return law.scale if leaf_of(law, m) == 0 else widest_scale(law, m)
 
 
@@ -94,9 +99,27 @@ def merging(s: CounterStreams, law: Law, stream: int, total: int) -> float:
 
 
 @kernel
+def weighing(s: CounterStreams, law: Law, stream: int, total: int) -> float:
+    """The next release of a factorization: C x + z is an integer, of which all floats are made; C inverted gives x."""
+    last = s.released[stream] - 1
+    s.sums[stream, last] = total
+    noisy = s.fresh[0]
+    for i in range(last + 1):
+        noisy += s.weights[i] * s.sums[stream, last - i]
+    release = float(noisy)
+    for i in range(1, last + 1):
+        release -= s.weights[i] * s.estimates[stream, last - i]
+    release /= s.weights[0]
+    s.estimates[stream, last] = release
+    return release
+
+
+@kernel
 def compute_change(s: CounterStreams, law: Law, stream: int, total: int) -> float:
     """The next release of a stream, in steps, given the fresh noises that it needs; all counters are here."""
     s.released[stream] += 1
     if law.counter == KARY:
         return subtracting(s, law, stream, total)
+    if law.counter >= ROOT:
+        return weighing(s, law, stream, total)
     return merging(s, law, stream, total)

@@ -8,7 +8,8 @@ nodes, and a release is the change of this estimate: whoever adds up the release
 * `honaker`: the same; a node is averaged with its two halves, weights as their variances demand [Hon15];
 * `kary`: |d| nodes for every balanced digit d of m in base k, |d| ≤ (k − 1)/2; where d < 0 the nodes that follow are
   subtracted [APST25];
-* `hybrid`: for streams of any length, one draw when m is a power of two, and a binary tree for what follows [CSS11].
+* `hybrid`: for streams of any length, one draw when m is a power of two, and a binary tree for what follows [CSS11];
+* `root`, `endless`: no tree, but one draw for each release, with weights that fall off slowly: see toeplitz.py.
 
 A leaf is below h nodes, one on every level, so a reward is in h of them: h = floor(log2 length) + 1, or the least h
 with (k^h − 1) / 2 ≥ length. With discrete Laplace noise of scale h / ε the loss is ε [CSS11]. Other noises add up in
@@ -26,6 +27,12 @@ vector v of it costs R(a) = a |v|² / (2 variance) exactly, at whole a; between 
 so itself, by its `joint_loss`; one that does not is refused. The hybrid counter needs `joint_loss` too, as its trees
 have more and more nodes. Under the other two every node is full before its noise is used, so the losses of the nodes
 add up, whatever the noise.
+
+**Why a factorization is private.** Its outputs are made of y = C x + z, where z has one draw for each release and C x
+is whole. Given y_1, ..., y_{m−1} both worlds have the same decisions, so that C x − C x' is at most column t of C,
+whatever was seen; and y_m is an integer plus a draw that is independent of all before. So the losses of these draws add
+up, adaptively: under discrete Gaussian noise to Σ_m C_mt² / (2 variance). Other noises cost the sum of the C_mt, which
+grows like the root of the length, and are refused.
 
 A vector of statistics has a tree for each of its numbers, with draws of its own. The two worlds then differ by u − u'
 on each of h levels of all trees together: by at most l1 in sum and `square` in squares, and the noise of every node is
@@ -45,14 +52,17 @@ from maskedbandit.channels.codec import Grid, encode_reward
 from maskedbandit.channels.counters import CounterStreams, compute_change, count_new_nodes, leaf_of, node_width
 from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.channels.offers import NoiseShare, Offer
-from maskedbandit.core import Kernel
+from maskedbandit.core import Integers, Kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import BINARY, HONAKER, HYBRID, KARY, Law, count_steps, hybrid_epoch
+from maskedbandit.law import BINARY, ENDLESS, HONAKER, HYBRID, KARY, ROOT, Law, count_steps, hybrid_epoch
+from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.noises.noise import Noise
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sampling import Bits
+from maskedbandit.toeplitz import ENDLESS_SQUARE, MOST_RELEASES, WHOLE_WEIGHT, count_weights
 
 COUNTERS = {"binary": BINARY, "honaker": HONAKER, "kary": KARY, "hybrid": HYBRID}
+FACTORIZATIONS = {"root": ROOT, "endless": ENDLESS}
 HIGHEST = 48  # levels of a hybrid tree, which no study fills
 
 
@@ -95,8 +105,10 @@ class Tree(NoisyChannel):
     the pure loss `epsilon`. Other releases, and other arms, cost other users.
 
     `length` is the largest number of releases of one arm, which the hybrid counter need not know. `arity` is the k of
-    the k-ary counter, odd, by default of the least variance at worst. `divide` stretches the noise as if so many trees
-    saw every reward, which none does: [MT15, Alg. 1] divides ε by the number of arms. The loss is then smaller.
+    the k-ary counter, odd, by default of the least variance at worst; `bands` are those of 1 / C of a root counter, by
+    default all. The noise of an endless counter does not depend on `length`, only the room that is kept. `divide`
+    stretches the noise as if so many trees saw every reward, which none does: [MT15, Alg. 1] divides ε by the number of
+    arms. The loss is then smaller.
 
     >>> Tree(epsilon=0.5).loss(n=1000).epsilon(), Tree(epsilon=0.5, divide=5).loss(n=1000).epsilon()
     (0.5, 0.1)
@@ -107,9 +119,10 @@ class Tree(NoisyChannel):
     trust = "central"
     sees = "server: every reward; all others: noisy running sums"
 
-    counter: Literal["kary", "honaker", "binary", "hybrid"] = "kary"
+    counter: Literal["kary", "honaker", "binary", "hybrid", "root", "endless"] = "kary"
     length: int = 2**20
     arity: int | None = None
+    bands: int | None = None
     divide: int = 1
 
     def __post_init__(self) -> None:
@@ -117,11 +130,17 @@ class Tree(NoisyChannel):
         assert isinstance(self.grid, Grid)
         if self.grid.fineness > 0:
             raise InvalidValue("grid", self.grid, "a number of steps: running sums are of cohorts of many sizes")
-        if self.counter not in COUNTERS:
-            raise InvalidValue("counter", self.counter, f"one of {', '.join(map(repr, COUNTERS))}")
-        for name, value, most in (("length", self.length, 2**40), ("divide", self.divide, 10**6)):
+        if self.counter not in COUNTERS | FACTORIZATIONS:
+            raise InvalidValue("counter", self.counter, f"one of {', '.join(map(repr, COUNTERS | FACTORIZATIONS))}")
+        longest = MOST_RELEASES if self.is_factored else 2**40
+        for name, value, most in (("length", self.length, longest), ("divide", self.divide, 10**6)):
             if type(value) is not int or not 1 <= value <= most:
-                raise InvalidValue(name, value, f"a whole number from 1 to {most}")
+                raise InvalidValue(name, value, f"a whole number from 1 to {most} with counter {self.counter!r}")
+        if self.is_factored and not isinstance(self.noise, DiscreteGaussian):
+            raise InvalidValue("noise", self.noise, f"DiscreteGaussian() with counter {self.counter!r}")
+        banded = self.counter == "root" and type(self.bands) is int and 2 <= self.bands <= self.length
+        if self.bands is not None and not banded:
+            raise InvalidValue("bands", self.bands, "a whole number from 2 to `length`, of a root counter")
         odd = type(self.arity) is int and 3 <= self.arity < 10**4 and self.arity % 2 == 1
         if self.arity is not None and not (odd and self.counter == "kary"):
             raise InvalidValue("arity", self.arity, "an odd number from 3 to 9999, of a k-ary counter")
@@ -131,6 +150,18 @@ class Tree(NoisyChannel):
             except InvalidValue as wrong:
                 allowed = f"'binary' or 'honaker' with {type(self.noise).__name__}, whose joint loss is not proved"
                 raise InvalidValue("counter", self.counter, allowed) from wrong
+
+    @property
+    def is_factored(self) -> bool:
+        """Whether running sums come from a factorization, and not from a tree."""
+        return self.counter in FACTORIZATIONS
+
+    @cached_property
+    def weights(self) -> Integers:
+        """Of a factorization, one for each release."""
+        if not self.is_factored:
+            return np.zeros(0, np.int64)
+        return count_weights(self.length, (self.bands or self.length) if self.counter == "root" else 0)
 
     @cached_property
     def fan(self) -> int:
@@ -148,7 +179,11 @@ class Tree(NoisyChannel):
 
     @cached_property
     def levels(self) -> int:
-        """h, the number of nodes that a reward is in; of a hybrid counter, at most."""
+        """h, the number of nodes that a reward is in, of a hybrid counter at most; or the squares of its weights."""
+        if self.counter == "endless":
+            return math.ceil(ENDLESS_SQUARE * WHOLE_WEIGHT**2)
+        if self.counter == "root":
+            return sum(weight * weight for weight in self.weights.tolist())
         if self.counter == "hybrid":
             return HIGHEST
         if self.counter != "kary":
@@ -167,26 +202,28 @@ class Tree(NoisyChannel):
         return Length(2**HIGHEST if self.counter == "hybrid" else self.length)
 
     def memory(self, k: int) -> CounterStreams:
-        h, half = self.levels, self.fan // 2
-        merged = 0 if half else h
+        h, half = 0 if self.is_factored else self.levels, self.fan // 2
+        merged = self.length if self.is_factored else (0 if half else h)
         return CounterStreams(
             np.zeros(k, np.int64),
             np.zeros((k, merged), np.int64),
             np.zeros((k, merged)),
-            np.zeros((k, h - merged, half), np.int64),
+            np.zeros((k, h if half else 0, half), np.int64),
             np.zeros(h * max(half, 1) + 1, np.int64),
+            self.weights.copy(),
         )
 
     def law(self) -> Law:
         first = self.node(2 if self.counter == "hybrid" else self.levels)
-        scale, g = float(first.scale / self.steps(1)), self.steps(1)
+        g = self.steps(1)
+        scale = float(first.scale / g / (WHOLE_WEIGHT if self.is_factored else 1))
         return Law(
             self.noise.kind,
             scale,
             grid=float(g),
             per_release=1.0,
-            counter=COUNTERS[self.counter],
-            arity=self.fan,
+            counter=(COUNTERS | FACTORIZATIONS)[self.counter],
+            arity=(self.bands or self.length) if self.counter == "root" else self.fan,
             variance=self.noise.variance,
             tail=self.noise.tail,
         )
@@ -210,6 +247,9 @@ class Tree(NoisyChannel):
             return 2 * one.joint_loss(half, half, early=False)
         if self.counter == "kary":
             return self.node(h).joint_loss(h * self.statistics.l1 * g, h * self.statistics.square * g**2, early=True)
+        if self.is_factored:
+            move = h * self.statistics.square * g**2
+            return self.node(h).joint_loss(move, move, early=False)
         return h * self.node(h).loss(g, statistics=self.statistics)
 
     def offer(self, n: int, modulus: int = 0) -> Offer:

@@ -45,7 +45,7 @@ import numpy as np
 
 from maskedbandit.core import WAIT, Decision, Floats, kernel, large_kernel
 from maskedbandit.errors import InvalidValue
-from maskedbandit.law import BINARY, KARY, Law, is_laplace
+from maskedbandit.law import BINARY, KARY, ROOT, Law, is_laplace
 from maskedbandit.noise_bounds import radius
 from maskedbandit.policies.parts.choice import in_turn
 from maskedbandit.policies.policy import Policy, means_of
@@ -75,6 +75,8 @@ class State(NamedTuple):
 @kernel
 def worst_release(law: Law, horizon: int) -> int:
     """The number of releases, up to `horizon`, after which a running sum has most noise: all digits are largest."""
+    if law.counter >= ROOT:
+        return horizon
     base = law.arity if law.counter == KARY else 2
     m = base // 2
     while m < horizon:
