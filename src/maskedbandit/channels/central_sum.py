@@ -50,8 +50,8 @@ class CentralSum(SummedChannel):
         check_cohort_size(n)
         return 1 << (int(n) * (1 - self.statistics.low) * self.steps(n)).bit_length(), 0
 
-    def randomize(self, reward: float, offer: Offer, bits: Bits) -> int:
-        return encode_reward(reward, self.steps(offer.n), bits, self.statistics) % offer.modulus
+    def encode(self, reward: float, offer: Offer, bits: Bits) -> int:
+        return encode_reward(reward, self.steps(offer.n), bits, self.statistics)
 
     def analyze(
         self, total: float, offer: Offer, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int

@@ -7,10 +7,10 @@ The lab calls `perturb` instead, which has the same distribution; if the channel
 protocol carries the sum.
 
 A user may add a vector of statistics instead of a reward, which is the vector of one number: `carrying` gives the
-channel for it. Each number of a vector then passes as a reward does, by calls of its own, in the same cohort of n
-users and in a sum of its own. The releases of one such sum are a stream: of rewards, stream a is that of arm a; of
-vectors, stream a * size + i is that of number i of model a. The noise of each number helps to hide the whole vector,
-and `loss(n)` is that of the whole vector.
+channel for it. Each number of a vector then passes as a reward does, in the same cohort of n users and in a sum of its
+own; a protocol carries all of them at once (`randomize_vector`, `aggregate_vectors`). The releases of one such sum are
+a stream: of rewards, stream a is that of arm a; of vectors, stream a * size + i is that of number i of model a. The
+noise of each number helps to hide the whole vector, and `loss(n)` is that of the whole vector.
 """
 
 from abc import ABC, abstractmethod
@@ -154,6 +154,16 @@ class Channel(ABC):
     def aggregate(self, sent: Sequence[Any], offer: Offer, bits: Bits, cohort: bytes = b"") -> Aggregate:
         """S: the sum of the messages of a cohort's n devices, some of which may be lost; `cohort` names it."""
         return Aggregate(sum(sent), range(len(sent)))
+
+    def randomize_vector(self, vector: Sequence[float], offer: Offer, bits: Bits) -> Any:
+        """R for a vector: the message of one user's device."""
+        return [self.randomize(x, offer, bits) for x in vector]
+
+    def aggregate_vectors(
+        self, sent: Sequence[Any], size: int, offer: Offer, bits: Bits, cohort: bytes = b""
+    ) -> Aggregate:
+        """S for vectors of so many numbers: the total is a list of sums."""
+        return Aggregate([sum(each[i] for each in sent) for i in range(size)], range(len(sent)))
 
     @abstractmethod
     def analyze(

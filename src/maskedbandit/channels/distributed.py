@@ -103,10 +103,10 @@ class Distributed(SummedChannel):
         noise = NoiseShare(type(self.noise).__name__, self.release_noise(n).scale, self.counted_on(n))
         return replace(super().offer(n, modulus), noise=noise)
 
-    def randomize(self, reward: float, offer: Offer, bits: Bits) -> int:
+    def encode(self, reward: float, offer: Offer, bits: Bits) -> int:
         n = offer.n
         noise = self.release_noise(n).noise_share(self.counted_on(n), bits)  # before the reward is looked at
-        return (encode_reward(reward, self.steps(n), bits, self.statistics) + noise) % offer.modulus
+        return encode_reward(reward, self.steps(n), bits, self.statistics) + noise
 
     def analyze(
         self, total: float, offer: Offer, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int

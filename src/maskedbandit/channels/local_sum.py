@@ -71,9 +71,9 @@ class LocalSum(SummedChannel):
     def residues(self, n: int) -> tuple[int, int]:
         return fit_margin(self.parameters(), self.law(), n, self.steps(n), 0.0)  # the draws of users are in the law
 
-    def randomize(self, reward: float, offer: Offer, bits: Bits) -> int:
+    def encode(self, reward: float, offer: Offer, bits: Bits) -> int:
         noise = self.release_noise(offer.n).noise_share(1, bits)  # before the reward is looked at
-        return (encode_reward(reward, self.steps(offer.n), bits, self.statistics) + noise) % offer.modulus
+        return encode_reward(reward, self.steps(offer.n), bits, self.statistics) + noise
 
     def analyze(
         self, total: float, offer: Offer, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int

@@ -16,6 +16,7 @@ from maskedbandit.backends.ideal import Ideal
 from maskedbandit.channels.codec import check_modulus
 from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.channels.offers import Offer
+from maskedbandit.channels.packing import pack_vector, unpack_sum
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.exact import Number, to_fraction
 from maskedbandit.privacy.sampling import Bits
@@ -44,13 +45,30 @@ class SummedChannel(NoisyChannel, ABC):
     def residues(self, n: int) -> tuple[int, int]:
         """The modulus m of a cohort of n, and the margin τ that it leaves for noise."""
 
+    @abstractmethod
+    def encode(self, reward: float, offer: Offer, bits: Bits) -> int:
+        """What a device adds to a sum: its reward in steps, with its noise, if it adds any."""
+
     def offer(self, n: int, modulus: int = 0) -> Offer:
         offer, m = super().offer(n), modulus or self.residues(n)[0]
         check_modulus(m, n, offer.steps, self.statistics.low)
         return replace(offer, modulus=m)
 
+    def randomize(self, reward: float, offer: Offer, bits: Bits) -> int:
+        return self.encode(reward, offer, bits) % offer.modulus
+
+    def randomize_vector(self, vector: Sequence[float], offer: Offer, bits: Bits) -> int:
+        return pack_vector([self.encode(x, offer, bits) for x in vector], offer.modulus)
+
     def aggregate(self, sent: Sequence[int], offer: Offer, bits: Bits, cohort: bytes = b"") -> Aggregate:
         return self.backend.sum(sent, offer.modulus, self.counted_on(offer.n), offer.digest + cohort, bits)
+
+    def aggregate_vectors(
+        self, sent: Sequence[int], size: int, offer: Offer, bits: Bits, cohort: bytes = b""
+    ) -> Aggregate:
+        n, m = offer.n, offer.modulus
+        found = self.backend.sum(sent, m**size, self.counted_on(n), offer.digest + cohort, bits)
+        return unpack_sum(found, size, m, n * offer.steps + self.residues(n)[1])
 
     def check_size(self, n: int, memory: Any = None, stream: int | None = None) -> None:
         self.residues(n)

@@ -146,6 +146,21 @@ class SplitAndMix(Carrier):
         _, found = self.backend.mix(bundles, offer.modulus, least, offer.digest + cohort, bits)
         return found._replace(total=found.total % offer.modulus)
 
+    def aggregate_vectors(
+        self, sent: Sequence[Sequence[int]], size: int, offer: Offer, bits: Bits, cohort: bytes = b""
+    ) -> Aggregate:
+        """All messages in one mix, each of which says of which number of the vector it is a part."""
+        m, least = offer.modulus, self.counted_on(offer.n)
+        bundles = [
+            [i * m + part for i, value in enumerate(each) for part in self.bundle(value, offer, bits)] for each in sent
+        ]
+        mixed, found = self.backend.mix(bundles, size * m, least, offer.digest + cohort, bits)
+        sums = [0] * size
+        for message in mixed:
+            i, part = divmod(message, m)
+            sums[i] += part
+        return found._replace(total=[each % m for each in sums])
+
     def analyze(
         self, total: float, offer: Offer, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int
     ) -> float:

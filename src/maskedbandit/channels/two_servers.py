@@ -21,6 +21,7 @@ from maskedbandit.channels.codec import ModulusRule, check_failure, check_modulu
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.channels.offers import Offer
+from maskedbandit.channels.packing import pack_vector, unpack_sum
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
 from maskedbandit.privacy.loss import Loss
@@ -55,8 +56,8 @@ class TwoServers(NoisyChannel):
         object.__setattr__(self, "failure", check_failure(self.failure))
         if not isinstance(self.backend, NoisyAdder):
             raise InvalidValue("backend", self.backend, "a backend of two servers, such as Ideal()")
-        if self.backend.modulus and self.statistics.low < 0:
-            raise InvalidValue("backend", self.backend, "SealedShares(): vectors have negative numbers, without proofs")
+        if self.backend.modulus and self.statistics.size > 1:
+            raise InvalidValue("backend", self.backend, "SealedShares(): the proofs of this one are of single rewards")
 
     def parameters(self) -> ModulusRule:
         fixed = min(self.backend.modulus, LARGEST_IN_LAB)
@@ -81,11 +82,26 @@ class TwoServers(NoisyChannel):
         # the value shares are made where they are sealed; a reward is below the modulus, a statistic may be negative
         return encode_reward(reward, self.steps(offer.n), bits, self.statistics) % offer.modulus
 
+    def randomize_vector(self, vector: Sequence[float], offer: Offer, bits: Bits) -> int:
+        steps = self.steps(offer.n)
+        return pack_vector([encode_reward(x, steps, bits, self.statistics) for x in vector], offer.modulus)
+
     def aggregate(self, sent: Sequence[int], offer: Offer, bits: Bits, cohort: bytes = b"") -> Aggregate:
         noise = self.release_noise(offer.n)
         return self.backend.noisy_sum(
             sent, offer.modulus, offer.steps, lambda: noise.noise_share(1, bits), offer.digest + cohort, bits
         )
+
+    def aggregate_vectors(
+        self, sent: Sequence[int], size: int, offer: Offer, bits: Bits, cohort: bytes = b""
+    ) -> Aggregate:
+        n, m, noise = offer.n, offer.modulus, self.release_noise(offer.n)
+
+        def draw() -> int:
+            return pack_vector([noise.noise_share(1, bits) for _ in range(size)], m)
+
+        found = self.backend.noisy_sum(sent, m**size, m**size - 1, draw, offer.digest + cohort, bits)
+        return unpack_sum(found, size, m, n * offer.steps + self.residues(n)[1])
 
     def analyze(
         self, total: float, offer: Offer, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int

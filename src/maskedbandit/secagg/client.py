@@ -40,7 +40,6 @@ from maskedbandit.secagg.messages import (
     ROSTER,
     SIGNATURE,
     SURVIVORS,
-    VALUE_SIZE,
     VOTE,
     VOTES,
     Reader,
@@ -219,7 +218,7 @@ class RoundClient:
         hidden = masks.mask_value(self._value, own, pairs, m)
         del self._value, self._mask, self._seeds  # the neighbours have what is still needed of them
         self._next = self._agree
-        return pack_message(MASKED, session, hidden.to_bytes(VALUE_SIZE))
+        return pack_message(MASKED, session, hidden.to_bytes(masks.measure_residue(m)))
 
     def _agree(self, message: bytes) -> bytes:
         """Check the list of survivors, as far as this device can, and sign it."""

@@ -1,9 +1,10 @@
 """Keys, masks and seals: the secrets that two devices have in common.
 
 Two devices agree on a secret by X25519; HKDF turns it into a key for what they send each other, or into a mask. A mask
-is 32 bytes modulo m: uniform if m is a power of two, and within m / 2^256 of uniform otherwise. A device has two key
-pairs, because the mask key is revealed if the device is lost, and what was sealed before must stay sealed. The private
-mask key is derived from a seed of 16 bytes, like the device's own mask, so that both seeds are shared in the same way.
+is 32 bytes modulo m: uniform if m is a power of two, and within m / 2^256 of uniform otherwise. If a value is a vector,
+packed into one number modulo an m above 2^64, its masks are 24 bytes longer than m. A device has two key pairs, because
+the mask key is revealed if the device is lost, and what was sealed before must stay sealed. The private mask key is
+derived from a seed of 16 bytes, like the device's own mask, so that both seeds are shared in the same way.
 """
 
 from hashlib import sha256
@@ -20,6 +21,9 @@ from maskedbandit.privacy.sampling import Bits
 SEED = 16  # bytes of a seed; as a number it is below the prime of the key shares
 KEY = 32  # bytes of a public key, of a session and of a hash
 SEAL_SIZE = 16  # bytes that encryption adds
+VALUE_SIZE = 8  # bytes of a single value
+SPARE = 24  # bytes by which a mask is longer than its modulus: of one number, whose masks have 32, and of a vector
+LARGEST_PACKED = 1 << 8 * (255 * 32 - SPARE)  # a modulus: HKDF gives no longer masks
 
 
 def random_bytes(n: int, bits: Bits) -> bytes:
@@ -32,9 +36,19 @@ def user_bytes(user: int) -> bytes:
     return user.to_bytes(8)
 
 
-def derive_key(secret: bytes, session: bytes, purpose: bytes) -> bytes:
-    """32 bytes for one purpose in one session."""
-    return HKDF(SHA256(), 32, salt=session, info=purpose).derive(secret)
+def derive_key(secret: bytes, session: bytes, purpose: bytes, size: int = KEY) -> bytes:
+    """So many bytes for one purpose in one session."""
+    return HKDF(SHA256(), size, salt=session, info=purpose).derive(secret)
+
+
+def measure_residue(modulus: int) -> int:
+    """Bytes of a residue in a message; all up to 2^64 have the same number."""
+    return max(VALUE_SIZE, -(-(modulus - 1).bit_length() // 8))
+
+
+def derive_mask(secret: bytes, session: bytes, purpose: bytes, modulus: int) -> int:
+    """A residue for one purpose in one session, which nobody without the secret tells from a uniform one."""
+    return int.from_bytes(derive_key(secret, session, purpose, measure_residue(modulus) + SPARE)) % modulus
 
 
 def seed_key_pair(seed: bytes, session: bytes, purpose: bytes) -> tuple[X25519PrivateKey, bytes]:
@@ -62,13 +76,13 @@ def pair_purpose(purpose: bytes, user: int, other: int) -> bytes:
 
 def pair_mask(secret: bytes, session: bytes, user: int, other: int, modulus: int) -> int:
     """What `user` adds to its value: the mask if it has the smaller number, else minus the mask. The pair cancels."""
-    mask = int.from_bytes(derive_key(secret, session, pair_purpose(b"pair", user, other))) % modulus
+    mask = derive_mask(secret, session, pair_purpose(b"pair", user, other), modulus)
     return mask if user < other else -mask
 
 
 def own_mask(seed: bytes, session: bytes, user: int, modulus: int) -> int:
     """The mask that hides a user even if all its pair masks are known."""
-    return int.from_bytes(derive_key(seed, session, b"own" + user_bytes(user))) % modulus
+    return derive_mask(seed, session, b"own" + user_bytes(user), modulus)
 
 
 def mask_value(value: int, own: int, pairs: list[int], modulus: int) -> int:

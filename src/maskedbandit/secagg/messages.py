@@ -28,7 +28,6 @@ ADVERT, ROSTER, PARCELS, POST, MASKED, SURVIVORS, VOTE, VOTES, KEY_SHARES = rang
 HEADINGS = "", "keys", "roster", "sealed key shares", "post", "masked value", "survivors", "vote", "votes", "key shares"
 SIGNATURE = 64
 PARCEL = 2 * KEY_SHARE + SEAL_SIZE
-VALUE_SIZE = 8
 
 
 def pack_message(kind: int, session: bytes, *parts: bytes) -> bytes:

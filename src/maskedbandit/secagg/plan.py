@@ -21,6 +21,7 @@ from itertools import pairwise
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.secagg.graph import LEAVES, MOST_USERS, Ring
+from maskedbandit.secagg.masks import LARGEST_PACKED, VALUE_SIZE
 
 PLAN_VERSION = 1
 
@@ -64,8 +65,10 @@ class RoundPlan:
             raise InvalidValue("threshold", self.threshold, f"a whole number from 2 to {self.neighbours}")
         if not self.threshold < self.least <= self.n:  # a survivor's seed is rebuilt by other survivors
             raise InvalidValue("least", self.least, f"a whole number from {self.threshold + 1} to {self.n}")
-        if not 2 <= self.modulus <= 1 << 64:
-            raise InvalidValue("modulus", self.modulus, "a whole number from 2 to 2^64")
+        if not 2 <= self.modulus <= LARGEST_PACKED:
+            found = self.modulus if self.modulus < 2 else f"a number of {self.modulus.bit_length()} bits"
+            allowed = f"a whole number from 2 to 2^{LARGEST_PACKED.bit_length() - 1}"
+            raise InvalidValue("modulus", found, allowed)
         if self.weights and (len(self.weights) != self.n or min(self.weights) < 0):
             raise InvalidValue("weights", self.weights, f"{self.n} whole numbers of at least 0")
         if not 0 <= self.colluding < self.n:
@@ -82,10 +85,14 @@ class RoundPlan:
     @cached_property
     def round(self) -> bytes:
         """The name of the round: a hash of the plan."""
-        numbers = PLAN_VERSION, self.n, self.neighbours, self.threshold, self.least, self.modulus, int(self.signed)
+        single = self.modulus <= 1 << 8 * VALUE_SIZE
+        modulus = self.modulus if single else 0
+        numbers = PLAN_VERSION, self.n, self.neighbours, self.threshold, self.least, modulus, int(self.signed)
         text = b"".join(number.to_bytes(9) for number in (*numbers, *self.users))
         if any(more := (self.people, self.colluding, *self.weights)):
             text = b" of weights" + text + b"".join(number.to_bytes(9) for number in more)
+        if not single:
+            text = b" of vectors" + sha256(b"%x" % self.modulus).digest() + text
         return sha256(b"maskedbandit round" + text + self.ring + self.cohort).digest()
 
     def count_people(self, users: Collection[int]) -> int:

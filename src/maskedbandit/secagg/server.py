@@ -35,7 +35,6 @@ from maskedbandit.secagg.messages import (
     ROSTER,
     SIGNATURE,
     SURVIVORS,
-    VALUE_SIZE,
     VOTE,
     VOTES,
     Reader,
@@ -205,7 +204,7 @@ class RoundServer:
 
     def _take_masked(self, user: int, message: bytes) -> None:
         reader = Reader(message, MASKED, self._session)
-        value = reader.number(VALUE_SIZE)
+        value = reader.number(masks.measure_residue(self.plan.modulus))
         reader.end()
         if value >= self.plan.modulus:
             raise Malformed(f"user {user} sent a masked value that is not below the modulus")

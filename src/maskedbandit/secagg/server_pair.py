@@ -32,14 +32,14 @@ from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
 
 from maskedbandit.errors import AlreadySpent, Disagreement, Forged, InvalidValue, Malformed, OutOfTurn, TooFew
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.secagg.masks import agree_secret
+from maskedbandit.secagg.masks import LARGEST_PACKED, agree_secret, measure_residue
 
 PAIR_SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.CHACHA20_POLY1305)
 PAIR_VERSION = 1
 VALUE_SHARE, PRESENT, TOTAL = 0x21, 0x22, 0x23
-NUMBER_SIZE = 8  # bytes of a residue, of a user and of a count
+NUMBER_SIZE = 8  # bytes of a user, of a count, and of the residue of a single value
 HASH_BYTES = 32  # bytes of a hash and of a key
-SEALED = HASH_BYTES + NUMBER_SIZE + 16  # bytes of a sealed value share
+SEALED = HASH_BYTES + NUMBER_SIZE + 16  # bytes of a sealed value share of a single value
 PROBE = X25519PrivateKey.from_private_bytes(bytes(HASH_BYTES))  # to compare public keys; it keeps nothing secret
 
 
@@ -57,8 +57,10 @@ class PairTerms:
     keys: tuple[bytes, bytes]
 
     def __post_init__(self) -> None:
-        if type(self.modulus) is not int or not 1 < self.modulus < 1 << 63:
-            raise InvalidValue("modulus", self.modulus, "a whole number above 1 and below 2^63")
+        if type(self.modulus) is not int or not 1 < self.modulus <= LARGEST_PACKED:
+            found = f"a number of {self.modulus.bit_length()} bits" if self.modulus > 1 else self.modulus
+            allowed = f"a whole number above 1 and at most 2^{LARGEST_PACKED.bit_length() - 1}"
+            raise InvalidValue("modulus", found, allowed)
         if type(self.least) is not int or not 1 <= self.least < 1 << 63:
             raise InvalidValue("least", self.least, "a whole number of at least 1")
         try:
@@ -71,10 +73,17 @@ class PairTerms:
     @cached_property
     def session(self) -> bytes:
         """The name of the cohort's session, which every message contains."""
-        numbers = b"".join(number.to_bytes(NUMBER_SIZE) for number in (len(self.cohort), self.modulus, self.least))
-        return sha256(
-            b"maskedbandit two servers" + bytes((PAIR_VERSION,)) + numbers + self.cohort + b"".join(self.keys)
-        ).digest()
+        modulus = self.modulus.to_bytes(measure_residue(self.modulus + 1))
+        numbers = len(self.cohort).to_bytes(NUMBER_SIZE) + modulus + self.least.to_bytes(NUMBER_SIZE)
+        name = b"maskedbandit two servers" + bytes((PAIR_VERSION,))
+        if len(modulus) > NUMBER_SIZE:
+            name += b" of vectors" + len(modulus).to_bytes(NUMBER_SIZE)
+        return sha256(name + numbers + self.cohort + b"".join(self.keys)).digest()
+
+    @property
+    def residue_size(self) -> int:
+        """Bytes of a residue."""
+        return measure_residue(self.modulus)
 
     def packed(self, kind: int, role: int, *parts: bytes) -> bytes:
         """A message to or from the server of this role."""
@@ -103,7 +112,7 @@ def server_keys(bits: Bits) -> tuple[X25519PrivateKey, bytes]:
 
 def seal_value_share(terms: PairTerms, role: int, user: int, value_share: int) -> bytes:
     """The message with the value share of a user for the server of this role."""
-    key, text = X25519PublicKey.from_public_bytes(terms.keys[role]), value_share.to_bytes(NUMBER_SIZE)
+    key, text = X25519PublicKey.from_public_bytes(terms.keys[role]), value_share.to_bytes(terms.residue_size)
     return terms.packed(VALUE_SHARE, role, PAIR_SUITE.encrypt(text, key, terms.context(role, user)))
 
 
@@ -169,8 +178,8 @@ class PairServer:
         if user in self._value_shares:
             raise AlreadySpent(f"user {user} sent a value share before")
         body = self.terms.unpacked(message, VALUE_SHARE, self.role)
-        if len(body) != SEALED:
-            raise Malformed(f"a sealed value share has {len(body)} bytes instead of {SEALED}")
+        if len(body) != (due := SEALED - NUMBER_SIZE + self.terms.residue_size):
+            raise Malformed(f"a sealed value share has {len(body)} bytes instead of {due}")
         try:
             value_share = int.from_bytes(PAIR_SUITE.decrypt(body, self._private, self.terms.context(self.role, user)))
         except (InvalidTag, ValueError):
@@ -205,7 +214,8 @@ class PairServer:
         self.survivors = tuple(both)
         total = (sum(value_shares[user] for user in both) + noise) % self.terms.modulus
         names = sha256(b"".join(user.to_bytes(NUMBER_SIZE) for user in both)).digest()
-        return self.terms.packed(TOTAL, self.role, len(both).to_bytes(NUMBER_SIZE), names, total.to_bytes(NUMBER_SIZE))
+        count, released = len(both).to_bytes(NUMBER_SIZE), total.to_bytes(self.terms.residue_size)
+        return self.terms.packed(TOTAL, self.role, count, names, released)
 
 
 def collect_sum(terms: PairTerms, first: bytes, second: bytes) -> tuple[int, int]:
@@ -213,10 +223,10 @@ def collect_sum(terms: PairTerms, first: bytes, second: bytes) -> tuple[int, int
     total, heads = 0, []
     for role, message in enumerate((first, second)):
         body = terms.unpacked(message, TOTAL, role)
-        if len(body) != NUMBER_SIZE + HASH_BYTES + NUMBER_SIZE:
+        if len(body) != NUMBER_SIZE + HASH_BYTES + terms.residue_size:
             raise Malformed("a total is too short or too long")
-        heads.append(body[:-NUMBER_SIZE])
-        part = int.from_bytes(body[-NUMBER_SIZE:])
+        heads.append(body[: -terms.residue_size])
+        part = int.from_bytes(body[-terms.residue_size :])
         if part >= terms.modulus:
             raise Malformed("a total is not below the modulus")
         total += part

@@ -128,8 +128,12 @@ def check_contextual_play(policy: Any, channel: Any, contexts: Any, delay: Any =
     ):
         if not isinstance(value, kind):
             raise InvalidValue(name, value, allowed)
-    if backend := find_backend(channel):
-        raise InvalidValue("backend", backend, "ideal: real protocols carry single rewards, not yet vectors")
+    backend = find_backend(channel)
+    if backend and policy.protects == "rewards":
+        allowed = "one that protects users, such as LinUCB(), where a protocol carries the sums"
+        raise InvalidValue("policy", policy, f"{allowed}: users have to agree to the size of a cohort before they come")
+    if backend and contexts.pools:
+        raise InvalidValue("backend", backend, "ideal where visits have pools of their own, as those of a log have")
     if lack := policy.needs(Law(*channel.law())):  # checked, also if it was made by hand
         raise InvalidValue("channel", channel, f"one that gives {type(policy).__name__} {lack}")
     if lack := policy.lacks(contexts.rows, contexts.fixed):

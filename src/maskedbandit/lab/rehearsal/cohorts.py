@@ -133,27 +133,37 @@ class Cohorts:
             self._book.join(user, cohort.name, cohort.attempt)
         cohort.next = "sum"
 
-    def sum(self, cohort: Cohort, sent: Sequence[Any]) -> Aggregate:
-        """The sum of what the devices sent in this attempt, in the order of their positions, by way of the backend."""
+    def sum(self, cohort: Cohort, sent: Sequence[Any], size: int = 0) -> Aggregate:
+        """The sum of what the devices sent in this attempt, in the order of their positions, by way of the backend.
+
+        With a size they sent vectors of so many numbers, and the total is a list of sums.
+        """
         cohort.check_next("sum")
         if len(sent) != cohort.offer.n:
             raise InvalidValue("the number of values that were sent", len(sent), f"{cohort.offer.n}, one of each user")
         cohort.next = "fail"  # unless there is a sum
-        found = self.channel.aggregate(sent, cohort.offer, self.bits, cohort.title)
+        channel, offer = self.channel, cohort.offer
+        if size:
+            found = channel.aggregate_vectors(sent, size, offer, self.bits, cohort.title)
+        else:
+            found = channel.aggregate(sent, offer, self.bits, cohort.title)
         cohort.next = "analyze"
         return found
 
-    def analyze(self, cohort: Cohort, found: Aggregate) -> tuple[int, float]:
-        """The number of values in the sum, and the released sum: the end of the cohort.
+    def analyze(self, cohort: Cohort, found: Aggregate) -> tuple[int, Any]:
+        """The number of values in the sum, and the released sum: the end of the cohort. Of vectors it is a list.
 
         A sum that was made over a network comes here without `sum`.
         """
         cohort.check_next("sum", "analyze")
         cohort.next = "fail"  # unless there is a release
-        answers = len(found.survivors)
-        total = self.channel.analyze(found.total, cohort.offer, self.bits, self.memory, cohort.arm, answers=answers)
+        answers, many = len(found.survivors), isinstance(found.total, list)
+        totals = [
+            self.channel.analyze(each, cohort.offer, self.bits, self.memory, cohort.arm + i, answers=answers)
+            for i, each in enumerate(found.total if many else [found.total])
+        ]
         cohort.next, self._failed = "nothing", 0
-        return answers, total
+        return answers, totals if many else totals[0]
 
     def fail(self, cohort: Cohort, why: ProtocolError) -> bool:
         """An attempt failed: whether there may be another. If not, the cohort is thrown away with its users.

@@ -38,6 +38,7 @@ from maskedbandit.lab.engine.checkpoints import marked
 from maskedbandit.lab.engine.outcomes import Out
 from maskedbandit.lab.rehearsal.cohorts import Cohorts
 from maskedbandit.lab.streams import Rewards
+from maskedbandit.lab.worlds.contexts import Contexts
 from maskedbandit.lab.worlds.instance import Instance
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import Loss
@@ -48,8 +49,9 @@ from maskedbandit.study.rehearsed_device import RehearsedDevice
 
 
 def refuse_unrehearsed(channel: Channel, instance: Any, delay: Delay) -> None:
-    """All devices of a rehearsal have their rewards when their cohort closes, and means stay."""
-    if backend := find_backend(channel):
+    """In a rehearsal with arms all devices have their rewards when their cohort closes, and means stay."""
+    backend = find_backend(channel)
+    if backend and not isinstance(instance, Contexts):
         where = f"where {type(backend).__name__} carries the sums"
         if delay != AT_ONCE:
             said = f"left out, or 0, {where}: its devices have their rewards when their cohort closes"
@@ -113,7 +115,7 @@ def rehearse_run(
             if places.full:  # one cut off by the horizon is never released
                 driver.close(places.cohort)
                 with advised(policy, places.size):
-                    found = carried(cohorts, places.arm, devices.pop(places.cohort), bits)
+                    found = carry_cohort(cohorts, places.arm, devices.pop(places.cohort), bits)
                 if found is None:
                     driver.reopen(places.cohort)
                 else:
@@ -125,15 +127,20 @@ def rehearse_run(
     return cohorts.loss(), cohorts.thrown_away
 
 
-def carried(cohorts: Cohorts, arm: int, devices: Sequence[RehearsedDevice], bits: Bits) -> tuple[int, float] | None:
-    """The number of values in the sum of a cohort of the arm, and the released sum; None if it was discarded."""
+def carry_cohort(
+    cohorts: Cohorts, arm: int, devices: Sequence[RehearsedDevice], bits: Bits, size: int = 0
+) -> tuple[int, Any] | None:
+    """The number of values in the sum of a cohort of the arm, and the released sum; None if it was discarded.
+
+    If devices add vectors of so many numbers, it is the released sum of each number.
+    """
     cohort, more = cohorts.close(arm, [each.user for each in devices]), True
     while more:
         cohorts.begin(cohort)
         name, attempt, offer = cohort.name, cohort.attempt, cohort.offer
         try:
             sent = [each.send(name, attempt, offer.at(place), bits) for place, each in enumerate(devices)]
-            return cohorts.analyze(cohort, cohorts.sum(cohort, sent))
+            return cohorts.analyze(cohort, cohorts.sum(cohort, sent, size))
         except AlreadySpent:
             raise
         except ProtocolError as why:

@@ -14,6 +14,7 @@ class Contexts(ABC):
     example: ClassVar[Mapping[str, Any]]  # parameters, as a TOML table has them: the contract's tests run on it
     signed: ClassVar[bool] = True  # whether contexts have negative numbers
     fixed: bool = False  # whether all users have the same contexts
+    pools: ClassVar[bool] = False  # whether some users have fewer arms to choose from than others
 
     @property
     @abstractmethod

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Unpack, overload
 
 import numpy as np
 
-from maskedbandit.channels.channel import Channel
+from maskedbandit.channels.channel import Channel, find_backend
 from maskedbandit.core import Floats, Integers
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.delay import Delay
@@ -25,6 +25,7 @@ from maskedbandit.lab.goals.drive import LONGEST, check_compatible, drive_runs
 from maskedbandit.lab.goals.result import ArmResult, Outcome, Result, describe_run
 from maskedbandit.lab.goals.runs import ReleaseOptions, RunOptions, Runs
 from maskedbandit.lab.goals.tidy import Block
+from maskedbandit.lab.rehearsal.rehearse_contexts import rehearse_contexts
 from maskedbandit.lab.streams import Streams
 from maskedbandit.lab.worlds.contexts import Contexts
 from maskedbandit.lab.worlds.instance import Instance
@@ -105,6 +106,8 @@ class Contextual(Task[Finished]):
     delay: Delay
 
     def made(self) -> Callable[[int, Streams], Finished]:
+        if find_backend(self.channel) is not None:
+            return self.rehearsed
         world, horizon = self.contexts.parameters(), int(self.marks[-1])
         loop = make_context_loop(self.policy, self.channel, self.contexts, self.delay, self)
 
@@ -115,6 +118,13 @@ class Contextual(Task[Finished]):
             return single(run, streams)
 
         return single
+
+    def rehearsed(self, run: int, streams: Streams) -> Finished:
+        """A run with all parties of a protocol."""
+        contexts, name = self.contexts, f"{self.study}, run {run}"
+        channel = self.channel.carrying(self.policy.statistics(contexts.d, contexts.signed))
+        with np.errstate(over="ignore"):  # the reward stream counts modulo 2^64
+            return rehearse_contexts(self.policy, channel, contexts, name, self.marks, self.delay, streams.of(run))
 
 
 @overload

@@ -45,6 +45,7 @@ class LogContexts(Contexts):
     log: Log
     context: Literal["user", "product"]
     signed = False
+    pools = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.log, Log):
