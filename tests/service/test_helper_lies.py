@@ -9,7 +9,8 @@ import pytest
 
 from maskedbandit.channels.offers import Offer
 from maskedbandit.secagg.uploads import ReportTerms, seal_report
-from maskedbandit.service.host.helper_link import HELPER_REFUSES, HelperLink
+from maskedbandit.service.host.helper_link import HelperLink
+from maskedbandit.service.host.helper_links import HELPER_REFUSES
 from tests.service.two_operators_inside import GRACE, WINDOW, Both
 from tests.store.test_settle import no_noise
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.service.host.helper_link import HELPER_AWAY, HelperLinks
+from maskedbandit.service.host.helper_links import HELPER_AWAY, HelperLinks
 from maskedbandit.service.request.sessions import COOKIE_NAME, new_session
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.pairing import write_pairing

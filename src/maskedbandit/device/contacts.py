@@ -1,6 +1,7 @@
 """What a device says when it is in contact, and what it makes of the answers."""
 
 import json
+import re
 from collections.abc import Sequence
 
 from maskedbandit.device.device_book import BookedPlace, DeviceBook, DueReport
@@ -27,6 +28,22 @@ def tell_exposures(book: DeviceBook, calls: ServiceCalls, places: Sequence[Booke
     for place, reply in zip(unheard, replies, strict=True):
         if reply.said == "exposed" if reply.status == 200 else reply.said in ENDS:
             book.settle_exposure(place.study, "" if reply.status == 200 else reply.said)
+
+
+def ask_passes(book: DeviceBook, calls: ServiceCalls, places: Sequence[BookedPlace]) -> None:
+    """Ask for the passes of places with a shuffler, as soon as the service knows that their arms were seen."""
+    lacking = [
+        place
+        for booked in places
+        if not booked.shown and (place := booked.place).shuffled and place.exposed is not None
+    ]
+    replies = calls.post([DeviceRequest(place.study, "pass", write_ticket(place.ticket)) for place in lacking])
+    for place, reply in zip(lacking, replies, strict=True):
+        shown = reply.body.get("shown")
+        if reply.said == "given" and isinstance(shown, str) and re.fullmatch("[0-9a-f]{128}", shown):
+            book.keep_pass(place.study, shown)
+        elif reply.status != 200 and reply.said in ENDS:
+            book.settle_exposure(place.study, reply.said)
 
 
 def send_reports(book: DeviceBook, calls: ServiceCalls, due: Sequence[DueReport]) -> None:

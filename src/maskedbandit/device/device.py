@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from maskedbandit.checks import check_choice
 from maskedbandit.device.agreed import Agreed
-from maskedbandit.device.contacts import say_farewell, send_reports, tell_exposures
+from maskedbandit.device.contacts import ask_passes, say_farewell, send_reports, tell_exposures
 from maskedbandit.device.device_book import BOOK_FILE, PLACE_ELSEWHERE, PLACE_LEFT, BookedPlace, DeviceBook, MadeReport
 from maskedbandit.device.local_reports import draw_local_value, write_local_report
 from maskedbandit.device.own_place import LATEST_TIME, STUDY_TEXT, HandedOperator, OwnOutcome, OwnPlace, read_place
 from maskedbandit.device.sealing import seal_upload
 from maskedbandit.device.service_calls import DeviceRequest, ServiceCalls
 from maskedbandit.device.shown_arms import ShownArm, read_answered_arm
+from maskedbandit.device.shuffled_reports import seal_bundle_report
 from maskedbandit.device.turns import WAYS_TO_REPORT, KeptReport
 from maskedbandit.device_refusals import WrongClock
 from maskedbandit.errors import AlreadySpent, InvalidValue, Late, NoConsent, UnknownStudy
@@ -52,7 +53,8 @@ class Device:
     * `key`: the device key of the study, or of each study by its name. It is for asking for an arm, saying that it was
       seen, and reporting under local trust, and worth nothing without a person's token or ticket.
     * `reports`: "standing", where a person may not come back, or "deadline", where the application runs after the
-      window: see turns.py. Two people of one study may differ in it. Under local trust it is always the deadline.
+      window: see turns.py. Two people of one study may differ in it. Under local trust, and with a shuffler, it
+      is always the deadline.
     * `clock`: seconds since 1970.
     * `transport`: how to reach the service if not directly, such as lambda: httpx.HTTPTransport(proxy=...).
 
@@ -75,7 +77,7 @@ class Device:
     ) -> None:
         check_choice("reports", reports, WAYS_TO_REPORT)
         self._folder, self._agreed, self._standing, self._clock = Path(folder), agreed, reports == "standing", clock
-        self._calls = ServiceCalls(url, key, transport)
+        self._calls, self._transport = ServiceCalls(url, key, transport), transport
         self._book = DeviceBook(self._folder) if (self._folder / BOOK_FILE).exists() else None
 
     def consent(self, given: bool) -> None:
@@ -159,10 +161,14 @@ class Device:
             return
         places = [booked for booked in book.places() if not booked.ended and self._may_send(booked.place)]
         tell_exposures(book, self._calls, places)
+        ask_passes(book, self._calls, places)
         due, now = [], self._now()
         for booked in places:
             due += book.take_turn(booked.study, now, self._standing, self._make_report)
-        send_reports(book, self._calls, due)
+        send_reports(book, self._calls, [each for each in due if not each.address])
+        for address in {each.address for each in due if each.address}:
+            shuffler = ServiceCalls(address, None, self._transport)
+            send_reports(book, shuffler, [each for each in due if each.address == address])
 
     def leave(self, study: str) -> None:
         """Erase what there is of a study, here at once, and at the service when it can be reached."""
@@ -207,7 +213,7 @@ class Device:
         read = read_place(place)
         if not read.operators:
             self._check_key(read.study)
-        if not read.grace and not (self._standing and read.operators):
+        if not read.grace and not (self._standing and read.operators and not read.shuffled):
             raise InvalidValue("grace of a place", read.grace, "above 0, as this device reports after the window")
 
         def check(spent: Fraction) -> Fraction:
@@ -228,6 +234,8 @@ class Device:
 
     def _make_report(self, place: OwnPlace, outcome: OwnOutcome, booked: BookedPlace, turn: int) -> MadeReport:
         """Make the report of the outcome as it is now, once."""
+        if place.shuffled:
+            return MadeReport(booked.steps, seal_bundle_report(place, booked.steps, booked.shown))
         if place.operators:
             return MadeReport(booked.steps, self._seal(place, booked.steps, turn))
         held = booked.held.get(outcome.metric)

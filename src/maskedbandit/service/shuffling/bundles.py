@@ -1,0 +1,41 @@
+"""Devices of people, which send their bundle for a place, once its window is over.
+
+They have no key: the pass is a secret of the person. What is answered has one size, whatever came before.
+"""
+
+from maskedbandit.service.helping.calls import find_host
+from maskedbandit.service.helping.messages import Hash, PlaceNumber, Signature, Size
+from maskedbandit.service.messages import Body, ReportUploaded
+from maskedbandit.service.request.bodies import decode_base64
+from maskedbandit.service.request.limits import BATCH
+from maskedbandit.service.request.route import Answer, Call, Route, encode_answer
+
+BUNDLE_ANSWER = len(encode_answer(ReportUploaded("duplicate")))  # bytes
+
+
+class SendBundle(Body):
+    """The bundle of a place, which the pass of the study's service names."""
+
+    cohort: int
+    n: Size
+    place: PlaceNumber
+    offer: Hash
+    shown: Signature
+    sealed: str
+
+
+async def send_bundle(call: Call, body: SendBundle) -> Answer:
+    """Store the bundle of a person's device until its cohort is mixed."""
+    await call.count_device()
+    find_host(call)
+    given = body.cohort, body.n, body.place, bytes.fromhex(body.offer), body.shown
+    again = await call.do("take_bundle", *given, decode_base64("sealed", body.sealed))
+    return Answer(encode_answer(ReportUploaded("duplicate" if again else "stored")).ljust(BUNDLE_ANSWER))
+
+
+ROUTES = [
+    Route(
+        *("POST", "/v1/studies/{study}/bundle", (), send_bundle, SendBundle, ReportUploaded, 200, BATCH),
+        refusals=(404, 409, 410, 429),
+    )
+]
