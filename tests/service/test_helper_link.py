@@ -114,7 +114,7 @@ def test_a_cut_between_any_two_steps_changes_nothing(
     both.go(61)
     both.go(61)
     assert [each["total"] for each in both.releases()] == [2, 2]
-    totals = [study._session.totals for study in both.helper.studies.values()]
+    totals = [study._session.made for study in both.helper.studies.values()]
     assert [len(each) for each in totals] == [2]
 
 

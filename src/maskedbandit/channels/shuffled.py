@@ -27,7 +27,7 @@ from maskedbandit.backends.backend import Aggregate, Mixer
 from maskedbandit.backends.ideal import Ideal
 from maskedbandit.channels.channel import check_answers, check_cohort_size
 from maskedbandit.channels.codec import encode_reward
-from maskedbandit.channels.mixing import MixingChannel
+from maskedbandit.channels.mixing_channel import MixingChannel
 from maskedbandit.channels.offers import Offer
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue

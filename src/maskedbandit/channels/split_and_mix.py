@@ -29,7 +29,7 @@ from maskedbandit.backends.ideal import Ideal
 from maskedbandit.channels.channel import check_cohort_size, check_epsilon
 from maskedbandit.channels.codec import Grid, ModulusRule
 from maskedbandit.channels.distributed import Distributed
-from maskedbandit.channels.mixing import MixingChannel
+from maskedbandit.channels.mixing_channel import MixingChannel
 from maskedbandit.channels.offers import Offer
 from maskedbandit.channels.shuffled import FIXED_ONE
 from maskedbandit.core import kernel

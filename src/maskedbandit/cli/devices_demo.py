@@ -39,7 +39,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def do(options: argparse.Namespace) -> None:
     """Run both operators as processes and people with devices, and print the result."""
-    from maskedbandit.cli.parts.shuffled import SHUFFLER
+    from maskedbandit.cli.parts.shuffler import SHUFFLER
     from maskedbandit.cli.parts.two_operators import HELPER, TwoOperators
 
     if not LEAST_DEVICES <= options.n <= MOST_DEVICES:

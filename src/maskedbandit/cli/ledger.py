@@ -77,7 +77,7 @@ def verify_one(database: Database, witness: Witness, name: str) -> str:
     if is_helper(database, witness, name) and parse_protocol(read_study(database, name).protocol).shuffled:
         mixed = verify_shuffling(database, witness, name)
         return (
-            f"{name}, shuffled: {mixed.entries} entries, head {mixed.head[:16]}, {mixed.mixes} cohorts that were mixed, "
+            f"{name}, shuffled: {mixed.entries} entries, head {mixed.head[:16]}, {mixed.mixes} cohorts mixed, "
             f"{mixed.bundles} reports that wait"
         )
     if is_helper(database, witness, name):

@@ -11,7 +11,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.sampling import Bits
 
 if TYPE_CHECKING:
-    from maskedbandit.channels.mixing import MixingChannel
+    from maskedbandit.channels.mixing_channel import MixingChannel
 
 MOST_OFFERED_COINS = 2**13  # more would be of a cohort in which each person sends thousands of messages
 

@@ -25,7 +25,7 @@ from maskedbandit.store.release import close_cohort, may_answer, write_release
 from maskedbandit.store.requests import Done
 from maskedbandit.store.session import Session
 from maskedbandit.store.settle import find_due
-from maskedbandit.study.mixing import MixStatement, digest_messages, sign_mix, sign_pass
+from maskedbandit.study.mix_statement import MixStatement, digest_messages, sign_mix, sign_pass
 from maskedbandit.study.protocol import Protocol
 
 

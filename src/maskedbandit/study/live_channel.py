@@ -13,7 +13,7 @@ from maskedbandit.backends.shuffler import Shuffler
 from maskedbandit.backends.sites import Sites
 from maskedbandit.channels.channel import Channel, find_backend
 from maskedbandit.channels.distributed import Distributed
-from maskedbandit.channels.mixing import MixingChannel
+from maskedbandit.channels.mixing_channel import MixingChannel
 from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace

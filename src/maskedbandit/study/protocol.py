@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from maskedbandit.channels.channel import Channel, find_backend
-from maskedbandit.channels.mixing import MixingChannel
+from maskedbandit.channels.mixing_channel import MixingChannel
 from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import InvalidValue
 from maskedbandit.policies.contextual_policy import ContextualPolicy

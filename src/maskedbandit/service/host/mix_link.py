@@ -15,7 +15,7 @@ from maskedbandit.store.book.mixes import match_mix
 from maskedbandit.store.mixes import MixRequest, open_mix
 from maskedbandit.store.own_keys import read_seal_key
 from maskedbandit.store.settle import DueCohort
-from maskedbandit.study.mixing import MixStatement
+from maskedbandit.study.mix_statement import MixStatement
 
 
 class MixLink(HelperLink):

@@ -18,7 +18,7 @@ from maskedbandit.secagg.helper_total import HelperTotal
 from maskedbandit.store.book.chain import Link, read_links
 from maskedbandit.store.book.further_sum import FurtherSum
 from maskedbandit.store.databases.database import Database
-from maskedbandit.study.mixing import MixStatement
+from maskedbandit.study.mix_statement import MixStatement
 from maskedbandit.study.operators import OperatorKeys
 
 Whole = tuple[int, ...]

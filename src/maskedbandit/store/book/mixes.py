@@ -13,7 +13,7 @@ from typing import Any
 from maskedbandit.errors import Corrupted, Disagreement, MaskedBanditError
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.book.entries import Discarded, Release
-from maskedbandit.study.mixing import MixStatement
+from maskedbandit.study.mix_statement import MixStatement
 from maskedbandit.study.protocol import Protocol
 
 COHORTS = 2**32  # of a study

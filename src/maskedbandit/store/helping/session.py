@@ -11,7 +11,7 @@ from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.helping.book import find_leader_keys, find_operators
 from maskedbandit.store.helping.locked_shares import ShareLock
-from maskedbandit.store.helping.serving import ServingSession
+from maskedbandit.store.helping.serving_session import ServingSession
 from maskedbandit.store.own_keys import derive_share_key, derive_verify_key, read_seal_key
 from maskedbandit.study.protocol import Protocol
 

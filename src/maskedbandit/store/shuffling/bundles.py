@@ -9,7 +9,7 @@ from hashlib import sha256
 from maskedbandit.errors import Conflict, Disagreement, Forged, Late, Malformed, PersonalValue
 from maskedbandit.shuffle.envelopes import BundleTerms, open_envelope
 from maskedbandit.store.shuffling.session import ShufflerSession
-from maskedbandit.study.mixing import check_pass
+from maskedbandit.study.mix_statement import check_pass
 
 LARGEST_COHORT = 2**32
 

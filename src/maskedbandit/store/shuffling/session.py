@@ -1,13 +1,13 @@
 """The shuffler's part of a study while one process holds it."""
 
-from maskedbandit.channels.mixing import MixingChannel
+from maskedbandit.channels.mixing_channel import MixingChannel
 from maskedbandit.errors import Corrupted
 from maskedbandit.shuffle.envelopes import BundleTerms
 from maskedbandit.store.book.entries import Mixed
 from maskedbandit.store.helping.book import find_leader_keys
-from maskedbandit.store.helping.serving import ServingSession
+from maskedbandit.store.helping.serving_session import ServingSession
 from maskedbandit.store.own_keys import read_seal_key
-from maskedbandit.study.mixing import MixStatement
+from maskedbandit.study.mix_statement import MixStatement
 
 
 class ShufflerSession(ServingSession):

@@ -9,7 +9,7 @@ from maskedbandit.store.book.entries import Mixed
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.helping.book import HelpBook, find_leader_keys, find_operators, read_help_book
-from maskedbandit.study.mixing import check_mix, digest_messages
+from maskedbandit.study.mix_statement import check_mix, digest_messages
 
 
 class VerifiedShuffling(NamedTuple):

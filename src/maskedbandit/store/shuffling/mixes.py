@@ -12,7 +12,7 @@ from maskedbandit.shuffle.sealed_messages import MESSAGE_SEAL_SIZE, message_widt
 from maskedbandit.store.book.entries import Mixed
 from maskedbandit.store.shuffling.bundles import LARGEST_COHORT
 from maskedbandit.store.shuffling.session import ShufflerSession
-from maskedbandit.study.mixing import MixStatement, check_mix, digest_messages
+from maskedbandit.study.mix_statement import MixStatement, check_mix, digest_messages
 
 MOST_OF_PAGE = 4096  # messages
 
