@@ -1,6 +1,7 @@
 """A service and its shuffler, each within the process of the test, and devices that reach both; what passes is kept."""
 
 import asyncio
+import json
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -173,13 +174,13 @@ class ShuffledStudy:
     def release(self) -> list[dict[str, Any]]:
         """The time for reports is over: what is released by then."""
         self.go(GRACE + 0.001)
-        found: list[dict[str, Any]] = self.service.ask("GET", "/v1/studies/small/releases", key="owner").json["releases"]
+        found: list[dict[str, Any]] = self.service.ask("GET", "/v1/studies/small/releases", key="owner").json[
+            "releases"
+        ]
         return found
 
     def entries(self, of: Inside, kind: str) -> list[dict[str, Any]]:
         """What the ledger of one of both says of this kind."""
-        import json
-
         with closing(open_database(of.address)) as database:
             rows = database.rows("SELECT body FROM entry WHERE study = 'small' ORDER BY number")
         return [each for (text,) in rows if (each := json.loads(text))["kind"] == kind]

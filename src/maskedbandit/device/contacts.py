@@ -2,13 +2,14 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from maskedbandit.device.device_book import BookedPlace, DeviceBook, DueReport
 from maskedbandit.device.service_calls import DeviceRequest, ServiceCalls, ServiceReply
 
 TAKEN = frozenset({"stored", "accepted", "duplicate"})
 ENDS = frozenset({"late", "unknown_ticket"})  # refusals after which nothing of a place is sent any more
+WITHDRAWN = frozenset({"left", "unknown_study"})  # what a shuffler says that has nothing of a person
 REFUSALS = ENDS | {"conflict"}  # an older copy of this book made another report of this turn: the next one is due
 
 
@@ -19,6 +20,14 @@ def say_farewell(book: DeviceBook, calls: ServiceCalls) -> None:
     for (study, _), reply in zip(left, replies, strict=True):
         if reply.said == ("left" if reply.status == 200 else "unknown_ticket"):
             book.settle_farewell(study)
+
+
+def withdraw_reports(book: DeviceBook, reach: Callable[[str], ServiceCalls]) -> None:
+    """Ask shufflers to erase the reports of studies that the person left, until they have."""
+    for each in book.withdrawals():
+        (reply,) = reach(each.address).post([DeviceRequest(each.study, "withdraw", each.body)])
+        if reply.said in WITHDRAWN:
+            book.settle_withdrawal(each.study)
 
 
 def tell_exposures(book: DeviceBook, calls: ServiceCalls, places: Sequence[BookedPlace]) -> None:

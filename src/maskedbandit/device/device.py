@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from maskedbandit.checks import check_choice
 from maskedbandit.device.agreed import Agreed
-from maskedbandit.device.contacts import ask_passes, say_farewell, send_reports, tell_exposures
+from maskedbandit.device.contacts import ask_passes, say_farewell, send_reports, tell_exposures, withdraw_reports
 from maskedbandit.device.device_book import BOOK_FILE, PLACE_ELSEWHERE, PLACE_LEFT, BookedPlace, DeviceBook, MadeReport
 from maskedbandit.device.local_reports import draw_local_value, write_local_report
 from maskedbandit.device.own_place import LATEST_TIME, STUDY_TEXT, HandedOperator, OwnOutcome, OwnPlace, read_place
@@ -87,7 +87,7 @@ class Device:
             self._book.write_consent(self._now())
         elif self._book is not None:
             self._book.take_back_consent()
-            say_farewell(self._book, self._calls)
+            self._say_farewell(self._book)
 
     def join(self, place: Mapping[str, Any]) -> None:
         """Take the place that the application's backend hands over when the person sees the arm, and be in contact.
@@ -156,7 +156,7 @@ class Device:
         book = self._book
         if book is None:
             return
-        say_farewell(book, self._calls)
+        self._say_farewell(book)
         if not book.consent:
             return
         places = [booked for booked in book.places() if not booked.ended and self._may_send(booked.place)]
@@ -167,15 +167,14 @@ class Device:
             due += book.take_turn(booked.study, now, self._standing, self._make_report)
         send_reports(book, self._calls, [each for each in due if not each.address])
         for address in {each.address for each in due if each.address}:
-            shuffler = ServiceCalls(address, None, self._transport)
-            send_reports(book, shuffler, [each for each in due if each.address == address])
+            send_reports(book, self._reach_shuffler(address), [each for each in due if each.address == address])
 
     def leave(self, study: str) -> None:
         """Erase what there is of a study, here at once, and at the service when it can be reached."""
         if self._book is None or self._book.find(study) is None:
             raise UnknownStudy(f"this device is in no study {study!r}")
         self._book.leave(study)
-        say_farewell(self._book, self._calls)
+        self._say_farewell(self._book)
 
     def show(self) -> list[StudyOnDevice]:
         """All that the person may want to know: which studies, what was sent, when and to whom, and what it costs."""
@@ -185,6 +184,14 @@ class Device:
         """Close the folder."""
         if self._book is not None:
             self._book.close()
+
+    def _reach_shuffler(self, address: str) -> ServiceCalls:
+        """The way to a shuffler, which gets no key of the service."""
+        return ServiceCalls(address, None, self._transport)
+
+    def _say_farewell(self, book: DeviceBook) -> None:
+        say_farewell(book, self._calls)
+        withdraw_reports(book, self._reach_shuffler)
 
     def _show(self, book: DeviceBook, booked: BookedPlace) -> StudyOnDevice:
         place = booked.place if booked.given else None

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from maskedbandit.device.own_place import OwnOutcome, OwnPlace, read_place, write_place
 from maskedbandit.device.rounding import round_outcome
+from maskedbandit.device.shuffled_reports import Withdrawal, write_withdrawal
 from maskedbandit.device.turns import KeptReport, choose_turn
 from maskedbandit.errors import AlreadySpent, NoConsent
 from maskedbandit.privacy.sampling import Bits
@@ -35,6 +36,7 @@ CREATE TABLE IF NOT EXISTS kept_report (
     answer TEXT NOT NULL, body TEXT, PRIMARY KEY (study, metric, turn)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS own_pass (study TEXT PRIMARY KEY, shown TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS farewell (study TEXT PRIMARY KEY, ticket TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS withdrawal (study TEXT PRIMARY KEY, address TEXT NOT NULL, body TEXT NOT NULL);
 """
 _PLACE = (
     "SELECT study, protocol, given, epsilon, joined, told, steps, ended, (SELECT json_group_object(metric, value)"
@@ -253,6 +255,17 @@ class DeviceBook:
         with self._file.transaction() as connection:
             connection.execute("DELETE FROM farewell WHERE study = ?", (study,))
 
+    def withdrawals(self) -> list[Withdrawal]:
+        """Studies whose shufflers have not heard yet that the person left."""
+        return [
+            Withdrawal(*row) for row in self._file.rows("SELECT study, address, body FROM withdrawal ORDER BY study")
+        ]
+
+    def settle_withdrawal(self, study: str) -> None:
+        """Write down that the shuffler has erased what it had."""
+        with self._file.transaction() as connection:
+            connection.execute("DELETE FROM withdrawal WHERE study = ?", (study,))
+
     def close(self) -> None:
         """Give the file back."""
         self._file.close()
@@ -263,6 +276,10 @@ def forget_place(connection: Connection, study: str) -> None:
     ((given, ended),) = connection.execute("SELECT given, ended FROM own_place WHERE study = ?", (study,))
     if ended == PLACE_LEFT:
         return
+    for (shown,) in connection.execute("SELECT shown FROM own_pass WHERE study = ?", (study,)).fetchall():
+        place = read_place(json.loads(given))
+        row = study, place.operators[1].address, write_withdrawal(place, shown)
+        connection.execute("INSERT INTO withdrawal (study, address, body) VALUES (?, ?, ?)", row)
     connection.execute("UPDATE own_place SET given = '', steps = 0, ended = ? WHERE study = ?", (PLACE_LEFT, study))
     for table in ("held_outcome", "kept_report", "own_pass"):
         connection.execute(f"DELETE FROM {table} WHERE study = ?", (study,))

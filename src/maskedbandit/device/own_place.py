@@ -226,3 +226,9 @@ def read_handed_operator(role: str, given: Mapping[str, Any]) -> HandedOperator:
     if not isinstance(address, str) or not re.fullmatch(f"({ADDRESS})?", address):
         raise InvalidValue(f"address of the {role}", address, "a URL, or empty")
     return HandedOperator(name, OperatorKeys.from_text(given.get("seals"), given.get("signs")), address)
+
+
+def name_own_place(place: OwnPlace) -> dict[str, Any]:
+    """What a shuffler knows a place by."""
+    offer = place.offer
+    return {"cohort": place.cohort, "n": offer.n, "place": offer.position, "offer": offer.digest.hex()}

@@ -3,10 +3,10 @@
 import json
 from base64 import urlsafe_b64encode
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from maskedbandit.channels.offers import Offer
-from maskedbandit.device.own_place import OwnPlace
+from maskedbandit.device.own_place import OwnPlace, name_own_place
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.sampling import Bits
 
@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from maskedbandit.channels.mixing_channel import MixingChannel
 
 MOST_OFFERED_COINS = 2**13  # more would be of a cohort in which each person sends thousands of messages
+
+
+class Withdrawal(NamedTuple):
+    """What a shuffler is told of a person who left."""
+
+    study: str
+    address: str
+    body: str
 
 
 def read_mixing_channel(offer: Offer) -> "MixingChannel":
@@ -64,12 +72,10 @@ def seal_bundle_report(place: OwnPlace, steps: int, shown: str) -> str:
     terms = BundleTerms(place.protocol, cohort, offer.digest, offer.position)
     service, shuffler = (operator.keys.seals for operator in place.operators)
     sealed = seal_envelope(messages, channel.below(offer), terms, service, shuffler)
-    body = {
-        "cohort": cohort,
-        "n": offer.n,
-        "place": offer.position,
-        "offer": offer.digest.hex(),
-        "shown": shown,
-        "sealed": urlsafe_b64encode(sealed).decode(),
-    }
+    body = {**name_own_place(place), "shown": shown, "sealed": urlsafe_b64encode(sealed).decode()}
     return json.dumps(body, separators=(",", ":"))
+
+
+def write_withdrawal(place: OwnPlace, shown: str) -> str:
+    """The body of the request that has a shuffler erase the report of a place."""
+    return json.dumps({**name_own_place(place), "shown": shown}, separators=(",", ":"))

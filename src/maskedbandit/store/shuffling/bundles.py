@@ -22,12 +22,7 @@ def take_bundle(
     **Guarantee**: what is answered depends on the place, the pass, the envelope's size and key, and what was sent for
     the place before, and on no outcome. A place has one bundle, and a cohort that was mixed takes none.
     """
-    if not 1 <= n <= LARGEST_COHORT or not 0 <= place < n:
-        raise Malformed("n is the size of a cohort, and the place is below it")
-    terms = BundleTerms(session.digest, cohort, offer, place)
-    check_pass(session.leader.signs, terms, shown)  # first: what follows is done for people of the study alone
-    if session.offer(n).digest != offer:
-        raise Disagreement("another cohort was offered to this device than the protocol says")
+    terms = read_pass(session, cohort, n, place, offer, shown)
     if session.state != "running" or cohort in session.made:
         raise Late("the time in which this report counts is over")
     database, name, item = session.database, session.name, sha256(sealed).hexdigest()
@@ -48,3 +43,22 @@ def take_bundle(
     row = name, cohort, place, n, item, b"".join(messages).hex()
     database.insert("bundle", "study, cohort, place, n, item, messages", [row])
     return False
+
+
+def drop_bundle(session: ShufflerSession, cohort: int, n: int, place: int, offer: bytes, shown: str) -> None:
+    """The person left, and shows the pass: erase the bundle of the place, if there is one that was not mixed."""
+    read_pass(session, cohort, n, place, offer, shown)
+    database, name = session.database, session.name
+    database.change("DELETE FROM bundle WHERE study = ? AND cohort = ? AND place = ?", name, cohort, place)
+    database.change("UPDATE study SET traces = traces + 1 WHERE study = ?", name)
+
+
+def read_pass(session: ShufflerSession, cohort: int, n: int, place: int, offer: bytes, shown: str) -> BundleTerms:
+    """What the bundle of this place of a cohort of n is bound to, or raise unless this is its pass."""
+    if not 1 <= n <= LARGEST_COHORT or not 0 <= place < n or not 0 <= cohort < 2**62:
+        raise Malformed("a cohort has a number and a size, and a place of it is below that")
+    terms = BundleTerms(session.digest, cohort, offer, place)
+    check_pass(session.leader.signs, terms, shown)  # first: what follows is done for people of the study alone
+    if session.offer(n).digest != offer:
+        raise Disagreement("another cohort was offered to this device than the protocol says")
+    return terms

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from maskedbandit.store.helping.serving_session import check_still_newest, close_help
 from maskedbandit.store.helping.study import ServingStudy
-from maskedbandit.store.shuffling.bundles import take_bundle
+from maskedbandit.store.shuffling.bundles import drop_bundle, take_bundle
 from maskedbandit.store.shuffling.mixes import mix_cohort, read_messages
 from maskedbandit.store.shuffling.session import ShufflerSession
 
@@ -24,6 +24,7 @@ class ShufflerStudy(ServingStudy[ShufflerSession]):
 
     operations: ClassVar[dict[str, Callable[..., Any]]] = {  # by verb: functions of a session, within a transaction
         "take_bundle": take_bundle,
+        "drop_bundle": drop_bundle,
         "mix_cohort": mix_cohort,
         "read_messages": read_messages,
         "close_help": close_help,
