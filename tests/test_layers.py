@@ -61,7 +61,7 @@ ONLY = {
     "client": {"errors", "device_refusals", "extras", "private_files", "person_attributes"},
     "device": {
         *("errors", "device_refusals", "extras", "private_files", "checks", "person_attributes"),
-        *("privacy", "channels", "secagg", "study"),
+        *("privacy", "channels", "secagg", "shuffle", "study"),
     },
 }
 # with local trust the noise is added where the client is, by the channel that the application names, which it has then

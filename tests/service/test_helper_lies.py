@@ -9,7 +9,8 @@ import pytest
 
 from maskedbandit.channels.offers import Offer
 from maskedbandit.secagg.uploads import ReportTerms, seal_report
-from maskedbandit.service.host.helper_link import HELPER_REFUSES, HelperLink
+from maskedbandit.service.host.helper_link import HelperLink
+from maskedbandit.service.host.helper_links import HELPER_REFUSES
 from tests.service.two_operators_inside import GRACE, WINDOW, Both
 from tests.store.test_settle import no_noise
 
@@ -117,7 +118,7 @@ def test_a_report_that_only_one_operator_accepts_is_left_out(both: Both, monkeyp
 
 
 def test_a_link_that_accepts_what_the_helper_says_is_found(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("maskedbandit.service.host.helper_link.compare_proofs", lambda batch, verifiers: batch.reports)
+    monkeypatch.setattr("maskedbandit.service.host.total_link.compare_proofs", lambda batch, verifiers: batch.reports)
     with pytest.raises(AssertionError):
         test_a_report_that_only_one_operator_accepts_is_left_out(both, monkeypatch)
 

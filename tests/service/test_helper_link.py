@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.service.host.helper_link import HELPER_AWAY, HelperLinks
+from maskedbandit.service.host.helper_links import HELPER_AWAY, HelperLinks
 from maskedbandit.service.request.sessions import COOKIE_NAME, new_session
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.pairing import write_pairing
@@ -114,7 +114,7 @@ def test_a_cut_between_any_two_steps_changes_nothing(
     both.go(61)
     both.go(61)
     assert [each["total"] for each in both.releases()] == [2, 2]
-    totals = [study._session.totals for study in both.helper.studies.values()]
+    totals = [study._session.made for study in both.helper.studies.values()]
     assert [len(each) for each in totals] == [2]
 
 

@@ -69,6 +69,7 @@ def test_each_kind_has_a_class() -> None:
             "arm_harmful",
             "helping",
             "helped",
+            "mixed",
             "help_ended",
             "help_closed",
             "discarded",

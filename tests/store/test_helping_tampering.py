@@ -13,7 +13,7 @@ from maskedbandit.store.book.entries import KINDS
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.helping import reports, totals, verify
-from maskedbandit.store.helping.book import collect_totals
+from maskedbandit.store.helping.book import collect_helped
 from maskedbandit.store.helping.locked_shares import ShareLock
 from maskedbandit.store.helping.reports import OfferedReport
 from maskedbandit.store.helping.session import make_reader
@@ -152,7 +152,7 @@ def test_the_two_kinds_of_ledgers_are_told_apart(helped: HelpedCohorts) -> None:
     database.close()
     started = KINDS["started"](number=0, hash="", at=0, protocol=operators.protocol.digest, seed="")
     with pytest.raises(Corrupted, match="entry 0 of the ledger of small is not one of a helper"):
-        collect_totals("small", operators.protocol, [started])
+        collect_helped("small", operators.protocol, [started])
 
 
 TOTAL = {"cohort": 0, "n": N, "reports": 3, "digest": "aa", "total": "7", "answers": "bb", "asked": "cc"}
@@ -163,10 +163,10 @@ TOTAL = {"cohort": 0, "n": N, "reports": 3, "digest": "aa", "total": "7", "answe
     [
         ({"offer": "00"}, "had other noise than its protocol says"),
         ({"n": N + 1}, "had other noise than its protocol says"),
-        ({"total": str(FIELD)}, "is not one that a cohort of 4 can have"),
-        ({"total": "-1"}, "is not one that a cohort of 4 can have"),
-        ({"reports": 5}, "is not one that a cohort of 4 can have"),
-        ({"cohort": 1}, "the total of cohort 1 of small is in the ledger twice"),
+        ({"total": str(FIELD)}, "is not what a cohort of 4 can have"),
+        ({"total": "-1"}, "is not what a cohort of 4 can have"),
+        ({"reports": 5}, "is not what a cohort of 4 can have"),
+        ({"cohort": 1}, "what was made of cohort 1 of small is in the ledger twice"),
     ],
 )
 def test_a_total_that_no_helper_makes_is_found(tmp_path: Path, change: dict[str, object], says: str) -> None:
@@ -176,9 +176,9 @@ def test_a_total_that_no_helper_makes_is_found(tmp_path: Path, change: dict[str,
     )
     total = TOTAL | {"offer": operators.offer(N).digest.hex(), "hash": "", "at": 0}
     good = KINDS["helped"](**total | {"cohort": 1, "number": 1})
-    assert collect_totals("small", operators.protocol, [begun, good]) == {1: good}
+    assert collect_helped("small", operators.protocol, [begun, good]) == {1: good}
     with pytest.raises(Corrupted, match=says):
-        collect_totals("small", operators.protocol, [begun, good, KINDS["helped"](**total | change | {"number": 2})])
+        collect_helped("small", operators.protocol, [begun, good, KINDS["helped"](**total | change | {"number": 2})])
 
 
 # shares

@@ -15,7 +15,8 @@ from maskedbandit.client.local_noise import add_report_noise
 from maskedbandit.errors import Conflict, Corrupted, InvalidValue, PersonalValue
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.book.chain import Link
-from maskedbandit.store.book.entries import FurtherSum, Release, parse_entry
+from maskedbandit.store.book.entries import Release, parse_entry
+from maskedbandit.store.book.further_sum import FurtherSum
 from maskedbandit.store.members import read_members
 from maskedbandit.store.requests import GUARDRAIL
 from maskedbandit.study.driver import Driver

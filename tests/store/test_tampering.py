@@ -351,8 +351,8 @@ OF_THE_SERVICE = {
     "tally",
     "webhook",
 }  # who may ask, what was asked, and what pages count: nothing of a study follows from them
-# which test_settled_tampering.py and test_helping_tampering.py look at
-OF_TWO_OPERATORS = {"upload", "listed", "helped_report"}
+# which test_settled_tampering.py, test_helping_tampering.py and test_shuffling.py look at
+OF_TWO_OPERATORS = {"upload", "listed", "helped_report", "bundle", "mixed"}
 OF_SITES = {"round", "round_message", "site_place", "site_report", "site_round", "site_message"}  # test_rounds.py
 KEYS = {"study.study", "project.project", "identity.name", "version.version"}  # who changes a name has another study
 

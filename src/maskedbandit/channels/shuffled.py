@@ -25,8 +25,9 @@ import numpy as np
 
 from maskedbandit.backends.backend import Aggregate, Mixer
 from maskedbandit.backends.ideal import Ideal
-from maskedbandit.channels.channel import Carrier, check_answers, check_cohort_size
+from maskedbandit.channels.channel import check_answers, check_cohort_size
 from maskedbandit.channels.codec import encode_reward
+from maskedbandit.channels.mixing_channel import MixingChannel
 from maskedbandit.channels.offers import Offer
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
@@ -93,7 +94,7 @@ def coins_needed(epsilon: Fraction, delta: Fraction) -> int:
 
 
 @dataclass(frozen=True)
-class Shuffled(Carrier):
+class Shuffled(MixingChannel):
     """Bits and coins in a crowd: as few coins as (ε, δ) allows.
 
     User number i of n tosses floor(N (i+1) / n) − floor(N i / n) of the N = `coins()` coins. No two users may have the
@@ -190,13 +191,30 @@ class Shuffled(Carrier):
         """The messages in which a device sends so many ones: one for its bit, and one for each coin."""
         return [1] * sent + [0] * (1 + self.tossed_by(offer) - sent)
 
+    def bundle_size(self, offer: Offer) -> int:
+        return 1 + self.tossed_by(offer)
+
+    def below(self, offer: Offer) -> int:
+        return 2
+
+    def bundle_sizes(self, reports: int, n: int) -> tuple[int, int]:
+        each, more = divmod(self.coins(), n)  # so many users toss one coin more
+        least = reports * (1 + each)
+        return least + max(0, reports - (n - more)), least + min(reports, more)
+
+    def hides(self, messages: int, reports: int, n: int) -> bool:
+        return messages - reports >= self.needed()
+
     def aggregate(self, sent: Sequence[int], offer: Offer, bits: Bits, cohort: bytes = b"") -> Aggregate:
         """The number of ones, and half of the coins that are missing; nothing, if fewer than `needed()` are there."""
         coins = [self.tossed(position, offer.n) for position in range(offer.n)]
         bundles = [self.bundle(ones, offer.at(position), bits) for position, ones in enumerate(sent)]
         mixed, found = self.backend.mix(bundles, 2, self.needed(), offer.digest + cohort, bits, coins)
-        missing = self.coins() - (len(mixed) - len(found.survivors))
-        return found._replace(total=found.total + Fraction(missing, 2)) if missing else found
+        return found._replace(total=self.sum_messages(found.total, len(mixed), len(found.survivors), offer))
+
+    def sum_messages(self, total: int, messages: int, reports: int, offer: Offer) -> Fraction:
+        """The number of ones, and half of the coins that are missing."""
+        return total + Fraction(self.coins() - (messages - reports), 2)
 
     def analyze(
         self, total: float, offer: Offer, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int

@@ -26,9 +26,10 @@ import numpy as np
 
 from maskedbandit.backends.backend import Aggregate, Mixer
 from maskedbandit.backends.ideal import Ideal
-from maskedbandit.channels.channel import Carrier, check_cohort_size, check_epsilon
+from maskedbandit.channels.channel import check_cohort_size, check_epsilon
 from maskedbandit.channels.codec import Grid, ModulusRule
 from maskedbandit.channels.distributed import Distributed
+from maskedbandit.channels.mixing_channel import MixingChannel
 from maskedbandit.channels.offers import Offer
 from maskedbandit.channels.shuffled import FIXED_ONE
 from maskedbandit.core import kernel
@@ -56,7 +57,7 @@ def power_above(epsilon: Fraction) -> int:
 
 
 @dataclass(frozen=True)
-class SplitAndMix(Carrier):
+class SplitAndMix(MixingChannel):
     """The noise of distributed trust, from a shuffler.
 
     **Guarantee**: if the server sees the messages of a cohort as a multiset, and at least `counted_on(n)` of its users
@@ -143,8 +144,23 @@ class SplitAndMix(Carrier):
     def aggregate(self, sent: Sequence[int], offer: Offer, bits: Bits, cohort: bytes = b"") -> Aggregate:
         bundles = [self.bundle(value, offer, bits) for value in sent]
         least = self.counted_on(offer.n)
-        _, found = self.backend.mix(bundles, offer.modulus, least, offer.digest + cohort, bits)
-        return found._replace(total=found.total % offer.modulus)
+        mixed, found = self.backend.mix(bundles, offer.modulus, least, offer.digest + cohort, bits)
+        return found._replace(total=int(self.sum_messages(found.total, len(mixed), len(found.survivors), offer)))
+
+    def bundle_size(self, offer: Offer) -> int:
+        return int(dict(offer.terms)["messages"])
+
+    def below(self, offer: Offer) -> int:
+        return offer.modulus
+
+    def bundle_sizes(self, reports: int, n: int) -> tuple[int, int]:
+        return reports * self.messages(n), reports * self.messages(n)
+
+    def hides(self, messages: int, reports: int, n: int) -> bool:
+        return reports >= self.counted_on(n)
+
+    def sum_messages(self, total: int, messages: int, reports: int, offer: Offer) -> Fraction:
+        return Fraction(total % offer.modulus)
 
     def aggregate_vectors(
         self, sent: Sequence[Sequence[int]], size: int, offer: Offer, bits: Bits, cohort: bytes = b""
@@ -168,7 +184,7 @@ class SplitAndMix(Carrier):
 
     def bundle(self, sent: int, offer: Offer, bits: Bits) -> list[int]:
         """The messages in which a device sends its value: uniform except for their sum."""
-        return split_value(sent, int(dict(offer.terms)["messages"]), offer.modulus, bits)
+        return split_value(sent, self.bundle_size(offer), offer.modulus, bits)
 
     def check_size(self, n: int, memory: Any = None, stream: int | None = None) -> None:
         self.check_crowd(n)

@@ -13,11 +13,18 @@ from maskedbandit.errors import InvalidValue
 EXAMPLE = "maskedbandit devices-demo -n 40\n  maskedbandit devices-demo -n 300 --serve"
 INTERRUPTED = ""
 LEAST_DEVICES, MOST_DEVICES = 4, 10_000
+TRUST = "two_servers", "shuffled"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """The options."""
     parser.add_argument("-n", type=int, default=200, metavar="N", help="the number of people, each with a device (200)")
+    parser.add_argument(
+        "--trust",
+        choices=TRUST,
+        default=TRUST[0],
+        help="two servers add up (two_servers), or the second operator mixes what devices send (shuffled)",
+    )
     parser.add_argument(
         "--data",
         type=Path,
@@ -32,7 +39,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def do(options: argparse.Namespace) -> None:
     """Run both operators as processes and people with devices, and print the result."""
-    from maskedbandit.cli.parts.two_operators import TwoOperators
+    from maskedbandit.cli.parts.shuffler import SHUFFLER
+    from maskedbandit.cli.parts.two_operators import HELPER, TwoOperators
 
     if not LEAST_DEVICES <= options.n <= MOST_DEVICES:
         raise InvalidValue("-n", options.n, f"a number of people from {LEAST_DEVICES} to {MOST_DEVICES}")
@@ -41,7 +49,7 @@ def do(options: argparse.Namespace) -> None:
     with ExitStack() as stack:
         folder = options.data or Path(stack.enter_context(TemporaryDirectory()))
         progress = stack.enter_context(Progress(2 * options.n, "step", quiet=options.quiet))
-        demo = TwoOperators(folder.absolute(), options.n)
+        demo = TwoOperators(folder.absolute(), options.n, SHUFFLER if options.trust == "shuffled" else HELPER)
         stack.callback(demo.end)
         progress.begin("both operators start")
         demo.begin()

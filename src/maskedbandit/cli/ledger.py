@@ -66,11 +66,20 @@ def do(options: argparse.Namespace) -> None:
 
 def verify_one(database: Database, witness: Witness, name: str) -> str:
     """Verify a study that this operator leads or helps, or is a site of, and say in a line what was recomputed."""
+    from maskedbandit.store.book.book import parse_protocol
     from maskedbandit.store.book.verify import verify_study
     from maskedbandit.store.helping.book import is_helper
     from maskedbandit.store.helping.verify import verify_help
+    from maskedbandit.store.shuffling.verify import verify_shuffling
     from maskedbandit.store.sites.verify import is_site, verify_site
+    from maskedbandit.store.study_rows import read_study
 
+    if is_helper(database, witness, name) and parse_protocol(read_study(database, name).protocol).shuffled:
+        mixed = verify_shuffling(database, witness, name)
+        return (
+            f"{name}, shuffled: {mixed.entries} entries, head {mixed.head[:16]}, {mixed.mixes} cohorts mixed, "
+            f"{mixed.bundles} reports that wait"
+        )
     if is_helper(database, witness, name):
         helped = verify_help(database, witness, name)
         return (

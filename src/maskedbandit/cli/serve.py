@@ -28,12 +28,16 @@ def add(parser: argparse.ArgumentParser) -> None:
     studies.place(parser)
     parser.add_argument(
         "--role",
-        choices=("leader", "helper", "site"),
+        choices=("leader", "helper", "shuffler", "site"),
         default="leader",
-        help="lead studies (leader), help another operator with studies of two operators, or be a site that keeps the "
-        "outcomes of its own people",
+        help="lead studies (leader), help another operator with studies of two operators (helper), mix what people's "
+        "devices send (shuffler), or be a site that keeps the outcomes of its own people",
     )
-    parser.add_argument("--name", metavar="NAME", help="the name of the operator that people see, with `--role helper`")
+    parser.add_argument(
+        "--name",
+        metavar="NAME",
+        help="the name of the operator that people see, with `--role helper` or `--role shuffler`",
+    )
     parser.add_argument("--demo", action="store_true", help="run a simulated study, in ./demo unless --data says where")
     parser.add_argument(
         "--host", default="127.0.0.1", metavar="ADDRESS", help="the address on which to listen (127.0.0.1)"
@@ -74,8 +78,9 @@ def do(options: argparse.Namespace) -> None:
         raise InvalidValue("--rate", options.rate, "a number of requests above 0")
     if options.url is not None and not re.fullmatch(r"https?://[!-~]+", options.url):
         raise InvalidValue("--url", options.url, "an address such as http://first:8000")
-    if (options.role == "helper") != (options.name is not None):
-        raise InvalidValue("--name", options.name, "the name of the operator, with `--role helper` and not without it")
+    if (options.role in ("helper", "shuffler")) != (options.name is not None):
+        allowed = "the name of the operator, with `--role helper` or `--role shuffler` and not without it"
+        raise InvalidValue("--name", options.name, allowed)
     if options.role != "leader" and options.demo:
         raise InvalidValue("--demo", "given", f"left out: a {options.role} runs no study of its own")
     if options.name is not None and not (1 <= len(options.name) <= LONGEST_NAME and options.name.isprintable()):
@@ -111,13 +116,14 @@ def do(options: argparse.Namespace) -> None:
 
 
 def make_host(options: argparse.Namespace) -> AnyHost:
-    """Make the host of a leader, of a helper or of a site."""
-    from maskedbandit.service.host.helper import HelperHost
+    """Make the host of a leader, of a helper, of a shuffler or of a site."""
+    from maskedbandit.service.host.helper import HelperHost, ShufflerHost
     from maskedbandit.service.host.host import Host
     from maskedbandit.service.host.site import SiteHost
 
-    if options.role == "helper":
-        return HelperHost(options.database, options.witness, options.name, options.rate)
+    if options.role in ("helper", "shuffler"):
+        serving = HelperHost if options.role == "helper" else ShufflerHost
+        return serving(options.database, options.witness, options.name, options.rate)
     if options.role == "site":
         return SiteHost(options.database, options.witness, options.rate)
     from maskedbandit.cli.parts.forecast import forecast_in_words
@@ -144,13 +150,15 @@ def welcome(host: AnyHost, url: str) -> list[str]:
     try:
         if keys.read_keys(database):
             return [*lines, "keys         as before; `maskedbandit key new ROLE` makes another"]
-        roles = {"helper": (keys.OFFICER,), "site": (keys.OFFICER, keys.CLIENT)}.get(host.role, keys.SECRET_ROLES)
+        roles = {"helper": (keys.OFFICER,), "shuffler": (keys.OFFICER,), "site": (keys.OFFICER, keys.CLIENT)}.get(
+            host.role, keys.SECRET_ROLES
+        )
         made = {role: keys.write_key(database, role, None, host.clock()) for role in roles}
         host.keys.read(database)
     finally:
         database.close()
     lines += [f"{role:7} key  {text}" for role, text in made.items()]
-    next_steps = {"helper": "invite       a leader, by `maskedbandit helper invite`"}
+    next_steps = dict.fromkeys(("helper", "shuffler"), "invite       a leader, by `maskedbandit helper invite`")
     next_steps["site"] = "join         a coordinator, by `maskedbandit site join`"
     lines += [next_steps[host.role]] if host.role in next_steps else []
     if not isinstance(host, HelperHost):

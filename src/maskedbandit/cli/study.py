@@ -234,7 +234,8 @@ def do_status(options: argparse.Namespace) -> None:
         if is_helper(database, witness, name):
             book = read_help_book(database, witness, name)
             leader, state = find_operators(name, book.protocol).leader.name, state_after(book.entries)
-            print(f"{name}: helped for {leader}, {state}, {len(book.totals)} cohorts have a total")
+            made = "were mixed" if book.protocol.shuffled else "have a total"
+            print(f"{name}: helped for {leader}, {state}, {len(book.made)} cohorts {made}")
         else:
             print(write_status(database, witness, name, read_clock()))
     finally:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from maskedbandit.device.offer_prices import price_local_offer, price_sealed_offer
+from maskedbandit.device.offer_prices import price_local_offer, price_mixed_offer, price_sealed_offer
 from maskedbandit.errors import BudgetExceeded, InvalidValue
 from maskedbandit.study.operators import FINGERPRINT, ROLES
 
@@ -25,6 +25,8 @@ class Agreed:
     * `least`: the person takes part in cohorts of so many people at least.
     * `pure`: under local trust epsilon bounds the loss, whatever happens. False: noise may also be discrete Gaussian;
       all together then lose epsilon^2 / 2 of zero-concentrated privacy at most.
+    * `delta`: above 0 the person takes part in studies with a shuffler, where each place may break the promise with
+      this probability. 0: in none of them.
 
     >>> Agreed(0.1, ("5b" * 32, "c0" * 32)).epsilon, Agreed(1).operators
     (Fraction(1, 10), None)
@@ -34,6 +36,7 @@ class Agreed:
     operators: tuple[str, str] | None = None
     least: int = 1
     pure: bool = True
+    delta: Fraction | int | float | str = 0
 
     def __post_init__(self) -> None:
         try:  # a float is the shortest decimal that prints as it does
@@ -44,6 +47,7 @@ class Agreed:
             raise InvalidValue("epsilon", self.epsilon, "a finite number above 0")
         object.__setattr__(self, "epsilon", epsilon)
         pinned = self.operators
+        object.__setattr__(self, "delta", read_delta(self.delta))
         right = pinned is None or (isinstance(pinned, tuple) and len(pinned) == 2 and pinned[0] != pinned[1])
         if not right or not all(isinstance(each, str) and re.fullmatch(FINGERPRINT, each) for each in pinned or ()):
             allowed = "two different fingerprints, each of 64 hexadecimal digits, or left out"
@@ -61,7 +65,8 @@ class Agreed:
         """What a place costs, or raise unless it is what the person agreed to, where others have cost `spent`.
 
         **Guarantee**: whatever a service hands out, a place that passes costs the epsilon returned at most: all that is
-        sent of it is hidden by noise of this device, or by that of an honest one of two operators with pinned keys.
+        sent of it is hidden by noise of this device, by that of an honest one of two operators with pinned keys, or by
+        that of a crowd whose messages an honest shuffler with a pinned key mixes.
         """
         epsilon = self._price_sealed(place) if place.operators else self._price_local(place)
         if spent + epsilon > Fraction(self.epsilon):
@@ -80,6 +85,11 @@ class Agreed:
             raise InvalidValue(
                 "further outcome of a place", place.outcomes[1].metric, "left out: two servers carry one reward"
             )
+        if place.shuffled:
+            epsilon, delta = price_mixed_offer(place.offer, self.least, place.outcomes[0].cap)
+            if delta > Fraction(self.delta):
+                raise InvalidValue("delta of an offer", str(delta), f"at most {self.delta}, to which the person agreed")
+            return epsilon
         return price_sealed_offer(place.offer, self.least, place.outcomes[0].cap)
 
     def _price_local(self, place: OwnPlace) -> Fraction:
@@ -87,3 +97,14 @@ class Agreed:
             price_local_offer(each.offer, self.least, each.cap, each.metric, self.pure) for each in place.outcomes
         )
         return sum(prices, Fraction(0))
+
+
+def read_delta(given: Fraction | int | float | str) -> Fraction:
+    """A probability, or 0; a float is the shortest decimal that prints as it does."""
+    try:
+        delta = Fraction(-1) if isinstance(given, bool) else Fraction(str(given))
+    except (ValueError, ZeroDivisionError):
+        delta = Fraction(-1)
+    if not 0 <= delta < 1:
+        raise InvalidValue("delta", given, "a probability from 0 on, below 1")
+    return delta

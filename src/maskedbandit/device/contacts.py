@@ -1,13 +1,15 @@
 """What a device says when it is in contact, and what it makes of the answers."""
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 
 from maskedbandit.device.device_book import BookedPlace, DeviceBook, DueReport
 from maskedbandit.device.service_calls import DeviceRequest, ServiceCalls, ServiceReply
 
 TAKEN = frozenset({"stored", "accepted", "duplicate"})
 ENDS = frozenset({"late", "unknown_ticket"})  # refusals after which nothing of a place is sent any more
+WITHDRAWN = frozenset({"left", "unknown_study"})  # what a shuffler says that has nothing of a person
 REFUSALS = ENDS | {"conflict"}  # an older copy of this book made another report of this turn: the next one is due
 
 
@@ -20,6 +22,14 @@ def say_farewell(book: DeviceBook, calls: ServiceCalls) -> None:
             book.settle_farewell(study)
 
 
+def withdraw_reports(book: DeviceBook, reach: Callable[[str], ServiceCalls]) -> None:
+    """Ask shufflers to erase the reports of studies that the person left, until they have."""
+    for each in book.withdrawals():
+        (reply,) = reach(each.address).post([DeviceRequest(each.study, "withdraw", each.body)])
+        if reply.said in WITHDRAWN:
+            book.settle_withdrawal(each.study)
+
+
 def tell_exposures(book: DeviceBook, calls: ServiceCalls, places: Sequence[BookedPlace]) -> None:
     """Tell the service which arms the person saw, until it has heard it."""
     unheard = [place for booked in places if not booked.told and (place := booked.place).exposed is not None]
@@ -27,6 +37,22 @@ def tell_exposures(book: DeviceBook, calls: ServiceCalls, places: Sequence[Booke
     for place, reply in zip(unheard, replies, strict=True):
         if reply.said == "exposed" if reply.status == 200 else reply.said in ENDS:
             book.settle_exposure(place.study, "" if reply.status == 200 else reply.said)
+
+
+def ask_passes(book: DeviceBook, calls: ServiceCalls, places: Sequence[BookedPlace]) -> None:
+    """Ask for the passes of places with a shuffler, as soon as the service knows that their arms were seen."""
+    lacking = [
+        place
+        for booked in places
+        if not booked.shown and (place := booked.place).shuffled and place.exposed is not None
+    ]
+    replies = calls.post([DeviceRequest(place.study, "pass", write_ticket(place.ticket)) for place in lacking])
+    for place, reply in zip(lacking, replies, strict=True):
+        shown = reply.body.get("shown")
+        if reply.said == "given" and isinstance(shown, str) and re.fullmatch("[0-9a-f]{128}", shown):
+            book.keep_pass(place.study, shown)
+        elif reply.status != 200 and reply.said in ENDS:
+            book.settle_exposure(place.study, reply.said)
 
 
 def send_reports(book: DeviceBook, calls: ServiceCalls, due: Sequence[DueReport]) -> None:

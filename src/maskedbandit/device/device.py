@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from maskedbandit.checks import check_choice
 from maskedbandit.device.agreed import Agreed
-from maskedbandit.device.contacts import say_farewell, send_reports, tell_exposures
+from maskedbandit.device.contacts import ask_passes, say_farewell, send_reports, tell_exposures, withdraw_reports
 from maskedbandit.device.device_book import BOOK_FILE, PLACE_ELSEWHERE, PLACE_LEFT, BookedPlace, DeviceBook, MadeReport
 from maskedbandit.device.local_reports import draw_local_value, write_local_report
 from maskedbandit.device.own_place import LATEST_TIME, STUDY_TEXT, HandedOperator, OwnOutcome, OwnPlace, read_place
 from maskedbandit.device.sealing import seal_upload
 from maskedbandit.device.service_calls import DeviceRequest, ServiceCalls
 from maskedbandit.device.shown_arms import ShownArm, read_answered_arm
+from maskedbandit.device.shuffled_reports import seal_bundle_report
 from maskedbandit.device.turns import WAYS_TO_REPORT, KeptReport
 from maskedbandit.device_refusals import WrongClock
 from maskedbandit.errors import AlreadySpent, InvalidValue, Late, NoConsent, UnknownStudy
@@ -52,7 +53,8 @@ class Device:
     * `key`: the device key of the study, or of each study by its name. It is for asking for an arm, saying that it was
       seen, and reporting under local trust, and worth nothing without a person's token or ticket.
     * `reports`: "standing", where a person may not come back, or "deadline", where the application runs after the
-      window: see turns.py. Two people of one study may differ in it. Under local trust it is always the deadline.
+      window: see turns.py. Two people of one study may differ in it. Under local trust, and with a shuffler, it
+      is always the deadline.
     * `clock`: seconds since 1970.
     * `transport`: how to reach the service if not directly, such as lambda: httpx.HTTPTransport(proxy=...).
 
@@ -75,7 +77,7 @@ class Device:
     ) -> None:
         check_choice("reports", reports, WAYS_TO_REPORT)
         self._folder, self._agreed, self._standing, self._clock = Path(folder), agreed, reports == "standing", clock
-        self._calls = ServiceCalls(url, key, transport)
+        self._calls, self._transport = ServiceCalls(url, key, transport), transport
         self._book = DeviceBook(self._folder) if (self._folder / BOOK_FILE).exists() else None
 
     def consent(self, given: bool) -> None:
@@ -85,7 +87,7 @@ class Device:
             self._book.write_consent(self._now())
         elif self._book is not None:
             self._book.take_back_consent()
-            say_farewell(self._book, self._calls)
+            self._say_farewell(self._book)
 
     def join(self, place: Mapping[str, Any]) -> None:
         """Take the place that the application's backend hands over when the person sees the arm, and be in contact.
@@ -154,22 +156,25 @@ class Device:
         book = self._book
         if book is None:
             return
-        say_farewell(book, self._calls)
+        self._say_farewell(book)
         if not book.consent:
             return
         places = [booked for booked in book.places() if not booked.ended and self._may_send(booked.place)]
         tell_exposures(book, self._calls, places)
+        ask_passes(book, self._calls, places)
         due, now = [], self._now()
         for booked in places:
             due += book.take_turn(booked.study, now, self._standing, self._make_report)
-        send_reports(book, self._calls, due)
+        send_reports(book, self._calls, [each for each in due if not each.address])
+        for address in {each.address for each in due if each.address}:
+            send_reports(book, self._reach_shuffler(address), [each for each in due if each.address == address])
 
     def leave(self, study: str) -> None:
         """Erase what there is of a study, here at once, and at the service when it can be reached."""
         if self._book is None or self._book.find(study) is None:
             raise UnknownStudy(f"this device is in no study {study!r}")
         self._book.leave(study)
-        say_farewell(self._book, self._calls)
+        self._say_farewell(self._book)
 
     def show(self) -> list[StudyOnDevice]:
         """All that the person may want to know: which studies, what was sent, when and to whom, and what it costs."""
@@ -179,6 +184,14 @@ class Device:
         """Close the folder."""
         if self._book is not None:
             self._book.close()
+
+    def _reach_shuffler(self, address: str) -> ServiceCalls:
+        """The way to a shuffler, which gets no key of the service."""
+        return ServiceCalls(address, None, self._transport)
+
+    def _say_farewell(self, book: DeviceBook) -> None:
+        say_farewell(book, self._calls)
+        withdraw_reports(book, self._reach_shuffler)
 
     def _show(self, book: DeviceBook, booked: BookedPlace) -> StudyOnDevice:
         place = booked.place if booked.given else None
@@ -207,7 +220,7 @@ class Device:
         read = read_place(place)
         if not read.operators:
             self._check_key(read.study)
-        if not read.grace and not (self._standing and read.operators):
+        if not read.grace and not (self._standing and read.operators and not read.shuffled):
             raise InvalidValue("grace of a place", read.grace, "above 0, as this device reports after the window")
 
         def check(spent: Fraction) -> Fraction:
@@ -228,6 +241,8 @@ class Device:
 
     def _make_report(self, place: OwnPlace, outcome: OwnOutcome, booked: BookedPlace, turn: int) -> MadeReport:
         """Make the report of the outcome as it is now, once."""
+        if place.shuffled:
+            return MadeReport(booked.steps, seal_bundle_report(place, booked.steps, booked.shown))
         if place.operators:
             return MadeReport(booked.steps, self._seal(place, booked.steps, turn))
         held = booked.held.get(outcome.metric)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from maskedbandit.device.own_place import OwnOutcome, OwnPlace, read_place, write_place
 from maskedbandit.device.rounding import round_outcome
+from maskedbandit.device.shuffled_reports import Withdrawal, write_withdrawal
 from maskedbandit.device.turns import KeptReport, choose_turn
 from maskedbandit.errors import AlreadySpent, NoConsent
 from maskedbandit.privacy.sampling import Bits
@@ -33,11 +34,14 @@ CREATE TABLE IF NOT EXISTS held_outcome (
 CREATE TABLE IF NOT EXISTS kept_report (
     study TEXT, metric TEXT, turn INTEGER, made INTEGER NOT NULL, says INTEGER NOT NULL, size INTEGER NOT NULL,
     answer TEXT NOT NULL, body TEXT, PRIMARY KEY (study, metric, turn)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS own_pass (study TEXT PRIMARY KEY, shown TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS farewell (study TEXT PRIMARY KEY, ticket TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS withdrawal (study TEXT PRIMARY KEY, address TEXT NOT NULL, body TEXT NOT NULL);
 """
 _PLACE = (
     "SELECT study, protocol, given, epsilon, joined, told, steps, ended, (SELECT json_group_object(metric, value)"
-    " FROM held_outcome WHERE held_outcome.study = own_place.study) FROM own_place"
+    " FROM held_outcome WHERE held_outcome.study = own_place.study),"
+    " COALESCE((SELECT shown FROM own_pass WHERE own_pass.study = own_place.study), '') FROM own_place"
 )
 _REPORTS = "SELECT turn, made, says, size, answer, metric FROM kept_report WHERE study = ?"
 
@@ -54,6 +58,7 @@ class BookedPlace(NamedTuple):
     steps: int  # what holds of the reward, as two operators are told it; 0 under local trust
     ended: str  # empty as long as there is something to report
     held: Mapping[str, Fraction]  # what holds of each outcome of which something was recorded, by its name
+    shown: str  # the pass for the shuffler, if there is one, and the service has given it
 
     @property
     def place(self) -> OwnPlace:
@@ -67,8 +72,9 @@ class DueReport(NamedTuple):
     study: str
     metric: str
     turn: int
-    action: str  # upload, or report under local trust
+    action: str  # upload, bundle, or report under local trust
     body: str
+    address: str = ""  # of the shuffler, if it is for that; else it is for the service
 
 
 class MadeReport(NamedTuple):
@@ -165,6 +171,12 @@ class DeviceBook:
             change = "UPDATE own_place SET told = 1, ended = ? WHERE study = ? AND ended = ''"
             connection.execute(change, (ended, study))
 
+    def keep_pass(self, study: str, shown: str) -> None:
+        """Write down the pass for the shuffler, with which the report of the place is sent."""
+        with self._file.transaction() as connection:
+            if connection.execute("SELECT 1 FROM own_place WHERE study = ? AND ended = ''", (study,)).fetchone():
+                connection.execute("INSERT OR IGNORE INTO own_pass (study, shown) VALUES (?, ?)", (study, shown))
+
     def record(self, booked: BookedPlace, metric: str, value: float, bits: Bits) -> None:
         """Write down what holds now; what two operators are told of it is rounded once."""
         place = booked.place
@@ -193,6 +205,8 @@ class DeviceBook:
             if booked.ended or not booked.told:
                 return []
             place = booked.place
+            if place.shuffled and not booked.shown:
+                return []
             for outcome in place.outcomes:
                 own = study, outcome.metric
                 rows = connection.execute(f"{_REPORTS} AND metric = ? ORDER BY turn DESC LIMIT 1", own).fetchall()
@@ -211,7 +225,10 @@ class DeviceBook:
                         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                         (*own, turn, now, says, len(body), "", body),
                     )
-                due.append(DueReport(*own, turn, "upload" if place.operators else "report", body))
+                if place.shuffled:
+                    due.append(DueReport(*own, turn, "bundle", body, place.operators[1].address))
+                else:
+                    due.append(DueReport(*own, turn, "upload" if place.operators else "report", body))
         return due
 
     def settle(self, sent: DueReport, answer: str, ended: bool) -> None:
@@ -238,6 +255,17 @@ class DeviceBook:
         with self._file.transaction() as connection:
             connection.execute("DELETE FROM farewell WHERE study = ?", (study,))
 
+    def withdrawals(self) -> list[Withdrawal]:
+        """Studies whose shufflers have not heard yet that the person left."""
+        return [
+            Withdrawal(*row) for row in self._file.rows("SELECT study, address, body FROM withdrawal ORDER BY study")
+        ]
+
+    def settle_withdrawal(self, study: str) -> None:
+        """Write down that the shuffler has erased what it had."""
+        with self._file.transaction() as connection:
+            connection.execute("DELETE FROM withdrawal WHERE study = ?", (study,))
+
     def close(self) -> None:
         """Give the file back."""
         self._file.close()
@@ -248,17 +276,21 @@ def forget_place(connection: Connection, study: str) -> None:
     ((given, ended),) = connection.execute("SELECT given, ended FROM own_place WHERE study = ?", (study,))
     if ended == PLACE_LEFT:
         return
+    for (shown,) in connection.execute("SELECT shown FROM own_pass WHERE study = ?", (study,)).fetchall():
+        place = read_place(json.loads(given))
+        row = study, place.operators[1].address, write_withdrawal(place, shown)
+        connection.execute("INSERT INTO withdrawal (study, address, body) VALUES (?, ?, ?)", row)
     connection.execute("UPDATE own_place SET given = '', steps = 0, ended = ? WHERE study = ?", (PLACE_LEFT, study))
-    for table in ("held_outcome", "kept_report"):
+    for table in ("held_outcome", "kept_report", "own_pass"):
         connection.execute(f"DELETE FROM {table} WHERE study = ?", (study,))
     connection.execute("INSERT INTO farewell (study, ticket) VALUES (?, ?)", (study, json.loads(given)["ticket"]))
 
 
 def read_booked_place(row: tuple[Any, ...]) -> BookedPlace:
     """A place from its row."""
-    study, protocol, given, epsilon, joined, told, steps, ended, values = row
+    study, protocol, given, epsilon, joined, told, steps, ended, values, shown = row
     held = {metric: Fraction(text) for metric, text in json.loads(values).items()}
-    return BookedPlace(study, protocol, given, Fraction(epsilon), joined, bool(told), steps, ended, held)
+    return BookedPlace(study, protocol, given, Fraction(epsilon), joined, bool(told), steps, ended, held, shown)
 
 
 def count_steps(place: OwnPlace, held: Fraction | None, bits: Bits) -> int:

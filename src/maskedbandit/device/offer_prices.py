@@ -26,6 +26,20 @@ def price_sealed_offer(offer: Offer, least: int, cap: int = 1) -> Fraction:
     return epsilon
 
 
+def price_mixed_offer(offer: Offer, least: int, cap: int = 1) -> tuple[Fraction, Fraction]:
+    """The epsilon and the delta of an offer with a shuffler, or raise `InvalidValue`.
+
+    **Guarantee**: whoever accepts it sends messages that the shuffler's random order hides among those of the others,
+    if as many of these are honest as the offer counts on.
+    """
+    from maskedbandit.device.shuffled_reports import read_mixing_channel
+
+    epsilon = check_offered_person(offer, least, "", Fraction(0))
+    if cap > 1:
+        raise InvalidValue("cap of a place", cap, "1, as one reward of a person is mixed")
+    return epsilon, Fraction(read_mixing_channel(offer).loss(offer.n).delta)
+
+
 def price_local_offer(offer: Offer, least: int, cap: int = 1, metric: str = "", pure: bool = True) -> Fraction:
     """The epsilon of an offer of local trust, or raise `InvalidValue`: all other numbers follow from it.
 

@@ -37,6 +37,7 @@ PLACE_FIELDS = (
 )
 MOST_PLACE_REWARDS = 10**4  # that may count: the largest cap of a study
 LARGEST_NUMBER = sys.float_info.max
+MIXING_CHANNELS = "Shuffled", "SplitAndMix"
 LATEST_TIME = 2**53  # milliseconds: numbers that JSON has exactly everywhere
 
 
@@ -93,6 +94,11 @@ class OwnPlace:
     def offer(self) -> Offer:
         """That for the reward."""
         return self.outcomes[0].offer
+
+    @property
+    def shuffled(self) -> bool:
+        """Whether the second operator is a shuffler."""
+        return bool(self.operators) and self.offer.channel in MIXING_CHANNELS
 
     @property
     def end(self) -> int:
@@ -220,3 +226,9 @@ def read_handed_operator(role: str, given: Mapping[str, Any]) -> HandedOperator:
     if not isinstance(address, str) or not re.fullmatch(f"({ADDRESS})?", address):
         raise InvalidValue(f"address of the {role}", address, "a URL, or empty")
     return HandedOperator(name, OperatorKeys.from_text(given.get("seals"), given.get("signs")), address)
+
+
+def name_own_place(place: OwnPlace) -> dict[str, Any]:
+    """What a shuffler knows a place by."""
+    offer = place.offer
+    return {"cohort": place.cohort, "n": offer.n, "place": offer.position, "offer": offer.digest.hex()}

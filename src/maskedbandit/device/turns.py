@@ -7,7 +7,8 @@ when the application was in contact, what the clock says, and whether the servic
                 after it what held at its end; whoever never comes back has reported the default
     deadline    the first contact after the window reports what held at its end, for everybody
 
-Under local trust there are no standing reports: each would cost epsilon again.
+Under local trust there are no standing reports: each would cost epsilon again. Nor are there with a shuffler, which
+could not tell which report another one replaces once they are mixed.
 
 The report of the whole window is sent again, as it is, by later contacts until the service has answered. Nothing is
 sent after the last moment at which reports are taken. Of the reports of a place the one with the highest turn counts.
@@ -37,6 +38,6 @@ def choose_turn(place: OwnPlace, last: KeptReport | None, now: int, standing: bo
         return None
     if last is not None and last.made >= place.end:
         return None if last.answer else last.turn
-    if now >= place.end or (standing and place.operators):
+    if now >= place.end or (standing and place.operators and not place.shuffled):
         return 0 if last is None else last.turn + 1
     return None

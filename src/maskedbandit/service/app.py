@@ -15,7 +15,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from maskedbandit.service.api import list_routes
 from maskedbandit.service.helping import list_helper_routes
-from maskedbandit.service.host.helper import HelperHost
+from maskedbandit.service.host.helper import HelperHost, ShufflerHost
 from maskedbandit.service.host.host import Host
 from maskedbandit.service.host.site import SiteHost
 from maskedbandit.service.page.site import list_pages
@@ -23,12 +23,18 @@ from maskedbandit.service.page.visit import PAGE_HEADERS, load_templates
 from maskedbandit.service.request.cross_origin import allow_origin, answer_preflight
 from maskedbandit.service.request.problems import make_problem
 from maskedbandit.service.request.route import PROBLEM, Route, encode_answer
+from maskedbandit.service.shuffling import list_shuffler_routes
 from maskedbandit.service.sites import list_site_routes
 from maskedbandit.service.sites.pages import list_site_pages
 
 STUDIES_PATH = "/v1/studies/"
-AnyHost = Host | HelperHost | SiteHost
-ROUTES_OF_ROLES = {Host.role: list_routes, HelperHost.role: list_helper_routes, SiteHost.role: list_site_routes}
+AnyHost = Host | HelperHost | ShufflerHost | SiteHost
+ROUTES_OF_ROLES = {
+    Host.role: list_routes,
+    HelperHost.role: list_helper_routes,
+    ShufflerHost.role: list_shuffler_routes,
+    SiteHost.role: list_site_routes,
+}
 PAGES_OF_ROLES = {Host.role: list_pages, SiteHost.role: list_site_pages}
 CODES_BY_STATUS = {404: "not_found", 405: "method_not_allowed"}
 

@@ -36,7 +36,7 @@ def is_of_reports(route: str) -> bool:
     >>> [is_of_reports(f"/v1/studies/small/{verb}") for verb in ("report/batch", "upload", "leave", "total", "assign")]
     [True, True, True, True, False]
     """
-    return any(word in route for word in ("report", "upload", "leave", "total"))
+    return any(word in route for word in ("report", "upload", "leave", "total", "bundle", "mix", "withdraw"))
 
 
 class Once(logging.Filter):

@@ -156,6 +156,19 @@ class ReportUploaded(Struct):
     status: str
 
 
+class AskPass(Body):
+    """A person's device asks for the pass of its place."""
+
+    ticket: Ticket
+
+
+class PassGiven(Struct):
+    """The pass of a place, for the study's shuffler alone: whoever has it may send the report of the place."""
+
+    shown: str
+    status: str = "given"
+
+
 class LeaveStudy(Body):
     """A person's device leaves."""
 

@@ -57,6 +57,19 @@ def seal_bundle(messages: Sequence[int], below: int, key: bytes, cohort: bytes) 
         raise Malformed("the analyzer's public key is not a valid X25519 key") from None
 
 
+def open_message(sealed: bytes, below: int, info: bytes, private: X25519PrivateKey) -> int:
+    """One message, or raise `Malformed` or `Forged`; `info` is what `bind_message` gave."""
+    if len(sealed) != message_width(below) + MESSAGE_SEAL_SIZE:
+        raise Malformed("an encrypted message has another length")
+    try:
+        found = int.from_bytes(MESSAGE_SUITE.decrypt(sealed, private, info=info), "big")
+    except InvalidTag:
+        raise Forged("an encrypted message is not of this cohort, or was altered") from None
+    if found >= below:
+        raise Malformed(f"a message is not below {below}")
+    return found
+
+
 def shuffle(items: list[bytes], bits: Bits) -> None:
     """Put the items in a uniformly random order: each position, from the last on, gets one of the remaining items."""
     for last in range(len(items) - 1, 0, -1):
@@ -139,15 +152,4 @@ class Analyzer:
             raise Malformed(f"a batch has {len(batch)} messages: it must have {expected}")
         if len(set(batch)) < len(batch):
             raise OutOfTurn("a batch has a message twice")
-        wide = message_width(self._below)
-        if any(len(sealed) != wide + MESSAGE_SEAL_SIZE for sealed in batch):
-            raise Malformed("an encrypted message has another length")
-        try:
-            opened = [
-                int.from_bytes(MESSAGE_SUITE.decrypt(sealed, private, info=self._info), "big") for sealed in batch
-            ]
-        except InvalidTag:
-            raise Forged("an encrypted message is not of this cohort, or was altered") from None
-        if max(opened, default=0) >= self._below:
-            raise Malformed(f"a message is not below {self._below}")
-        return opened
+        return [open_message(sealed, self._below, self._info, private) for sealed in batch]

@@ -69,6 +69,8 @@ def by_whom(protocol: Protocol) -> str:
     """Who draws noise, if not the service alone."""
     if protocol.sites is not None:
         return ", by each site for its own people"
+    if protocol.shuffled:
+        return ", by the devices of a cohort, each a part of it"
     return ", by each operator" if protocol.operators is not None else ""
 
 
@@ -154,6 +156,8 @@ def say_contribution(protocol: Protocol) -> str:
     seen = (
         f"and the server sees who reported, so every device has to{f', {say_both(protocol)}' * several}"
         if protocol.on_devices
+        else "and the shuffler sees who reported, so every device has to"
+        if protocol.shuffled
         else "and the leader sees whose device was in contact, so every device has to be"
         if protocol.operators
         else "so whether a report came is protected too"
@@ -188,7 +192,12 @@ def say_mechanism(protocol: Protocol) -> str:
             " It is the sum of shares, of each site for each of its people, of which those that are left if sites are "
             "lost or collude are enough for what is promised."
         )
-    if protocol.operators:
+    if protocol.shuffled:
+        text += (
+            " It comes from the devices of the whole cohort; if some never report there is less of it, and the cohort "
+            "is only released if what is left is enough for what is promised."
+        )
+    elif protocol.operators:
         text += " It is the sum of two draws, one of each operator, and either of them is enough for what is promised."
     if reward.cap > 1:
         text += (
@@ -220,6 +229,8 @@ def data_collection(protocol: Protocol, state: str) -> str:
         if protocol.sites is not None
         else f"{what} that each device made private; the outcome itself never leaves the device"
         if protocol.on_devices
+        else "and nothing of any report, which is with the shuffler until its cohort is mixed"
+        if protocol.shuffled
         else "and the newest report of each device, sealed for two operators, of which its random name stays"
         if protocol.operators
         else "and each outcome in the clear"

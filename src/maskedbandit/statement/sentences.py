@@ -118,6 +118,15 @@ def say_trust(protocol: Protocol, state: str = "") -> str:
             "with its share of the privacy noise, and whoever runs the study sees the noisy sum of all sites alone. "
             f"{say_coalitions(protocol)} Each person has to trust the own site, which sees the outcome anyway."
         )
+    if protocol.operators is not None and protocol.shuffled:
+        return (
+            f"Two operators run the servers of this study: {one_line(protocol.operators.leader.name)}, which leads it, "
+            f"and {one_line(protocol.operators.helper.name)}, its shuffler. Each person's device sends its report to "
+            "the shuffler, in messages that the leader alone can read, and the shuffler hands on the messages of all "
+            "people of a cohort in random order. So neither knows whose outcome is whose unless they work together. "
+            "The shuffler has to be honest: it mixes what came, and adds no messages of its own. So have enough of the "
+            "people of a cohort, and the device and its application."
+        )
     if protocol.operators is not None:
         return (
             f"Two operators run the servers of this study: {one_line(protocol.operators.leader.name)}, which leads it, "
@@ -154,6 +163,11 @@ def list_unprotected(protocol: Protocol) -> list[str]:
     if protocol.on_devices:
         found.append("A person whose device is not honest; and how many people send wrong reports on purpose.")
         found.append("Who has reported, which outcomes if there are several, and when: the server sees that.")
+    elif protocol.shuffled:
+        found.append("Outcomes from leader and shuffler together: they see almost every one, and whose it is.")
+        found.append("A person whose device is not honest; and how many people send wrong reports on purpose.")
+        found.append("Whose device reported, and when: the shuffler sees that, and to which place it belongs.")
+        found.append("Outcomes of others, from people of the cohort who work with the leader, if they are too many.")
     elif protocol.operators is not None:
         found.append("Outcomes from whoever has the keys of both operators: together they can open every report.")
         found.append("A person whose device is not honest; and how many people send wrong reports on purpose.")
@@ -192,6 +206,13 @@ def list_assumptions(protocol: Protocol) -> list[str]:
     elif protocol.sites is not None:
         found.append("The sites know each other's keys, which they compared by other means than the coordinator.")
         found.append("A site answers rounds at times that depend on no outcome, and adds its noise.")
+    elif protocol.shuffled:
+        found.append("The shuffler is honest: it mixes what came, adds nothing, and tells the leader no senders.")
+        found.append("At least as many people of a cohort are honest, and report, as its channel counts on.")
+        found.append(
+            "A device reports once its window is over, at a time that depends on no outcome, whatever the outcome is: "
+            "otherwise the shuffler sees who had one. It makes its report once."
+        )
     elif protocol.operators is not None:
         found.append("One operator is honest: it adds its noise, and gives the other neither its keys nor its shares.")
         found.append(

@@ -7,7 +7,8 @@ from maskedbandit.errors import Corrupted
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.arms import put_out_of_play
 from maskedbandit.store.book.checks import check_head
-from maskedbandit.store.book.entries import FurtherSum, Release
+from maskedbandit.store.book.entries import Release
+from maskedbandit.store.book.further_sum import FurtherSum
 from maskedbandit.store.members import Member, read_members, seal_members
 from maskedbandit.store.memory import write_memory
 from maskedbandit.store.requests import find_prefix

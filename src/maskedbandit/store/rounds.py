@@ -25,6 +25,7 @@ from maskedbandit.secagg.masks import KEY
 from maskedbandit.secagg.plan import RoundPlan
 from maskedbandit.secagg.server import RoundServer
 from maskedbandit.store.book.entries import Release
+from maskedbandit.store.discard import discard_cohort
 from maskedbandit.store.release import check_newest, close_cohort, list_due, may_answer, write_release
 from maskedbandit.store.requests import Done
 from maskedbandit.store.session import Session
@@ -265,20 +266,12 @@ def can_succeed(session: Session, row: RoundRow, server: RoundServer) -> bool:
 def end_attempt(session: Session, places: Places, row: RoundRow) -> bool:
     """An attempt failed: begin the next one, or discard the cohort, whose places are dealt to other people."""
     channel: Any = session.protocol.channel
-    database, name, cohort = session.database, session.name, places.cohort
+    cohort = places.cohort
     if row.attempt < channel.backend.attempts:
         begin_attempt(session, cohort, row.attempt + 1)
         return True
     forget_round(session, cohort)
-    session.driver.close(cohort)
-    session.driver.reopen(cohort)
-    database.change(
-        "UPDATE place SET returned = ? WHERE study = ? AND cohort = ? AND returned IS NULL", session.now, name, cohort
-    )
-    session.exposed.pop(cohort, None)
-    session.of_sites = {of: many for of, many in session.of_sites.items() if of[0] != cohort}
-    session.rows.clear()
-    session.enter(kind="discarded", cohort=cohort, attempt=row.attempt)
+    discard_cohort(session, cohort, row.attempt)
     return True
 
 

@@ -1,5 +1,6 @@
 """A study while one process holds it: what is in memory, made from what is in the database, and what it keeps."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
@@ -13,7 +14,7 @@ from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.book.checks import as_corrupted, check_log, memory_digest, read_book
 from maskedbandit.store.book.demand import arms_of_answer
-from maskedbandit.store.book.entries import Keys
+from maskedbandit.store.book.entries import Discarded, Keys
 from maskedbandit.store.book.standing import Standing
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Again, Database
@@ -55,6 +56,7 @@ class Session(Holding):
     operators: Keys  # the public keys of both, if there are two, once the study is started
     site_keys: Keys  # those of the sites, if they keep the outcomes, once the study is started
     of_sites: dict[tuple[int, int], int]  # of each cohort that is not released: places of each site
+    discards: Counter[int]  # how often each cohort was discarded
     helper_lost: bool  # the study ended without the second of them
     price: Callable[[int], int]  # the number of the loss that a place costs, by the size of its cohort
     offers: Callable[[int], tuple[Offer, ...]]  # what is offered to a cohort, one for each outcome, by its size
@@ -151,7 +153,7 @@ class Session(Holding):
         self.accounts = Accounts(database, self.losses, self.project)
         book = read_book(database, self.witness, name)
         protocol = self.protocol = book.protocol
-        self.rows = Rows(database, name, self.accounts, protocol.operators is not None)
+        self.rows = Rows(database, name, self.accounts, protocol.operators is not None and not protocol.shuffled)
         self.helper_lost, self.operators = book.helper_lost, book.started.operators if book.started else ()
         self.site_keys = book.started.sites if book.started else ()
         self.lots = StudyLots(protocol, self.witness).of
@@ -182,6 +184,7 @@ class Session(Holding):
         counts = database.rows(f"SELECT cohort, COUNT(exposed), MAX(exposed) {live} GROUP BY cohort", name, since)
         self.exposed = {cohort: (int(count), latest or 0) for cohort, count, latest in counts if cohort not in told}
         self.of_sites = {}
+        self.discards = Counter(each.cohort for each in book.entries if isinstance(each, Discarded))
         if protocol.sites is not None:
             of = database.rows(f"SELECT cohort, site, COUNT(*) {live} GROUP BY cohort, site", name, since)
             self.of_sites = {(cohort, site): int(count) for cohort, site, count in of if cohort not in told}

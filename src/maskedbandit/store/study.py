@@ -25,6 +25,7 @@ from maskedbandit.store.book.entries import Keys, Release, read_entries
 from maskedbandit.store.due import do_what_is_due
 from maskedbandit.store.erasure import erase, leave
 from maskedbandit.store.held_study import HeldStudy
+from maskedbandit.store.mixes import ask_mix, give_pass, settle_mix
 from maskedbandit.store.requests import Assigned, Done, Operation, Reported, ReportName, is_text, name_report
 from maskedbandit.store.rounds import go_round
 from maskedbandit.store.session import Session
@@ -65,6 +66,9 @@ class Study(HeldStudy[Session]):
         "list": fix_list,
         "settle": settle_cohort,
         "give_up_helper": give_up_helper,
+        "pass": give_pass,
+        "ask_mix": ask_mix,
+        "settle_mix": settle_mix,
         "rounds": go_round,
         "approve": approve_protocol,
         "start": start,

@@ -42,8 +42,8 @@ def upload(session: Session, ticket: str, report: bytes, turn: int, leader: byte
 
 def check_upload(session: Session, given: Upload, n: int) -> None:
     """Raise `InvalidValue` unless devices upload in this study, and the report has the size of all of its cohort."""
-    if session.protocol.operators is None:
-        raise InvalidValue("upload", "not shown", "left out: in this study no device seals for two operators")
+    if session.protocol.operators is None or session.protocol.shuffled:
+        raise InvalidValue("upload", "not shown", "left out: in this study no device sends a report of shares here")
     try:
         given.check(session.offers(n)[0].steps)
     except Malformed as why:

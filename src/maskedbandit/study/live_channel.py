@@ -1,16 +1,20 @@
 """The channel of a live study: those that can carry outcomes from people to a release.
 
 With central and local trust a database is enough. Two servers need two operators, whose helper runs elsewhere: devices
-seal for both, with proofs, and the sum of no other protocol is carried yet.
+seal for both, with proofs. With shuffled trust the second operator is the shuffler. The sum of no other protocol is
+carried yet.
 """
 
 from collections.abc import Collection
 from typing import Any
 
 from maskedbandit.backends.backend import NoisyAdder
+from maskedbandit.backends.shuffler import Shuffler
 from maskedbandit.backends.sites import Sites
 from maskedbandit.channels.channel import Channel, find_backend
 from maskedbandit.channels.distributed import Distributed
+from maskedbandit.channels.mixing_channel import MixingChannel
+from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.study.naming import STUDY_PARTS, expand_table
@@ -19,6 +23,7 @@ from maskedbandit.study.reward import Reward
 from maskedbandit.study.sites import SitesOfStudy
 
 MOST_STEPS = 2**20  # in one unit of reward: proofs of longer numbers make every report longer
+MOST_COINS = 2**13  # of a cohort, whose only person would send as many messages
 MANY_PEOPLE = 10**6  # in a cohort of a study that does not say how many come
 
 
@@ -48,11 +53,17 @@ def make_live_channel(given: Any, operators: Operators | None, sites: SitesOfStu
         if backend != type(backend)():
             raise InvalidValue("backend", backend, f"{type(backend)()}: it is people who drop out of a live study")
         return found
+    if isinstance(found, MixingChannel) and isinstance(backend, Shuffler):
+        if operators is None:
+            raise InvalidValue("operators", None, "an [operators] table with leader and helper, who is the shuffler")
+        if backend != Shuffler():
+            raise InvalidValue("backend", backend, f"{Shuffler()}: in a live study `honest` says who may be missing")
+        return found
     if hasattr(found, "backend") or found.trust not in ("central", "local"):
-        allowed = 'one of central or of local trust, or two_servers with backend = "prio3"'
+        allowed = 'one of central or of local trust, two_servers with backend = "prio3", or one of a shuffler'
         raise InvalidValue("channel", found, f"{allowed}: nothing carries the sum of other channels")
     if operators is not None:
-        allowed = 'left out: only two_servers with backend = "prio3" has operators'
+        allowed = 'left out: only two_servers with backend = "prio3" and backend = "shuffler" have operators'
         raise InvalidValue("operators", "given", allowed)
     return found
 
@@ -77,7 +88,8 @@ def check_live_outcomes(channel: Any, reward: Reward, further: Collection[str], 
             f"{reward.grace} ms",
             "left out: without devices cohorts close when the window is over",
         )
-    if channel.trust != "distributed":
+    mixed = isinstance(channel, MixingChannel)
+    if channel.trust != "distributed" and not mixed:
         return
     for key in sorted(further):
         raise InvalidValue(key, "given", "left out: what adds up here is one number of each person")
@@ -87,7 +99,25 @@ def check_live_outcomes(channel: Any, reward: Reward, further: Collection[str], 
             reward.rule,
             "last, or sum with a cap above 1: devices report all that is known by then",
         )
+    if mixed:
+        check_mixing(channel, reward)
+        return
     if channel.noise != DiscreteLaplace():
         raise InvalidValue("noise", channel.noise, f"{DiscreteLaplace()}, which is what devices look for")
     if (steps := channel.steps(people or MANY_PEOPLE)) > MOST_STEPS:
         raise InvalidValue("grid", channel.grid, f"of at most {MOST_STEPS} steps, and it has {steps} in large cohorts")
+
+
+def check_mixing(channel: Any, reward: Reward) -> None:
+    """Raise `InvalidValue` unless devices can send one bundle each for this channel, some time after the window."""
+    if not reward.grace:
+        raise InvalidValue("grace of the reward", "0 ms", "above 0: each device reports once, after its window")
+    if reward.cap > 1:
+        raise InvalidValue("cap of the reward", reward.cap, "1, as one reward of each person is mixed")
+    if channel.honest == 1:
+        raise InvalidValue("honest", 1, "below 1: some devices never come back, and a cohort must do without them")
+    if isinstance(channel, Shuffled) and (coins := channel.coins()) > MOST_COINS:
+        allowed = f"such that at most {MOST_COINS} coins are tossed, and this takes {coins}: use split_and_mix"
+        raise InvalidValue("epsilon and delta", (str(channel.epsilon), str(channel.delta)), allowed)
+    if not isinstance(channel, Shuffled) and (channel.grid.fineness or channel.grid.fixed > MOST_STEPS):
+        raise InvalidValue("grid", channel.grid, f"a whole number of at most {MOST_STEPS} steps")

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from maskedbandit.channels.channel import Channel, find_backend
+from maskedbandit.channels.mixing_channel import MixingChannel
 from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import InvalidValue
 from maskedbandit.policies.contextual_policy import ContextualPolicy
@@ -192,9 +193,14 @@ class Protocol:
         """Whether the devices of the people add the noise, so that reports hold no rewards."""
         return self.outcomes[0].on_devices
 
+    @property
+    def shuffled(self) -> bool:
+        """Whether the second of two operators mixes what devices send, and adds up nothing."""
+        return self.operators is not None and isinstance(self.channel, MixingChannel)
+
     @cached_property
     def operators(self) -> Operators | None:
-        """Those of two servers, for which devices seal their reports; None if there is one server."""
+        """The two for which devices seal their reports; None if there is one server."""
         return Operators.from_table(self.table["operators"]) if "operators" in self.table else None
 
     @cached_property

@@ -31,11 +31,23 @@ class DemoResult(NamedTuple):
     answer: str
 
 
+class SecondOperator(NamedTuple):
+    """What the operator beside the leader does."""
+
+    role: str
+    channel: dict[str, Any]
+    statement: str  # where an entry of the ledger has what it states
+    delta: str  # to which people agree
+
+
+HELPER = SecondOperator("helper", {"name": "two_servers", "epsilon": EPSILON, "backend": "prio3"}, "helper", "0")
+
+
 class TwoOperators:
     """The leader, the helper, and n people."""
 
-    def __init__(self, folder: Path, n: int) -> None:
-        self.folder, self.n, self._random = folder, n, Random(n)
+    def __init__(self, folder: Path, n: int, second: SecondOperator = HELPER) -> None:
+        self.folder, self.n, self.second, self._random = folder, n, second, Random(n)
         self.grace = 5 + n // 50  # seconds, in which this process is through with the devices whose window is over
         self.processes = DemoProcesses(folder)
         self._devices: list[Device] = []
@@ -51,7 +63,7 @@ class TwoOperators:
         """Start both, pair them, and start the study."""
         for name in ("leader", "helper", "people"):
             (self.folder / name).mkdir(parents=True, mode=0o700)
-        self.processes.start("helper", self.helper, "--role", "helper", "--name", "University")
+        self.processes.start("helper", self.helper, "--role", self.second.role, "--name", "University")
         invited = json.loads(self.processes.run("helper", "invite", "--data", str(self.folder / "helper")))
         data = str(self.folder / "leader")
         pairing = "helper", "pair", self.helper, invited["invitation"], "--name", "Clinic"
@@ -64,10 +76,10 @@ class TwoOperators:
             "about": "a rehearsal on one machine",
             "people": self.n - self.n % len(MEANS),
             "policy": {"name": "successive_elimination", "least": self.n // len(MEANS)},
-            "channel": {"name": "two_servers", "epsilon": EPSILON, "backend": "prio3"},
+            "channel": self.second.channel,
             "arms": [{"name": name} for name in MEANS],
             "reward": {"window": f"{WINDOW} seconds", "grace": f"{self.grace} seconds", "exposure": "1 hour"},
-            "budget": {"epsilon": EPSILON},
+            "budget": {"epsilon": EPSILON, **({"delta": self.second.delta} if self.second.delta != "0" else {})},
             "operators": {
                 "leader": {"name": "Clinic", "key": leader},
                 "helper": {"name": "University", "key": helper, "address": self.helper},
@@ -107,7 +119,7 @@ class TwoOperators:
                 raise StorageFailed(f"{len(releases)} of {len(MEANS)} cohorts were released: see the logs in --data")
             time.sleep(LOOK_AGAIN)
         people = sum(each["n"] for each in releases)
-        missing = people - sum(json.loads(each["helper"])["reports"] for each in releases)
+        missing = people - sum(json.loads(each[self.second.statement])["reports"] for each in releases)
         highest = max(releases, key=lambda each: float.fromhex(each["total"]) / each["n"])
         return DemoResult(people, missing, list(MEANS)[highest["arm"]])
 
@@ -123,7 +135,7 @@ class TwoOperators:
         if place is None:
             return None
         self._ask("POST", f"/v1/studies/{STUDY}/expose", {"ticket": place["ticket"]}, "client")
-        agreed = Agreed(EPSILON, self._fingerprints)
+        agreed = Agreed(EPSILON, self._fingerprints, delta=self.second.delta)
         device = Device(self.folder / "people" / str(i), self.leader, agreed, reports="deadline")
         self._devices.append(device)
         device.consent(True)

@@ -33,6 +33,9 @@ def throw_away(
         second["guardrail"] = never_harmful(protocol.guardrail, given["guardrail"])
     if protocol.metrics:
         second["metrics"] = [keep_outcome(each) for each in given["metrics"]]
+    if protocol.shuffled:
+        allowed = "one without a shuffler: what it delivers has no senders, so nobody can play it a person's outcome"
+        raise InvalidValue("channel", protocol.channel, allowed)
     if protocol.operators is not None:
         second["operators"] = given["operators"]
     if protocol.sites is not None:

@@ -8,7 +8,7 @@ from base64 import urlsafe_b64decode
 from binascii import Error as BadText
 
 from maskedbandit.errors import PersonalValue
-from maskedbandit.service.messages import LeaveStudy, ReportUploaded, StudyLeft, UploadReport
+from maskedbandit.service.messages import AskPass, LeaveStudy, PassGiven, ReportUploaded, StudyLeft, UploadReport
 from maskedbandit.service.request.route import Answer, Call, Route, encode_answer
 
 LONGEST_UPLOAD = 4096  # bytes of a body
@@ -23,6 +23,13 @@ async def upload_report(call: Call, body: UploadReport) -> Answer:
     done = await call.do("upload", body.ticket, bytes.fromhex(body.report), body.turn, leader, helper)
     said = encode_answer(ReportUploaded("duplicate" if done.again else "stored"))
     return Answer(said.ljust(UPLOAD_ANSWER))
+
+
+async def give_pass(call: Call, body: AskPass) -> PassGiven:
+    """The pass of a place whose arm was seen, in a study with a shuffler. It may be asked again, and is the same."""
+    await call.count_device()
+    call.count_ticket(body.ticket)
+    return PassGiven(await call.do("pass", body.ticket))
 
 
 async def leave_study(call: Call, body: LeaveStudy) -> StudyLeft:
@@ -48,6 +55,9 @@ ROUTES = [
         refusals=(404, 409, 410, 429),
         about="Upload a sealed report. The one with the highest turn counts; a retry has no effect.",
         from_pages=True,
+    ),
+    Route(
+        *("POST", f"{PATH}/pass", (), give_pass, AskPass, PassGiven, 200, LONGEST_UPLOAD), refusals=(404, 409, 410, 429)
     ),
     Route(
         *("POST", f"{PATH}/leave", (), leave_study, LeaveStudy, StudyLeft, 200, LONGEST_UPLOAD),

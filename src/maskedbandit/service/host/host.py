@@ -12,7 +12,7 @@ from msgspec import structs
 from maskedbandit.errors import StoreError
 from maskedbandit.service.host.deliveries import Deliveries
 from maskedbandit.service.host.elsewhere import Elsewhere
-from maskedbandit.service.host.helper_link import HelperLinks
+from maskedbandit.service.host.helper_links import HelperLinks
 from maskedbandit.service.host.host_with_pages import HostWithPages
 from maskedbandit.service.host.hosting import Looks
 from maskedbandit.service.host.watch import StudyWatch

@@ -8,7 +8,7 @@ import json
 import re
 from fractions import Fraction
 from functools import cache
-from math import isinf
+from math import isinf, nextafter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,6 +54,7 @@ KEYS_IN_PAGES = (
     "The key in a page is a device key, made for the pages of your site. It is worth nothing without the token that "
     "your server signs for the person who is signed in."
 )
+NO_BUNDLES_FROM_PAGES = "Pages do not report to a shuffler: hand the place on to a device in Python."
 NO_SEALS_FROM_PAGES = (
     "A page may send what it seals if a device key names its site, and such a key is for studies whose protocol has "
     "signed_by. Apps that are no pages need none, as in Python."
@@ -118,6 +119,8 @@ def choose_snippets(protocol: Protocol) -> list[Snippet]:
         return [Snippet("python", "Python", NOISE, read_snippet("noise.py.txt"))]
     own = "device.py.txt" if signed else "joining.py.txt"
     page = (KEYS_IN_PAGES, read_snippet("device.js")) if signed else (NO_SEALS_FROM_PAGES,)
+    if protocol.shuffled:
+        page = (NO_BUNDLES_FROM_PAGES,)
     return [
         Snippet("curl", "curl", HANDED_ON, read_snippet("curl.sh")),
         Snippet("python", "Python", "", read_snippet(own)),
@@ -198,7 +201,19 @@ def write_agreed(protocol: Protocol, operators: str, impure: str, options: str) 
     epsilon, more, named = Fraction(channel.epsilon), list[str](), protocol.operators
     if named is not None:
         more.append(operators.format(f'"{named.leader.key}", "{named.helper.key}"'))
-    if protocol.price(1).pure_epsilon == INF:
+    if protocol.shuffled:
+        more.append(f"delta={write_delta(Fraction(protocol.price(1).delta))}")
+    if protocol.price(1).pure_epsilon == INF and not protocol.shuffled:
         more.append(impure)
     told = str(epsilon) if epsilon.denominator == 1 else f'"{epsilon}"'
     return f"{told}, {options.format(', '.join(more))}" if more else told
+
+
+def write_delta(delta: Fraction) -> str:
+    """A probability as a number that is not smaller.
+
+    >>> write_delta(Fraction(1, 3)), write_delta(Fraction(1, 1000))
+    ('0.33333333333333337', '0.001')
+    """
+    found = float(delta)
+    return repr(found if Fraction(repr(found)) >= delta else nextafter(found, 1))

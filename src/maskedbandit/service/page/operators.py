@@ -17,13 +17,18 @@ def tabulate_operators(view: StudyView) -> list[tuple[str, str | Markup]]:
     named, link = view.protocol.operators, view.link
     if named is None:
         return []
+    second = "Shuffler" if view.protocol.shuffled else "Helper"
     found: list[tuple[str, str | Markup]] = [
         ("Leader", f"{named.leader.name}, fingerprint {named.leader.key[:PRINTED]}…"),
-        ("Helper", f"{named.helper.name}, fingerprint {named.helper.key[:PRINTED]}…, at {named.helper.address}"),
+        (second, f"{named.helper.name}, fingerprint {named.helper.key[:PRINTED]}…, at {named.helper.address}"),
     ]
     totals = [each.helper for each in view.releases if each.helper is not None]
     if totals:
         found.append(("List of its last total", f"{totals[-1].digest[:PRINTED]}…"))
+    mixes = [each.mixed for each in view.releases if each.mixed is not None]
+    if mixes:
+        found.append(("Messages of its last mix", f"{mixes[-1].digest[:PRINTED]}…"))
+        found.append(("Reports in it", f"{say_count(mixes[-1].reports)} of {say_count(mixes[-1].n)}"))
     if link is None:
         return found
     found.append(("Reached", "not yet" if link.reached is None else say_time(link.reached, True)))

@@ -9,36 +9,20 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple, Self, dataclass_transform
+from typing import Any, ClassVar, dataclass_transform
 
 from maskedbandit import core
 from maskedbandit.errors import Corrupted, Malformed
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.secagg.helper_total import HelperTotal
 from maskedbandit.store.book.chain import Link, read_links
+from maskedbandit.store.book.further_sum import FurtherSum
 from maskedbandit.store.databases.database import Database
+from maskedbandit.study.mix_statement import MixStatement
 from maskedbandit.study.operators import OperatorKeys
 
 Whole = tuple[int, ...]
 Keys = tuple[OperatorKeys, ...]
-
-
-class FurtherSum(NamedTuple):
-    """The released sum of a further outcome, with noise of its own."""
-
-    total: float
-    offer: str  # the digest of what was offered to the cohort: which noise, and of which outcome
-
-    def to_text(self) -> list[str]:
-        """As an entry says it."""
-        return [self.total.hex(), self.offer]
-
-    @classmethod
-    def from_text(cls, total: str, offer: str) -> Self:
-        """What `to_text` wrote."""
-        if not isinstance(offer, str):
-            raise TypeError(f"its offer is {offer!r}")
-        return cls(float.fromhex(total), offer)
 
 
 Further = tuple[FurtherSum, ...]
@@ -113,8 +97,11 @@ class Release(Entry, kind="released"):
     memory: str  # a hash of what the channel keeps, that nobody can guess without the key
     cap: int = 1  # the rewards of a person that count
     further: Further = ()  # of each further outcome, in the order of the protocol: the guardrail first
-    leader: str | None = None  # of two operators: the share of this one in the sum, with its noise, in digits
+    leader: str | None = (
+        None  # of two operators, in digits: this one's share with its noise, or the sum of what is mixed
+    )
     helper: HelperTotal | None = None  # and what the other one states of its own
+    mixed: MixStatement | None = None  # or, if it is a shuffler, of what it mixed
     size: int = 0  # of the cohort, if people of sites that were lost are not in the sum
     sites: Whole = ()  # whose people are in the sum, if sites keep the outcomes: their numbers in the protocol
 
@@ -174,34 +161,45 @@ class ArmHarmful(ArmChange, kind="arm_harmful"):
 
 
 class Helping(Entry, kind="helping", state="running"):
-    """A helper of two servers helps the leader of a study with this protocol: how the helper's ledger begins."""
+    """A helper, or a shuffler, helps the leader of a study with this protocol: how the helper's ledger begins."""
 
     protocol: str  # its digest
     leader: str  # the fingerprint of its keys
 
 
-class Helped(Entry, kind="helped"):
-    """The helper's total of a cohort, with its noise: a number of the field that means nothing alone."""
+class CohortHelped(Entry):
+    """What a helper did with the reports of a cohort, once."""
 
     cohort: int
     n: int
-    reports: int  # in the total
-    digest: str  # of the list of these reports, which the leader must have too
+    reports: int  # in it
+    digest: str  # of the list of these reports, which the leader must have too; or of messages, in their random order
     offer: str  # the digest of what was offered to the cohort: which noise
+    asked: str  # the signature of the leader, who asked for it
+
+
+class Helped(CohortHelped, kind="helped"):
+    """The helper's total of a cohort, with its noise: a number of the field that means nothing alone."""
+
     total: str  # in decimal digits
     answers: str  # the digest of all that the leader offered and was answered
-    asked: str  # the signature of the leader, who asked for it: `TotalRequest`
+
+
+class Mixed(CohortHelped, kind="mixed"):
+    """The shuffler mixed the messages of a cohort; or there were too few reports, and it delivers none of them."""
+
+    messages: int
 
 
 class HelpEnded(Entry, kind="help_ended", state="stopped"):
-    """A restored copy of the helper was reconciled, and no total is made any more."""
+    """A restored copy of the helper was reconciled, and nothing is added up or mixed any more."""
 
     missing: int
     witness: str  # the hash that the witness had seen last
 
 
 class HelpClosed(Entry, kind="help_closed", state="stopped"):
-    """The leader said that the study ended: the shares that were left were erased, and no total is made any more."""
+    """The leader said that the study ended: what was left of people was erased, and nothing is made of it any more."""
 
 
 class SiteBegan(Entry, kind="site_began", state="running"):
@@ -221,6 +219,8 @@ class SumAttempt(Entry):
 
 class Discarded(SumAttempt, kind="discarded"):
     """The last attempt failed: the cohort is never released, and its people are charged for all of them."""
+
+    mixed: MixStatement | None = None  # what the shuffler states of it, if there is one
 
 
 class SiteJoined(SumAttempt, kind="site_joined"):
@@ -257,6 +257,7 @@ READ: dict[Any, Callable[[Any], Any]] = {  # what JSON has in another form, by t
     Whole: tuple,
     Keys: lambda given: tuple(OperatorKeys.from_text(*keys) for keys in given),
     HelperTotal | None: HelperTotal.from_text,
+    MixStatement | None: MixStatement.from_text,
     Further: lambda given: tuple(FurtherSum.from_text(*each) for each in given),
 }
 TYPES = {kind: {field.name: field.type for field in fields(each)} for kind, each in KINDS.items()}

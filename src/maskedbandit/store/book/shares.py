@@ -14,6 +14,7 @@ from maskedbandit.secagg.helper_total import HelperTotal
 from maskedbandit.secagg.prio3 import FIELD
 from maskedbandit.store.book.book import Book
 from maskedbandit.store.book.entries import Release
+from maskedbandit.store.book.mixes import check_mixes
 from maskedbandit.study.operators import OperatorKeys, Operators
 from maskedbandit.study.protocol import Protocol
 
@@ -47,10 +48,13 @@ def check_all_shares(book: Book) -> None:
     if started is None:
         return
     if operators is None:
-        if started.operators or any(each.helper or each.leader for each in book.releases):
+        if started.operators or any(each.helper or each.leader or each.mixed for each in book.releases):
             raise Corrupted(f"the ledger of {book.study} names a second operator, and its protocol has none")
         return
     check_operators(operators, started.operators)
+    if book.draft.shuffled:
+        check_mixes(book.study, book.draft, book.entries, started.operators[1].signs)
+        return
     for each in book.releases:
         check_shares(book, each, started.operators[1].signs)
 

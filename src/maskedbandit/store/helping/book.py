@@ -1,14 +1,24 @@
-"""The helper's book of a study: what its ledger says, and whether that fits the protocol."""
+"""The book of a study's helper, or shuffler: what its ledger says, and whether that fits the protocol."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from maskedbandit.errors import Corrupted, InvalidValue
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.secagg.prio3 import FIELD
 from maskedbandit.store.book.book import find_largest_loss, parse_protocol, seen_head
 from maskedbandit.store.book.chain import Head, check_chain, read_links
-from maskedbandit.store.book.entries import Entry, HelpClosed, Helped, HelpEnded, Helping, parse_entries, state_after
+from maskedbandit.store.book.entries import (
+    CohortHelped,
+    Entry,
+    HelpClosed,
+    Helped,
+    HelpEnded,
+    Helping,
+    Mixed,
+    parse_entries,
+    state_after,
+)
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.own_keys import read_own_keys
@@ -24,14 +34,24 @@ class HelpBook(NamedTuple):
     study: str
     protocol: Protocol
     entries: tuple[Entry, ...]
-    totals: dict[int, Helped]  # by cohort
+    made: dict[int, CohortHelped]  # by cohort
     head: Head
     seen: Head  # the newest entry that the witness has seen
 
     @property
+    def totals(self) -> dict[int, Helped]:
+        """The totals of a helper, by cohort."""
+        return {cohort: each for cohort, each in self.made.items() if isinstance(each, Helped)}
+
+    @property
+    def mixes(self) -> dict[int, Mixed]:
+        """What a shuffler mixed, by cohort."""
+        return {cohort: each for cohort, each in self.made.items() if isinstance(each, Mixed)}
+
+    @property
     def worst(self) -> Loss:
-        """What the totals cost the worst person, who is in one of them."""
-        return find_largest_loss(self.protocol.price(n) for n in {each.n for each in self.totals.values()})
+        """What was made of the reports cost the worst person, who is in one cohort."""
+        return find_largest_loss(self.protocol.price(n) for n in {each.n for each in self.made.values()})
 
 
 def is_helper(database: Database, witness: Witness, study: str) -> bool:
@@ -62,10 +82,10 @@ def read_help_book(database: Database, witness: Witness, study: str) -> HelpBook
     entries = parse_entries(study, links)
     if row.state != (said := state_after(entries)):
         raise Corrupted(f"the state of {study} was changed: it is {row.state}, and the ledger says {said}")
-    totals = collect_totals(study, protocol, entries)
+    made = collect_helped(study, protocol, entries)
     seen = seen_head(database, witness, study)
     witness.check_others(database, study)
-    return HelpBook(study, protocol, entries, totals, head, seen)
+    return HelpBook(study, protocol, entries, made, head, seen)
 
 
 def find_operators(study: str, protocol: Protocol) -> Operators:
@@ -85,27 +105,36 @@ def find_leader_keys(database: Database, operators: Operators) -> OperatorKeys:
     return found.keys
 
 
-def collect_totals(study: str, protocol: Protocol, entries: Sequence[Entry]) -> dict[int, Helped]:
-    """The totals of a helper's ledger by cohort, or raise `Corrupted` unless a helper of this study can have said so.
+def collect_helped(study: str, protocol: Protocol, entries: Sequence[Entry]) -> dict[int, CohortHelped]:
+    """What was made of each cohort, or raise `Corrupted` unless a helper of this study can have said so.
 
-    A total is a number of the field, with the noise of the protocol, and its cohort has no other.
+    It has the noise of the protocol, and its cohort has no other.
     """
-    found = dict[int, Helped]()
+    found = dict[int, CohortHelped]()
+    kinds = Helping, Mixed if protocol.shuffled else Helped, HelpEnded, HelpClosed
     for each in entries:
-        if (each.number == 0) != isinstance(each, Helping) or not isinstance(
-            each, Helping | Helped | HelpEnded | HelpClosed
-        ):
+        if (each.number == 0) != isinstance(each, Helping) or not isinstance(each, kinds):
             raise Corrupted(f"entry {each.number} of the ledger of {study} is not one of a helper")
         if isinstance(each, Helping):
             if (each.protocol, each.leader) != (protocol.digest, find_operators(study, protocol).leader.key):
                 raise Corrupted(f"the protocol of {study} was changed: it is not the one with which the help began")
-        elif isinstance(each, Helped):
-            which = f"the total of cohort {each.cohort} of {study}"
+        elif isinstance(each, CohortHelped):
+            which = f"what was made of cohort {each.cohort} of {study}"
             if each.cohort in found:
                 raise Corrupted(f"{which} is in the ledger twice")
             if each.offer != protocol.offers(each.n)[0].digest.hex():
                 raise Corrupted(f"{which} had other noise than its protocol says")
-            if not each.total.isdecimal() or int(each.total) >= FIELD or not 0 <= each.reports <= each.n:
-                raise Corrupted(f"{which} is not one that a cohort of {each.n} can have")
+            if not 0 <= each.reports <= each.n or not can_be_made(protocol, each):
+                raise Corrupted(f"{which} is not what a cohort of {each.n} can have")
             found[each.cohort] = each
     return found
+
+
+def can_be_made(protocol: Protocol, each: CohortHelped) -> bool:
+    """Whether a total is a number of the field, or so many messages can be those of so many reports."""
+    if isinstance(each, Helped):
+        return each.total.isdecimal() and int(each.total) < FIELD
+    channel: Any = protocol.channel
+    assert isinstance(each, Mixed)
+    least, most = channel.bundle_sizes(each.reports, each.n)
+    return bool(each.messages == 0 or least <= each.messages <= most)

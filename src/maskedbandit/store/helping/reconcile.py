@@ -16,10 +16,10 @@ from pathlib import Path
 
 from maskedbandit.errors import BehindWitness, InvalidValue
 from maskedbandit.store.book.chain import ENTRY, Head, Link, check_chain, next_link, read_links
-from maskedbandit.store.book.entries import parse_entries, state_after
+from maskedbandit.store.book.entries import Helped, parse_entries, state_after
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.helping.book import collect_totals, read_help_book
+from maskedbandit.store.helping.book import collect_helped, read_help_book
 from maskedbandit.store.helping.reports import COLUMNS, TakenReport, read_taken
 from maskedbandit.store.helping.totals import seal_answers
 from maskedbandit.store.lease import read_clock
@@ -61,7 +61,8 @@ def bring_back_help(database: Database, witness: Witness, study: str, file: Path
     if theirs[: len(ours)] != ours:
         raise BehindWitness(f"{file} is of another history of {study} than this database: use the other copy")
     entries = parse_entries(study, theirs)
-    totals = collect_totals(study, Protocol.from_text(read_study(database, study).protocol), entries)
+    helped = collect_helped(study, Protocol.from_text(read_study(database, study).protocol), entries)
+    totals = {cohort: each for cohort, each in helped.items() if isinstance(each, Helped)}
     for cohort, made in totals.items():
         of_cohort = sorted((each for each in reports if each.cohort == cohort), key=lambda each: each.place)
         if seal_answers(of_cohort) != made.answers:

@@ -110,7 +110,7 @@ def check_cohort(session: HelperSession, cohort: int, n: int) -> Offer:
             raise Malformed(f"{name} is a whole number from {least} to {most}")
     find = "SELECT n FROM helped_report WHERE study = ? AND cohort = ? LIMIT 1"
     before = {size for (size,) in session.database.rows(find, session.name, cohort)}
-    before |= {session.totals[cohort].n} if cohort in session.totals else set()
+    before |= {session.made[cohort].n} if cohort in session.made else set()
     if before - {n}:
         raise Disagreement(
             f"cohort {cohort} of {session.name} has {min(before)} places, and the leader asks for it as one of {n}"
@@ -139,7 +139,7 @@ def take_reports(session: HelperSession, cohort: int, n: int, reports: Sequence[
     holders: dict[int, str] = dict(database.rows(find, name, cohort, min(places), max(places)))
     for each, which in zip(reports, names, strict=True):
         if (taken := known.get(which)) is None:
-            if cohort in session.totals:
+            if cohort in session.made:
                 raise Disagreement(
                     f"the total of cohort {cohort} of {name} was made, and the leader offers more for it"
                 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from maskedbandit.errors import Disagreement, Forbidden, FrozenProtocol, InvalidValue
 from maskedbandit.secagg.helper_total import HelperTotal
@@ -17,13 +17,43 @@ from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database, do_again
 from maskedbandit.store.held_study import HeldStudy
 from maskedbandit.store.helping.reports import OfferedReport, ReportAnswer, take_reports
-from maskedbandit.store.helping.session import HelperSession, check_still_newest
-from maskedbandit.store.helping.totals import close_help, make_total
+from maskedbandit.store.helping.serving_session import ServingSession, check_still_newest, close_help
+from maskedbandit.store.helping.session import HelperSession
+from maskedbandit.store.helping.totals import make_total
 from maskedbandit.store.own_keys import read_own_keys
 from maskedbandit.study.protocol import Protocol
 
+ServingKind = TypeVar("ServingKind", bound=ServingSession)
 
-class HelperStudy(HeldStudy[HelperSession]):
+
+class ServingStudy(HeldStudy[ServingKind]):
+    """The second operator's part of a study, held by this process alone."""
+
+    @property
+    def state(self) -> str:
+        """running, or stopped once the study ended, or a copy was reconciled in which something is missing."""
+        return self._session.state
+
+    @property
+    def leader(self) -> str:
+        """The fingerprint of the leader's keys."""
+        return self._session.operators.leader.key
+
+    def check_leader(self, fingerprint: str) -> None:
+        """Raise `Forbidden` unless this is the leader of the study."""
+        if fingerprint != (leader := self._session.operators.leader).key:
+            raise Forbidden(f"{self.name} is led by {leader.name}, and another leader asks for it")
+
+    def close_help(self) -> None:
+        """Make nothing of the study any more, which has ended, and erase what is left of people."""
+        self._do("close_help")
+
+    def tick(self) -> None:
+        """Go on holding the study, or raise `BehindWitness` if another copy of the database has gone on instead."""
+        self._do("tick")
+
+
+class HelperStudy(ServingStudy[HelperSession]):
     """The helper's part of a study, held by this process alone. `apply` does several operations in one transaction.
 
     **Guarantee**: a report is in one cohort, and a cohort has one total, with a whole draw of noise, of reports whose
@@ -39,21 +69,6 @@ class HelperStudy(HeldStudy[HelperSession]):
 
     session_class = HelperSession
 
-    @property
-    def state(self) -> str:
-        """running, or stopped once the study ended, or a copy was reconciled in which totals are missing."""
-        return self._session.state
-
-    @property
-    def leader(self) -> str:
-        """The fingerprint of the leader's keys."""
-        return self._session.operators.leader.key
-
-    def check_leader(self, fingerprint: str) -> None:
-        """Raise `Forbidden` unless this is the leader of the study."""
-        if fingerprint != (leader := self._session.operators.leader).key:
-            raise Forbidden(f"{self.name} is led by {leader.name}, and another leader asks for it")
-
     def take_reports(self, cohort: int, n: int, reports: Sequence[OfferedReport]) -> list[ReportAnswer]:
         """Check the proofs of reports of a cohort of n: what the leader is told of each."""
         found: list[ReportAnswer] = self._do("take_reports", cohort, n, reports)
@@ -64,20 +79,15 @@ class HelperStudy(HeldStudy[HelperSession]):
         found: HelperTotal = self._do("make_total", cohort, n, left_out, digest, signature)
         return found
 
-    def close_help(self) -> None:
-        """Make no total of the study any more, which has ended, and erase the shares that are left."""
-        self._do("close_help")
 
-    def tick(self) -> None:
-        """Go on holding the study, or raise `BehindWitness` if another copy of the database has gone on instead."""
-        self._do("tick")
-
-
-def register_study(database: Database, witness: Witness, text: str, leader: str, name: str | None = None) -> Protocol:
+def register_study(
+    database: Database, witness: Witness, text: str, leader: str, name: str | None = None, shuffles: bool = False
+) -> Protocol:
     """Write a study down that this operator is to help, as the leader with this fingerprint has frozen it.
 
     Raise `Disagreement` unless its protocol names this helper and that leader, and `FrozenProtocol` if there is another
-    of the same name. A `name` that is given is that of the protocol.
+    of the same name. A `name` that is given is that of the protocol. Studies of a shuffler are not for a helper, which
+    adds up, nor the other way round.
     """
     if (protocol := Protocol.from_table(read_table(text))).text != text:
         raise InvalidValue("protocol", "not shown", "in the one form of which devices know the hash")
@@ -85,6 +95,9 @@ def register_study(database: Database, witness: Witness, text: str, leader: str,
         raise InvalidValue("name of the study", name, f"that of the protocol, {protocol.name}")
     if (operators := protocol.operators) is None:
         raise InvalidValue("operators", None, "a leader and a helper: without them a study has no use for a helper")
+    if protocol.shuffled != shuffles:
+        allowed = "shuffled or split_and_mix, as this is a shuffler" if shuffles else "two_servers, as this is a helper"
+        raise InvalidValue("channel", protocol.channel, allowed)
     own = read_own_keys(witness).fingerprint
     for role, named, here in (("helper", operators.helper.key, own), ("leader", operators.leader.key, leader)):
         if named != here:

@@ -35,7 +35,8 @@ def make_total(
         study=session.name, protocol=session.protocol.digest, cohort=cohort, n=n, digest=digest, signature=signature
     )
     asked.verify(find_leader_keys(session.database, session.operators).signs)
-    made = session.totals.get(cohort) or add_up(session, offer, frozenset(left_out), asked)
+    made = session.made.get(cohort) or add_up(session, offer, frozenset(left_out), asked)
+    assert isinstance(made, Helped)
     if made.digest != digest:
         raise Disagreement(
             f"the total of cohort {cohort} of {session.name} is of {made.reports} reports, and the leader asks for "
@@ -68,7 +69,7 @@ def add_up(session: HelperSession, offer: Offer, left_out: frozenset[int], asked
     says |= {"offer": offer.digest.hex(), "answers": seal_answers(taken), "asked": asked.signature}
     made = session.enter(kind="helped", **says, total=str(total % FIELD))
     assert isinstance(made, Helped)
-    session.totals[cohort] = made
+    session.made[cohort] = made
     session.worst |= price
     return made
 
@@ -79,15 +80,6 @@ def seal_answers(taken: Sequence[TakenReport]) -> str:
     Each row is hashed first, so that two rows that are written into one, line below line, have another digest.
     """
     return sha256(b"".join(sha256(each.row).digest() for each in taken)).hexdigest()
-
-
-def close_help(session: HelperSession) -> None:
-    """The leader says that the study ended: no total is made any more, and the shares that are left are erased."""
-    if session.state != "running":
-        return
-    session.state = session.enter(kind="help_closed").state
-    session.database.change("UPDATE helped_report SET locked = NULL WHERE study = ?", session.name)
-    session.database.change("UPDATE study SET traces = traces + 1 WHERE study = ?", session.name)
 
 
 def erase_shares(session: HelperSession, cohort: int) -> None:

@@ -1,0 +1,81 @@
+"""The report of a place with a shuffler: a bundle of messages, whose size and number do not depend on the outcome."""
+
+import json
+from base64 import urlsafe_b64encode
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from maskedbandit.channels.offers import Offer
+from maskedbandit.device.own_place import OwnPlace, name_own_place
+from maskedbandit.errors import InvalidValue
+from maskedbandit.privacy.sampling import Bits
+
+if TYPE_CHECKING:
+    from maskedbandit.channels.mixing_channel import MixingChannel
+
+MOST_OFFERED_COINS = 2**13  # more would be of a cohort in which each person sends thousands of messages
+
+
+class Withdrawal(NamedTuple):
+    """What a shuffler is told of a person who left."""
+
+    study: str
+    address: str
+    body: str
+
+
+def read_mixing_channel(offer: Offer) -> "MixingChannel":
+    """The channel that an offer is of, or raise `InvalidValue`: all other numbers follow from its terms.
+
+    **Guarantee**: the messages of a bundle that this channel makes have the noise that the epsilon and the delta of
+    the offer need, if the users who the offer counts on are there.
+    """
+    from maskedbandit.channels.shuffled import Shuffled, hide, power_below  # take longer to import than this room
+    from maskedbandit.channels.split_and_mix import SplitAndMix
+
+    terms = dict(offer.terms)
+    epsilon = terms.get("epsilon", Fraction(0))
+    if offer.channel == "Shuffled":
+        delta, coins, needed = (terms.get(name, Fraction(0)) for name in ("delta", "coins", "needed"))
+        if not 1 <= needed <= coins <= MOST_OFFERED_COINS:
+            raise InvalidValue(
+                "coins of an offer", str(coins), f"from 1 to {MOST_OFFERED_COINS}, as many as are needed"
+            )
+        if (
+            not 0 < delta < 1
+            or not epsilon > 0
+            or not hide(MOST_OFFERED_COINS, power_below(min(epsilon, Fraction(60))), delta)
+        ):
+            allowed = f"of a promise for which {MOST_OFFERED_COINS} coins are enough"
+            raise InvalidValue("epsilon and delta of an offer", (str(epsilon), str(delta)), allowed)
+        found: MixingChannel = Shuffled(epsilon, delta, honest=Fraction(needed, coins))
+    elif offer.noise is not None:
+        honest = Fraction(offer.noise.least, offer.n)
+        found = SplitAndMix(epsilon, terms.get("eta", Fraction(0)), honest=honest, grid=offer.steps)
+    else:
+        raise InvalidValue("noise of an offer", None, "that of split-and-mix")
+    found.check_offer(offer)
+    return found
+
+
+def seal_bundle_report(place: OwnPlace, steps: int, shown: str) -> str:
+    """The body of the request that carries a report of so many steps; its size follows from the place."""
+    from maskedbandit.shuffle.envelopes import BundleTerms, seal_envelope
+
+    offer, cohort = place.offer, place.cohort
+    assert offer.position is not None
+    assert cohort is not None
+    channel: Any = read_mixing_channel(offer)
+    bits = Bits()  # fresh bits: none from before the process was copied
+    sent = int(channel.randomize(Fraction(steps, offer.steps), offer, bits))
+    messages = channel.bundle(sent, offer, bits)
+    terms = BundleTerms(place.protocol, cohort, offer.digest, offer.position)
+    service, shuffler = (operator.keys.seals for operator in place.operators)
+    sealed = seal_envelope(messages, channel.below(offer), terms, service, shuffler)
+    body = {**name_own_place(place), "shown": shown, "sealed": urlsafe_b64encode(sealed).decode()}
+    return json.dumps(body, separators=(",", ":"))
+
+
+def write_withdrawal(place: OwnPlace, shown: str) -> str:
+    """The body of the request that has a shuffler erase the report of a place."""
+    return json.dumps({**name_own_place(place), "shown": shown}, separators=(",", ":"))

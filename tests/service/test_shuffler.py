@@ -1,0 +1,105 @@
+"""A study with a shuffler over HTTP, from its devices to its releases."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from maskedbandit.channels.shuffled import Shuffled
+from tests.service.shuffler_inside import SHUFFLER, SPLIT, ShuffledStudy, even_coins, shuffled_study
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ShuffledStudy]:
+    """A study whose coins show heads half of the time."""
+    monkeypatch.setattr(Shuffled, "randomize", even_coins)
+    with shuffled_study(tmp_path) as made:
+        yield made
+
+
+def sums(study: ShuffledStudy, units: list[str], values: list[float | None]) -> dict[int, float]:
+    """The true sum of each cohort, with the noise of the coins of those who are named: some are more than half ones."""
+    channel: Any = study.service.host.held["small"].study.protocol.channel
+    found = dict[int, float]()
+    for unit, value in zip(units, values, strict=True):
+        place = study.places[unit]
+        offer = place["offer"]
+        n, position = int(offer.partition(" n=")[2].split()[0]), int(offer.rpartition("position=")[2])
+        tossed = channel.tossed(position, n)
+        noise = tossed // 2 + (tossed % 2) * (position % 2) - tossed / 2
+        cohort = place["terms"]["cohort"]
+        found[cohort] = found.get(cohort, 0.0) + (value or 0) + noise
+    return found
+
+
+def test_cohorts_are_released_over_http(study: ShuffledStudy) -> None:
+    values: list[float | None] = [1, 0, 1, 1, 0, None, 1, 0]
+    units = study.come_all(values)
+    study.go()
+    assert study.wire.asked[-1].startswith("PUT")  # nothing is asked for while a window is not over
+    study.report()
+    assert {unit: study.answers(unit) for unit in units} == {unit: ["stored"] for unit in units}
+    released = study.release()
+    assert {each["cohort"]: each["total"] for each in released} == sums(study, units, values)
+    assert study.verify().releases == 2
+    assert study.shuffler.verify().mixes == 2
+    ours, theirs = study.entries(study.service, "released"), study.entries(study.shuffler, "mixed")
+    for mine, made in zip(ours, theirs, strict=True):
+        said = json.loads(mine["mixed"])
+        assert {name: said[name] for name in made if name in said} == {
+            name: value for name, value in made.items() if name in said
+        }
+        assert (said["reports"], said["n"]) == (4, 4)
+
+
+def test_who_is_missing_counts_as_the_default_without_coins(study: ShuffledStudy) -> None:
+    values: list[float | None] = [1] * 8
+    units = study.come_all(values)
+    by_cohort: dict[int, list[str]] = {}
+    for unit in units:
+        by_cohort.setdefault(study.places[unit]["terms"]["cohort"], []).append(unit)
+    here = [unit for cohort in by_cohort.values() for unit in cohort[1:]]  # of each cohort one never comes back
+    study.report(*here)
+    released = {each["cohort"]: each["total"] for each in study.release()}
+    assert released == sums(study, here, [1] * len(here))
+    assert [json.loads(each["mixed"])["reports"] for each in study.entries(study.service, "released")] == [3, 3]
+
+
+def test_a_cohort_with_too_few_reports_is_discarded_in_both_ledgers(study: ShuffledStudy) -> None:
+    units = study.come_all([1] * 8)
+    first = [unit for unit in units if study.places[unit]["terms"]["cohort"] == 0]
+    study.report(first[0], *[unit for unit in units if unit not in first])  # one of four: too few coins
+    assert [each["cohort"] for each in study.release()] == [1]
+    (discarded,) = study.entries(study.service, "discarded")
+    said = json.loads(discarded["mixed"])
+    assert (said["cohort"], said["reports"], said["messages"]) == (0, 1, 0)
+    assert sorted(each["messages"] > 0 for each in study.entries(study.shuffler, "mixed")) == [False, True]
+    assert study.answers(first[0]) == ["stored"]
+    study.devices[first[1]].contact()
+    assert study.answers(first[1]) in ([], ["late"])
+    # the places go to others, under a number of their own
+    again = study.come_all([1] * 4, start=20)
+    assert {study.places[unit]["terms"]["cohort"] for unit in again} == {2**32}
+    study.report(*again)
+    assert sorted(each["cohort"] for each in study.release()) == [0, 1]
+    study.verify()
+    study.shuffler.verify()
+
+
+def test_split_and_mix_is_released_too(tmp_path: Path) -> None:
+    with shuffled_study(tmp_path, channel=SPLIT) as study:
+        units = study.come_all([0.4] * 8)
+        study.report(*units[:-1])
+        released = study.release()
+        assert len(released) == 2
+        assert all(abs(each["total"] - 1.6) < 30 for each in released)  # noise of scale 1 is beyond it once in e^28
+        study.verify()
+        study.shuffler.verify()
+
+
+def test_the_devices_know_the_shuffler_by_its_key(study: ShuffledStudy) -> None:
+    study.come("person", 1)
+    operators = study.places["person"]["operators"]
+    assert [each["address"] for each in operators] == ["", SHUFFLER]
