@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from sqlite3 import Connection
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+from maskedbandit.device.book_tables import BOOK_SETTINGS, BOOK_TABLES
 from maskedbandit.device.own_place import OwnOutcome, OwnPlace, read_place, write_place
 from maskedbandit.device.rounding import round_outcome
 from maskedbandit.device.shuffled_reports import Withdrawal, write_withdrawal
@@ -23,21 +24,6 @@ from maskedbandit.private_files import PrivateFile
 BOOK_FILE = "device.sqlite"
 PLACE_LEFT, PLACE_ELSEWHERE = "left", "elsewhere"  # why a place has ended, beside the codes of the service's refusals
 
-_SETTINGS = "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL;"
-_TABLES = """
-CREATE TABLE IF NOT EXISTS consent (id INTEGER PRIMARY KEY CHECK (id = 0), since INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS own_place (
-    study TEXT PRIMARY KEY, protocol TEXT NOT NULL UNIQUE, given TEXT NOT NULL, epsilon TEXT NOT NULL,
-    joined INTEGER NOT NULL, told INTEGER NOT NULL, steps INTEGER NOT NULL, ended TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS held_outcome (
-    study TEXT, metric TEXT, value TEXT NOT NULL, PRIMARY KEY (study, metric)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS kept_report (
-    study TEXT, metric TEXT, turn INTEGER, made INTEGER NOT NULL, says INTEGER NOT NULL, size INTEGER NOT NULL,
-    answer TEXT NOT NULL, body TEXT, PRIMARY KEY (study, metric, turn)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS own_pass (study TEXT PRIMARY KEY, shown TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS farewell (study TEXT PRIMARY KEY, ticket TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS withdrawal (study TEXT PRIMARY KEY, address TEXT NOT NULL, body TEXT NOT NULL);
-"""
 _PLACE = (
     "SELECT study, protocol, given, epsilon, joined, told, steps, ended, (SELECT json_group_object(metric, value)"
     " FROM held_outcome WHERE held_outcome.study = own_place.study),"
@@ -84,6 +70,7 @@ class MadeReport(NamedTuple):
     body: str
 
 
+Changed = TypeVar("Changed")
 Maker = Callable[[OwnPlace, OwnOutcome, BookedPlace, int], MadeReport]  # of a report of this turn
 
 
@@ -91,7 +78,7 @@ class DeviceBook:
     """The book in a folder."""
 
     def __init__(self, folder: Path) -> None:
-        self._file = PrivateFile(folder / BOOK_FILE, _SETTINGS, _TABLES)
+        self._file = PrivateFile(folder / BOOK_FILE, BOOK_SETTINGS, BOOK_TABLES)
 
     @property
     def consent(self) -> bool:
@@ -240,6 +227,19 @@ class DeviceBook:
                 end = "UPDATE own_place SET ended = ? WHERE study = ? AND ended = ''"
                 connection.execute(end, (answer, sent.study))
 
+    def change_place(self, study: str, change: Callable[[Connection, BookedPlace], Changed]) -> Changed | None:
+        """Change this in one transaction, with the place as it is now; nothing if it has ended."""
+        with self._file.transaction() as connection:
+            booked = read_booked_place(connection.execute(f"{_PLACE} WHERE study = ?", (study,)).fetchone())
+            return None if booked.ended else change(connection, booked)
+
+    def end_place(self, study: str, why: str) -> None:
+        """Write down that nothing more is sent of a place, whose round is over."""
+        with self._file.transaction() as connection:
+            connection.execute("UPDATE own_place SET ended = ? WHERE study = ? AND ended = ''", (why, study))
+            for table in ("own_round", "round_step"):
+                connection.execute(f"DELETE FROM {table} WHERE study = ?", (study,))
+
     def leave(self, study: str) -> None:
         """Forget all of a study but that the person had a place, and what it cost."""
         with self._file.transaction() as connection:
@@ -281,7 +281,7 @@ def forget_place(connection: Connection, study: str) -> None:
         row = study, place.operators[1].address, write_withdrawal(place, shown)
         connection.execute("INSERT INTO withdrawal (study, address, body) VALUES (?, ?, ?)", row)
     connection.execute("UPDATE own_place SET given = '', steps = 0, ended = ? WHERE study = ?", (PLACE_LEFT, study))
-    for table in ("held_outcome", "kept_report", "own_pass"):
+    for table in ("held_outcome", "kept_report", "own_pass", "own_round", "round_step"):
         connection.execute(f"DELETE FROM {table} WHERE study = ?", (study,))
     connection.execute("INSERT INTO farewell (study, ticket) VALUES (?, ?)", (study, json.loads(given)["ticket"]))
 

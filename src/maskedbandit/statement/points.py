@@ -71,6 +71,8 @@ def by_whom(protocol: Protocol) -> str:
         return ", by each site for its own people"
     if protocol.shuffled:
         return ", by the devices of a cohort, each a part of it"
+    if protocol.rounds is not None:
+        return ", by each device"
     return ", by each operator" if protocol.operators is not None else ""
 
 
@@ -160,6 +162,8 @@ def say_contribution(protocol: Protocol) -> str:
         if protocol.shuffled
         else "and the leader sees whose device was in contact, so every device has to be"
         if protocol.operators
+        else "and the server sees whose device was in contact, so every device has to be"
+        if protocol.rounds
         else "so whether a report came is protected too"
     )
     text = f"A person has one place in the study, in one cohort. An outcome is {say_bounds(reward)}"
@@ -191,6 +195,11 @@ def say_mechanism(protocol: Protocol) -> str:
         text += (
             " It is the sum of shares, of each site for each of its people, of which those that are left if sites are "
             "lost or collude are enough for what is promised."
+        )
+    if protocol.rounds is not None:
+        text += (
+            " It is the sum of shares, one of each device, of which those of the honest devices that are left are "
+            "enough for what is promised."
         )
     if protocol.shuffled:
         text += (
@@ -227,6 +236,8 @@ def data_collection(protocol: Protocol, state: str) -> str:
     outcome = (
         "and no outcome: those stay at the person's site"
         if protocol.sites is not None
+        else "and no outcome: those stay on people's devices"
+        if protocol.rounds is not None
         else f"{what} that each device made private; the outcome itself never leaves the device"
         if protocol.on_devices
         else "and nothing of any report, which is with the shuffler until its cohort is mixed"

@@ -57,6 +57,7 @@ class Session(Holding):
     site_keys: Keys  # those of the sites, if they keep the outcomes, once the study is started
     of_sites: dict[tuple[int, int], int]  # of each cohort that is not released: places of each site
     discards: Counter[int]  # how often each cohort was discarded
+    rounds: dict[int, Any] | None  # that are under way, by cohort; None: not read yet (held_rounds.py)
     helper_lost: bool  # the study ended without the second of them
     price: Callable[[int], int]  # the number of the loss that a place costs, by the size of its cohort
     offers: Callable[[int], tuple[Offer, ...]]  # what is offered to a cohort, one for each outcome, by its size
@@ -183,7 +184,7 @@ class Session(Holding):
         self.positions = count(int(database.rows(find, name)[0][0]))
         counts = database.rows(f"SELECT cohort, COUNT(exposed), MAX(exposed) {live} GROUP BY cohort", name, since)
         self.exposed = {cohort: (int(count), latest or 0) for cohort, count, latest in counts if cohort not in told}
-        self.of_sites = {}
+        self.of_sites, self.rounds = {}, None
         self.discards = Counter(each.cohort for each in book.entries if isinstance(each, Discarded))
         if protocol.sites is not None:
             of = database.rows(f"SELECT cohort, site, COUNT(*) {live} GROUP BY cohort, site", name, since)

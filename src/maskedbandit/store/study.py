@@ -27,7 +27,7 @@ from maskedbandit.store.erasure import erase, leave
 from maskedbandit.store.held_study import HeldStudy
 from maskedbandit.store.mixes import ask_mix, give_pass, settle_mix
 from maskedbandit.store.requests import Assigned, Done, Operation, Reported, ReportName, is_text, name_report
-from maskedbandit.store.rounds import go_round
+from maskedbandit.store.rounds import go_round_of_device, go_rounds
 from maskedbandit.store.session import Session
 from maskedbandit.store.settle import cohorts_due, fix_list, give_up_helper, read_batch, settle_cohort
 from maskedbandit.store.start import start
@@ -69,7 +69,8 @@ class Study(HeldStudy[Session]):
         "pass": give_pass,
         "ask_mix": ask_mix,
         "settle_mix": settle_mix,
-        "rounds": go_round,
+        "rounds": go_rounds,
+        "device_round": go_round_of_device,
         "approve": approve_protocol,
         "start": start,
         "pause": partial(move_study, kind="paused"),

@@ -9,9 +9,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from maskedbandit.errors import Malformed, MaskedBanditError
+from maskedbandit.secagg.kept_round import RoundAnswer, RoundDue, RoundTerms
 from maskedbandit.service.host.partner_calls import PartnerAway, PartnerRefuses
 from maskedbandit.service.views.link import LinkState
-from maskedbandit.store.rounds import RoundAnswer, RoundDue, RoundTerms
 from maskedbandit.store.writer import Writer
 
 log = logging.getLogger("maskedbandit")

@@ -11,10 +11,10 @@ from typing import Any
 from msgspec import Struct
 
 from maskedbandit.channels.channel import find_backend
+from maskedbandit.secagg.kept_round import MASKING
 from maskedbandit.service.views.counts import CohortStanding
 from maskedbandit.store.book.book import Book
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.rounds import PHASE_OF_VALUES
 
 
 class DueSum(Struct, frozen=True):
@@ -36,7 +36,7 @@ def list_due_sums(database: Database, book: Book, cohorts: tuple[CohortStanding,
     full = [each for each in cohorts if each.may_be_released and each.dealt == each.size]
     find = "SELECT cohort, attempt, phase, since FROM round WHERE study = ?"
     under_way = {int(row[0]): row for row in database.rows(find, book.study)}
-    find = "SELECT cohort, attempt, phase, site, LENGTH(message) FROM round_message WHERE study = ?"
+    find = "SELECT cohort, attempt, phase, party, LENGTH(message) FROM round_message WHERE study = ?"
     sent = defaultdict[tuple[int, int], dict[tuple[int, int], int]](dict)
     for cohort, attempt, phase, site, length in database.rows(find, book.study):
         sent[cohort, attempt][phase, site] = length
@@ -64,7 +64,7 @@ def describe_sum(
     }
     waits_for = tuple(sorted(site for site in there if (due.phase, site) not in sent)) if due.attempt else ()
     spare = None
-    if due.phase <= PHASE_OF_VALUES:
+    if due.phase <= MASKING:
         left = sorted(people.get(site, 0) for site in there)
         spare = max(sum(left[: len(left) - backend.colluding]) - channel.counted_on(standing.size), 0)
     away = len(protocol.sites.sites) - len(there)
