@@ -1,12 +1,19 @@
 """Devices that add up by themselves, over HTTP: no outcome leaves one, and a round gives their sum."""
 
+import json
+import struct
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
+from random import Random
+from sqlite3 import Connection
 
 import pytest
 
 from maskedbandit.device import adding_up
-from tests.service.adding_devices import WINDOW, AddingDevices
+from maskedbandit.device.device_book import BookedPlace
+from maskedbandit.secagg.kept_round import RoundDue
+from tests.service.adding_devices import CHANNEL, WAIT, WINDOW, AddingDevices, read_ticket
 
 
 @pytest.fixture
@@ -16,8 +23,9 @@ def scene(tmp_path: Path) -> Iterator[AddingDevices]:
     made.close()
 
 
+@pytest.mark.slow
 def test_a_study_to_its_release(scene: AddingDevices, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adding_up, "polya", lambda shape, rate, bits: 0)
+    monkeypatch.setattr(adding_up, "draw_noise_share", lambda noise, bits: 0)
     scene.fill()
     scene.contact()
     assert scene.read_releases() == []
@@ -27,3 +35,130 @@ def test_a_study_to_its_release(scene: AddingDevices, monkeypatch: pytest.Monkey
     assert {each["arm"]: each["total"] for each in found} == scene.sums
     assert {each["n"] for each in found} == {10}
     assert {device.show()[0].ended for device in scene.devices} == {"over"}
+
+
+@pytest.mark.slow
+def test_devices_that_leave_are_missing(scene: AddingDevices, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One never comes back, and one leaves in each cohort after its keys were sent: the sum is of all others."""
+    monkeypatch.setattr(adding_up, "draw_noise_share", lambda noise, bits: 0)
+    scene.fill()
+    gone = {scene.arms.index("a"), scene.arms.index("b")}
+    scene.service.tick(WINDOW + 1)
+    scene.contact(lost=gone)
+    scene.service.tick(WAIT + 1)
+    scene.contact(5, lost=gone)
+    found = scene.read_releases()
+    left = {arm: scene.sums[arm] - sum(scene.values[each] for each in gone if scene.arms[each] == arm) for arm in "ab"}
+    assert {each["arm"]: each["total"] for each in found} == left
+    assert {each["n"] for each in found} == {9}
+    scene.verify()
+
+
+@pytest.mark.slow
+def test_a_cohort_with_too_few_is_discarded(scene: AddingDevices) -> None:
+    """Its people are charged, and its places are dealt again; the devices that stayed know that it is over."""
+    scene.fill()
+    gone = set(range(12))
+    scene.service.tick(WINDOW + 1)
+    scene.contact(lost=gone)
+    scene.service.tick(WAIT + 1)
+    scene.contact(lost=gone)
+    assert scene.read_releases() == []
+    kinds = [json.loads(each["body"])["kind"] for each in scene.read_ledger()]
+    assert kinds == ["started", "discarded", "discarded"]
+    assert {scene.devices[each].show()[0].ended for each in range(12, 20)} == {"over"}
+    scene.verify()
+
+
+@pytest.mark.slow
+def test_killed_anywhere(scene: AddingDevices, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service and the devices go on with what they have stored, opened anew before every contact.
+
+    One message in four is lost on its way, or its answer: with a fixed seed.
+    """
+    monkeypatch.setattr(adding_up, "draw_noise_share", lambda noise, bits: 0)
+    scene.fill()
+    scene.service.tick(WINDOW + 1)
+    scene.lose(Random(3), 0.25)
+    for _ in range(30):
+        for number in range(len(scene.devices)):
+            scene.reopen(number)
+            scene.devices[number].contact()
+        scene.forget_rounds()
+        if len(scene.read_releases()) == 2:
+            break
+    assert {each["arm"]: each["total"] for each in scene.read_releases()} == scene.sums
+    assert {each["n"] for each in scene.read_releases()} == {10}
+    scene.verify()
+
+
+def test_no_outcome_is_taken_by_the_service(scene: AddingDevices) -> None:
+    device = scene.come(1.0)
+    ticket = read_ticket(device)
+    refused = scene.service.study("report", {"ticket": ticket, "value": 1})
+    assert (refused.status, refused.code) == (422, "personal_value")
+    assert scene.service.study("round", {"ticket": ticket, "answers": [], "value": 1}, None).status == 422
+    assert scene.service.study("round", {"ticket": "x1", "answers": []}, None).status == 404
+    assert scene.service.study("round", {"ticket": ticket, "answers": []}, None).json == {"due": None, "over": False}
+
+
+CANARY = 0.873194265172638
+MARKS = (b"873194265172638", struct.pack("<d", CANARY), struct.pack(">d", CANARY), str(Fraction(CANARY)).encode())
+
+
+@pytest.mark.slow
+def test_an_outcome_is_nowhere_at_the_service(tmp_path: Path) -> None:
+    """All files of the service are searched, while a round is under way and after it; the devices have the outcome."""
+    scene = AddingDevices(tmp_path, channel=CHANNEL | {"grid": 1000})
+    for _ in range(20):
+        scene.come(CANARY)
+    scene.service.tick(WINDOW + 1)
+    for _ in range(5):
+        scene.contact()
+        assert find_marks(tmp_path / "service", *tmp_path.glob("service.db*")) == []
+    assert len(scene.read_releases()) == 2
+    assert find_marks(tmp_path / "person 0") == list(MARKS[3:])
+    scene.close()
+
+
+def find_marks(*paths: Path) -> list[bytes]:
+    """Which marks are in these files."""
+    files = [each for path in paths for each in ([path] if path.is_file() else path.rglob("*")) if each.is_file()]
+    found = b"".join(each.read_bytes() for each in files)
+    assert found
+    return [mark for mark in MARKS if mark in found]
+
+
+WORLDS = {"nothing": None, "a one": 1.0, "a part": 0.371, "the default": 0.0}
+
+
+def watch(folder: Path, value: float | None, lost: frozenset[int] = frozenset()) -> list[tuple[str, int, int]]:
+    """All that the service sees of a study in which one person has this outcome: paths and sizes, in their order."""
+    scene = AddingDevices(folder, policy={"name": "successive_elimination", "least": 6})
+    for number in range(12):
+        scene.come(value if number == 5 else 1.0)
+    scene.contact()
+    scene.service.tick(WINDOW + 1)
+    scene.contact(5, lost=lost)
+    scene.close()
+    return scene.seen
+
+
+@pytest.mark.slow
+def test_two_worlds_that_differ_in_an_outcome_look_alike(tmp_path: Path) -> None:
+    """Which messages there are, in which order, and of which size, whatever one person's outcome is."""
+    seen = {name: watch(tmp_path / name, value) for name, value in WORLDS.items()}
+    assert seen["nothing"]
+    assert all(each == seen["nothing"] for each in seen.values())
+
+
+@pytest.mark.slow
+def test_a_device_that_answers_only_with_an_outcome_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broken twin, which takes part in the round if something was recorded."""
+    real = adding_up.answer_due
+
+    def answer(connection: Connection, booked: BookedPlace, due: RoundDue, now: int) -> bytes:
+        return real(connection, booked, due, now) if booked.held else b""
+
+    monkeypatch.setattr(adding_up, "answer_due", answer)
+    assert watch(tmp_path / "nothing", None) != watch(tmp_path / "a one", 1.0)

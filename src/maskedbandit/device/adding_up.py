@@ -15,6 +15,7 @@ from os import urandom
 from sqlite3 import Connection
 from typing import Any
 
+from maskedbandit.channels.offers import NoiseShare
 from maskedbandit.device.device_book import BookedPlace
 from maskedbandit.device.own_place import OwnPlace
 from maskedbandit.device.rounding import round_outcome
@@ -92,12 +93,20 @@ def join_round(connection: Connection, booked: BookedPlace, terms: RoundTerms) -
     if (terms.cohort, terms.n, terms.weights) != (place.cohort, offer.n, ()):
         raise Disagreement("the round is of another cohort than the place")
     plan, bits = make_own_plan(place, terms), Bits()  # fresh bits: none from before a fork or a snapshot
-    shape, rate = Fraction(1, offer.noise.least), 1 / offer.noise.scale
-    noise = polya(shape, rate, bits) - polya(shape, rate, bits)  # before the outcome is looked at
+    noise = draw_noise_share(offer.noise, bits)  # before the outcome is looked at
     value = round_outcome(outcome.scale_outcome(booked.held.get("")), offer.steps, bits) + noise
     erase_round_secrets(connection, booked.study)  # of attempts before: nothing of them is answered any more
     row = booked.study, terms.attempt, write_kept_terms(terms), str(value % plan.modulus), urandom(KEY).hex()
     connection.execute("INSERT INTO own_round (study, attempt, terms, value, seed) VALUES (?, ?, ?, ?, ?)", row)
+
+
+def draw_noise_share(noise: NoiseShare, bits: Bits) -> int:
+    """A share, of which so many as the offer counts on make one draw of discrete Laplace noise.
+
+    The same words make the same number as `DiscreteLaplace.noise_share`, which needs packages that a device has not.
+    """
+    shape, rate = Fraction(1, noise.least), 1 / noise.scale
+    return polya(shape, rate, bits) - polya(shape, rate, bits)
 
 
 def answer_step(connection: Connection, place: OwnPlace, where: tuple[str, int], due: RoundDue) -> bytes:
