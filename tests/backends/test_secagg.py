@@ -68,7 +68,7 @@ class TestParameters:
     )
     def test_cohorts_that_cannot_be_are_refused(self, backend, n, least, message):
         with pytest.raises(InvalidValue, match=message):
-            backend.neighbourhood(n, least)
+            backend.rules.find_neighbourhood(n, least)
         with pytest.raises(InvalidValue, match=message):
             backend.sum([0] * n, 8, least, b"", seeded(1))
 
@@ -77,7 +77,7 @@ class TestParameters:
     @for_each(("graph", "n"), [("auto", 64), ("auto", 400), ("complete", 200), ("sparse", 400)])
     def test_plans_are_those_of_the_calculator(self, server, corrupted, graph, n):
         least, c = n * 8 // 10, int(Fraction(corrupted) * n)
-        plan = SecAgg(corrupted, server, graph).plan(n, least, 2**20, b"a", sha256(SEED).digest())
+        plan = SecAgg(corrupted, server, graph).rules.plan(n, least, 2**20, b"a", sha256(SEED).digest())
         lies, secrecy = server == "malicious", {"honest": 40, "malicious": 80}[server]
         whole = graph == "complete" or (graph == "auto" and (lies or n <= 128))
         lost = n - c - least
@@ -94,7 +94,7 @@ class TestParameters:
     def test_a_sparse_graph_under_a_lying_server_must_be_asked_for(self, n):
         """There the number of values in the sum rests on the server; with an honest one nothing does."""
         found = {
-            (server, graph): SecAgg("0.1", server, graph).neighbourhood(n, n * 8 // 10).k
+            (server, graph): SecAgg("0.1", server, graph).rules.find_neighbourhood(n, n * 8 // 10).k
             for server in ("honest", "malicious")
             for graph in ("auto", "complete", "sparse")
         }
@@ -171,7 +171,7 @@ class TestSum:
     def test_phases(self, server, names):
         """Bytes are those of the formats: of n devices with n - 1 neighbours each, all of whom stay."""
         n, signed = 6, server == "malicious"
-        plan = SecAgg(server=server, smallest=1).plan(n, n, 100)
+        plan = SecAgg(server=server, smallest=1).rules.plan(n, n, 100)
         found = SecAgg(server=server, smallest=1).sum([1] * n, 100, n, b"", seeded(1))
         k, t = plan.neighbours, plan.threshold
         head, flags, sealed, keys = 34, 1, 2 * 17 + 16, 64 + 64 * signed
@@ -187,7 +187,7 @@ class TestSum:
     @pytest.mark.parametrize("signed", thrifty([False, True], bool))
     def test_a_device_sends_at_most_6_kilobytes_to_48_neighbours(self, signed):
         """The number of neighbours of 1000 users of whom a tenth is corrupted, and a tenth lost."""
-        plan = SecAgg(corrupted=0.1).plan(1000, 800, 2**20)
+        plan = SecAgg(corrupted=0.1).rules.plan(1000, 800, 2**20)
         assert (plan.neighbours, plan.threshold) == (48, 27)
         small = RoundPlan(b"", tuple(range(50)), 48, 27, 40, 2**20, signed, sha256(SEED).digest())
         found = rehearse_round(small, SEED, dict.fromkeys(range(50), 1), {}, seeded(1))

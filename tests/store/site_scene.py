@@ -7,13 +7,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from maskedbandit.secagg.kept_round import RoundAnswer, RoundDue
 from maskedbandit.store.book.entries import Release
 from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.own_keys import read_own_keys
 from maskedbandit.store.pairing import write_pairing
 from maskedbandit.store.requests import Assigned
-from maskedbandit.store.rounds import RoundAnswer, RoundDue
 from maskedbandit.store.sites.people import name_for_coordinator
 from maskedbandit.store.sites.study import SiteStudy, register_site
 from maskedbandit.store.sites.verify import verify_site

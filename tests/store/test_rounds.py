@@ -8,8 +8,8 @@ import pytest
 
 from maskedbandit.errors import Forbidden, PersonalValue
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.secagg.kept_round import RoundAnswer
 from maskedbandit.store.book.entries import read_entries
-from maskedbandit.store.rounds import RoundAnswer
 from maskedbandit.store.sites.people import name_for_coordinator
 from tests.store.databases import fresh_postgresql
 from tests.store.site_scene import Sites

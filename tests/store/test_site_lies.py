@@ -11,10 +11,10 @@ import pytest
 
 from maskedbandit.errors import BehindWitness, Corrupted, Disagreement, Late
 from maskedbandit.privacy.sampling import Bits
+from maskedbandit.secagg.kept_round import RoundDue, RoundTerms
 from maskedbandit.secagg.masks import KEY
 from maskedbandit.secagg.messages import SURVIVORS, pack_flags, pack_message
 from maskedbandit.store.databases.connection import open_database
-from maskedbandit.store.rounds import RoundDue, RoundTerms
 from maskedbandit.store.sites import people, rounds
 from maskedbandit.store.sites.people import name_for_coordinator
 from maskedbandit.store.sites.verify import verify_site
@@ -91,7 +91,7 @@ def test_a_lie_about_who_is_in_the_cohort(scene: Sites, tickets: Any) -> None:
     """One too few, one twice, and one of another cohort."""
     due = first_due(scene)
     (other,) = [each for each in scene.do("rounds", 0, []) if each.terms.cohort == 1]
-    lie = due._replace(tickets=tickets(due.tickets, other.tickets))
+    lie = due._replace(invited=tickets(due.invited, other.invited))
     assert scene.sites[0].do("round", lie).message == b""
 
 
@@ -252,7 +252,7 @@ def test_one_sum_of_a_cohort(tmp_path: Path) -> None:
     play_until(scene, 3)
     site = scene.sites[0]
     due = next(each for each in scene.do("rounds", 0, []) if each.terms.cohort == 0)
-    again = due._replace(terms=due.terms._replace(attempt=2), phase=0, message=b"", tickets=tuple(tickets_of(site, 0)))
+    again = due._replace(terms=due.terms._replace(attempt=2), phase=0, message=b"", invited=tuple(tickets_of(site, 0)))
     assert site.do("round", again).message
     assert site.do("round", due).message == b"", "the first attempt is over"
     assert site.study.database.rows("SELECT COUNT(*) FROM site_round WHERE value IS NOT NULL AND cohort = 0") == [(1,)]

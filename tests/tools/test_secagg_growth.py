@@ -26,7 +26,7 @@ def test_a_device_bears_its_part_of_the_round_and_a_whole_ring(monkeypatch) -> N
     ticks = count(100.0, 0.25)  # a quarter of a second from one look at the clock to the next
     monkeypatch.setattr(growth, "time", SimpleNamespace(process_time=lambda: next(ticks)))
     monkeypatch.setattr(growth, "SecAgg", Known)
-    k = SecAgg(corrupted="0.1", graph="sparse", smallest=1).neighbourhood(100, 80).k
+    k = SecAgg(corrupted="0.1", graph="sparse", smallest=1).rules.find_neighbourhood(100, 80).k
     assert measured("sparse", 100) == Cost(n=100, k=k, sent=0.96, busy=20, ring=250)
 
 

@@ -45,7 +45,7 @@ def measured(graph: Literal["complete", "sparse"], n: int) -> Cost:
     """One round in which nobody is lost, so that all devices do all there is to do."""
     least = n - int(CORRUPTED * n) - int(LOST * n)
     backend, bits = SecAgg(corrupted=CORRUPTED, graph=graph, smallest=1), Bits()
-    k = backend.neighbourhood(n, least).k
+    k = backend.rules.find_neighbourhood(n, least).k
     phases = backend.sum([0] * n, 2**20, least, b"", bits).phases
     sent, busy = sum(phase.up for phase in phases), sum(phase.seconds for phase in phases)
     start = time.process_time()

@@ -35,15 +35,9 @@ from maskedbandit.privacy.exact import Number
 from maskedbandit.privacy.sampling import Bits, bernoulli
 from maskedbandit.secagg.client import RoundClient
 from maskedbandit.secagg.masks import KEY, random_bytes
-from maskedbandit.secagg.parameters import Neighbourhood, choose_neighbours, complete_graph
 from maskedbandit.secagg.plan import RoundPlan
+from maskedbandit.secagg.round_rules import GRAPHS, SERVERS, RoundRules
 from maskedbandit.secagg.server import RoundServer
-
-SMALL_COHORT = 128  # in cohorts up to this size a complete graph costs little
-SECRECY = {
-    "honest": 40,
-    "malicious": 80,
-}  # a ring fails to protect with probability 2^-this; a liar may draw many rings
 
 
 @dataclass(frozen=True)
@@ -54,7 +48,7 @@ class SecAgg(Adder):
     times; each attempt is charged in full. Cohorts that count on fewer than `smallest` honest users are refused: noise
     protects a user there as well, but a sum of so few users hides little without it.
 
-    >>> SecAgg(corrupted=0.1).plan(1000, least=800, modulus=2**11).neighbours
+    >>> SecAgg(corrupted=0.1).rules.plan(1000, least=800, modulus=2**11).neighbours
     48
     >>> SecAgg(smallest=3).sum([3, 4, 6], 8, least=3, cohort=b"example", bits=Bits()).total
     5
@@ -70,47 +64,22 @@ class SecAgg(Adder):
     def __post_init__(self) -> None:
         for name in ("corrupted", "dropout"):
             object.__setattr__(self, name, parse_fraction(name, getattr(self, name)))
-        if self.server not in ("honest", "malicious"):
+        if self.server not in SERVERS:
             raise InvalidValue("server", self.server, "'honest' or 'malicious'")
-        if self.graph not in ("auto", "complete", "sparse"):
+        if self.graph not in GRAPHS:
             raise InvalidValue("graph", self.graph, "'auto', 'complete' or 'sparse'")
         for name in ("attempts", "smallest"):
             if type(getattr(self, name)) is not int or getattr(self, name) < 1:
                 raise InvalidValue(name, getattr(self, name), "a whole number of at least 1")
 
-    def corrupted_of(self, n: int) -> int:
-        """How many users may be corrupted."""
-        return int(Fraction(self.corrupted) * n)
-
-    def neighbourhood(self, n: int, least: int) -> Neighbourhood:
-        """How many neighbours a device has, and how many of them can rebuild its secrets."""
-        c = self.corrupted_of(n)
-        if least < self.smallest:
-            allowed = f"at least {self.smallest}: use larger cohorts or two servers, or set `smallest` lower"
-            raise InvalidValue(f"the number of honest users counted on in a cohort of {n}", least, allowed)
-        if least + c > n:
-            allowed = f"at most {n - c}, as {c} may be corrupted: lower `honest` of the channel"
-            raise InvalidValue(f"the number of honest users counted on in a cohort of {n}", least, allowed)
-        malicious = self.server == "malicious"
-        whole = self.graph == "complete" or (self.graph == "auto" and (malicious or n <= SMALL_COHORT))
-        try:
-            if whole:
-                return complete_graph(n, c, n - c - least, malicious)
-            return choose_neighbours(n, c, n - c - least, malicious, SECRECY[self.server])
-        except InvalidValue as wrong:
-            advice = f"in a cohort of {n} of whom {least} are counted on: use larger cohorts, or a larger `honest`"
-            wrong.args = (f"{wrong} ({advice})",)
-            raise
-
-    def plan(self, n: int, least: int, modulus: int, cohort: bytes = b"", ring: bytes = bytes(KEY)) -> RoundPlan:
-        """What the parties of a round agree on before it begins."""
-        k, threshold, _ = self.neighbourhood(n, least)
-        opened = least + self.corrupted_of(n)
-        return RoundPlan(cohort, tuple(range(n)), k, threshold, opened, modulus, self.server == "malicious", ring)
+    @property
+    def rules(self) -> RoundRules:
+        """What the devices of a cohort agree on."""
+        return RoundRules(Fraction(self.corrupted), self.server, self.graph, self.smallest)
 
     def sum(self, values: Sequence[int], modulus: int, least: int, cohort: bytes, bits: Bits) -> Aggregate:
         seed = random_bytes(KEY, bits)
-        plan = self.plan(len(values), least, modulus, cohort, sha256(seed).digest())
+        plan = self.rules.plan(len(values), least, modulus, cohort, sha256(seed).digest())
         return rehearse_round(plan, seed, dict(enumerate(values)), self.leaves(len(values), bits), bits)
 
     @property

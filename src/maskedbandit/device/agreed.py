@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from maskedbandit.device.offer_prices import price_local_offer, price_sealed_offer
+from maskedbandit.device.offer_prices import price_local_offer, price_sealed_offer, price_summed_offer
 from maskedbandit.errors import BudgetExceeded, InvalidValue
 from maskedbandit.study.operators import FINGERPRINT, ROLES
 
@@ -25,6 +25,8 @@ class Agreed:
     * `least`: the person takes part in cohorts of so many people at least.
     * `pure`: under local trust epsilon bounds the loss, whatever happens. False: noise may also be discrete Gaussian;
       all together then lose epsilon^2 / 2 of zero-concentrated privacy at most.
+    * `corrupted`: the person takes part in rounds of devices, of whose cohort at least this part may be corrupted.
+      Without it in none.
 
     >>> Agreed(0.1, ("5b" * 32, "c0" * 32)).epsilon, Agreed(1).operators
     (Fraction(1, 10), None)
@@ -34,6 +36,7 @@ class Agreed:
     operators: tuple[str, str] | None = None
     least: int = 1
     pure: bool = True
+    corrupted: Fraction | int | float | str | None = None
 
     def __post_init__(self) -> None:
         try:  # a float is the shortest decimal that prints as it does
@@ -52,6 +55,15 @@ class Agreed:
             raise InvalidValue("least", self.least, "a whole number of at least 1")
         if type(self.pure) is not bool:
             raise InvalidValue("pure", self.pure, "True or False")
+        if self.corrupted is not None:
+            try:
+                part = Fraction(str(self.corrupted))
+            except (ValueError, ZeroDivisionError):
+                part = Fraction(1)
+            if not 0 <= part < 1:
+                allowed = "a part of the devices of a cohort, at least 0 and below 1, or left out"
+                raise InvalidValue("corrupted", self.corrupted, allowed)
+            object.__setattr__(self, "corrupted", part)
 
     def trusts(self, place: OwnPlace) -> bool:
         """Whether all operators of a place, if it has any, have the keys that came with the application."""
@@ -61,9 +73,11 @@ class Agreed:
         """What a place costs, or raise unless it is what the person agreed to, where others have cost `spent`.
 
         **Guarantee**: whatever a service hands out, a place that passes costs the epsilon returned at most: all that is
-        sent of it is hidden by noise of this device, or by that of an honest one of two operators with pinned keys.
+        sent of it is hidden by noise of this device, by that of an honest one of two operators with pinned keys, or by
+        that of the devices of its cohort, of which at most the part `corrupted` is corrupted.
         """
-        epsilon = self._price_sealed(place) if place.operators else self._price_local(place)
+        price = self._price_local if place.is_local else self._price_sealed if place.operators else self._price_summed
+        epsilon = price(place)
         if spent + epsilon > Fraction(self.epsilon):
             allowed = f"{self.epsilon}, to which the person agreed, and other studies have cost {spent}"
             raise BudgetExceeded(f"epsilon of an offer is {epsilon}: together it must be at most {allowed}")
@@ -81,6 +95,24 @@ class Agreed:
                 "further outcome of a place", place.outcomes[1].metric, "left out: two servers carry one reward"
             )
         return price_sealed_offer(place.offer, self.least, place.outcomes[0].cap)
+
+    def _price_summed(self, place: OwnPlace) -> Fraction:
+        rounds = place.rounds
+        assert rounds is not None
+        if self.corrupted is None:
+            allowed = "left out: the application does not say which part of devices may be corrupted"
+            raise InvalidValue("rounds of a place", "given", allowed)
+        if rounds.rules.corrupted < Fraction(self.corrupted):
+            allowed = f"at least {self.corrupted}, which the application names"
+            raise InvalidValue("corrupted of a place", str(rounds.rules.corrupted), allowed)
+        if rounds.rules.server != "honest":
+            allowed = "honest: nobody but the service could say whose the keys of devices are"
+            raise InvalidValue("server of a place", rounds.rules.server, allowed)
+        if len(place.outcomes) > 1:
+            raise InvalidValue(
+                "further outcome of a place", place.outcomes[1].metric, "left out: a round carries one reward"
+            )
+        return price_summed_offer(place.offer, self.least, place.outcomes[0].cap, rounds)
 
     def _price_local(self, place: OwnPlace) -> Fraction:
         prices = (

@@ -15,6 +15,7 @@ from maskedbandit.device.contacts import say_farewell, send_reports, tell_exposu
 from maskedbandit.device.device_book import BOOK_FILE, PLACE_ELSEWHERE, PLACE_LEFT, BookedPlace, DeviceBook, MadeReport
 from maskedbandit.device.local_reports import draw_local_value, write_local_report
 from maskedbandit.device.own_place import LATEST_TIME, STUDY_TEXT, HandedOperator, OwnOutcome, OwnPlace, read_place
+from maskedbandit.device.round_contacts import go_on_adding
 from maskedbandit.device.sealing import seal_upload
 from maskedbandit.device.service_calls import DeviceRequest, ServiceCalls
 from maskedbandit.device.shown_arms import ShownArm, read_answered_arm
@@ -161,7 +162,10 @@ class Device:
         tell_exposures(book, self._calls, places)
         due, now = [], self._now()
         for booked in places:
-            due += book.take_turn(booked.study, now, self._standing, self._make_report)
+            if booked.place.rounds is None:
+                due += book.take_turn(booked.study, now, self._standing, self._make_report)
+            elif booked.place.exposed is not None and now > booked.place.end:
+                go_on_adding(book, self._calls, booked, now)
         send_reports(book, self._calls, due)
 
     def leave(self, study: str) -> None:
@@ -205,9 +209,9 @@ class Device:
     def _take(self, book: DeviceBook, place: Mapping[str, Any], now: int) -> None:
         """Take a place, unless this book has it, or raise an error with the name of what is not as agreed."""
         read = read_place(place)
-        if not read.operators:
+        if read.is_local:
             self._check_key(read.study)
-        if not read.grace and not (self._standing and read.operators):
+        if not read.grace and read.rounds is None and not (self._standing and read.operators):
             raise InvalidValue("grace of a place", read.grace, "above 0, as this device reports after the window")
 
         def check(spent: Fraction) -> Fraction:
@@ -215,7 +219,7 @@ class Device:
                 raise WrongClock(
                     "by the clock of this device, which is more than a day behind, the arm was not seen yet"
                 )
-            if read.exposed is not None and now > read.last_call:
+            if read.exposed is not None and now > read.last_call and read.rounds is None:
                 raise Late("by the clock of this device the time for reports of this place is over")
             return self._agreed.check(read, spent)
 
@@ -224,7 +228,7 @@ class Device:
 
     def _may_send(self, place: OwnPlace) -> bool:
         """Whether the application still has what reports of this place need: it may have other operators by now."""
-        return self._agreed.trusts(place) and (bool(place.operators) or self._calls.find_key(place.study) is not None)
+        return self._agreed.trusts(place) and (not place.is_local or self._calls.find_key(place.study) is not None)
 
     def _make_report(self, place: OwnPlace, outcome: OwnOutcome, booked: BookedPlace, turn: int) -> MadeReport:
         """Make the report of the outcome as it is now, once."""

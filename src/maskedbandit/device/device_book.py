@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from sqlite3 import Connection
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from maskedbandit.device.own_place import OwnOutcome, OwnPlace, read_place, write_place
 from maskedbandit.device.rounding import round_outcome
@@ -33,6 +33,12 @@ CREATE TABLE IF NOT EXISTS held_outcome (
 CREATE TABLE IF NOT EXISTS kept_report (
     study TEXT, metric TEXT, turn INTEGER, made INTEGER NOT NULL, says INTEGER NOT NULL, size INTEGER NOT NULL,
     answer TEXT NOT NULL, body TEXT, PRIMARY KEY (study, metric, turn)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS own_round (
+    study TEXT, attempt INTEGER, terms TEXT NOT NULL, value TEXT, seed TEXT,
+    PRIMARY KEY (study, attempt)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS round_step (
+    study TEXT, attempt INTEGER, phase INTEGER, received TEXT NOT NULL, sent TEXT NOT NULL,
+    PRIMARY KEY (study, attempt, phase)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS farewell (study TEXT PRIMARY KEY, ticket TEXT NOT NULL);
 """
 _PLACE = (
@@ -78,6 +84,7 @@ class MadeReport(NamedTuple):
     body: str
 
 
+Changed = TypeVar("Changed")
 Maker = Callable[[OwnPlace, OwnOutcome, BookedPlace, int], MadeReport]  # of a report of this turn
 
 
@@ -223,6 +230,19 @@ class DeviceBook:
                 end = "UPDATE own_place SET ended = ? WHERE study = ? AND ended = ''"
                 connection.execute(end, (answer, sent.study))
 
+    def change_place(self, study: str, change: Callable[[Connection, BookedPlace], Changed]) -> Changed | None:
+        """Change this in one transaction, with the place as it is now; nothing if it has ended."""
+        with self._file.transaction() as connection:
+            booked = read_booked_place(connection.execute(f"{_PLACE} WHERE study = ?", (study,)).fetchone())
+            return None if booked.ended else change(connection, booked)
+
+    def end_place(self, study: str, why: str) -> None:
+        """Write down that nothing more is sent of a place, whose round is over."""
+        with self._file.transaction() as connection:
+            connection.execute("UPDATE own_place SET ended = ? WHERE study = ? AND ended = ''", (why, study))
+            for table in ("own_round", "round_step"):
+                connection.execute(f"DELETE FROM {table} WHERE study = ?", (study,))
+
     def leave(self, study: str) -> None:
         """Forget all of a study but that the person had a place, and what it cost."""
         with self._file.transaction() as connection:
@@ -249,7 +269,7 @@ def forget_place(connection: Connection, study: str) -> None:
     if ended == PLACE_LEFT:
         return
     connection.execute("UPDATE own_place SET given = '', steps = 0, ended = ? WHERE study = ?", (PLACE_LEFT, study))
-    for table in ("held_outcome", "kept_report"):
+    for table in ("held_outcome", "kept_report", "own_round", "round_step"):
         connection.execute(f"DELETE FROM {table} WHERE study = ?", (study,))
     connection.execute("INSERT INTO farewell (study, ticket) VALUES (?, ?)", (study, json.loads(given)["ticket"]))
 

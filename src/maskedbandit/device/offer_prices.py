@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 from maskedbandit.channels.offers import NoiseShare, Offer
+from maskedbandit.device.own_rounds import OwnRounds
 from maskedbandit.errors import InvalidValue
 
 MOST_OFFERED_STEPS = 2**20  # in one unit of reward: reports of more would be of another size than anybody needs
@@ -24,6 +25,22 @@ def price_sealed_offer(offer: Offer, least: int, cap: int = 1) -> Fraction:
     noise = NoiseShare("DiscreteLaplace", offer.steps / epsilon, 1)
     check_promise(offer, Offer("TwoServers", offer.n, offer.steps, FIELD, noise), epsilon, cap)
     return epsilon
+
+
+def price_summed_offer(offer: Offer, least: int, cap: int, rounds: OwnRounds) -> Fraction:
+    """The epsilon of an offer to devices that add up, for all attempts together, or raise `InvalidValue`.
+
+    **Guarantee**: whoever accepts it adds a value, with a noise share, to a sum that is opened if so many honest
+    devices are in it that their shares hide the value at the epsilon of the offer, once in each attempt.
+    """
+    epsilon = check_offered_person(offer, least, "", Fraction(0))
+    counted = offer.noise.least if offer.noise is not None else 0
+    rounds.rules.plan(offer.n, counted, max(offer.modulus, 2))  # raises if no round counts on so many
+    if offer.modulus <= offer.n * offer.steps:
+        raise InvalidValue("modulus of an offer", offer.modulus, f"above {offer.n * offer.steps}, so that sums fit")
+    noise = NoiseShare("DiscreteLaplace", offer.steps / epsilon, counted)
+    check_promise(offer, Offer("Distributed", offer.n, offer.steps, offer.modulus, noise), epsilon, cap)
+    return rounds.attempts * epsilon
 
 
 def price_local_offer(offer: Offer, least: int, cap: int = 1, metric: str = "", pure: bool = True) -> Fraction:

@@ -13,6 +13,10 @@ and no cohort, and with further outcomes, a guardrail or metrics, the offer has 
 
      "further": [{"name": "unsubscribed", "least": 0, "most": 1, "default": 0}]
 
+Where the devices of a cohort add up by themselves there is a cohort, and what they agree on:
+
+     "rounds": {"corrupted": "1/10", "server": "honest", "graph": "auto", "smallest": 32, "attempts": 1}
+
 Whoever wrote it may have written anything: what privacy rests on is held to what the person agreed to, see agreed.py.
 """
 
@@ -25,6 +29,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from maskedbandit.channels.offers import Offer, from_lines
+from maskedbandit.device.own_rounds import OwnRounds, read_own_rounds
 from maskedbandit.errors import InvalidValue, PersonalValue
 from maskedbandit.study.operators import ADDRESS, LONGEST_NAME, ROLES, OperatorKeys
 
@@ -33,7 +38,7 @@ TICKET_TEXT = re.compile("[0-9a-z]{1,64}")
 DIGEST_TEXT = re.compile("[0-9a-f]{64}")
 PLACE_FIELDS = (
     *("study", "arm", "payload", "ticket", "again", "offer", "terms", "operators"),
-    *("exposed", "window", "grace", "least", "most", "default", "cap", "further"),
+    *("exposed", "window", "grace", "least", "most", "default", "cap", "further", "rounds"),
 )
 MOST_PLACE_REWARDS = 10**4  # that may count: the largest cap of a study
 LARGEST_NUMBER = sys.float_info.max
@@ -83,11 +88,17 @@ class OwnPlace:
     again: bool
     outcomes: tuple[OwnOutcome, ...]  # the reward, and further ones
     protocol: bytes  # its digest
-    cohort: int | None  # of two operators
-    operators: tuple[HandedOperator, ...]  # the leader and the helper; none under local trust
+    cohort: int | None  # none under local trust
+    operators: tuple[HandedOperator, ...]  # the leader and the helper, if there are two
     exposed: int | None  # None: nobody said yet that the arm was seen
     window: int
     grace: int
+    rounds: OwnRounds | None = None  # in which the devices of the cohort add up, if they do
+
+    @property
+    def is_local(self) -> bool:
+        """Whether this device alone makes its report private."""
+        return not self.operators and self.rounds is None
 
     @property
     def offer(self) -> Offer:
@@ -136,7 +147,7 @@ def read_place(given: Any) -> OwnPlace:
     """The place in an object of JSON, or raise `InvalidValue` with the name of what is wrong."""
     if not isinstance(given, Mapping):
         raise InvalidValue("place", type(given).__name__, "an object of JSON, as the service made it")
-    terms, named = (given.get(key) for key in ("terms", "operators"))
+    terms, named, adding = (given.get(key) for key in ("terms", "operators", "rounds"))
     terms = terms if isinstance(terms, Mapping) else {}
     bounds = [("", read_bounds("a place", given)), *read_further_outcomes(given.get("further", []))]
     if type(again := given.get("again")) is not bool:
@@ -157,11 +168,12 @@ def read_place(given: Any) -> OwnPlace:
         again,
         tuple(OwnOutcome(metric, offer, *limits) for (metric, limits), offer in zip(bounds, offers, strict=True)),
         bytes.fromhex(read_text("protocol of a place", terms.get("protocol"), DIGEST_TEXT, "64 hexadecimal digits")),
-        None if named is None else read_whole("cohort of a place", terms.get("cohort")),
+        None if named is None and adding is None else read_whole("cohort of a place", terms.get("cohort")),
         () if named is None else read_operators(named),
         None if exposed is None else read_whole("exposed of a place", exposed),
         window,
         grace,
+        None if adding is None else read_own_rounds(adding),
     )
 
 

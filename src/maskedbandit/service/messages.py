@@ -48,7 +48,7 @@ class DeviceTerms(Struct, omit_defaults=True):
     """To what a device binds its reports, besides the offer and the place."""
 
     protocol: str  # its digest
-    cohort: int | None = None  # of two operators
+    cohort: int | None = None  # not under local trust
 
 
 class DeviceOperator(Struct):
@@ -70,6 +70,16 @@ class DeviceOutcome(Struct, omit_defaults=True):
     cap: int = 1  # so many of the person count
 
 
+class DeviceRounds(Struct):
+    """What the devices of a cohort agree on that add up by themselves: the keys of the backend `secagg`."""
+
+    corrupted: str  # a fraction of the devices
+    server: str
+    graph: str
+    smallest: int
+    attempts: int
+
+
 class DevicePlace(Struct, omit_defaults=True):
     """What a person's device is handed, to join with, if it makes the reports private; times are in milliseconds."""
 
@@ -87,7 +97,8 @@ class DevicePlace(Struct, omit_defaults=True):
     default: float
     cap: int = 1  # so many rewards of the person count
     further: list[DeviceOutcome] = []  # the guardrail, if there is one, and the metrics
-    operators: list[DeviceOperator] | None = None  # the leader and the helper; left out: local trust
+    operators: list[DeviceOperator] | None = None  # the leader and the helper, if there are two
+    rounds: DeviceRounds | None = None  # if the devices add up by themselves
 
 
 class Assigned(Struct):
@@ -104,7 +115,7 @@ class Assigned(Struct):
     # there is no ticket: the person's budget allows no other place, the study gives none to anybody any more, or its
     # protocol does not enrol the person, who gets the default arm
     why: WhyNoTicket | None = None
-    device: DevicePlace | None = None  # of two operators and of local trust: what the person's device is handed
+    device: DevicePlace | None = None  # unless the server is trusted: what the person's device is handed
 
 
 class Expose(Body):

@@ -9,14 +9,15 @@ from maskedbandit.store.session import Session
 def do_what_is_due(session: Session) -> list[Release]:
     """Give back the places that nobody saw in time, and release the cohorts whose last window is over.
 
-    Those of two operators are settled by both of them instead (settle.py), and those of sites in rounds (rounds.py).
+    Those of two operators are settled by both of them instead (settle.py), and those of sites, and of devices that add
+    up, in rounds (rounds.py).
     """
     check_newest(session)
     session.write()
     give_back_unseen(session)
     if session.protocol.operators is not None:
         return []
-    if session.protocol.sites is not None:
+    if session.protocol.wait:
         return go_on_with_rounds(session)
     released = [release_cohort(session, places) for places in list_due(session)]
     if released and may_answer(session):

@@ -117,10 +117,10 @@ def has_finished(session: Session, all_there: bool) -> bool:
 
 def describe_place(session: Session, place: Place, again: bool) -> Assigned:
     """What whoever has this place gets, and what the person's device needs, if it makes the report private."""
-    sealed = session.protocol.operators is not None
-    offers = make_offers(session, place) if sealed or session.protocol.on_devices else ()
+    bound = session.protocol.operators is not None or session.protocol.rounds is not None
+    offers = make_offers(session, place) if bound or session.protocol.on_devices else ()
     found = Assigned(place.arm, place.ticket, Fraction(place.propensity), again, place.exposed, offers=offers)
-    return found._replace(cohort=place.cohort) if sealed or place.site is not None else found
+    return found._replace(cohort=place.cohort) if bound or place.site is not None else found
 
 
 def check_asking(session: Session, site: int | None) -> None:

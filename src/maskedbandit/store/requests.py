@@ -41,7 +41,7 @@ class Assigned(NamedTuple):
     seen: int | None = None  # when the arm was seen, or counts as seen
     why: WhyNoTicket | None = None  # of a person without a ticket, if there is a reason besides the moment
     offers: tuple[Offer, ...] = ()  # if the device makes the report private: what it is offered, one for each outcome
-    cohort: int | None = None  # if its report is sealed: to this it is bound, besides the offer
+    cohort: int | None = None  # to which what the device sends is bound, besides the offer, unless trust is local
 
     @property
     def exposed(self) -> bool:
@@ -101,6 +101,8 @@ def check_report(protocol: Protocol, value: Any, event: Any, metric: Any, proof:
     """The same, of what is reported to the service, which is no outcome where these stay elsewhere."""
     if protocol.sites is not None:
         raise PersonalValue("a report", "kept by the person's site: in this study no outcome leaves it")
+    if protocol.rounds is not None:
+        raise PersonalValue("a report", "kept by the person's device: in this study no outcome leaves it")
     check_outcome(protocol, value, event, metric, proof)
 
 

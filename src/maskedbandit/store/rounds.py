@@ -1,136 +1,102 @@
-"""How a cohort of a study of sites is released: in a round, with one sum of each site, phase after phase.
+"""How a cohort is released whose outcomes stay with sites, or with single devices: in a round, phase after phase.
 
     due -> keys -> sealed key shares -> masked values -> votes -> key shares -> released
 
-What a site sends is written down before it is told anything more, and the whole round is made again from that in every
-transaction (`RoundServer` draws nothing), so a process that was killed goes on where it was. A phase ends when all
-sites have answered, or after the `wait` of the protocol, once those that may be lost are all that is missing.
+The parties are the sites, by number, or the places of the cohort. A phase ends when all parties have answered, or after
+the `wait` of the protocol. Then it goes on without sites that may be lost, and waits for others; devices that did not
+answer are lost.
 
-An attempt fails if too many sites leave it. The next one has fresh keys and fresh noise, and the price of a place is
+An attempt fails if too many parties leave it. The next one has fresh keys and fresh noise, and the price of a place is
 that of all attempts. After the last one the cohort is discarded: its people are charged, and its places dealt again.
 
-**Guarantee**: a cohort has one release. The coordinator has no outcome, and no sum but that of a list of sites of which
-each honest one agreed that enough people are in it.
+**Guarantee**: a cohort has one release. Whoever runs the study has no outcome, and no sum but that of a list of parties
+of which each honest one agreed that enough people are in it.
 """
 
 from collections.abc import Sequence
-from hashlib import sha256
-from os import urandom
 from typing import Any, NamedTuple
 
 from maskedbandit.channels.channel import find_backend
-from maskedbandit.errors import Conflict, OutOfTurn, ProtocolError
+from maskedbandit.errors import Conflict, InvalidValue, OutOfTurn, ProtocolError
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.secagg.masks import KEY
-from maskedbandit.secagg.plan import RoundPlan
-from maskedbandit.secagg.server import RoundServer
+from maskedbandit.secagg.kept_round import MASKING, RoundAnswer, RoundDue
 from maskedbandit.store.book.entries import Release
+from maskedbandit.store.held_rounds import (
+    HeldRound,
+    begin_attempt,
+    count_people_of,
+    end_phase_of,
+    forget_round,
+    hold_rounds,
+    list_tickets,
+)
 from maskedbandit.store.release import check_newest, close_cohort, list_due, may_answer, write_release
 from maskedbandit.store.requests import Done
 from maskedbandit.store.session import Session
 from maskedbandit.study.deck import Places
-from maskedbandit.study.protocol import Protocol
-
-PHASE_OF_VALUES = 2  # counted from 0
 
 
-class RoundTerms(NamedTuple):
-    """What a site is told of a round, and checks: of the cohort, and of all sites."""
+class DueOfDevice(NamedTuple):
+    """What a device is told of the round of its cohort."""
 
-    cohort: int
-    attempt: int  # counted from 1
-    n: int  # places of the cohort
-    weights: tuple[int, ...]  # how many of them are of each site
-    ring: bytes  # the hash of the seed of the ring
+    due: RoundDue | None
+    over: bool  # the cohort was released, or never will be: nothing will be due any more
 
 
-class RoundDue(NamedTuple):
-    """What is due from a site."""
-
-    terms: RoundTerms
-    phase: int
-    message: bytes  # what it is to answer
-    tickets: tuple[str, ...] = ()  # in the first phase: of its people in the cohort, as many as its weight says
-
-
-class RoundAnswer(NamedTuple):
-    """What a site answers; with no message it leaves the attempt."""
-
-    cohort: int
-    attempt: int
-    phase: int
-    message: bytes
-    why: str = ""  # the code of the error for which it leaves, which it tells nobody
+def go_round_of_device(session: Session, ticket: str, answers: Sequence[RoundAnswer]) -> DueOfDevice | Done:
+    """Take what the device of a person answers in the round of its cohort, and say what is due from it now."""
+    if session.protocol.rounds is None:
+        raise InvalidValue("round", "not shown", "left out: in this study no devices add up")
+    place = session.rows.place(ticket)
+    if place.returned is not None or session.driver.cohorts[place.cohort].release is not None:
+        return DueOfDevice(None, over=True)
+    found = go_rounds(session, place.place, answers, place.cohort)
+    if isinstance(found, Done):
+        return found
+    cohort = session.driver.cohorts[place.cohort]
+    return DueOfDevice(found[0] if found else None, over=cohort.release is not None or session.state == "archived")
 
 
-class RoundRow(NamedTuple):
-    """A round, as it is written down."""
+def go_rounds(
+    session: Session, party: int, answers: Sequence[RoundAnswer], of: int | None = None
+) -> list[RoundDue] | Done:
+    """Take what a party answers in all rounds, or in the one `of` a cohort, and say what is due from it now.
 
-    cohort: int
-    attempt: int
-    seed: str
-    phase: int
-    since: int
-
-
-def make_plan(protocol: Protocol, terms: RoundTerms) -> RoundPlan:
-    """What all sites and the coordinator agree on, which each of them computes from the protocol.
-
-    >>> from maskedbandit.study.sites import SitesOfStudy
-    >>> sites = {"list": [{"name": name, "key": name * 64, "share": "1/2"} for name in "abc"]}
-    >>> protocol = Protocol.from_table({
-    ...     "name": "example", "people": 1000, "policy": {"name": "successive_elimination", "least": 64},
-    ...     "channel": {"name": "distributed", "epsilon": 1, "backend": {"name": "sites"}},
-    ...     "arms": [{"name": "a"}, {"name": "b"}], "budget": {"epsilon": 1}, "sites": sites})
-    >>> plan = make_plan(protocol, RoundTerms(0, 1, 100, (50, 30, 20), bytes(32)))
-    >>> plan.people, plan.least, plan.threshold
-    (100, 3, 2)
+    That is the same however often it is asked.
     """
-    channel: Any = protocol.channel
-    (offer,) = protocol.offers(terms.n)
-    where = terms.cohort.to_bytes(8) + terms.attempt.to_bytes(8)
-    name = b"maskedbandit sites 1 " + bytes.fromhex(protocol.digest) + offer.digest + where
-    found: RoundPlan = channel.backend.plan(terms.weights, channel.counted_on(terms.n), offer.modulus, name, terms.ring)
-    return found
-
-
-def go_round(session: Session, site: int, answers: Sequence[RoundAnswer]) -> list[RoundDue] | Done:
-    """Take what a site answers, and say what is due from it now: the same however often it is asked."""
     check_newest(session)
     session.write()
     try:
         for each in answers:
-            take_answer(session, site, each)
+            if of in (None, each.cohort):
+                take_answer(session, party, each)
     except ProtocolError as why:
         return Done(None, why)  # and others, who are in the same transaction, do not fail with it
     go_on_with_rounds(session)
     found = []
-    for row in read_rounds(session):
-        server, terms = rebuild_round(session, row)
-        if site in server.waiting:
-            tickets = list_tickets(session, row.cohort, site) if row.phase == 0 else ()
-            found.append(RoundDue(terms, row.phase, server.message_for(site), tickets))
+    for cohort, held in hold_rounds(session).items():
+        if of in (None, cohort) and party in held.server.waiting:
+            invited = list_tickets(session, cohort, party) if held.terms.weights and held.phase == 0 else ()
+            found.append(RoundDue(held.terms, held.phase, held.server.message_for(party), invited))
     return found
 
 
-def take_answer(session: Session, site: int, given: RoundAnswer) -> None:
-    """Write down what a site sent, if it is due; what was sent before is the same, or is refused."""
-    find = "SELECT message FROM round_message WHERE study = ? AND cohort = ? AND attempt = ? AND phase = ? AND site = ?"
-    name, where = session.name, (given.cohort, given.attempt, given.phase, site)
-    if (before := session.database.one(find, name, *where)) is not None:
+def take_answer(session: Session, party: int, given: RoundAnswer) -> None:
+    """Write down what a party sent, if it is due; what was sent before is the same, or is refused."""
+    find = "SELECT message FROM round_message WHERE study = ? AND cohort = ? AND attempt = ? AND phase = ?"
+    name, where = session.name, (given.cohort, given.attempt, given.phase)
+    if (before := session.database.one(f"{find} AND party = ?", name, *where, party)) is not None:
         if before[0] != given.message.hex():
-            raise Conflict("this site has answered this phase otherwise: the first answer stands")
+            raise Conflict("this party has answered this phase otherwise: the first answer stands")
         return
-    row = next((each for each in read_rounds(session) if each[:2] == where[:2] and each.phase == given.phase), None)
-    if row is None:
+    held = hold_rounds(session).get(given.cohort)
+    if held is None or (held.terms.attempt, held.phase) != where[1:]:
         return  # it is over, and whoever missed the answer is told by what is due now
-    server, _ = rebuild_round(session, row)
-    if site not in server.waiting:
-        raise OutOfTurn("nothing is due from this site in this phase")
-    if given.message:
-        server.receive(site, given.message)  # raises unless it is one of a site that follows the protocol
-    columns = "study, cohort, attempt, phase, site, message"
-    session.database.insert("round_message", columns, [(name, *where, given.message.hex())])
+    if party not in held.server.waiting:
+        raise OutOfTurn("nothing is due from this party in this phase")
+    held.take_message(party, given.message)
+    columns = "study, cohort, attempt, phase, party, message"
+    session.database.insert("round_message", columns, [(name, *where, party, given.message.hex())])
 
 
 def go_on_with_rounds(session: Session) -> list[Release]:
@@ -139,12 +105,11 @@ def go_on_with_rounds(session: Session) -> list[Release]:
     while True:
         changed = False
         due = {places.cohort: places for places in list_first_due(session)}
-        rows = {row.cohort: row for row in read_rounds(session)}
         for cohort, places in due.items():
-            if (row := rows.get(cohort)) is None:
+            if (held := hold_rounds(session).get(cohort)) is None:
                 begin_attempt(session, cohort, 1)
                 changed = True
-            elif (made := end_phase(session, places, row)) is not None:
+            elif (made := end_phase(session, places, held)) is not None:
                 changed = True
                 if isinstance(made, Release):
                     released.append(made)
@@ -163,111 +128,59 @@ def list_first_due(session: Session) -> list[Places]:
     return list(found.values())
 
 
-def begin_attempt(session: Session, cohort: int, attempt: int) -> None:
-    """Write down that a round begins."""
-    database, name = session.database, session.name
-    database.change("DELETE FROM round WHERE study = ? AND cohort = ?", name, cohort)
-    row = (name, cohort, attempt, urandom(KEY).hex(), 0, session.now)
-    database.insert("round", "study, cohort, attempt, seed, phase, since", [row])
-
-
-def read_rounds(session: Session) -> list[RoundRow]:
-    """The rounds that are under way."""
-    find = "SELECT cohort, attempt, seed, phase, since FROM round WHERE study = ? ORDER BY cohort"
-    return [RoundRow(*row) for row in session.database.rows(find, session.name)]
-
-
-def rebuild_round(session: Session, row: RoundRow) -> tuple[RoundServer, RoundTerms]:
-    """The round as it stands, made from what the sites sent."""
-    seed, sites = bytes.fromhex(row.seed), session.site_keys
-    terms = RoundTerms(row.cohort, row.attempt, *count_weights(session, row.cohort), sha256(seed).digest())
-    identities = {number: keys.signs for number, keys in enumerate(sites)}
-    server = RoundServer(make_plan(session.protocol, terms), seed, identities)
-    find = "SELECT phase, site, message FROM round_message WHERE study = ? AND cohort = ? AND attempt = ?"
-    sent = session.database.rows(f"{find} ORDER BY phase, site", session.name, row.cohort, row.attempt)
-    for phase in range(row.phase + 1):
-        for of_phase, site, message in sent:
-            if of_phase == phase and message:
-                server.receive(site, bytes.fromhex(message))
-        if phase < row.phase:
-            server.close()
-    for of_phase, site, message in sent:
-        if of_phase == row.phase and not message:
-            server.waiting.discard(site)
-    return server, terms
-
-
-def count_weights(session: Session, cohort: int) -> tuple[int, tuple[int, ...]]:
-    """The places of a cohort, and how many of them are of each site."""
-    find = "SELECT site, COUNT(*) FROM place WHERE study = ? AND cohort = ? AND returned IS NULL GROUP BY site"
-    weights = [0] * len(session.site_keys)
-    for site, count in session.database.rows(find, session.name, cohort):
-        weights[site] = int(count)
-    return session.driver.cohorts[cohort].size, tuple(weights)
-
-
-def list_tickets(session: Session, cohort: int, site: int) -> tuple[str, ...]:
-    """The tickets of a site's people in a cohort, by place."""
-    find = "SELECT ticket FROM place WHERE study = ? AND cohort = ? AND site = ? AND returned IS NULL ORDER BY place"
-    return tuple(ticket for (ticket,) in session.database.rows(find, session.name, cohort, site))
-
-
-def end_phase(session: Session, places: Places, row: RoundRow) -> Release | bool | None:
+def end_phase(session: Session, places: Places, held: HeldRound) -> Release | bool | None:
     """End the phase of a round if it is over: the release, if it was the last one; None if it goes on."""
-    server, _ = rebuild_round(session, row)
-    sites, channel = session.protocol.sites, session.protocol.channel
-    assert sites is not None
-    backend: Any = find_backend(channel)
-    if server.waiting and session.now <= row.since + sites.wait and can_succeed(session, row, server):
+    server, protocol = held.server, session.protocol
+    channel, attempts = protocol.channel, count_attempts(session)
+    overdue = session.now > held.since + protocol.wait
+    if server.waiting and not overdue and can_succeed(held):
         return None
-    may_succeed = can_succeed(session, row, server) and not (
-        has_leavers(session, row) and row.attempt < backend.attempts
-    )
+    waits_on = protocol.sites is not None and can_succeed(held) and not (held.left and held.terms.attempt < attempts)
     try:
         server.close()
     except ProtocolError:  # too few are left, or what they sent does not fit
-        return None if may_succeed else end_attempt(session, places, row)
+        if not waits_on:
+            return end_attempt(session, places, held)
+        session.rounds = None  # it is made again, as it was before it was closed
+        return None
     if server.phase:
-        keep = "UPDATE round SET phase = ?, since = ? WHERE study = ? AND cohort = ?"
-        session.database.change(keep, row.phase + 1, session.now, session.name, places.cohort)
+        end_phase_of(session, places.cohort, held)
         return True
-    there, weights = sorted(server.survivors), count_weights(session, places.cohort)[1]
-    n = sum(weights[site] for site in there)
+    there, n = sorted(server.survivors), count_people_of(held, server.survivors)
     assert server.total is not None
     try:
         total = channel.analyze(server.total, session.offers(places.size)[0], Bits(), answers=n)
     except ProtocolError:  # a sum to which noise alone does not lead
-        return end_attempt(session, places, row)
-    made = write_release(session, places, total, close_cohort(session, places), n=n, sites=there)
+        return end_attempt(session, places, held)
+    named = {"sites": there} if held.terms.weights else {}
+    made = write_release(session, places, total, close_cohort(session, places), n=n, **named)
     forget_round(session, places.cohort)
     return made
 
 
-def has_leavers(session: Session, row: RoundRow) -> bool:
-    """Whether a site has left the attempt: the next one has it back."""
-    find = "SELECT 1 FROM round_message WHERE study = ? AND cohort = ? AND attempt = ? AND message = '' LIMIT 1"
-    return bool(session.database.rows(find, session.name, row.cohort, row.attempt))
+def count_attempts(session: Session) -> int:
+    """How often a cohort may be tried."""
+    backend: Any = find_backend(session.protocol.channel)
+    attempts: int = backend.attempts
+    return attempts
 
 
-def can_succeed(session: Session, row: RoundRow, server: RoundServer) -> bool:
-    """Whether the phase could end well if all sites answered that have not yet."""
-    if not server.waiting:
+def can_succeed(held: HeldRound) -> bool:
+    """Whether the phase could end well if all parties answered that have not yet."""
+    plan, waiting = held.server.plan, held.server.waiting
+    if not waiting:
         return False
-    find = "SELECT site FROM round_message WHERE study = ? AND cohort = ? AND attempt = ? AND phase = ?"
-    where = session.name, row.cohort, row.attempt, row.phase
-    there = server.waiting | {int(site) for (site,) in session.database.rows(f"{find} AND message <> ''", *where)}
-    voting = row.phase > PHASE_OF_VALUES
-    return len(there) >= (server.plan.threshold if voting else server.plan.least) and (
-        voting or server.plan.count_people(there) >= server.plan.people
-    )
+    there = waiting | held.answered
+    if held.phase > MASKING:
+        return len(there) >= plan.threshold
+    return len(there) >= plan.least and plan.count_people(there) >= plan.people
 
 
-def end_attempt(session: Session, places: Places, row: RoundRow) -> bool:
+def end_attempt(session: Session, places: Places, held: HeldRound) -> bool:
     """An attempt failed: begin the next one, or discard the cohort, whose places are dealt to other people."""
-    channel: Any = session.protocol.channel
-    database, name, cohort = session.database, session.name, places.cohort
-    if row.attempt < channel.backend.attempts:
-        begin_attempt(session, cohort, row.attempt + 1)
+    database, name, cohort, attempt = session.database, session.name, places.cohort, held.terms.attempt
+    if attempt < count_attempts(session):
+        begin_attempt(session, cohort, attempt + 1)
         return True
     forget_round(session, cohort)
     session.driver.close(cohort)
@@ -278,13 +191,5 @@ def end_attempt(session: Session, places: Places, row: RoundRow) -> bool:
     session.exposed.pop(cohort, None)
     session.of_sites = {of: many for of, many in session.of_sites.items() if of[0] != cohort}
     session.rows.clear()
-    session.enter(kind="discarded", cohort=cohort, attempt=row.attempt)
+    session.enter(kind="discarded", cohort=cohort, attempt=attempt)
     return True
-
-
-def forget_round(session: Session, cohort: int) -> None:
-    """Erase what the sites sent of a round that is over."""
-    database, name = session.database, session.name
-    for table in ("round", "round_message"):
-        database.change(f"DELETE FROM {table} WHERE study = ? AND cohort = ?", name, cohort)
-    database.change("UPDATE study SET traces = traces + 1 WHERE study = ?", name)

@@ -55,6 +55,7 @@ class Session(Holding):
     operators: Keys  # the public keys of both, if there are two, once the study is started
     site_keys: Keys  # those of the sites, if they keep the outcomes, once the study is started
     of_sites: dict[tuple[int, int], int]  # of each cohort that is not released: places of each site
+    rounds: dict[int, Any] | None  # that are under way, by cohort; None: not read yet (held_rounds.py)
     helper_lost: bool  # the study ended without the second of them
     price: Callable[[int], int]  # the number of the loss that a place costs, by the size of its cohort
     offers: Callable[[int], tuple[Offer, ...]]  # what is offered to a cohort, one for each outcome, by its size
@@ -181,7 +182,7 @@ class Session(Holding):
         self.positions = count(int(database.rows(find, name)[0][0]))
         counts = database.rows(f"SELECT cohort, COUNT(exposed), MAX(exposed) {live} GROUP BY cohort", name, since)
         self.exposed = {cohort: (int(count), latest or 0) for cohort, count, latest in counts if cohort not in told}
-        self.of_sites = {}
+        self.of_sites, self.rounds = {}, None
         if protocol.sites is not None:
             of = database.rows(f"SELECT cohort, site, COUNT(*) {live} GROUP BY cohort, site", name, since)
             self.of_sites = {(cohort, site): int(count) for cohort, site, count in of if cohort not in told}

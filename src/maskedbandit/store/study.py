@@ -26,7 +26,7 @@ from maskedbandit.store.due import do_what_is_due
 from maskedbandit.store.erasure import erase, leave
 from maskedbandit.store.held_study import HeldStudy
 from maskedbandit.store.requests import Assigned, Done, Operation, Reported, ReportName, is_text, name_report
-from maskedbandit.store.rounds import go_round
+from maskedbandit.store.rounds import go_round_of_device, go_rounds
 from maskedbandit.store.session import Session
 from maskedbandit.store.settle import cohorts_due, fix_list, give_up_helper, read_batch, settle_cohort
 from maskedbandit.store.start import start
@@ -65,7 +65,8 @@ class Study(HeldStudy[Session]):
         "list": fix_list,
         "settle": settle_cohort,
         "give_up_helper": give_up_helper,
-        "rounds": go_round,
+        "rounds": go_rounds,
+        "device_round": go_round_of_device,
         "approve": approve_protocol,
         "start": start,
         "pause": partial(move_study, kind="paused"),

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from maskedbandit.errors import InvalidValue, MaskedBanditError
+from maskedbandit.study.device_rounds import ROUNDS_KEYS
 from maskedbandit.study.enrolment import ENROLMENT_PARTS
 from maskedbandit.study.guardrail import GUARDRAIL_KEYS
 from maskedbandit.study.metrics import METRIC_KEYS
@@ -28,6 +29,7 @@ KEYS_OF_TABLES: dict[str, tuple[str, ...]] = {
     "metrics": METRIC_KEYS,
     "channel": ("epsilon", "noise", "grid", "backend", "length"),
     "budget": BUDGET_KEYS,
+    "rounds": ROUNDS_KEYS,
     "enrolment": ("default", *ENROLMENT_PARTS),
     **dict.fromkeys(ROLES, OPERATOR_KEYS),
 }

@@ -1,18 +1,20 @@
 """The channel of a live study: those that can carry outcomes from people to a release.
 
 With central and local trust a database is enough. Two servers need two operators, whose helper runs elsewhere: devices
-seal for both, with proofs, and the sum of no other protocol is carried yet.
+seal for both, with proofs. Secure aggregation needs parties that answer more than once: sites, or devices that stay.
 """
 
 from collections.abc import Collection
 from typing import Any
 
 from maskedbandit.backends.backend import NoisyAdder
+from maskedbandit.backends.secagg import SecAgg
 from maskedbandit.backends.sites import Sites
 from maskedbandit.channels.channel import Channel, find_backend
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.study.device_rounds import DeviceRounds
 from maskedbandit.study.naming import STUDY_PARTS, expand_table
 from maskedbandit.study.operators import Operators
 from maskedbandit.study.reward import Reward
@@ -22,10 +24,20 @@ MOST_STEPS = 2**20  # in one unit of reward: proofs of longer numbers make every
 MANY_PEOPLE = 10**6  # in a cohort of a study that does not say how many come
 
 
-def make_live_channel(given: Any, operators: Operators | None, sites: SitesOfStudy | None) -> Channel:
-    """The channel that a protocol with these operators, or sites, names, or raise `InvalidValue`."""
+def make_live_channel(
+    given: Any, operators: Operators | None, sites: SitesOfStudy | None, rounds: DeviceRounds | None
+) -> Channel:
+    """The channel that a protocol with these operators, sites or rounds names, or raise `InvalidValue`."""
     found: Channel = STUDY_PARTS.made("channel", given if sites is None else put_shares(given, sites))
     backend = find_backend(found)
+    if isinstance(backend, SecAgg):
+        check_adding_devices(found, backend, rounds)
+        for name, partners in (("operators", operators), ("sites", sites)):
+            if partners is not None:
+                raise InvalidValue(name, "given", "left out, as the outcomes stay on the devices")
+        return found
+    if rounds is not None:
+        raise InvalidValue("rounds", "given", 'left out: only a channel with backend = "secagg" has rounds of devices')
     if isinstance(backend, Sites):
         if not isinstance(found, Distributed):  # each site draws the noise shares of its own people
             raise InvalidValue("channel", found, "distributed: sites carry the sum of no other channel")
@@ -49,12 +61,25 @@ def make_live_channel(given: Any, operators: Operators | None, sites: SitesOfStu
             raise InvalidValue("backend", backend, f"{type(backend)()}: it is people who drop out of a live study")
         return found
     if hasattr(found, "backend") or found.trust not in ("central", "local"):
-        allowed = 'one of central or of local trust, or two_servers with backend = "prio3"'
+        allowed = 'one of central or of local trust, two_servers with backend = "prio3", or distributed with "secagg"'
         raise InvalidValue("channel", found, f"{allowed}: nothing carries the sum of other channels")
     if operators is not None:
         allowed = 'left out: only two_servers with backend = "prio3" has operators'
         raise InvalidValue("operators", "given", allowed)
     return found
+
+
+def check_adding_devices(found: Channel, backend: SecAgg, rounds: DeviceRounds | None) -> None:
+    """Raise `InvalidValue` unless the devices of a live study can add up by this backend."""
+    if not isinstance(found, Distributed):  # each device draws its noise share
+        raise InvalidValue("channel", found, "distributed: devices carry the sum of no other channel")
+    if rounds is None:
+        raise InvalidValue("rounds", None, "a [rounds] table, which says how long a phase waits for devices")
+    if backend.server != "honest":
+        allowed = "honest: in a live study nobody but the service could say whose the keys of devices are"
+        raise InvalidValue("server", backend.server, allowed)
+    if backend.dropout:
+        raise InvalidValue("dropout", str(backend.dropout), "left out: devices of a live study are lost by themselves")
 
 
 def put_shares(given: Any, sites: SitesOfStudy) -> Any:
@@ -79,6 +104,9 @@ def check_live_outcomes(channel: Any, reward: Reward, further: Collection[str], 
         )
     if channel.trust != "distributed":
         return
+    if reward.grace and isinstance(find_backend(channel), SecAgg):
+        allowed = "left out: when the window is over, rounds wait for devices in each phase"
+        raise InvalidValue("grace of the reward", f"{reward.grace} ms", allowed)
     for key in sorted(further):
         raise InvalidValue(key, "given", "left out: what adds up here is one number of each person")
     if reward.cap == 1 and reward.rule != "last":

@@ -13,8 +13,9 @@
     epsilon = 1
     period = "90 days"               # left out: for ever
 
-More tables are [guardrail], [[metrics]], [enrolment], [operators] and [sites], each with a file here; docs/protocol.md
-has every key. A protocol is frozen when its study starts; its hash is the first entry of the study's ledger.
+More tables are [guardrail], [[metrics]], [enrolment], [operators], [sites] and [rounds], each with a file here;
+docs/protocol.md has every key. A protocol is frozen when its study starts; its hash is the first entry of the study's
+ledger.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.study import tables
 from maskedbandit.study.control import Control, count_left
+from maskedbandit.study.device_rounds import DeviceRounds
 from maskedbandit.study.enrolment import Enrolment
 from maskedbandit.study.guardrail import Guardrail
 from maskedbandit.study.live_channel import check_live_outcomes, make_live_channel
@@ -174,7 +176,7 @@ class Protocol:
     @cached_property
     def outcomes(self) -> tuple[MeasuredOutcome, ...]:
         """The reward, the guardrail if there is one, which has number 1 then, and metrics; they share epsilon."""
-        found = make_live_channel(self.table.get("channel"), self.operators, self.sites)
+        found = make_live_channel(self.table.get("channel"), self.operators, self.sites, self.rounds)
         further: list[FurtherOutcome] = [*([self.guardrail] if self.guardrail else []), *self.metrics]
         check_live_outcomes(found, self.reward, self.table.keys() & {"guardrail", "metrics"}, self.people)
         if lacks := self.policy.needs(found.law()):
@@ -201,6 +203,16 @@ class Protocol:
     def sites(self) -> SitesOfStudy | None:
         """Those that keep the outcomes of their own people; None if a service has them, or devices."""
         return SitesOfStudy.from_table(self.table["sites"]) if "sites" in self.table else None
+
+    @cached_property
+    def rounds(self) -> DeviceRounds | None:
+        """Those in which the devices add up by themselves; None if they do not."""
+        return DeviceRounds.from_table(self.table["rounds"]) if "rounds" in self.table else None
+
+    @property
+    def wait(self) -> int:
+        """For how many milliseconds a phase of a round waits for its parties; 0: no cohort has a round."""
+        return max(each.wait if each else 0 for each in (self.sites, self.rounds))
 
     @cached_property
     def people(self) -> int | None:

@@ -15,10 +15,10 @@ from maskedbandit.study.policy_checks import check_control, check_policy_of_guar
 
 PROTOCOL_KEYS = (
     *("name", "about", "project", "people", "delta", "policy", "channel", "arms", "reward", "budget", "signed_by"),
-    *("guardrail", "metrics", "operators", "sites", "enrolment", "simulation"),
+    *("guardrail", "metrics", "operators", "sites", "rounds", "enrolment", "simulation"),
 )
 PROTOCOL_PARTS = (  # properties that raise `InvalidValue` if their part is not allowed
-    *("name", "about", "project", "arms", "control", "policy", "operators", "sites", "channel", "aim"),
+    *("name", "about", "project", "arms", "control", "policy", "operators", "sites", "rounds", "channel", "aim"),
     *("reward", "guardrail", "metrics", "enrolment", "budget", "period", "signed_by"),
 )
 

@@ -115,7 +115,7 @@ def test_a_sparse_graph_and_a_server_that_may_lie(server) -> None:
     how = {"dropout": "0.05", "corrupted": "0.02", "lost": "0.1", "server": server, "seed": 1}
     n = 130
     demo, auto = Demo(n, **how, graph="sparse"), Demo(n, **how)
-    chosen = auto.backend.neighbourhood(n, auto.channel.counted_on(n)).k
+    chosen = auto.backend.rules.find_neighbourhood(n, auto.channel.counted_on(n)).k
     assert (chosen == n - 1) == (server == "malicious")  # where the server may lie a sparse graph must be asked for
     heard: list[None] = []
     round = demo.run(lambda: heard.append(None))

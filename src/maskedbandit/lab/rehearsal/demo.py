@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from scipy.stats import binom
 
 from maskedbandit.backends.backend import Aggregate
-from maskedbandit.backends.secagg import SECRECY, SecAgg, rehearse_round
+from maskedbandit.backends.secagg import SecAgg, rehearse_round
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.core import Floats
 from maskedbandit.errors import InvalidValue
@@ -26,6 +26,7 @@ from maskedbandit.privacy.sampling import Bits, bernoulli
 from maskedbandit.secagg.graph import Ring
 from maskedbandit.secagg.masks import KEY, random_bytes
 from maskedbandit.secagg.plan import RoundPlan
+from maskedbandit.secagg.round_rules import SECRECY
 from maskedbandit.secagg.server import RoundServer
 
 RARE_FAILURE = 1e-6  # unless `lost` is given, more devices are lost than are allowed for with at most this probability
@@ -79,7 +80,7 @@ class Demo:
     def __post_init__(self) -> None:
         to_whole("n", self.n, 3, 10**6)
         to_whole("seed", self.seed, 0)
-        self.backend.neighbourhood(self.n, self.channel.counted_on(self.n))
+        self.backend.rules.find_neighbourhood(self.n, self.channel.counted_on(self.n))
 
     @cached_property
     def backend(self) -> SecAgg:
@@ -92,7 +93,7 @@ class Demo:
         backend, n, drop = self.backend, self.n, Fraction(self.backend.dropout)
         if drop + Fraction(backend.corrupted) >= 1:
             raise InvalidValue("dropout", str(self.dropout), "so low that some devices are neither lost nor corrupted")
-        c, lost = backend.corrupted_of(n), allowed(n, drop)
+        c, lost = backend.rules.count_corrupted(n), allowed(n, drop)
         if self.lost is not None:
             lost = math.ceil(n * to_fraction("lost", self.lost, strict=False))
             if lost < drop * n:
@@ -117,7 +118,7 @@ class Demo:
         sent = {user: channel.randomize(reward, offer, bits) for user, reward in enumerate(rewards)}
         order = random_bytes(KEY, bits)
         about = channel.counted_on(n), offer.modulus, offer.digest + b"demonstration", sha256(order).digest()
-        plan, leaves = backend.plan(n, *about), backend.leaves(n, bits)
+        plan, leaves = backend.rules.plan(n, *about), backend.leaves(n, bits)
 
         def watch(server: RoundServer) -> None:
             seen[:] = [server]
@@ -131,7 +132,7 @@ class Demo:
 def describe_round(round: Round) -> str:
     """The events of a round, as text."""
     plan, channel, n = round.plan, round.channel, round.plan.n
-    c, least = round.backend.corrupted_of(n), channel.counted_on(n)
+    c, least = round.backend.rules.count_corrupted(n), channel.counted_on(n)
     lost, tau, epsilon = n - c - least, channel.residues(n)[1], Fraction(channel.epsilon)
     complete = plan.neighbours == n - 1
     more = binom.sf(lost, n, float(round.backend.dropout))

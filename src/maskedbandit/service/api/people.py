@@ -58,7 +58,7 @@ async def answer_person(call: Call, body: Assign | Expose | Report) -> Any:
     found.exposed, found.why = given.exposed, given.why
     if given.offers:
         found.device = describe_device_place(study, name, given)
-        found.offer = None if protocol.operators else found.device.offer
+        found.offer = found.device.offer if protocol.on_devices else None
     return found
 
 

@@ -4,6 +4,7 @@ from base64 import urlsafe_b64encode
 from typing import Any
 
 from maskedbandit.errors import Forbidden
+from maskedbandit.secagg.kept_round import RoundAnswer, RoundDue
 from maskedbandit.service.helping.messages import Pair, Paired
 from maskedbandit.service.messages import Assigned, Erased, Exposed
 from maskedbandit.service.paired_keys import SITE_ROLE
@@ -22,7 +23,6 @@ from maskedbandit.service.site_messages import (
     RoundsDue,
     StudyOfSite,
 )
-from maskedbandit.store.rounds import RoundAnswer, RoundDue
 from maskedbandit.store.writer import Writer
 
 
@@ -90,7 +90,7 @@ def describe_due(due: RoundDue) -> RoundOfSite:
     terms, message = due.terms, urlsafe_b64encode(due.message).decode()
     ring = terms.ring.hex()
     return RoundOfSite(
-        terms.cohort, terms.attempt, terms.n, list(terms.weights), ring, due.phase, message, list(due.tickets)
+        terms.cohort, terms.attempt, terms.n, list(terms.weights), ring, due.phase, message, list(due.invited)
     )
 
 

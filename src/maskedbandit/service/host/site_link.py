@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from maskedbandit.errors import Malformed, MaskedBanditError
+from maskedbandit.secagg.kept_round import RoundAnswer, RoundDue, RoundTerms
 from maskedbandit.service.host.partner_calls import PartnerAway, PartnerRefuses
-from maskedbandit.store.rounds import RoundAnswer, RoundDue, RoundTerms
 from maskedbandit.store.writer import Writer
 
 log = logging.getLogger("maskedbandit")

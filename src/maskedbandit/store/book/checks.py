@@ -138,14 +138,23 @@ def check_releases(book: Book, losses: Losses, key: Ed25519PrivateKey) -> None:
         raise Corrupted(f"the release of cohort {min(said)} of {study} was removed: it is in the ledger alone")
 
 
-def check_sites(protocol: Protocol, release: Release, which: str) -> None:
-    """Raise `Corrupted` unless a release says of which sites it is, if there are any, and these may have opened it."""
+def check_parties(protocol: Protocol, release: Release, which: str) -> None:
+    """Raise `Corrupted` unless a release says of which sites it is, if there are any, and these may have opened it.
+
+    Of devices that add up enough are in the sum.
+    """
+    channel: Any = protocol.channel
+    backend: Any = find_backend(channel)
+    size = release.size or release.n
     if protocol.sites is None:
-        if release.sites or release.size:
+        if release.sites or (release.size and protocol.rounds is None):
             raise Corrupted(f"{which} names sites, and its protocol has none")
+        if protocol.rounds is not None:
+            opened = channel.counted_on(size) + backend.rules.count_corrupted(size)
+            if not opened <= release.n <= size or release.size == release.n:
+                raise Corrupted(f"{which} is of fewer devices than can have opened it")
         return
-    backend: Any = find_backend(protocol.channel)
-    many, size = len(protocol.sites.sites), release.size or release.n
+    many = len(protocol.sites.sites)
     if not many - backend.lost <= len(release.sites) <= many or not set(release.sites) <= set(range(many)):
         raise Corrupted(f"{which} is of sites that cannot have opened it")
     if list(release.sites) != sorted(set(release.sites)) or (release.size and not 0 < release.n < size):
@@ -162,7 +171,7 @@ def check_noise(book: Book) -> None:
         which = f"the release of cohort {each.cohort} of {book.study}"
         if each.cap != protocol.reward.cap:
             raise Corrupted(f"the cap of {which} is not that of its protocol")
-        check_sites(protocol, each, which)
+        check_parties(protocol, each, which)
         size = each.size or each.n
         if size not in right:
             right[size] = [offer.digest.hex() for offer in protocol.offers(size)], protocol.price(size)

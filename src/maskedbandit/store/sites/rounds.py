@@ -11,7 +11,6 @@ coordinator sends, the site opens no sum that could lack the noise shares of the
 
 import json
 from collections.abc import Sequence
-from hashlib import shake_256
 from os import urandom
 from typing import Any
 
@@ -19,15 +18,23 @@ from maskedbandit.channels.codec import encode_reward
 from maskedbandit.errors import Disagreement, InvalidValue, OutOfTurn, ProtocolError
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.secagg.client import RoundClient
+from maskedbandit.secagg.kept_round import (
+    AGREEING,
+    MASKING,
+    KeptStep,
+    RoundAnswer,
+    RoundDue,
+    RoundTerms,
+    answer_again,
+    read_survivors,
+    stretch_seed,
+)
 from maskedbandit.secagg.masks import KEY
-from maskedbandit.secagg.messages import SURVIVORS, Reader
-from maskedbandit.store.rounds import RoundAnswer, RoundDue, RoundTerms, make_plan
+from maskedbandit.store.held_rounds import make_plan
 from maskedbandit.store.sites.people import read_rewards
 from maskedbandit.store.sites.session import SiteSession, check_still_newest
 
-MASKING = 2  # the phase in which a site sends its masked value, counted from 0
-AGREEING = 3  # and that in which it signs the list of sites
-LAST = 4
+LAST = 4  # phase, counted from 0
 
 
 def answer_round(session: SiteSession, due: RoundDue) -> RoundAnswer:
@@ -43,7 +50,7 @@ def answer_round(session: SiteSession, due: RoundDue) -> RoundAnswer:
     sent, left = b"", ""
     try:
         if due.phase == 0:
-            join_attempt(session, due.terms, due.tickets)
+            join_attempt(session, due.terms, due.invited)
         sent = take_step(session, due)
     except (ProtocolError, InvalidValue) as why:
         left = why.code
@@ -109,16 +116,14 @@ def take_step(session: SiteSession, due: RoundDue) -> bytes:
     plan = make_plan(session.protocol, due.terms)
     identities = {number: keys.signs for number, keys in enumerate(session.keys)}
     client = RoundClient(
-        *(plan, session.number, int(row[0]), Bits(Stretched(bytes.fromhex(row[1])))), *(session.signer, identities)
+        *(plan, session.number, int(row[0]), stretch_seed(bytes.fromhex(row[1]), "site"), session.signer, identities)
     )
     find = "SELECT phase, received, sent FROM site_message WHERE study = ? AND cohort = ? AND attempt = ?"
     answered = session.database.rows(f"{find} ORDER BY phase", session.name, *where)
     if [phase for phase, *_ in answered] != list(range(due.phase)):
         raise OutOfTurn(f"phase {due.phase} of attempt {due.terms.attempt} is not the next one")
-    for _, received, sent in answered:
-        if client.receive(bytes.fromhex(received)).hex() != sent:
-            raise Disagreement("what this site sent before does not follow from what it has stored")
-    sent_now = client.receive(due.message)
+    steps = [KeptStep(bytes.fromhex(received), bytes.fromhex(sent)) for _, received, sent in answered]
+    sent_now = answer_again(client, steps, due.message)
     if due.phase == MASKING:
         session.enter(kind="site_masked", cohort=due.terms.cohort, attempt=due.terms.attempt)
     if due.phase == AGREEING:
@@ -127,12 +132,6 @@ def take_step(session: SiteSession, due: RoundDue) -> bytes:
         agreed: Any = session.enter(kind="site_agreed", **says)
         session.agreed[where] = agreed
     return sent_now
-
-
-def read_survivors(message: bytes, n: int) -> list[int]:
-    """The sites whose values are in the sum, by the message that says so."""
-    flags = Reader(message, SURVIVORS, message[2 : 2 + KEY]).flags(n)
-    return [site for site in range(n) if flags >> site & 1]
 
 
 def write_terms(terms: RoundTerms) -> str:
@@ -151,19 +150,3 @@ def parse_terms(text: str) -> RoundTerms:
     """The terms that `write_terms` wrote."""
     cohort, attempt, n, weights, ring = json.loads(text)
     return RoundTerms(cohort, attempt, n, tuple(weights), bytes.fromhex(ring))
-
-
-class Stretched:
-    """Bytes that follow from a seed, each time other ones: a site that goes on after it was killed has the same again.
-
-    >>> source = Stretched(bytes(32))
-    >>> source(2) != source(2), Stretched(bytes(32))(2) == Stretched(bytes(32))(2)
-    (True, True)
-    """
-
-    def __init__(self, seed: bytes) -> None:
-        self._seed, self._calls = seed, 0
-
-    def __call__(self, n: int) -> bytes:
-        self._calls += 1
-        return shake_256(b"maskedbandit site round 1" + self._seed + self._calls.to_bytes(8)).digest(n)
