@@ -45,8 +45,8 @@ def answer_due(connection: Connection, booked: BookedPlace, due: RoundDue, now: 
         return bytes.fromhex(stored[1]) if same else b""
     try:
         if due.phase == 0:
-            join_attempt(connection, booked, due.terms)
-        sent = take_step(connection, place, where, due)
+            join_round(connection, booked, due.terms)
+        sent = answer_step(connection, place, where, due)
     except (ProtocolError, InvalidValue):
         sent = b""
     if read_kept_terms(connection, where) is None:
@@ -57,7 +57,7 @@ def answer_due(connection: Connection, booked: BookedPlace, due: RoundDue, now: 
     if due.phase == MASKING and sent:
         note_masked(connection, where, sent, now)
     if due.phase == last_phase(place) or not sent:
-        forget_secrets(connection, booked.study)
+        erase_round_secrets(connection, booked.study)
     return sent
 
 
@@ -76,7 +76,7 @@ def make_own_plan(place: OwnPlace, terms: RoundTerms) -> RoundPlan:
     return place.rounds.rules.plan(offer.n, offer.noise.least, offer.modulus, name, terms.ring)
 
 
-def join_attempt(connection: Connection, booked: BookedPlace, terms: RoundTerms) -> None:
+def join_round(connection: Connection, booked: BookedPlace, terms: RoundTerms) -> None:
     """Check the terms, draw the noise share, and write down what is masked, or raise why the device does not join."""
     place = booked.place
     offer, outcome, rounds = place.offer, place.outcomes[0], place.rounds
@@ -95,12 +95,12 @@ def join_attempt(connection: Connection, booked: BookedPlace, terms: RoundTerms)
     shape, rate = Fraction(1, offer.noise.least), 1 / offer.noise.scale
     noise = polya(shape, rate, bits) - polya(shape, rate, bits)  # before the outcome is looked at
     value = round_outcome(outcome.scale_outcome(booked.held.get("")), offer.steps, bits) + noise
-    forget_secrets(connection, booked.study)  # of attempts before: nothing of them is answered any more
-    row = booked.study, terms.attempt, write_terms(terms), str(value % plan.modulus), urandom(KEY).hex()
+    erase_round_secrets(connection, booked.study)  # of attempts before: nothing of them is answered any more
+    row = booked.study, terms.attempt, write_kept_terms(terms), str(value % plan.modulus), urandom(KEY).hex()
     connection.execute("INSERT INTO own_round (study, attempt, terms, value, seed) VALUES (?, ?, ?, ?, ?)", row)
 
 
-def take_step(connection: Connection, place: OwnPlace, where: tuple[str, int], due: RoundDue) -> bytes:
+def answer_step(connection: Connection, place: OwnPlace, where: tuple[str, int], due: RoundDue) -> bytes:
     """What the device answers, with all that it answered before done again."""
     find = "SELECT value, seed FROM own_round WHERE study = ? AND attempt = ?"
     row = connection.execute(find, where).fetchone()
@@ -127,12 +127,12 @@ def note_masked(connection: Connection, where: tuple[str, int], sent: bytes, now
     connection.execute(f"INSERT INTO kept_report ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
 
-def forget_secrets(connection: Connection, study: str) -> None:
+def erase_round_secrets(connection: Connection, study: str) -> None:
     """Erase what the device keeps secret of attempts that are over for it."""
     connection.execute("UPDATE own_round SET value = NULL, seed = NULL WHERE study = ?", (study,))
 
 
-def write_terms(terms: RoundTerms) -> str:
+def write_kept_terms(terms: RoundTerms) -> str:
     """The terms of a round, as JSON."""
     return json.dumps([terms.cohort, terms.attempt, terms.n, terms.ring.hex()])
 
@@ -146,7 +146,7 @@ def read_kept_terms(connection: Connection, where: tuple[str, int]) -> RoundTerm
     return RoundTerms(cohort, attempt, n, (), bytes.fromhex(ring))
 
 
-def read_due(given: Any) -> RoundDue | None:
+def read_due_now(given: Any) -> RoundDue | None:
     """What the service says is due, or None if nothing is, or it cannot be read."""
     from base64 import urlsafe_b64decode
 

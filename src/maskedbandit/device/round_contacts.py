@@ -17,22 +17,21 @@ def go_on_adding(book: DeviceBook, calls: ServiceCalls, booked: BookedPlace, now
 
     How many messages there are follows from the clock, the application, and the messages of the service.
     """
-    from maskedbandit.device.adding_up import answer_due, read_due  # brings cryptography, which only a round needs
+    from maskedbandit.device.adding_up import answer_due, read_due_now  # brings cryptography, which only a round needs
 
-    answers: list[dict[str, object]] = []
-    for _ in range(MOST_EXCHANGES):
-        body = json.dumps({"ticket": booked.place.ticket, "answers": answers}, separators=(",", ":"))
-        (reply,) = calls.post([DeviceRequest(booked.study, "round", body)])
-        if reply.status != 200:
-            if reply.said in ENDS:
-                book.end_place(booked.study, reply.said)
-            return
-        if reply.body.get("over") is True:
-            book.end_place(booked.study, ROUND_OVER)
-            return
-        due = read_due(reply.body.get("due"))
-        sent = None if due is None else book.change_place(booked.study, partial(answer_due, due=due, now=now))
-        if due is None or sent is None:
-            return
-        where = {"cohort": due.terms.cohort, "attempt": due.terms.attempt, "phase": due.phase}
-        answers = [{**where, "message": urlsafe_b64encode(sent).decode()}]
+    with calls.connect() as ask:
+        answers: list[dict[str, object]] = []
+        for _ in range(MOST_EXCHANGES):
+            body = json.dumps({"ticket": booked.place.ticket, "answers": answers}, separators=(",", ":"))
+            reply = ask(DeviceRequest(booked.study, "round", body))
+            ended = reply.said if reply.said in ENDS else ROUND_OVER if reply.body.get("over") is True else ""
+            if ended:
+                book.end_place(booked.study, ended)
+            due = read_due_now(reply.body.get("due")) if reply.status == 200 and not ended else None
+            if due is None:
+                return
+            sent = book.change_place(booked.study, partial(answer_due, due=due, now=now))
+            if sent is None:
+                return
+            where = {"cohort": due.terms.cohort, "attempt": due.terms.attempt, "phase": due.phase}
+            answers = [{**where, "message": urlsafe_b64encode(sent).decode()}]

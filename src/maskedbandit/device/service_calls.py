@@ -2,7 +2,9 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from maskedbandit.errors import InvalidValue
@@ -57,40 +59,45 @@ class ServiceCalls:
         """The device key of a study, if there is one."""
         return self._keys.get(study) if isinstance(self._keys, Mapping) else self._keys
 
+    @contextmanager
+    def connect(self) -> Iterator[Callable[[DeviceRequest], ServiceReply]]:
+        """A way to ask that is open until the end of a block, one request after the other."""
+        httpx = import_extra("httpx")
+        # trust_env: a proxy of the environment would see when this device is in contact
+        transport = self._make() if self._make else httpx.HTTPTransport(trust_env=False)
+        try:
+            yield partial(self._ask, httpx, transport)
+        finally:
+            transport.close()
+
     def post(self, requests: Sequence[DeviceRequest]) -> list[ServiceReply]:
         """What is answered to each of some requests, which are sent one after the other."""
         if not requests:
             return []
-        httpx = import_extra("httpx")
-        # trust_env: a proxy of the environment would see when this device is in contact
-        transport = self._make() if self._make else httpx.HTTPTransport(trust_env=False)
-        extensions = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), CONTACT_PATIENCE)}
-        found = []
+        with self.connect() as ask:
+            return [ask(each) for each in requests]
+
+    def _ask(self, httpx: Any, transport: Any, asked: DeviceRequest) -> ServiceReply:
+        request = httpx.Request(
+            "POST",
+            f"{self._url}/v1/studies/{asked.study}/{asked.action}",
+            headers=self._make_headers(asked.study),
+            content=asked.body.encode(),
+            extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), CONTACT_PATIENCE)},
+        )
         try:
-            for asked in requests:
-                request = httpx.Request(
-                    "POST",
-                    f"{self._url}/v1/studies/{asked.study}/{asked.action}",
-                    headers=self._make_headers(asked.study),
-                    content=asked.body.encode(),
-                    extensions=extensions,
-                )
-                try:
-                    response = transport.handle_request(request)
-                    try:
-                        received = bytearray()
-                        for chunk in response.iter_bytes():
-                            received += chunk
-                            if len(received) > MOST_ANSWER:
-                                raise httpx.ReadError("a longer answer than any of the service")
-                    finally:
-                        response.close()
-                    found.append(ServiceReply(response.status_code, read_object(bytes(received))))
-                except (httpx.HTTPError, httpx.StreamError, OSError):
-                    found.append(ServiceReply(0))
-        finally:
-            transport.close()
-        return found
+            response = transport.handle_request(request)
+            try:
+                received = bytearray()
+                for chunk in response.iter_bytes():
+                    received += chunk
+                    if len(received) > MOST_ANSWER:
+                        raise httpx.ReadError("a longer answer than any of the service")
+            finally:
+                response.close()
+            return ServiceReply(response.status_code, read_object(bytes(received)))
+        except (httpx.HTTPError, httpx.StreamError, OSError):
+            return ServiceReply(0)
 
     def _make_headers(self, study: str) -> dict[str, str]:
         headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "maskedbandit"}

@@ -4,7 +4,7 @@ from typing import Any
 
 from maskedbandit.channels.channel import find_backend
 from maskedbandit.channels.offers import to_lines
-from maskedbandit.service.messages import DeviceOperator, DeviceOutcome, DevicePlace, DeviceRounds, DeviceTerms
+from maskedbandit.service.messages import DeviceOperator, DeviceOutcome, DevicePlace, DeviceTerms, PlaceRounds
 from maskedbandit.store.requests import Assigned
 from maskedbandit.store.study import Study
 
@@ -32,17 +32,17 @@ def describe_device_place(study: Study, arm: str, given: Assigned) -> DevicePlac
             for each in protocol.outcomes[1:]
         ],
         operators=list_operators(study),
-        rounds=describe_rounds(study),
+        rounds=describe_place_rounds(study),
     )
 
 
-def describe_rounds(study: Study) -> DeviceRounds | None:
+def describe_place_rounds(study: Study) -> PlaceRounds | None:
     """What devices agree on that add up by themselves."""
     if study.protocol.rounds is None:
         return None
     backend: Any = find_backend(study.protocol.channel)
     rules = backend.rules
-    return DeviceRounds(str(rules.corrupted), rules.server, rules.graph, rules.smallest, backend.attempts)
+    return PlaceRounds(str(rules.corrupted), rules.server, rules.graph, rules.smallest, backend.attempts)
 
 
 def list_operators(study: Study) -> list[DeviceOperator] | None:

@@ -70,7 +70,7 @@ class DeviceOutcome(Struct, omit_defaults=True):
     cap: int = 1  # so many of the person count
 
 
-class DeviceRounds(Struct):
+class PlaceRounds(Struct):
     """What the devices of a cohort agree on that add up by themselves: the keys of the backend `secagg`."""
 
     corrupted: str  # a fraction of the devices
@@ -98,7 +98,7 @@ class DevicePlace(Struct, omit_defaults=True):
     cap: int = 1  # so many rewards of the person count
     further: list[DeviceOutcome] = []  # the guardrail, if there is one, and the metrics
     operators: list[DeviceOperator] | None = None  # the leader and the helper, if there are two
-    rounds: DeviceRounds | None = None  # if the devices add up by themselves
+    rounds: PlaceRounds | None = None  # if the devices add up by themselves
 
 
 class Assigned(Struct):

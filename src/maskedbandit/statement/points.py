@@ -69,6 +69,8 @@ def by_whom(protocol: Protocol) -> str:
     """Who draws noise, if not the service alone."""
     if protocol.sites is not None:
         return ", by each site for its own people"
+    if protocol.rounds is not None:
+        return ", by each device"
     return ", by each operator" if protocol.operators is not None else ""
 
 
@@ -156,6 +158,8 @@ def say_contribution(protocol: Protocol) -> str:
         if protocol.on_devices
         else "and the leader sees whose device was in contact, so every device has to be"
         if protocol.operators
+        else "and the server sees whose device was in contact, so every device has to be"
+        if protocol.rounds
         else "so whether a report came is protected too"
     )
     text = f"A person has one place in the study, in one cohort. An outcome is {say_bounds(reward)}"
@@ -188,6 +192,11 @@ def say_mechanism(protocol: Protocol) -> str:
             " It is the sum of shares, of each site for each of its people, of which those that are left if sites are "
             "lost or collude are enough for what is promised."
         )
+    if protocol.rounds is not None:
+        text += (
+            " It is the sum of shares, one of each device, of which those of the honest devices that are left are "
+            "enough for what is promised."
+        )
     if protocol.operators:
         text += " It is the sum of two draws, one of each operator, and either of them is enough for what is promised."
     if reward.cap > 1:
@@ -218,6 +227,8 @@ def data_collection(protocol: Protocol, state: str) -> str:
     outcome = (
         "and no outcome: those stay at the person's site"
         if protocol.sites is not None
+        else "and no outcome: those stay on people's devices"
+        if protocol.rounds is not None
         else f"{what} that each device made private; the outcome itself never leaves the device"
         if protocol.on_devices
         else "and the newest report of each device, sealed for two operators, of which its random name stays"

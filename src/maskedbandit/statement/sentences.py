@@ -1,5 +1,6 @@
 """What a study promises its people, in plain words: for the page, and in its statement."""
 
+from fractions import Fraction
 from typing import Any
 
 from maskedbandit.channels.channel import find_backend
@@ -113,13 +114,20 @@ def say_control(protocol: Protocol) -> str:
 
 def say_trust(protocol: Protocol, state: str = "") -> str:
     """Who sees what; and who saw it, once a study is archived."""
+    backend: Any = find_backend(protocol.channel)
     if protocol.sites is not None:
-        backend: Any = find_backend(protocol.channel)
         return (
             f"{say_things(len(protocol.sites.sites), 'site')} keep the outcomes of their own people: "
             f"{', '.join(one_line(each.name) for each in protocol.sites.sites)}. What leaves a site is one masked sum "
             "with its share of the privacy noise, and whoever runs the study sees the noisy sum of all sites alone. "
             f"{say_colluding(backend.colluding)} Each person has to trust the own site, which sees the outcome anyway."
+        )
+    if protocol.rounds is not None:
+        return (
+            "The outcomes stay on people's devices, which add up by themselves: each sends one masked number, with its "
+            "share of the privacy noise, and whoever runs the study sees the noisy sum of a cohort alone. "
+            f"{say_corrupted(backend.rules.corrupted)} The server has to keep to the rules of the rounds: it must not "
+            "invent devices, nor tell devices different things. The own device and its application have to be honest."
         )
     if protocol.operators is not None:
         return (
@@ -153,6 +161,15 @@ def say_colluding(sites: int) -> str:
     return f"That holds even if {say_things(sites, 'site')} told whoever runs the study all that {known}."
 
 
+def say_corrupted(part: Fraction) -> str:
+    """What holds if devices tell whoever runs the study what they know."""
+    if not part:
+        return "All devices of a cohort have to be honest: one that tells its noise share takes noise away."
+    few, many = part.numerator, part.denominator
+    told = "told it all that they know"
+    return f"That holds even if up to {say_count(few)} in {say_count(many)} devices of a cohort {told}."
+
+
 def list_unprotected(protocol: Protocol) -> list[str]:
     """What nobody should expect."""
     found = [
@@ -165,6 +182,10 @@ def list_unprotected(protocol: Protocol) -> list[str]:
     if protocol.on_devices:
         found.append("A person whose device is not honest; and how many people send wrong reports on purpose.")
         found.append("Who has reported, which outcomes if there are several, and when: the server sees that.")
+    elif protocol.rounds is not None:
+        found.append("Outcomes from a server that breaks the rules of the rounds, or runs most devices of a cohort.")
+        found.append("A person whose device is not honest; and how many people send wrong numbers on purpose.")
+        found.append("Whose device was in contact, and when: the server sees that.")
     elif protocol.operators is not None:
         found.append("Outcomes from whoever has the keys of both operators: together they can open every report.")
         found.append("A person whose device is not honest; and how many people send wrong reports on purpose.")
@@ -203,6 +224,12 @@ def list_assumptions(protocol: Protocol) -> list[str]:
     elif protocol.sites is not None:
         found.append("The sites know each other's keys, which they compared by other means than the coordinator.")
         found.append("A site answers rounds at times that depend on no outcome, and adds its noise.")
+    elif protocol.rounds is not None:
+        found.append("The devices that are counted on are those of people: nobody runs many of them.")
+        found.append(
+            "A device is in contact at times that depend on no outcome, whatever the outcome is: otherwise the server "
+            "sees who had one. It joins each attempt at a sum once."
+        )
     elif protocol.operators is not None:
         found.append("One operator is honest: it adds its noise, and gives the other neither its keys nor its shares.")
         found.append(

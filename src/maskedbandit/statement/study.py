@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -92,11 +93,11 @@ def format_utc(at: int) -> str:
     return datetime.fromtimestamp(at // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def name_model(protocol: Protocol) -> str:
+def name_model(protocol: Protocol) -> Literal["Central", "Local", "Distributed"]:
     """The deployment model, as the scheme of the statement names it."""
     if protocol.on_devices:
         return "Local"
-    return "Distributed" if protocol.operators is not None or protocol.sites is not None else "Central"
+    return "Distributed" if protocol.channel.trust == "distributed" or protocol.operators is not None else "Central"
 
 
 def privacy_unit(protocol: Protocol) -> str:
@@ -131,11 +132,7 @@ def make_registry(protocol: Protocol, facts: Facts, points: Points) -> Registry:
             f"{say_where(protocol)}.",
         ),
         DeploymentModel(
-            model_name="Local"
-            if protocol.on_devices
-            else "Distributed"
-            if protocol.operators or protocol.sites
-            else "Central",
+            model_name=name_model(protocol),
             trust_assumptions=points.trust_model,
             actors=" ".join(f"{each.name}: {each.does}." for each in STATIONS[name_trust(protocol.channel)]),
             release_type="Many releases",

@@ -58,6 +58,9 @@ type Table = Readonly<Record<string, unknown>>;
 export function readPlace(given: unknown): OwnPlace {
   if (!isTable(given)) throw refuseValue("place", "not shown", "an object of JSON, as the service made it");
   const terms = isTable(given.terms) ? given.terms : {};
+  if (given.rounds !== undefined && given.rounds !== null) {
+    throw refuseValue("rounds of a place", "given", "left out: only devices in Python take part in rounds");
+  }
   const sealed = given.operators !== undefined && given.operators !== null;
   const { again, arm = "", offer = "" } = given;
   const readers = [readBounds("a place", "", given), ...readFurtherOutcomes(given.further ?? [])];

@@ -73,6 +73,9 @@ class Simulated(NamedTuple):
         if protocol.sites is not None:
             allowed = "one without sites: those are rehearsed by `sites-demo`, and by experiments with the same channel"
             raise InvalidValue("channel", protocol.channel, allowed)
+        if protocol.rounds is not None:
+            allowed = "one without rounds of devices: those are rehearsed by `devices-demo --trust secagg`"
+            raise InvalidValue("channel", protocol.channel, allowed)
         given = protocol.table.get("simulation")
         if not isinstance(given, dict):
             raise InvalidValue("simulation", given, "a [simulation] table with the instance of the lab that is played")

@@ -13,7 +13,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from maskedbandit.cli.parts.demo_processes import LOOK_AGAIN, PATIENCE, DemoProcesses, find_port
-from maskedbandit.cli.parts.two_operators import MEANS
+from maskedbandit.cli.parts.people_of_demo import MEANS
 from maskedbandit.client import Client
 from maskedbandit.errors import StorageFailed
 

@@ -37,6 +37,9 @@ def throw_away(
         second["operators"] = given["operators"]
     if protocol.sites is not None:
         raise InvalidValue("channel", protocol.channel, "one without sites: no outcome comes to the service from them")
+    if protocol.rounds is not None:
+        allowed = "one without rounds of devices: no outcome comes to the service from them"
+        raise InvalidValue("channel", protocol.channel, allowed)
     if lacks := SuccessiveElimination().needs(protocol.channel.law()):
         raise InvalidValue("channel", protocol.channel, f"one with {lacks}: audit the protocol's file, without a url")
     return Protocol.from_table(

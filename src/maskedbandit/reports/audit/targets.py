@@ -130,6 +130,8 @@ def audit_protocol(protocol: Protocol, how: How) -> Audit:
         found.append((None, "the service: no helper is run in this process; audit a running leader, by its url"))
     elif protocol.sites is not None:
         found.append((None, "the service: no sites are run in this process, and no outcome comes to it from them"))
+    elif protocol.rounds is not None:
+        found.append((None, "the service: no devices are run in this process, and no outcome comes to it from them"))
     else:
         try:
             found += [(part, "") for part in asyncio.run(through_own_service())]

@@ -64,6 +64,12 @@ NO_PAGES = (
 )
 
 
+NO_ROUNDS_IN_PAGES = (
+    "A page is gone before a round of devices is over: these are for programs that stay, such as those of kiosks, in "
+    "Python."
+)
+
+
 class Snippet(NamedTuple):
     """A program, under a title; or what is to be said in place of one."""
 
@@ -114,9 +120,15 @@ def choose_snippets(protocol: Protocol) -> list[Snippet]:
             ),
             Snippet("ofrep", "OpenFeature (OFREP)", FLAGS, read_snippet(*evaluated, "ofrep_report.sh")),
         ]
+    own = "device.py.txt" if signed else "joining.py.txt"
+    if protocol.rounds is not None:
+        return [
+            Snippet("curl", "curl", HANDED_ON, read_snippet("curl.sh")),
+            Snippet("python", "Python", "", read_snippet(own)),
+            Snippet("web", "JavaScript, in a page", NO_ROUNDS_IN_PAGES),
+        ]
     if protocol.operators is None and not (signed and protocol.reward.grace):  # devices report with a device key
         return [Snippet("python", "Python", NOISE, read_snippet("noise.py.txt"))]
-    own = "device.py.txt" if signed else "joining.py.txt"
     page = (KEYS_IN_PAGES, read_snippet("device.js")) if signed else (NO_SEALS_FROM_PAGES,)
     return [
         Snippet("curl", "curl", HANDED_ON, read_snippet("curl.sh")),
@@ -198,6 +210,9 @@ def write_agreed(protocol: Protocol, operators: str, impure: str, options: str) 
     epsilon, more, named = Fraction(channel.epsilon), list[str](), protocol.operators
     if named is not None:
         more.append(operators.format(f'"{named.leader.key}", "{named.helper.key}"'))
+    if protocol.rounds is not None:
+        more.append(f'corrupted="{channel.backend.rules.corrupted}"')
+        epsilon *= channel.backend.attempts
     if protocol.price(1).pure_epsilon == INF:
         more.append(impure)
     told = str(epsilon) if epsilon.denominator == 1 else f'"{epsilon}"'

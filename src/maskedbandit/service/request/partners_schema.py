@@ -42,17 +42,39 @@ def describe_sites(fraction: Schema, time: Schema) -> Schema:
     )
 
 
-def describe_backend_of_sites() -> Schema:
-    """How the sites add up."""
+def describe_rounds(time: Schema) -> Schema:
+    """The table of the rounds of devices, with the schema of a time."""
+    wait = time | {"description": "how long each phase waits for devices that are not in contact: 10 minutes"}
+    about = "The rounds in which devices add up by themselves, only with a channel whose backend is `secagg`."
+    return describe_table(about, {"wait": wait})
+
+
+def describe_backend_of_sums(fraction: Schema) -> Schema:
+    """How sites, or devices, add up, with the schema of a fraction."""
     count: Schema = {"type": "integer", "minimum": 0}
+    attempts: Schema = {"type": "integer", "minimum": 1, "description": "how often a round is tried, at its price: 1"}
+    part: Schema = {"anyOf": [{"type": "number", "minimum": 0, "exclusiveMaximum": 1}, fraction]}
+    devices = describe_table(
+        "The rounds of the devices of a cohort.",
+        {
+            "name": {"type": "string", "const": "secagg"},
+            "corrupted": part | {"description": "the part of the devices that may tell all that they know: 0"},
+            "server": {"type": "string", "const": "honest"},
+            "graph": {"type": "string", "enum": ["auto", "complete", "sparse"], "description": "who helps whom: auto"},
+            "smallest": {"type": "integer", "minimum": 1, "description": "the fewest honest people counted on: 32"},
+            "attempts": attempts,
+        },
+        ("name",),
+    )
     table = describe_table(
         "The rounds of the sites.",
         {
             "name": {"type": "string", "const": "sites"},
             "colluding": count | {"description": "sites that may tell the coordinator all that they know: 0"},
             "lost": count | {"description": "sites that may be missing in a sum: 0"},
-            "attempts": {"type": "integer", "minimum": 1, "description": "how often a round is tried, at its price: 1"},
+            "attempts": attempts,
         },
         ("name",),
     )
-    return {"anyOf": [{"type": "string", "const": "sites"}, table], "description": "who adds up, and how"}
+    named: Schema = {"type": "string", "enum": ["secagg", "sites"]}
+    return {"anyOf": [named, table, devices], "description": "who adds up, and how"}

@@ -17,7 +17,12 @@ from maskedbandit.policies.contextual_policy import ContextualPolicy
 from maskedbandit.policies.parts.purposes import list_purposes
 from maskedbandit.service.messages import NAME_PATTERN
 from maskedbandit.service.request.enrolment_schema import Schema, describe_enrolment, describe_table
-from maskedbandit.service.request.partners_schema import describe_backend_of_sites, describe_operators, describe_sites
+from maskedbandit.service.request.partners_schema import (
+    describe_backend_of_sums,
+    describe_operators,
+    describe_rounds,
+    describe_sites,
+)
 from maskedbandit.study.metrics import MOST_METRICS
 from maskedbandit.study.naming import STUDY_PARTS
 from maskedbandit.study.protocol import MOST_ABOUT
@@ -29,7 +34,7 @@ LIVE_CHANNELS = {
     "central": "The server adds noise to each sum, and sees every outcome.",
     "local": "Each device adds noise to its own outcome, which nobody else sees.",
     "response": "Each device sends one randomized bit of its own outcome, which nobody else sees.",
-    "distributed": "Sites keep the outcomes of their own people, and add up, with noise; with `sites`.",
+    "distributed": "Sites, or devices, keep outcomes and add up, with noise; with `sites`, or with `rounds`.",
     "tree": "The server adds noise to running sums, for the policies that know them.",
     "two_servers": "Devices seal their outcomes for two operators, of whom neither alone sees any; with `operators`.",
 }
@@ -75,7 +80,7 @@ def write_protocol_schemas() -> dict[str, Schema]:
             },
             **{
                 name.lower(): refer[name]
-                for name in ("Reward", "Operators", "Sites", "Guardrail", "Enrolment", "Budget", "Simulation")
+                for name in ("Reward", "Operators", "Sites", "Rounds", "Guardrail", "Enrolment", "Budget", "Simulation")
             },
             "metrics": {
                 "type": "array",
@@ -148,6 +153,7 @@ PROTOCOL_TABLES: dict[str, Schema] = {
         },
     ),
     "Operators": describe_operators(),
+    "Rounds": describe_rounds(TIME),
     "Sites": describe_sites(FRACTION, TIME),
     "Metric": describe_table(
         "A further outcome of each person, whose sums are published, and which decides nothing.",
@@ -259,7 +265,7 @@ def describe_live_channel(name: str, about: str, special: dict[str, Schema]) -> 
     kind: Any = STUDY_PARTS.kind("channel", name)
     types, keys = get_type_hints(kind), {"name": {"type": "string", "const": name}}
     if name == "distributed":
-        special = {**special, "backend": describe_backend_of_sites()}
+        special = {**special, "backend": describe_backend_of_sums(FRACTION)}
     for each, parameter in signature(kind).parameters.items():
         if schema := special.get(each):
             keys[each] = schema
