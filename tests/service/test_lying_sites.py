@@ -15,12 +15,12 @@ import pytest
 
 from maskedbandit.errors import Disagreement, FrozenProtocol, MaskedBanditError
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.secagg.kept_round import RoundAnswer
 from maskedbandit.secagg.masks import KEY
 from maskedbandit.secagg.messages import SIGNATURE, VALUE_SIZE
 from maskedbandit.service.host.enter_study import enter_study
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.pairing import read_pairings
-from maskedbandit.store.rounds import RoundAnswer
 from tests.secagg.lies import flipped
 from tests.service.inside import Reply
 from tests.service.sites_inside import CoordinatorWire, SiteInside, SitesInside, wait_for_links
@@ -60,7 +60,7 @@ class LyingSite:
     def stored(self) -> list[Any]:
         """What the coordinator has of rounds."""
         with closing(open_database(self.all.coordinator.address)) as database:
-            return database.rows("SELECT * FROM round_message ORDER BY cohort, attempt, phase, site")
+            return database.rows("SELECT * FROM round_message ORDER BY cohort, attempt, phase, party")
 
     def turn(self, site: SiteInside) -> list[RoundAnswer]:
         """A turn of a site: what it will answer."""

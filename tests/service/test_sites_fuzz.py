@@ -152,7 +152,7 @@ def test_altered_answers_of_a_coordinator_are_read_or_refused() -> None:
             if what == "due":
                 for due in read_due(said):
                     assert all(type(each) is int for each in (*due.terms[:3], *due.terms.weights, due.phase))
-                    assert (type(due.message), {type(each) for each in due.tickets} <= {str}) == (bytes, True)
+                    assert (type(due.message), {type(each) for each in due.invited} <= {str}) == (bytes, True)
             else:
                 read_place(said)
             read[what] += 1
@@ -320,7 +320,7 @@ def test_parties_that_look_at_less_are_noticed(
             test_altered_messages_of_a_round_are_refused()
 
     def overwrite(session: Any, site: int, given: Any) -> None:
-        keep = "UPDATE round_message SET message = ? WHERE cohort = ? AND site = ?"
+        keep = "UPDATE round_message SET message = ? WHERE cohort = ? AND party = ?"
         if not session.database.change(keep, given.message.hex(), given.cohort, site):
             take_answer(session, site, given)
 
