@@ -290,7 +290,7 @@ class TestServers:
         "wrong",
         [
             {"modulus": 1},
-            {"modulus": 2**63},
+            {"modulus": 2**65088 + 1},
             {"modulus": 8.0},
             {"least": 0},
             {"least": True},

@@ -66,9 +66,8 @@ class RoundPlan:
         if not self.threshold < self.least <= self.n:  # a survivor's seed is rebuilt by other survivors
             raise InvalidValue("least", self.least, f"a whole number from {self.threshold + 1} to {self.n}")
         if not 2 <= self.modulus <= LARGEST_PACKED:
-            found = self.modulus if self.modulus < 2 else f"a number of {self.modulus.bit_length()} bits"
             allowed = f"a whole number from 2 to 2^{LARGEST_PACKED.bit_length() - 1}"
-            raise InvalidValue("modulus", found, allowed)
+            raise InvalidValue("modulus", self.modulus, allowed)
         if self.weights and (len(self.weights) != self.n or min(self.weights) < 0):
             raise InvalidValue("weights", self.weights, f"{self.n} whole numbers of at least 0")
         if not 0 <= self.colluding < self.n:

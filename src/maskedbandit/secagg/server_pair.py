@@ -58,9 +58,8 @@ class PairTerms:
 
     def __post_init__(self) -> None:
         if type(self.modulus) is not int or not 1 < self.modulus <= LARGEST_PACKED:
-            found = f"a number of {self.modulus.bit_length()} bits" if self.modulus > 1 else self.modulus
             allowed = f"a whole number above 1 and at most 2^{LARGEST_PACKED.bit_length() - 1}"
-            raise InvalidValue("modulus", found, allowed)
+            raise InvalidValue("modulus", self.modulus, allowed)
         if type(self.least) is not int or not 1 <= self.least < 1 << 63:
             raise InvalidValue("least", self.least, "a whole number of at least 1")
         try:
