@@ -88,6 +88,7 @@ figures: setup
 	@$(BIN)/python -m tools.figures.two_operators docs/figures/two_operators.svg
 	@mkdir -p docs/figures/sites
 	@$(BIN)/python -m tools.figures.site_price docs/figures/sites/price.svg
+	@$(BIN)/python -m tools.figures.device_stays docs/figures/device_stays.svg
 	@$(BIN)/python -m tools.figures.estimate docs/figures/estimate.svg
 	@$(BIN)/python -m tools.figures.compare docs/figures/compare
 	@$(BIN)/python -m tools.figures.tutorials docs/figures/tutorials

@@ -69,6 +69,17 @@ SAYABLE: list[dict[str, Any]] = [
             "helper": {"name": "University", "key": OTHER, "address": "https://helper.example"},
         },
     },
+    PLAIN
+    | {
+        "channel": {
+            "name": "distributed",
+            "epsilon": 0.5,
+            "honest": "7/10",
+            "backend": {"name": "secagg", "corrupted": 0.1},
+        },
+        "rounds": {"wait": "1 hour"},
+    },
+    PLAIN | {"channel": {"name": "distributed", "backend": {"name": "secagg"}}, "rounds": {}, "budget": {"rho": "1/2"}},
 ]
 UNSAYABLE: list[dict[str, Any]] = [
     TABLE,  # whose policy has parameters
@@ -267,12 +278,13 @@ def test_every_policy_of_the_form_is_one_of_a_live_study() -> None:
 
 
 def test_trust_models_cost_what_the_package_computes() -> None:
-    central, response, local, two = list_trust_models(None)
+    central, response, local, two, devices = list_trust_models(None)
     assert "1.00 times as uncertain as without privacy" in central.cost
     # randomized response: the variance of a bit is divided by (1 - 2 f)^2 = tanh^2(1/2), and is 4.68 times as large
     assert "2.16 times" in response.cost
     assert "2.99 times" in local.cost
     assert "neither alone sees any" in two.sees
+    assert "1.00 times" in devices.cost
     protocol = Protocol.from_table(PLAIN | {"channel": {"name": "central", "epsilon": 5}, "budget": {"epsilon": 5}})
     assert "At ε = 5 and 500 people" in list_trust_models(protocol)[1].cost
 

@@ -77,6 +77,9 @@ class SecAgg(Adder):
         """What the devices of a cohort agree on."""
         return RoundRules(Fraction(self.corrupted), self.server, self.graph, self.smallest)
 
+    def check_size(self, n: int, least: int) -> None:
+        self.rules.find_neighbourhood(n, least)
+
     def sum(self, values: Sequence[int], modulus: int, least: int, cohort: bytes, bits: Bits) -> Aggregate:
         seed = random_bytes(KEY, bits)
         plan = self.rules.plan(len(values), least, modulus, cohort, sha256(seed).digest())

@@ -201,6 +201,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/studies/{study}/round": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take what the device answers in the round of its cohort, and say what is due from it now. */
+        post: operations["post_v1_studies_study_round"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/keys": {
         parameters: {
             query?: never;
@@ -1174,6 +1191,8 @@ export interface components {
             further?: components["schemas"]["DeviceOutcome"][];
             /** @default null */
             operators?: components["schemas"]["DeviceOperator"][] | null;
+            /** @default null */
+            rounds?: components["schemas"]["PlaceRounds"] | null;
         };
         /**
          * DeviceTerms
@@ -1205,6 +1224,17 @@ export interface components {
             seals: string;
             signs: string;
             address: string;
+        };
+        /**
+         * PlaceRounds
+         * @description What the devices of a cohort agree on that add up by themselves: the keys of the backend `secagg`.
+         */
+        PlaceRounds: {
+            corrupted: string;
+            server: string;
+            graph: string;
+            smallest: number;
+            attempts: number;
         };
         /**
          * Budget
@@ -1352,6 +1382,45 @@ export interface components {
             leader: string;
             /** @description base64url */
             helper: string;
+        };
+        /**
+         * AnswerRound
+         * @description What the device of the person who has this ticket answers, if anything was due, and asks what is due now.
+         */
+        AnswerRound: {
+            /** @description secret of one person */
+            ticket: string;
+            answers: components["schemas"]["AnsweredByDevice"][];
+        };
+        /**
+         * AnsweredByDevice
+         * @description What the device answers in one phase; with no message it leaves the attempt.
+         */
+        AnsweredByDevice: {
+            cohort: number;
+            attempt: number;
+            phase: number;
+            message: string;
+        };
+        /**
+         * RoundDueNow
+         * @description What is due from the device; nothing will be any more once its cohort was released, or never will be.
+         */
+        RoundDueNow: {
+            due: components["schemas"]["RoundOfDevice"] | null;
+            over: boolean;
+        };
+        /**
+         * RoundOfDevice
+         * @description A phase of a round, in which an answer is due from the device.
+         */
+        RoundOfDevice: {
+            cohort: number;
+            attempt: number;
+            n: number;
+            ring: string;
+            phase: number;
+            message: string;
         };
         /**
          * AnswerRounds
@@ -2088,6 +2157,7 @@ export interface components {
             reward?: components["schemas"]["ProtocolReward"];
             operators?: components["schemas"]["ProtocolOperators"];
             sites?: components["schemas"]["ProtocolSites"];
+            rounds?: components["schemas"]["ProtocolRounds"];
             guardrail?: components["schemas"]["ProtocolGuardrail"];
             enrolment?: components["schemas"]["ProtocolEnrolment"];
             budget: components["schemas"]["ProtocolBudget"];
@@ -2145,6 +2215,11 @@ export interface components {
                 key: string;
                 address: string;
             };
+        };
+        /** @description The rounds in which devices add up by themselves, only with a channel whose backend is `secagg`. */
+        ProtocolRounds: {
+            /** @description how long each phase waits for devices that are not in contact: 10 minutes */
+            wait?: string;
         };
         /** @description The sites that keep the outcomes of their own people, only with a channel whose backend is `sites`. */
         ProtocolSites: {
@@ -2428,13 +2503,29 @@ export interface components {
             /** @default 1 */
             honest?: number | string;
             /** @description who adds up, and how */
-            backend: "sites" | {
+            backend: ("secagg" | "sites") | {
                 /** @constant */
                 name: "sites";
                 /** @description sites that may tell the coordinator all that they know: 0 */
                 colluding?: number;
                 /** @description sites that may be missing in a sum: 0 */
                 lost?: number;
+                /** @description how often a round is tried, at its price: 1 */
+                attempts?: number;
+            } | {
+                /** @constant */
+                name: "secagg";
+                /** @description the part of the devices that may tell all that they know: 0 */
+                corrupted?: number | string;
+                /** @constant */
+                server?: "honest";
+                /**
+                 * @description who helps whom: auto
+                 * @enum {string}
+                 */
+                graph?: "auto" | "complete" | "sparse";
+                /** @description the fewest honest people counted on: 32 */
+                smallest?: number;
                 /** @description how often a round is tried, at its price: 1 */
                 attempts?: number;
             };
@@ -3483,6 +3574,95 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is not allowed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_v1_studies_study_round: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnswerRound"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoundDueNow"];
                 };
             };
             /** @description Not found */

@@ -37,6 +37,7 @@ const WRONG: [path: string, value: unknown, refused: string][] = [
   ["ticket", "K3", "ticket of a place"],
   ["ticket", "a\n", "ticket of a place"],
   ["again", 0, "again of a place"],
+  ["rounds", { corrupted: "1/10" }, "rounds of a place"],
   ["offer", undefined, "the text of an offer"],
   ["offer", `${GIVEN.offer}\n${GIVEN.offer}`, "offers of a place"],
   ["terms", null, "protocol of a place"],

@@ -26,9 +26,10 @@ FIELDS = (  # in the order of the form; the arms come after the first two
     *(f"guardrail.{key}" for key in ("least", "most", "rule", "default")),
     "channel.name",
     *(f"operators.{role}.{key}" for role in ROLES for key in OPERATOR_KEYS if (role, key) != ("leader", "address")),
+    *("channel.honest", "channel.backend.corrupted", "rounds.wait"),
     *("channel.epsilon", "budget.epsilon", "budget.period", "project", "budget.delta", "budget.rho"),
 )
-NUMBER_KEYS = ("people", "delta", "epsilon", "rho", "least", "most", "default", "cap")
+NUMBER_KEYS = ("people", "delta", "epsilon", "rho", "least", "most", "default", "cap", "honest", "corrupted")
 NUMBER_FIELDS = (
     *(name for name in FIELDS if name.rpartition(".")[2] in NUMBER_KEYS),
     *("guardrail.harm.above", "guardrail.harm.below", "guardrail.share", "guardrail.alpha"),
@@ -119,6 +120,9 @@ def read_protocol_form(values: Mapping[str, str]) -> tuple[dict[str, Any], list[
         for name in FIELDS:
             if name.startswith("operators."):
                 put_value(table, name, given.get(name, ""))
+    if channel.get("name") == "distributed":
+        channel["backend"] = {"name": "secagg", **channel.get("backend", {})}
+        table.setdefault("rounds", {})
     if channel.get("name") in ("local", "response"):  # each device reports once
         for outcome in (table.setdefault("reward", {}), table.get("guardrail", {"rule": ""})):
             if "cap" not in outcome:

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 import maskedbandit.policies as policies
 from maskedbandit.policies.parts.purposes import list_purposes
-from maskedbandit.service.page.trust_models import OFFERED_CHANNELS, mark_code
+from maskedbandit.service.page.trust_models import OFFERED_CHANNELS, OFFERED_PARTS, mark_code
 from maskedbandit.study.naming import STUDY_PARTS
 
 SENTENCE_END = r"(?<!Thm|Alg|Sec)\.(?=\s|$)"
@@ -53,7 +53,7 @@ def list_trust_of(kind: Any) -> list[str]:
     """The trust models under which a policy can be had, if it needs no parameters."""
     if any(each.default is Parameter.empty for each in signature(kind).parameters.values()):
         return []
-    tables = [{"name": name} | ({"backend": "prio3"} if name == "two_servers" else {}) for name in OFFERED_CHANNELS]
+    tables = [{"name": name} | OFFERED_PARTS.get(name, {}) for name in OFFERED_CHANNELS]
     return [each["name"] for each in tables if not kind().needs(STUDY_PARTS.made("channel", each).law())]
 
 

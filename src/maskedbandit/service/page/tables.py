@@ -152,7 +152,9 @@ def say_channel(protocol: Protocol) -> str:
     """Who adds the noise, and the name of the channel."""
     name = read_part_name(protocol.table["channel"])
     return (
-        f"{OFFERED_CHANNELS[name]} ({name})" if name in OFFERED_CHANNELS else f"{name}, {protocol.channel.trust} trust"
+        f"{OFFERED_CHANNELS[name]} ({name})"
+        if name in OFFERED_CHANNELS and protocol.sites is None
+        else f"{name}, {protocol.channel.trust} trust"
     )
 
 

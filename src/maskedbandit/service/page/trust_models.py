@@ -18,6 +18,11 @@ OFFERED_CHANNELS = {  # and who adds the noise
     "response": "Each device, in a random bit, and nobody is trusted",
     "local": "Each device, in a number, and nobody is trusted",
     "two_servers": "Two operators, of whom one is honest",
+    "distributed": "The devices of a cohort together, if they stay",
+}
+OFFERED_PARTS: dict[str, dict[str, Any]] = {  # of their tables
+    "two_servers": {"backend": "prio3"},
+    "distributed": {"honest": "7/10", "backend": "secagg"},
 }
 USUAL_EPSILON, USUAL_PEOPLE = 1, 1000  # of whom the form speaks before it knows more
 
@@ -77,7 +82,7 @@ def say_cost(name: str, epsilon: float, people: int) -> str:
 def find_error(name: str, epsilon: float, people: int) -> float:
     """The standard error of the mean of so many people, half of whom have an outcome of 1."""
     given: dict[str, Any] = {"name": name} if name == "raw" else {"name": name, "epsilon": epsilon}
-    channel = STUDY_PARTS.made("channel", given | ({"backend": "prio3"} if name == "two_servers" else {}))
+    channel = STUDY_PARTS.made("channel", given | OFFERED_PARTS.get(name, {}))
     (found,) = estimate_arms(channel.law(), [[core.Release(0, people, people / 2)]])
     assert found is not None
     return found.error

@@ -9,6 +9,8 @@ const TRUST = {
   central: "The service knows what became of you in the study, and keeps it to itself.",
   local: "Noise is added to what became of you before it is sent, so the service never knows it. It sees when something " +
     "was sent for you.",
+  rounds: "What became of you stays on your device. Devices add up by themselves, and the service sees the noisy sum of " +
+    "many alone, as long as it keeps to the rules. It sees when your device was in contact with it.",
   distributed: "Your device seals what became of you for these two operators, and neither can read it alone. The first " +
     "one sees when your device was in contact with it.",
 };
@@ -70,7 +72,8 @@ async function show() {
   const found = await ask("person");
   list("facts", describe(found));
   list("operators", found.operators.map((each) => [each.name, each.key]));
-  find("trust").textContent = TRUST[found.trust] ?? "";
+  const trust = found.trust === "distributed" && !found.operators.length ? "rounds" : found.trust;
+  find("trust").textContent = TRUST[trust] ?? "";
   find("shown").hidden = false;
   find("leaving").hidden = !found.place;
   say(found.place ? "You take part." : "You have no place in this study, and nothing is kept of you but what it cost.");
