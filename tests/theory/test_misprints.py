@@ -63,3 +63,14 @@ def test_failures_of_batches_add_up_to_more_than_p() -> None:
     """p / b^2 adds up to 1.645 p, and p / (b (b + 1)) to p [CZ23, Lem. 2]."""
     assert round(sum(1 / b**2 for b in range(1, 10**6)), 3) == 1.645
     assert sum(Fraction(1, b * (b + 1)) for b in range(1, 1000)) == 1 - Fraction(1, 1000)
+
+
+def test_the_program_of_the_paper_draws_hardly_any_noise() -> None:
+    """Poisson of Gamma(r, scale): variance r scale (1 + scale), of 2n draws; eps = 0.1, n = 1024 [CZ23, Thm. 1]."""
+    n, epsilon = 1024, 0.1
+    grid = math.ceil(epsilon * math.sqrt(n))
+    p = math.exp(-epsilon / grid)
+    drawn, meant = (math.sqrt(2 * scale * (1 + scale)) for scale in ((1 - p) / p, p / (1 - p)))
+    assert grid == 4
+    assert (round(drawn, 2), round(meant)) == (0.23, 57)
+    assert math.isclose(meant**2, 2 * p / (1 - p) ** 2)  # of discrete Laplace noise of scale g / eps
