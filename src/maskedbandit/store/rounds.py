@@ -36,6 +36,8 @@ from maskedbandit.store.requests import Done
 from maskedbandit.store.session import Session
 from maskedbandit.study.deck import Places
 
+MOST_TOLD, MOST_INVITED = 64, 10**6  # rounds, and people in them, of which a party is told at once
+
 
 class DueOfDevice(NamedTuple):
     """What a device is told of the round of its cohort."""
@@ -74,10 +76,13 @@ def go_rounds(
     except ProtocolError as why:
         return Done(None, why)  # and others, who are in the same transaction, do not fail with it
     go_on_with_rounds(session)
-    found = []
+    found, told = list[RoundDue](), 0
     for cohort, held in hold_rounds(session).items():
         if of in (None, cohort) and party in held.server.waiting:
             invited = list_tickets(session, cohort, party) if held.terms.weights and held.phase == 0 else ()
+            told += len(invited)
+            if found and (len(found) == MOST_TOLD or told > MOST_INVITED):
+                break  # of the others it is told when it has answered these
             found.append(RoundDue(held.terms, held.phase, held.server.message_for(party), invited))
     return found
 

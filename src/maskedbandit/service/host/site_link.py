@@ -12,10 +12,10 @@ from maskedbandit.errors import Malformed, MaskedBanditError
 from maskedbandit.secagg.kept_round import RoundAnswer, RoundDue, RoundTerms
 from maskedbandit.service.host.partner_calls import PartnerAway, PartnerRefuses
 from maskedbandit.service.views.link import LinkState
+from maskedbandit.store.rounds import MOST_TOLD
 from maskedbandit.store.writer import Writer
 
 log = logging.getLogger("maskedbandit")
-MOST_DUE = 64  # rounds at once: one of each arm
 Ask = Callable[[Any], Awaitable[dict[str, Any]]]
 
 
@@ -68,7 +68,7 @@ class SiteLink:
             await self.writer.submit("end")
             return
         due = read_due(said)
-        if len(due) > MOST_DUE:
+        if len(due) > MOST_TOLD:
             raise Malformed(f"the coordinator asks for {len(due)} answers at once")
         self._answers = [await self._answer(each) for each in due]
 

@@ -1,0 +1,143 @@
+"""The audit of a study of sites over HTTP: as the public sees it, and as the coordinator does with the heaviest site.
+
+In every cohort of four the first person has the highest reward or the lowest, as a coin says; all others have the
+lowest. Site 0 works with the coordinator, and has half of the people: it takes its own part, with its noise, off the
+sum of all.
+"""
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.privacy.sampling import Bits
+from maskedbandit.reports.audit.audit import AuditPart
+from maskedbandit.reports.audit.samples import promise_to_samples, sampled_part
+from maskedbandit.store.databases.connection import open_database
+from tests.service.sites_inside import SitesInside
+from tests.statistics import ALPHA
+
+ARMS, SIZE = 80, 4  # more than the rounds of which a site is told at once
+TABLE: dict[str, Any] = {
+    "people": 10**9,
+    "policy": {"name": "successive_elimination", "least": SIZE, "base": 1.000001, "failure": 1e-200},
+    "channel": {"name": "distributed", "epsilon": 1, "honest": "1/2", "backend": {"name": "sites", "colluding": 1}},
+    "arms": [{"name": f"arm{i}"} for i in range(ARMS)],
+    "reward": {"window": "1 second", "exposure": "1 hour"},
+}
+PARTIES = {"the public": (0,), "the coordinator with site 0": (0, 1)}
+SEEN = ("the release", "what the others sent")
+
+
+class AuditedSites(SitesInside):
+    """A study of many arms, each cohort of which is a sample."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, 3, shares=("1/2", "1/2", "1/2"), **TABLE)
+        self.random, self.came, self.own = Random(5), 0, dict[int, int]()
+        writer: Any = self.coordinator.host.held["small"]
+        self.study = writer.study
+
+    def people_come(self) -> dict[int, int]:
+        """All cohorts are filled once, site 0 with as many as it may have: the world of each."""
+        worlds = dict[int, int]()
+        while self.study._session.driver.deck.left or not worlds:
+            site = self.came % 3
+            unit, self.came = f"person {self.came}", self.came + 1
+            given = self.sites[site].assign(unit)
+            if given["ticket"] is None:
+                continue
+            assert self.sites[site].study("expose", {"ticket": given["ticket"]}).status == 200
+            cohort = self.cohort_of(site, given["ticket"])
+            value = 0
+            if cohort not in worlds and site != 0:  # a person of an honest site
+                value = worlds[cohort] = self.random.randrange(2)
+            report = {"ticket": given["ticket"], "value": value}
+            assert self.sites[site].study("report", report).status == 200
+        return worlds
+
+    def cohort_of(self, site: int, ticket: str) -> int:
+        """In which cohort a place is."""
+        with closing(open_database(self.addresses[site])) as database:
+            return int(database.rows("SELECT cohort FROM site_place WHERE ticket = ?", ticket)[0][0])
+
+    def add_up(self) -> None:
+        """The window is over, and the rounds go on until all is released; what site 0 sent is noted."""
+        self.clock.now += 2000
+        before = len(self.study.releases())
+        while len(self.study.releases()) < before + ARMS:
+            self.go_round(rounds=1)
+            with closing(open_database(self.addresses[0])) as database:
+                self.own |= {
+                    cohort: int(value)
+                    for cohort, value in database.rows("SELECT cohort, value FROM site_round WHERE value IS NOT NULL")
+                }
+
+    def look(self, samples: int) -> tuple[np.ndarray, np.ndarray]:
+        """What is seen of cohorts of either world."""
+        worlds = dict[int, int]()
+        while len(worlds) < samples:
+            worlds |= self.people_come()
+            self.add_up()
+        views: tuple[list[Any], list[Any]] = [], []
+        (offer,) = self.study.protocol.offers(SIZE)
+        for each in self.study.releases():
+            steps, half = round(each.total * offer.steps), offer.modulus // 2
+            others = (steps - self.own[each.cohort] + half) % offer.modulus - half
+            if each.cohort in worlds:
+                views[worlds[each.cohort]].append([each.total, others / offer.steps])
+        return np.array(views[0]), np.array(views[1])
+
+
+def audit(folder: Path, samples: int) -> dict[str, AuditPart]:
+    """What an audit finds, as each party; it is wrong with a probability of at most 1e-9 for each."""
+    folder.mkdir()
+    with closing(AuditedSites(folder)) as sites:
+        views = sites.look(samples)
+        promise = promise_to_samples(sites.study.protocol.price(SIZE))
+    found = {}
+    for party, columns in PARTIES.items():
+        names = [SEEN[column] for column in columns]
+        both = views[0][:, columns], views[1][:, columns]
+        found[party] = sampled_part(party, promise, both, [], names, ALPHA)
+    return found
+
+
+@pytest.mark.slow
+def test_sites_keep_the_promise(tmp_path: Path) -> None:
+    """To the coordinator with a site that has half of the people nearly all of it is shown, and no more."""
+    found = audit(tmp_path / "sound", 960)
+    assert [each.violation for each in found.values()] == [False, False]
+    assert 0.1 < found["the coordinator with site 0"].lower_bound <= 1
+
+
+Shares = Callable[[DiscreteLaplace, int, int, Bits], int]
+REAL = DiscreteLaplace.sum_of_shares
+
+
+def leave_noise_out(self: DiscreteLaplace, people: int, n: int, bits: Bits) -> int:
+    """Sites add no noise."""
+    return 0
+
+
+def divide_twice(self: DiscreteLaplace, people: int, n: int, bits: Bits) -> int:
+    """Shares of the wrong order: each is divided once more by the number of people."""
+    return REAL(self, people, SIZE * SIZE, bits)
+
+
+def leave_it_to_one(self: DiscreteLaplace, people: int, n: int, bits: Bits) -> int:
+    """Whoever has half of the people draws all of the noise, and the others none."""
+    return REAL(self, n, n, bits) if 2 * people >= SIZE else 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("twin", [leave_noise_out, divide_twice, leave_it_to_one])
+def test_each_broken_draw_is_noticed(tmp_path: Path, twin: Shares, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", twin)
+    found = audit(tmp_path / "broken", 320)
+    assert found["the coordinator with site 0"].violation
