@@ -83,6 +83,7 @@ figures: setup
 	@$(BIN)/python -m tools.figures.amplification docs/figures/amplification.svg
 	@$(BIN)/python -m tools.figures.counting docs/figures/counting.svg
 	@$(BIN)/python -m tools.figures.returning_users docs/figures/returning_users.svg
+	@$(BIN)/python -m tools.figures.running_sums docs/figures/running_sums_noise.svg
 	@$(BIN)/python -m tools.figures.several_rewards docs/figures/several_rewards_cost.svg
 	@$(BIN)/python -m tools.figures.secagg_growth docs/figures/secagg_growth.svg
 	@$(BIN)/python -m tools.figures.two_operators docs/figures/two_operators.svg

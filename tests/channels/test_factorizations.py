@@ -49,6 +49,30 @@ def unit_noises(channel, length):
     return np.cumsum([stream(channel, [0] * length, unit) for unit in one], axis=1).T
 
 
+def variances_of(channel):
+    """Variances of all running sums, in squares of the scale: the weights of the first draw are those of all others."""
+    first = np.eye(1, channel.length, dtype=int)[0] * WHOLE_WEIGHT
+    return np.cumsum(np.cumsum(stream(channel, [0] * channel.length, first)) ** 2)
+
+
+# of a thousand releases, as jax-privacy 2.0.0 has them: `sensitivity_squared` of C, and `per_query_error` of B after
+# 1, 10, 100 and 1000 of them; of `optimal_max_error_strategy_coefs(1000)`, of the first 16 terms of
+# `optimal_max_error_noising_coefs(1000)`, and of the terms of our endless C
+JAX_PRIVACY = {
+    ("root", None): (3.2650030806724337, (1.0, 1.7913439415860921, 2.531352112635569, 3.265003080672429)),
+    ("root", 16): (2.1116814045977503, (1.0, 1.7913439415860921, 3.696956895266439, 22.479935982155745)),
+    ("endless", None): (2.100980005010185, (1.0, 1.9771013436215379, 3.6689372738313164, 6.598776125866634)),
+}
+
+
+@for_each(("counter", "bands"), list(JAX_PRIVACY))
+def test_another_library_has_the_same_sensitivities_and_variances(counter, bands):
+    channel, (square, known) = factored(counter, bands, length=1000), JAX_PRIVACY[counter, bands]
+    weights = channel.weights / WHOLE_WEIGHT
+    assert square * (1 - 1e-5) < weights @ weights <= square
+    np.testing.assert_allclose(variances_of(channel)[[0, 9, 99, 999]], known, rtol=3e-4)
+
+
 class TestWeights:
     def test_of_the_square_root(self):
         exact = [Fraction(math.comb(2 * k, k), 4**k) for k in range(50)]
@@ -109,7 +133,7 @@ class TestSums:
     def test_law_knows_their_noise(self, counter, bands):
         """nodes(law, m) is at least the squares of the weights of B, and hardly more."""
         channel = factored(counter, bands, length=300)
-        exact = (unit_noises(channel, 300) ** 2).sum(axis=1)
+        exact = variances_of(channel)
         found = np.array([nodes(channel.law(), m) for m in range(1, 301)])
         assert np.all(found >= exact)
         assert np.all(found <= exact * 1.008)
