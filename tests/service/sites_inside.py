@@ -94,10 +94,14 @@ class SitesInside:
 
     def _open(self, folder: Path, sites: int) -> None:
         self.clock, self.passed = Clock(), list[Passed]()
-        self.coordinator = Inside(f"sqlite:///{folder}/coordinator.db", folder / "coordinator", self.clock)
+        self.coordinator = Inside(self.find_address(folder / "coordinator"), folder / "coordinator", self.clock)
         self.folders = [folder / f"site{number}" for number in range(sites)]
-        self.addresses = [f"sqlite:///{each}.db" for each in self.folders]
+        self.addresses = [self.find_address(each) for each in self.folders]
         self.wires = [CoordinatorWire(self.coordinator, each.name, self.passed) for each in self.folders]
+
+    def find_address(self, folder: Path) -> str:
+        """Where the database is of whoever has this folder."""
+        return f"sqlite:///{folder}.db"
 
     def invite(self) -> str:
         """An invitation, as the command makes it."""

@@ -111,7 +111,9 @@ def mark_fingerprint(text: str) -> Markup:
 def say_contact(view: SiteView) -> Markup:
     """When the coordinator last answered, and whether it does now."""
     link = view.link
-    if link is None or (link.reached is None and link.away_since is None):
+    if link is None:
+        return Markup("Whether the coordinator answers is known to the process that holds the study.")
+    if link.reached is None and link.away_since is None:
         return Markup("The coordinator was not asked yet since this server began.")
     answered = Markup("The coordinator has not answered since this server began.")
     if link.reached is not None:
