@@ -25,7 +25,7 @@ def test_a_plan_of_sites() -> None:
     assert [row.people for row in found.rows] == sorted(people.values())
     assert (found.spare, found.any_lost) == (612, 1)
     assert str(found.coalitions[0].loss) == "ε = 1"
-    for said in ("one pooled trial", "site 0, site 1", "612 people together", "any 1 site"):
+    for said in ("one pooled trial", "site 0, site 1", "612 people together may collude or be lost", "any 1 site"):
         assert said in str(found)
 
 

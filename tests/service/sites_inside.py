@@ -117,11 +117,15 @@ class SitesInside:
     ) -> None:
         self.clock, self.passed = clock or Clock(), list[Passed]()
         self.clocks = clocks or [self.clock] * sites
-        self.coordinator = Inside(f"sqlite:///{folder}/coordinator.db", folder / "coordinator", self.clock)
+        self.coordinator = Inside(self.find_address(folder / "coordinator"), folder / "coordinator", self.clock)
         self.folders = [folder / f"site{number}" for number in range(sites)]
-        self.addresses = [f"sqlite:///{each}.db" for each in self.folders]
+        self.addresses = [self.find_address(each) for each in self.folders]
         self.wires = [CoordinatorWire(self.coordinator, each.name, self.passed) for each in self.folders]
         self.ways: list[CoordinatorWire | None] = [None if network else each for each in self.wires]
+
+    def find_address(self, folder: Path) -> str:
+        """Where the database is of whoever has this folder."""
+        return f"sqlite:///{folder}.db"
 
     def invite(self) -> str:
         """An invitation, as the command makes it."""

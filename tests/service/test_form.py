@@ -3,6 +3,7 @@
 import html
 import re
 import tomllib
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from maskedbandit.cli.parts import forecast
 from maskedbandit.service.page import form
 from maskedbandit.service.page.form import (
     EXAMPLE_FORM,
@@ -28,6 +30,7 @@ from maskedbandit.study.toml_text import write_toml
 from tests.for_each import for_each
 from tests.service.inside import TABLE, Inside, Reply
 from tests.service.test_site import Eyes, field
+from tests.study.test_coalitions import make_protocol
 
 STUDIES = sorted(Path("experiments/studies").glob("*.toml"))
 KEY, OTHER = "5b" * 32, "c0" * 32
@@ -91,6 +94,7 @@ UNSAYABLE: list[dict[str, Any]] = [
     PLAIN | {"about": "a bell \a"},
     PLAIN | {"signed_by": [KEY]},
     PLAIN | {"reward": {}},
+    make_protocol().table,  # of sites
 ]
 
 
@@ -401,3 +405,15 @@ def test_a_protocol_is_downloaded_as_toml(owner: Eyes) -> None:
     assert Protocol.from_table(tomllib.loads(found.body.decode())).digest == Protocol.from_table(table).digest
     assert 'href="/studies/small/protocol.toml"' in owner.get("/studies/small").body.decode()
     assert Eyes(owner.service).get("/studies/small/protocol.toml").status == 303  # who has not signed in
+
+
+@pytest.mark.slow
+def test_a_draft_of_sites_stays_toml_and_says_what_it_means(owner: Eyes) -> None:
+    """Its fields are those of no form; what it would bring is said as of any other."""
+    protocol = make_protocol()
+    page = send_file(owner, "/studies", write_toml(protocol.table).encode(), owner.token("/new"))
+    assert "Its sites" in page.body.decode()
+    assert "could lose ε = 1.858" in page.body.decode()
+    assert tomllib.loads(shown(page, "protocol")) == protocol.table
+    found = forecast.foreseen(protocol, 0.3, 0.4, 1000)
+    assert "people a day" in dict(forecast.in_words(protocol, found, 1000, datetime(2026, 1, 30, tzinfo=UTC)))["Finish"]

@@ -10,6 +10,7 @@ from typing import Any
 from PIL import Image, ImageOps
 from playwright.sync_api import Browser, Page
 
+from maskedbandit.cli.parts.sites import SitesOfDemo
 from tests.service.browser import LOOKS, chromium
 from tests.service.live import Live, live
 
@@ -42,6 +43,35 @@ def main(folder: Path) -> None:
             page.close()
         sheet(browser, Path(data), folder / "statement_sheet.png")
         sliders(browser, folder / "cost_of_epsilon.png")
+        draw_sites(browser, Path(data) / "sites", folder)
+
+
+def draw_sites(browser: Browser, data: Path, folder: Path) -> None:
+    """Draw the page of a site's own, and what its coordinator shows of sites, as of docs/tutorials/own_outcomes.md."""
+    demo = SitesOfDemo(data, 4, 80)
+    try:
+        demo.begin(lambda: None)
+        demo.play(lambda: None)
+        demo.finish()
+        site = demo.names[0]
+        keys = {site: demo.processes.keys[site]["officer"], "coordinator": demo.owner}
+        for look, options in LOOKS.items():
+            for name, key in keys.items():
+                page = browser.new_page(**options)
+                page.goto(f"{demo.urls[name]}/sign-in#{key}")
+                page.wait_for_url(f"{demo.urls[name]}/")
+                page.route("**/events", lambda route: route.abort())  # a page that stands still
+                page.goto(f"{demo.urls[name]}/studies/trial")
+                shown = Image.open(BytesIO(page.screenshot(full_page=True)))
+                if name == "coordinator":
+                    part = page.locator("#part-sites").bounding_box()
+                    assert part is not None
+                    top, end = (round(part["y"] + more) for more in (-MARGIN, part["height"] + MARGIN))
+                    shown = shown.crop((0, top, shown.width, end))
+                save_picture(shown, folder / f"{'site' if name == site else 'sites'}_{look}.png")
+                page.close()
+    finally:
+        demo.end()
 
 
 def sheet(browser: Browser, data: Path, file: Path) -> None:

@@ -9,6 +9,7 @@ from maskedbandit.cli.parts.forecast import expected_means
 from maskedbandit.cli.parts.own_process import Kept, answer_on_stdin
 from maskedbandit.lab.goals.plans import Row
 from maskedbandit.reports.plan.plan import TRUST, Question, plan
+from maskedbandit.reports.plan.sites import plan_sites
 from maskedbandit.statement.sentences import say_control
 from maskedbandit.study.control import share_left
 from maskedbandit.study.protocol import Protocol
@@ -85,6 +86,8 @@ class TrustPlan:
             about += f" It is the ε of the reward, {share} of that of the channel: the other outcomes have the rest."
         if protocol.control is not None:
             about += f" {say_control(protocol)} People here are the others."
+        if protocol.sites is not None:
+            about += f" {plan_sites(protocol, difference).say_price()}"
         return list(rows[0]), [list(row.values()) for row in rows], about
 
 

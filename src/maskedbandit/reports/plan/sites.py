@@ -17,7 +17,7 @@ from maskedbandit.noise_bounds import deviation
 from maskedbandit.study.coalitions import Coalition, bound_site_people, find_usual_cohort, list_heaviest
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.theory.bounds import to_positive
-from maskedbandit.words import say_things
+from maskedbandit.words import say_count, say_things
 
 ERRORS = 3  # standard errors that a difference is to have
 
@@ -61,10 +61,20 @@ class SitesPlan:
 
     def say_allowed(self) -> str:
         """Which coalitions cost nothing."""
+        people, cohort = say_things(self.spare, "person", "people"), say_count(self.cohort)
         return (
-            f"In a cohort of {self.cohort:,} sites with {say_things(self.spare, 'person', 'people')} together may "
-            f"collude or be lost, at no cost to others: any {say_things(self.any_lost, 'site')}, and "
-            f"{say_things(self.most_lost, 'site')} at most. Each has as many people as its share allows."
+            f"In a cohort of {cohort} people, sites with {people} together may collude or be lost, at no cost to "
+            f"others: any {say_things(self.any_lost, 'site')}, and {say_things(self.most_lost, 'site')} at most. Each "
+            "has as many people as its share allows."
+        )
+
+    def say_price(self) -> str:
+        """What the sites cost in people, and which coalitions cost nothing."""
+        pooled, sites, *_, alone = self.rows
+        return (
+            f"To compare all arms once, the {say_things(len(self.names), 'site')} of this protocol need "
+            f"{say_count(sites.people)} people, one pooled trial {say_count(pooled.people)}, and a trial at each site "
+            f"alone {say_count(alone.people)}. {self.say_allowed()}"
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -2,6 +2,9 @@
 
 A field is named after the place of its value in the protocol, as `reward.window`. A protocol is shown in the fields if
 they say all of it, so that what is read from them has the same hash. Any other stays TOML, and nothing of it is lost.
+
+A study of sites stays TOML: it has up to a hundred of them, whose fingerprints a command prints to be copied, and their
+shares, `honest`, `colluding` and `lost` are right or wrong together, and not each at a field of its own.
 """
 
 import json

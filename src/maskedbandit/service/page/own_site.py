@@ -5,7 +5,7 @@ from markupsafe import Markup
 from maskedbandit.service.page.sites import ROUND_PHASES
 from maskedbandit.service.views.site_view import SiteRound, SiteView
 from maskedbandit.store.book.entries import SiteAgreed, SiteJoined, SumAttempt
-from maskedbandit.words import say_count, say_things, say_time
+from maskedbandit.words import say_count, say_part, say_things, say_time
 
 Row = list[str | Markup]
 COHORTS_HEAD = ("Cohort", "Arm", "People here", "Saw the arm", "State")
@@ -13,6 +13,7 @@ ROUNDS_HEAD = ("Cohort", "Attempt", "People here", "People of all sites", "Joine
 LEDGER_HEAD = ("Entry", "Time", "What", "Cohort", "Attempt", "Sites", "Hash")
 PARTNERS_HEAD = ("Name", "Fingerprint", "At most, of a cohort")
 MOST_LISTED = 100  # rounds, and entries of the ledger
+MOST_MISSING = 2  # sites that are named
 SAID_ENTRIES = {
     "site_began": "it takes part in the study",
     "site_joined": "it joined an attempt at the sum",
@@ -67,12 +68,29 @@ def tabulate_own_ledger(view: SiteView) -> list[Row]:
             sites = each.sites
         if isinstance(each, SiteJoined):
             sites = tuple(number for number, many in enumerate(each.weights) if many)
-        names = ", ".join(view.sites[number].name for number in sites)
         digest = Markup('<code title="{}">{}</code>').format(each.hash, each.hash[:10])
         found.append(
-            [f"Entry {each.number}", say_time(each.at, True), SAID_ENTRIES[each.kind], cohort, attempt, names, digest]
+            [
+                f"Entry {each.number}",
+                say_time(each.at, True),
+                SAID_ENTRIES[each.kind],
+                cohort,
+                attempt,
+                say_sites(view, sites),
+                digest,
+            ]
         )
     return found
+
+
+def say_sites(view: SiteView, sites: tuple[int, ...]) -> str:
+    """Which sites, by those that are missing; nothing, if there are none."""
+    if not sites:
+        return ""
+    missing = [each.name for number, each in enumerate(view.sites) if number not in sites]
+    if len(missing) > MOST_MISSING:
+        return say_part(len(sites), len(view.sites))
+    return f"all but {', '.join(missing)}" if missing else f"all {len(sites)}"
 
 
 def tabulate_partners(view: SiteView) -> list[Row]:
@@ -93,7 +111,9 @@ def mark_fingerprint(text: str) -> Markup:
 def say_contact(view: SiteView) -> Markup:
     """When the coordinator last answered, and whether it does now."""
     link = view.link
-    if link is None or (link.reached is None and link.away_since is None):
+    if link is None:
+        return Markup("Whether the coordinator answers is known to the process that holds the study.")
+    if link.reached is None and link.away_since is None:
         return Markup("The coordinator was not asked yet since this server began.")
     answered = Markup("The coordinator has not answered since this server began.")
     if link.reached is not None:

@@ -9,6 +9,7 @@ from maskedbandit.service.page.metrics import say_metrics
 from maskedbandit.service.views.counts import CohortStanding
 from maskedbandit.service.views.estimates import ALPHA, estimate_arms
 from maskedbandit.service.views.view import SAID_FINISH, StudyView
+from maskedbandit.statement.coalitions import say_coalitions
 from maskedbandit.statement.sentences import say_control
 from maskedbandit.store.book.entries import Release
 from maskedbandit.store.book.standing import wrong_at_most
@@ -201,6 +202,8 @@ def say_preview(protocol: Protocol) -> list[tuple[str, str]]:
     ]
     if protocol.metrics:
         found.append(("Metrics", say_metrics(protocol)))
+    if protocol.sites is not None:
+        found.append(("Its sites", say_coalitions(protocol)))
     if people is None:
         found.append(("People", f"As many as it needs until its answer is certain: that depends on the arms.{control}"))
         return found
