@@ -11,7 +11,10 @@ import pytest
 
 from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.errors import BehindWitness, Corrupted
+from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.databases.database import Database
+from maskedbandit.store.helping.reconcile import bring_back_help, end_help, export_help
 from maskedbandit.store.shuffling.session import ShufflerSession
 from maskedbandit.store.shuffling.verify import verify_shuffling
 from maskedbandit.store.studies import find_witness
@@ -123,6 +126,58 @@ def test_an_older_copy_of_the_shuffler_mixes_nothing_again(study: ShuffledStudy,
     assert study.shuffler.ask("GET", "/readyz", key=None).status == 503
     said = study.shuffler.ask("POST", "/v1/studies/small/bundle", {"cohort": 0}, None)
     assert said.status >= 400
+
+
+def test_an_older_copy_of_the_shuffler_is_brought_back_with_an_export(study: ShuffledStudy, tmp_path: Path) -> None:
+    study.shuffler.close()
+    kept = (tmp_path / "shuffler.db").read_bytes()
+    study.shuffler = study.wire.shuffler = ShufflerInside(study.shuffler.address, study.shuffler.folder, study.clock)
+    released = study.release()
+    assert len(released) == 2
+    study.shuffler.close()
+    exported = tmp_path / "exported"
+    with closing(open_database(study.shuffler.address)) as database:
+        witness = find_witness(database, study.shuffler.folder)
+        exported.write_text("".join(f"{line}\n" for line in export_help(database, witness, "small")))
+    for more in tmp_path.glob("shuffler.db*"):
+        more.unlink()
+    (tmp_path / "shuffler.db").write_bytes(kept)
+    with closing(open_database(study.shuffler.address)) as database:
+        assert verify_fails(database, witness)
+        bring_back_help(database, witness, "small", exported)
+        assert verify_shuffling(database, witness, "small")[2:] == (2, 0)
+    study.shuffler = study.wire.shuffler = ShufflerInside(study.shuffler.address, study.shuffler.folder, study.clock)
+    study.come_all([1] * 8, start=20)
+    study.report(*[f"person{number}" for number in range(20, 28)])
+    assert len(study.release()) == 4
+
+
+def test_without_an_export_an_older_copy_of_the_shuffler_ends_its_part(study: ShuffledStudy, tmp_path: Path) -> None:
+    study.shuffler.close()
+    kept = (tmp_path / "shuffler.db").read_bytes()
+    study.shuffler = study.wire.shuffler = ShufflerInside(study.shuffler.address, study.shuffler.folder, study.clock)
+    assert len(study.release()) == 2
+    study.shuffler.close()
+    for more in tmp_path.glob("shuffler.db*"):
+        more.unlink()
+    (tmp_path / "shuffler.db").write_bytes(kept)
+    with closing(open_database(study.shuffler.address)) as database:
+        witness = find_witness(database, study.shuffler.folder)
+        end_help(database, witness, "small")
+        assert verify_shuffling(database, witness, "small")[2:] == (0, 0)  # no bundle is left
+    study.shuffler = study.wire.shuffler = ShufflerInside(study.shuffler.address, study.shuffler.folder, study.clock)
+    study.come_all([1] * 8, start=20)
+    study.report(*[f"person{number}" for number in range(20, 28)])
+    assert len(study.release()) == 2
+
+
+def verify_fails(database: Database, witness: Witness) -> bool:
+    """Whether the copy is found to be one."""
+    try:
+        verify_shuffling(database, witness, "small")
+    except BehindWitness:
+        return True
+    return False
 
 
 CHANGED = {
