@@ -59,9 +59,7 @@ def bring_back_help(database: Database, witness: Witness, study: str, file: Path
         ((clock,),) = found["study"]
         theirs = sorted(Link(*row) for row in found["entry"])
         reports = [TakenReport(*row) for row in found["report"]]
-        mixed = sorted(
-            (int(cohort), int(number), bytes.fromhex(message)) for cohort, number, message in found["message"]
-        )
+        mixed = [(int(cohort), int(number), bytes.fromhex(text)) for cohort, number, text in sorted(found["message"])]
     except (OSError, ValueError, TypeError, LookupError) as why:
         raise InvalidValue("FILE", str(file), f"what `ledger export` wrote ({why})") from None
     seen, ours = find_gap(database, witness, study), read_links(database, study)
@@ -78,7 +76,8 @@ def bring_back_help(database: Database, witness: Witness, study: str, file: Path
         of_cohort = sorted((each for each in reports if each.cohort == cohort), key=lambda each: each.place)
         if seal_answers(of_cohort) != made.answers:
             raise InvalidValue("FILE", str(file), f"one whose reports of cohort {cohort} were not changed")
-    check_mixed(study, file, [each for each in helped.values() if isinstance(each, Mixed)], mixed)
+    if (state := state_after(entries)) != "stopped":  # then there are none any more
+        check_mixed(file, [each for each in helped.values() if isinstance(each, Mixed)], mixed)
     with database.transaction():
         fence_off(database, study)
         database.insert("entry", ENTRY, [(study, *link) for link in theirs[len(ours) :]])
@@ -92,7 +91,7 @@ def bring_back_help(database: Database, witness: Witness, study: str, file: Path
         if mixed:
             rows = [(study, cohort, number, message.hex()) for cohort, number, message in mixed]
             database.insert("mixed", "study, cohort, number, message", rows)
-        if (state := state_after(entries)) == "stopped":  # whose shares were erased after the copy was made
+        if state == "stopped":  # whose shares were erased after the copy was made
             forget_people(database, study)
         keep = "UPDATE study SET reached = ?, state = ?, traces = traces + 1 WHERE study = ?"
         database.change(keep, clock, state, study)
@@ -107,11 +106,11 @@ def read_mixed(database: Database, study: str, cohort: int) -> list[Row]:
     return database.rows(find, study, cohort)
 
 
-def check_mixed(study: str, file: Path, mixes: Sequence[Mixed], mixed: Sequence[tuple[int, int, bytes]]) -> None:
-    """Raise `InvalidValue` unless these are the messages of all cohorts that were mixed; after the end there are none."""
+def check_mixed(file: Path, mixes: Sequence[Mixed], mixed: Sequence[tuple[int, int, bytes]]) -> None:
+    """Raise `InvalidValue` unless these are the messages of all cohorts that were mixed."""
     for each in mixes:
         found = [message for cohort, _, message in mixed if cohort == each.cohort]
-        if mixed and digest_messages(found) != each.digest:
+        if digest_messages(found) != each.digest:
             raise InvalidValue("FILE", str(file), f"one whose messages of cohort {each.cohort} were not changed")
 
 
