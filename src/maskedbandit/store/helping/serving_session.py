@@ -10,6 +10,7 @@ from maskedbandit.store.book.entries import CohortHelped
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.helping.book import find_operators, read_help_book
+from maskedbandit.store.helping.people import forget_people
 from maskedbandit.store.holding import Holding
 from maskedbandit.store.lease import end_lease
 from maskedbandit.study.protocol import Protocol
@@ -37,10 +38,6 @@ class ServingSession(Holding):
     @abstractmethod
     def _prepare(self) -> None:
         """Read the keys that it needs."""
-
-    @abstractmethod
-    def forget_people(self) -> None:
-        """Erase what is left of people in the database."""
 
     def _begin(self) -> None:
         says = {"protocol": self.protocol.digest, "leader": self.operators.leader.key}
@@ -71,5 +68,4 @@ def close_help(session: ServingSession) -> None:
     if session.state != "running":
         return
     session.state = session.enter(kind="help_closed").state
-    session.forget_people()
-    session.database.change("UPDATE study SET traces = traces + 1 WHERE study = ?", session.name)
+    forget_people(session.database, session.name)

@@ -48,10 +48,6 @@ class HelperSession(ServingSession):
             entry=made.number,
         ).sign(self._key)
 
-    def forget_people(self) -> None:
-        """Erase the shares that are left."""
-        self.database.change("UPDATE helped_report SET locked = NULL WHERE study = ?", self.name)
-
 
 def make_reader(database: Database, witness: Witness, protocol: Protocol) -> ShareReader:
     """What opens the helper's shares of a study."""

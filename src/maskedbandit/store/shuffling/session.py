@@ -40,8 +40,3 @@ class ShufflerSession(ServingSession):
             offer=made.offer,
             entry=made.number,
         ).sign(self._key)
-
-    def forget_people(self) -> None:
-        """Erase the bundles that wait, and what was mixed, which the service has by now."""
-        for table in ("bundle", "mixed"):
-            self.database.change(f"DELETE FROM {table} WHERE study = ?", self.name)

@@ -1,0 +1,216 @@
+"""A service or a shuffler that ends between any two steps: each cohort is mixed once, and released once."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from shutil import copytree
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from maskedbandit.channels.shuffled import Shuffled
+from maskedbandit.errors import BehindWitness, Corrupted
+from maskedbandit.store.book.witness import Witness
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.databases.database import Database
+from maskedbandit.store.helping.reconcile import bring_back_help, end_help, export_help
+from maskedbandit.store.shuffling.session import ShufflerSession
+from maskedbandit.store.shuffling.verify import verify_shuffling
+from maskedbandit.store.studies import find_witness
+from tests.for_each import for_each
+from tests.service.shuffler_inside import GRACE, ShuffledStudy, ShufflerInside, even_coins, shuffled_study
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ShuffledStudy]:
+    """A study with eight people who have reported, and coins that show heads half of the time."""
+    monkeypatch.setattr(Shuffled, "randomize", even_coins)
+    with shuffled_study(tmp_path) as made:
+        made.come_all([1] * 8)
+        made.report()
+        yield made
+
+
+def restart(study: ShuffledStudy) -> None:
+    """Other processes go on with both."""
+    study.shuffler.close()
+    study.shuffler = study.wire.shuffler = ShufflerInside(study.shuffler.address, study.shuffler.folder, study.clock)
+    study.service.run(study.service.host.drop("small"))
+    study.service.host.links.links.clear()
+
+
+def read_totals(study: ShuffledStudy) -> list[float]:
+    """The released totals, with what coins of an odd number add: the same in each run."""
+    return [each["total"] for each in study.release()]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[float]:
+    """What is released if nothing happens."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Shuffled, "randomize", even_coins)
+        with shuffled_study(tmp_path_factory.mktemp("undisturbed")) as made:
+            made.come_all([1] * 8)
+            made.report()
+            return read_totals(made)
+
+
+@pytest.mark.parametrize("step", ["PUT /v1/helping/small", "POST /v1/helping/small/cohorts/0/mix", "/mix"])
+def test_an_answer_that_is_lost_is_asked_for_again(study: ShuffledStudy, step: str, undisturbed: list[float]) -> None:
+    study.clock.now += 1000 * GRACE + 1
+    for _ in range(2):
+        study.wire.cut_at = step
+        study.go(61)
+        restart(study)
+    study.wire.cut_at = None
+    study.go(61)
+    assert read_totals(study) == undisturbed
+    assert len(study.entries(study.shuffler, "mixed")) == len(study.entries(study.service, "released")) == 2
+    study.verify()
+    study.shuffler.verify()
+
+
+@pytest.mark.parametrize("verb", ["due", "ask_mix", "settle_mix"])
+def test_the_service_may_end_at_any_step(
+    study: ShuffledStudy, verb: str, undisturbed: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study.clock.now += 1000 * GRACE + 1
+    writer = study.service.host.held["small"]
+    real = writer.submit
+
+    async def gone(*operation: Any) -> None:
+        await real(*operation)
+        raise OSError("the process has ended")
+
+    def submit(*operation: Any) -> Any:
+        return gone(*operation) if operation[0] == verb else real(*operation)
+
+    monkeypatch.setattr(writer, "submit", submit)
+    study.go()
+    restart(study)
+    study.go(61)
+    assert read_totals(study) == undisturbed
+    assert len(study.entries(study.shuffler, "mixed")) == 2
+
+
+def test_the_shuffler_may_end_within_a_mix(
+    study: ShuffledStudy, undisturbed: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of a mix is there before all of it is: its order is drawn again, and nobody has seen the first one."""
+    with monkeypatch.context() as patch:
+
+        def fail(self: ShufflerSession, *given: Any, **says: Any) -> Any:
+            raise OSError("the process has ended")
+
+        patch.setattr(ShufflerSession, "enter", fail)
+        study.go(GRACE + 0.001)
+    assert study.entries(study.shuffler, "mixed") == []
+    restart(study)
+    study.go(61)
+    assert read_totals(study) == undisturbed
+
+
+def test_an_older_copy_of_the_shuffler_mixes_nothing_again(study: ShuffledStudy, tmp_path: Path) -> None:
+    study.shuffler.close()
+    kept = (tmp_path / "shuffler.db").read_bytes()
+    study.shuffler = study.wire.shuffler = ShufflerInside(study.shuffler.address, study.shuffler.folder, study.clock)
+    assert len(study.release()) == 2
+    study.shuffler.close()
+    (tmp_path / "shuffler.db").write_bytes(kept)
+    for more in tmp_path.glob("shuffler.db-*"):
+        more.unlink()
+    study.shuffler = study.wire.shuffler = ShufflerInside(study.shuffler.address, study.shuffler.folder, study.clock)
+    with pytest.raises(BehindWitness):
+        study.shuffler.verify()
+    assert study.shuffler.ask("GET", "/readyz", key=None).status == 503
+    said = study.shuffler.ask("POST", "/v1/studies/small/bundle", {"cohort": 0}, None)
+    assert said.status >= 400
+
+
+def test_an_older_copy_of_the_shuffler_is_brought_back_with_an_export(study: ShuffledStudy, tmp_path: Path) -> None:
+    study.shuffler.close()
+    kept = (tmp_path / "shuffler.db").read_bytes()
+    study.shuffler = study.wire.shuffler = ShufflerInside(study.shuffler.address, study.shuffler.folder, study.clock)
+    released = study.release()
+    assert len(released) == 2
+    study.shuffler.close()
+    exported = tmp_path / "exported"
+    with closing(open_database(study.shuffler.address)) as database:
+        witness = find_witness(database, study.shuffler.folder)
+        exported.write_text("".join(f"{line}\n" for line in export_help(database, witness, "small")))
+    for more in tmp_path.glob("shuffler.db*"):
+        more.unlink()
+    (tmp_path / "shuffler.db").write_bytes(kept)
+    with closing(open_database(study.shuffler.address)) as database:
+        assert verify_fails(database, witness)
+        bring_back_help(database, witness, "small", exported)
+        assert verify_shuffling(database, witness, "small")[2:] == (2, 0)
+    study.shuffler = study.wire.shuffler = ShufflerInside(study.shuffler.address, study.shuffler.folder, study.clock)
+    study.come_all([1] * 8, start=20)
+    study.report(*[f"person{number}" for number in range(20, 28)])
+    assert len(study.release()) == 4
+
+
+def test_without_an_export_an_older_copy_of_the_shuffler_ends_its_part(study: ShuffledStudy, tmp_path: Path) -> None:
+    study.shuffler.close()
+    kept = (tmp_path / "shuffler.db").read_bytes()
+    study.shuffler = study.wire.shuffler = ShufflerInside(study.shuffler.address, study.shuffler.folder, study.clock)
+    assert len(study.release()) == 2
+    study.shuffler.close()
+    for more in tmp_path.glob("shuffler.db*"):
+        more.unlink()
+    (tmp_path / "shuffler.db").write_bytes(kept)
+    with closing(open_database(study.shuffler.address)) as database:
+        witness = find_witness(database, study.shuffler.folder)
+        end_help(database, witness, "small")
+        assert verify_shuffling(database, witness, "small")[2:] == (0, 0)  # no bundle is left
+    study.shuffler = study.wire.shuffler = ShufflerInside(study.shuffler.address, study.shuffler.folder, study.clock)
+    study.come_all([1] * 8, start=20)
+    study.report(*[f"person{number}" for number in range(20, 28)])
+    assert len(study.release()) == 2
+
+
+def verify_fails(database: Database, witness: Witness) -> bool:
+    """Whether the copy is found to be one."""
+    try:
+        verify_shuffling(database, witness, "small")
+    except BehindWitness:
+        return True
+    return False
+
+
+CHANGED = {
+    "UPDATE mixed SET message = '00' WHERE number = 0 AND cohort = 0": "a message of cohort 0",
+    "DELETE FROM mixed WHERE number = 0": "a message of cohort",
+    "UPDATE mixed SET number = 10000 - number": "a message of cohort",
+    "INSERT INTO bundle (study, cohort, place, n, item, messages) VALUES ('small', 0, 0, 4, '', '')": "was mixed",
+    "INSERT INTO bundle (study, cohort, place, n, item, messages) VALUES ('small', 7, 9, 4, '', '')": "none of",
+    "DELETE FROM entry WHERE number = 2": "has 2 entries",
+    "UPDATE study SET state = 'stopped'": "state",
+}
+
+
+@for_each(("statement", "says"), CHANGED.items())
+def test_a_change_of_what_a_shuffler_stores_is_found(released: Path, statement: str, says: str) -> None:
+    with TemporaryDirectory() as folder:
+        copytree(released, Path(folder) / "copy")
+        address = f"sqlite:///{folder}/copy/shuffler.db"
+        with closing(open_database(address)) as database:
+            witness = find_witness(database, Path(folder) / "copy" / "shuffler")
+            assert verify_shuffling(database, witness, "small").mixes == 2
+            with database.transaction():
+                assert database.change(statement)
+            with pytest.raises((Corrupted, BehindWitness), match=says):
+                verify_shuffling(database, witness, "small")
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a study after its releases."""
+    folder = tmp_path_factory.mktemp("released")
+    with shuffled_study(folder) as made:
+        made.come_all([1] * 8)
+        made.report()
+        assert len(made.release()) == 2
+    return folder
