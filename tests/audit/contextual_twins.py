@@ -46,7 +46,7 @@ def deliver_twice(calls: Hooks) -> Hooks:
 
 def add_twice(calls: Hooks) -> Hooks:
     """A reward counts twice."""
-    return {"added": lambda sums, z, reward, products: calls["added"](sums, z, 2 * reward, products)}
+    return {"add_statistics": lambda sums, z, reward, products: calls["add_statistics"](sums, z, 2 * reward, products)}
 
 
 def keep_sums(calls: Hooks) -> Hooks:

@@ -26,7 +26,17 @@ OTHERS = tuple(tuple(float((7 * t + 3 * arm) % 5 < 2) for arm in range(ARMS)) fo
 
 
 # Those that learn from every single user: their tests take longest.
-DEAR = {"dp_thompson", "dpucb", "gaussian_thompson", "klucb", "ldp_ucb", "thompson_sampling", "ucb1"}
+DEAR = {
+    "capped_thompson",
+    "dp_thompson",
+    "dpucb",
+    "dpucb_int",
+    "gaussian_thompson",
+    "klucb",
+    "ldp_ucb",
+    "thompson_sampling",
+    "ucb1",
+}
 
 each_policy = for_each("name", thrifty(MULTI_ARMED, lambda name: name in DEAR))
 each_delay = for_each("late", [0, 9])  # users who come before a closed cohort is released: so several are in flight

@@ -267,4 +267,4 @@ def test_another_decision_than_that_of_the_engine_is_found(folder, monkeypatch):
 
 
 def test_every_policy_but_those_that_need_the_rewards_can_be_stored() -> None:
-    assert set(MULTI_ARMED) - set(STORED) == {"gaussian_thompson"}
+    assert set(MULTI_ARMED) - set(STORED) == {"capped_thompson", "dpucb_int", "gaussian_thompson"}

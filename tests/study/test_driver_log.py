@@ -40,8 +40,10 @@ from tests.thrift import thrifty
 DEAR = {
     "ada_p_tt",
     "ada_p_tt_star",
+    "capped_thompson",
     "dp_thompson",
     "dpucb",
+    "dpucb_int",
     "gaussian_thompson",
     "klucb",
     "lazy_dp_thompson",

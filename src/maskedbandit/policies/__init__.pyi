@@ -26,12 +26,14 @@ from maskedbandit.policies.regret.ada_cucb import AdaCUCB as AdaCUCB
 from maskedbandit.policies.regret.ada_p_klucb import AdaPKLUCB as AdaPKLUCB
 from maskedbandit.policies.regret.ada_p_ucb import AdaPUCB as AdaPUCB
 from maskedbandit.policies.regret.anytime_lazy_ucb import AnytimeLazyUCB as AnytimeLazyUCB
+from maskedbandit.policies.regret.capped_thompson import CappedThompson as CappedThompson
 from maskedbandit.policies.regret.contemporaneous_klucb import ContemporaneousKLUCB as ContemporaneousKLUCB
 from maskedbandit.policies.regret.dp_imed import DPIMED as DPIMED
 from maskedbandit.policies.regret.dp_klucb import DPKLUCB as DPKLUCB
 from maskedbandit.policies.regret.dp_thompson import DPThompson as DPThompson
 from maskedbandit.policies.regret.dpse import DPSE as DPSE
 from maskedbandit.policies.regret.dpucb import DPUCB as DPUCB
+from maskedbandit.policies.regret.dpucb_int import DPUCBInt as DPUCBInt
 from maskedbandit.policies.regret.gaussian_thompson import GaussianThompson as GaussianThompson
 from maskedbandit.policies.regret.klucb import KLUCB as KLUCB
 from maskedbandit.policies.regret.lazy_dp_thompson import LazyDPThompson as LazyDPThompson

@@ -54,7 +54,7 @@ present = answer = ask = direction = arrived = due = tell = perturb = noise = HO
 
 
 @kernel
-def added(sums: Floats, z: Floats, reward: float, products: float) -> None:
+def add_statistics(sums: Floats, z: Floats, reward: float, products: float) -> None:
     """The statistics of a user: z_i z_j for i <= j times `products`, unless that is 0, then r z."""
     at = 0
     if products > 0.0:
@@ -101,7 +101,7 @@ def run_contexts(
             slot = pop_due_slot(p.flight)
             own = p.arm[slot] if m > 1 else 0
             arrived(s, p.arm[slot], p.z[slot])
-            added(p.sums[own], p.z[slot], p.paid[slot], products)
+            add_statistics(p.sums[own], p.z[slot], p.paid[slot], products)
             begin, end = source.starts[p.pool[slot]], source.starts[p.pool[slot] + 1]
             if not hidden or m == 1:
                 begin, end = 0, 1

@@ -101,7 +101,7 @@ def rehearse_run(
             if waiting and cohorts.price(waiting) != cohorts.price(places.size):
                 raise unknown_size(type(policy).__name__)
             if places.complete:
-                with advised(policy, places.size):
+                with explain_refusal(policy, places.size):
                     channel.check_size(places.size, cohorts.memory, places.arm)
         while t < horizon and driver.deck.left:
             arm, number, *_ = driver.assign(bits)
@@ -114,7 +114,7 @@ def rehearse_run(
         for places in dealt:
             if places.full:  # one cut off by the horizon is never released
                 driver.close(places.cohort)
-                with advised(policy, places.size):
+                with explain_refusal(policy, places.size):
                     found = carry_cohort(cohorts, places.arm, devices.pop(places.cohort), bits)
                 if found is None:
                     driver.reopen(places.cohort)
@@ -149,7 +149,7 @@ def carry_cohort(
 
 
 @contextmanager
-def advised(policy: Policy, n: int) -> Iterator[None]:
+def explain_refusal(policy: Policy, n: int) -> Iterator[None]:
     """Adds to a refusal of a cohort of n, which is most often too small, what to do about it."""
     try:
         yield

@@ -27,10 +27,10 @@ from maskedbandit.core import Floats, Integers
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.delays.delay import Delay, draw_delay
 from maskedbandit.lab.engine.checkpoints import marked
-from maskedbandit.lab.engine.context_loop import EVENTS, MATCHED, RELEASES, USERS, added
+from maskedbandit.lab.engine.context_loop import EVENTS, MATCHED, RELEASES, USERS, add_statistics
 from maskedbandit.lab.engine.context_play import Finished
 from maskedbandit.lab.rehearsal.cohorts import Cohorts
-from maskedbandit.lab.rehearsal.rehearse import advised, carry_cohort
+from maskedbandit.lab.rehearsal.rehearse import carry_cohort, explain_refusal
 from maskedbandit.lab.streams import Rewards
 from maskedbandit.lab.worlds.contexts import Contexts
 from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
@@ -73,7 +73,7 @@ class ContextRehearsal:
     def describe_user(self, arm: int, z: Floats, reward: float) -> list[float]:
         """What a user adds to the sums of all models: zeros, but for the model of the arm."""
         sums = np.zeros((self.models, self.size))
-        added(sums[arm if self.models > 1 else 0], z, reward, float(self.policy.products))
+        add_statistics(sums[arm if self.models > 1 else 0], z, reward, float(self.policy.products))
         return [float(x) for x in sums.ravel()]
 
     def join(self, device: RehearsedDevice) -> None:
@@ -83,7 +83,7 @@ class ContextRehearsal:
         if not self.is_due(n):
             return
         devices, self.open = self.open, []
-        with advised(self.policy, n):
+        with explain_refusal(self.policy, n):
             self.channel.check_size(n)
             found = carry_cohort(self.cohorts, 0, devices, self.bits, self.models * self.size)
         if found is not None:
