@@ -33,6 +33,19 @@ def test_devices_that_stay_add_up(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert "Traceback" not in (tmp_path / "demo" / "leader" / "log").read_text()
 
 
+@pytest.mark.slow
+def test_a_shuffler_runs_to_the_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "demo"
+    assert main(["devices-demo", "-n", "40", "--trust", "shuffled", "--data", str(folder), "--quiet"]) == 0
+    found = re.fullmatch(r"people (\d+), missing (\d+), answer (plain|bold)", capsys.readouterr().out.splitlines()[-1])
+    assert found is not None
+    assert (int(found[1]), int(found[2]) >= 2) == (40, True)
+    for name, says in (("leader", "2 releases"), ("helper", "devices, shuffled: 3 entries")):
+        assert main(["ledger", "verify", "--data", str(folder / name)]) == 0
+        assert says in capsys.readouterr().out
+        assert "Traceback" not in (folder / name / "log").read_text()
+
+
 def test_what_it_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["devices-demo", "-n", "3"]) == 2
     assert "from 4 to 10000" in capsys.readouterr().err

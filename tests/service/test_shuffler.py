@@ -1,6 +1,7 @@
 """A study with a shuffler over HTTP, from its devices to its releases."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 
 from maskedbandit.channels.shuffled import Shuffled
 from tests.service.shuffler_inside import SHUFFLER, SPLIT, ShuffledStudy, even_coins, shuffled_study
+from tests.service.test_connect import read_programs, shown
 
 
 @pytest.fixture
@@ -103,3 +105,19 @@ def test_the_devices_know_the_shuffler_by_its_key(study: ShuffledStudy) -> None:
     study.come("person", 1)
     operators = study.places["person"]["operators"]
     assert [each["address"] for each in operators] == ["", SHUFFLER]
+
+
+def test_the_page_names_the_shuffler_and_its_last_mix(study: ShuffledStudy) -> None:
+    page = shown(study.service)
+    programs = read_programs(page)
+    leader, shuffler = study.operators
+    assert f'Agreed(1, operators=("{leader}", "{shuffler}"), delta=0.001)' in programs["python"]
+    assert "Pages do not report to a shuffler" in page
+    study.come_all([1] * 8)
+    study.report()
+    study.release()
+    text = " ".join(re.sub("<[^>]+>", " ", shown(study.service)).split())
+    digest = json.loads(study.entries(study.service, "released")[-1]["mixed"])["digest"]
+    assert f"Messages of its last mix {digest[:10]}…" in text
+    assert "Reports in it 4 of 4" in text
+    assert "Shuffler University" in text

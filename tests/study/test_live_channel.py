@@ -110,3 +110,39 @@ def test_two_operators_are_rehearsed_in_the_lab() -> None:
 def test_a_study_of_two_operators_has_a_forecast() -> None:
     found = foreseen(protocol(policy="contemporaneous_klucb"), 0.3, 0.1, 1000.0)
     assert found.people == 1000
+
+
+MIXED = {"name": "shuffled", "epsilon": 1, "delta": "1/1000", "honest": "3/4", "backend": "shuffler"}
+SPLIT = {"name": "split_and_mix", "epsilon": 1, "eta": "1/1000000", "honest": "3/4", "backend": "shuffler"}
+LATER: dict[str, Any] = {"reward": {"grace": "1 day"}, "budget": {"epsilon": 1, "delta": "1/1000"}}
+
+
+@for_each("channel", [MIXED, SPLIT])
+def test_a_shuffler_is_the_second_of_two_operators(channel: dict[str, Any]) -> None:
+    made = protocol(channel=channel, **LATER)
+    assert made.shuffled
+    assert not made.on_devices
+    assert made.price(9).delta <= made.budget.delta
+    assert not protocol().shuffled
+
+
+@for_each(
+    ("changes", "says"),
+    [
+        ({"operators": None}, "operators is None: it must be an .operators. table with leader and helper, who is the"),
+        ({"channel": MIXED | {"honest": 1}}, "honest is 1: it must be below 1"),
+        ({"channel": MIXED | {"backend": {"name": "shuffler", "dropout": 0.5}}}, "backend is Shuffler"),
+        ({"channel": MIXED | {"backend": {"name": "shuffler", "corrupted": 0.1}}}, "backend is Shuffler"),
+        ({"channel": MIXED | {"epsilon": "1/100"}}, "at most 8192 coins are tossed"),
+        ({"channel": {key: MIXED[key] for key in MIXED if key != "backend"}}, "channel is Shuffled"),
+        ({"channel": {"name": "pure_shuffled", "epsilon": "1/2"}}, "channel is PureShuffled"),
+        ({"channel": SPLIT | {"grid": {"fineness": 1}}}, "grid is Grid"),
+        ({"reward": {}}, "grace of the reward is '0 ms': it must be above 0"),
+        ({"reward": {"grace": "1 day", "rule": "first"}}, "rule of the reward is 'first': it must be last"),
+        ({"channel": SPLIT, "reward": {"grace": "1 day", "rule": "sum", "cap": 3}}, "cap of the reward is 3"),
+        ({"guardrail": GUARDRAIL}, "guardrail is 'given': it must be left out"),
+    ],
+)
+def test_what_a_shuffler_does_not_carry_is_refused_by_name(changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(InvalidValue, match=says):
+        protocol(**({"channel": MIXED} | LATER | changes))

@@ -939,6 +939,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/studies/{study}/pass": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The pass of a place whose arm was seen, in a study with a shuffler. It may be asked again, and is the same. */
+        post: operations["post_v1_studies_study_pass"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/studies/{study}/leave": {
         parameters: {
             query?: never;
@@ -1124,6 +1141,14 @@ export interface components {
             origins?: string[];
         };
         /**
+         * AskPass
+         * @description A person's device asks for the pass of its place.
+         */
+        AskPass: {
+            /** @description secret of one person */
+            ticket: string;
+        };
+        /**
          * Assign
          * @description A person comes, with a token of the application's backend in studies that ask for one.
          *
@@ -1299,6 +1324,15 @@ export interface components {
         LeaveStudy: {
             /** @description secret of one person */
             ticket: string;
+        };
+        /**
+         * PassGiven
+         * @description The pass of a place, for the study's shuffler alone: whoever has it may send the report of the place.
+         */
+        PassGiven: {
+            shown: string;
+            /** @default given */
+            status?: string;
         };
         /**
          * Problem
@@ -7155,6 +7189,104 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ReportUploaded"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too late */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is not allowed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    post_v1_studies_study_pass: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AskPass"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PassGiven"];
                 };
             };
             /** @description Not found */
