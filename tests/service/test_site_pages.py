@@ -1,8 +1,10 @@
 """The pages of a site: what is on them, who may see them, and that nothing there is of an outcome."""
 
+import asyncio
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -10,7 +12,9 @@ from urllib.parse import urlencode
 import pytest
 from msgspec.structs import replace
 
+from maskedbandit.cli.serve import welcome
 from maskedbandit.service.host import site as site_host
+from maskedbandit.service.host.site import SiteHost
 from maskedbandit.service.keys import STAFF
 from maskedbandit.service.page.visit import Visit
 from maskedbandit.service.request.sessions import BEFORE, COOKIE_NAME, form_token, new_session
@@ -18,6 +22,7 @@ from maskedbandit.service.sites import list_site_routes
 from maskedbandit.service.sites.pages import list_site_pages
 from maskedbandit.service.views.site_view import SiteView, read_site_view
 from maskedbandit.store.book.witness import Witness
+from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
 from tests.service.inside import Reply
 from tests.service.sites_inside import SiteInside, SitesInside
@@ -108,6 +113,30 @@ def test_all_that_is_stored_is_verified(sites: SitesInside) -> None:
     sites.fill()
     cookie = sign_in(site, "owner")
     assert "Everything fits: 1 entries" in text_of(send(site, cookie, f"{STUDY}/verify"))
+
+
+def test_a_ledger_that_was_changed_is_not_shown(sites: SitesInside) -> None:
+    site = sites.sites[0]
+    cookie = sign_in(site, "owner")
+    with closing(open_database(site.address)) as database, database.transaction():
+        database.change("UPDATE entry SET body = REPLACE(body, 'small', 'other')")
+        database.change("UPDATE entry SET hash = REPLACE(hash, 'a', 'b')")
+    assert look(site, cookie).status == 503
+    found = send(site, cookie, f"{STUDY}/verify")
+    assert (found.status, b"This does not fit" in found.body) == (409, True)
+
+
+def test_a_new_site_says_where_its_page_is(tmp_path: Path) -> None:
+    async def begin() -> list[str]:
+        host = SiteHost(f"sqlite:///{tmp_path}/new.db", tmp_path / "new")
+        said = welcome(host, "http://localhost:8001")
+        host.questions.close()
+        return said
+
+    said = asyncio.run(begin())
+    assert said[0] == "page         http://localhost:8001/"
+    (link,) = [line for line in said if line.startswith("sign in ")]
+    assert "http://localhost:8001/sign-in#mb_officer_" in link
 
 
 def check_drawn(reply: Reply) -> None:

@@ -38,6 +38,7 @@ def read_page(sites: SitesInside) -> str:
     return Page(text).text.partition("Each site keeps the outcomes")[2].partition("Privacy")[0]
 
 
+@pytest.mark.slow
 def test_a_site_that_is_lost(sites: SitesInside) -> None:
     assert "of 1/2 of the people; up to 1 site may be lost." in read_page(sites)
     sites.fill()
