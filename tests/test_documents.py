@@ -339,7 +339,7 @@ def test_all_keys_of_a_protocol_are_documented_and_no_others():
     parts = re.split(r"^\*\*`\[+(\w+)\]+`\*\*", (ROOT / "docs" / "protocol.md").read_text(), flags=re.MULTILINE)
     tables = {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
     others = ["guardrail", "metrics", "enrolment", "budget"]
-    assert list(tables) == ["", "reward", "operators", "sites", *others, "simulation"]
+    assert list(tables) == ["", "reward", "operators", "sites", "rounds", *others, "simulation"]
     del tables["simulation"]  # which a rehearsal reads, and no study
     del tables["operators"]  # whose two tables need all that they may have
     for name, text in tables.items():

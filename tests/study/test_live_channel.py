@@ -73,6 +73,43 @@ def test_what_two_operators_do_not_carry_is_refused_by_name(changes: dict[str, A
     assert says in str(why.value)
 
 
+SECAGG = {"name": "distributed", "epsilon": 1, "honest": "7/10", "backend": {"name": "secagg", "corrupted": "1/10"}}
+DEVICES = {"channel": SECAGG, "operators": None, "rounds": {"wait": "5 minutes"}}
+WRONG_ROUNDS: list[tuple[dict[str, Any], str]] = [
+    ({"rounds": None}, "rounds is None: it must be a [rounds] table"),
+    ({"rounds": []}, "rounds is []: it must be a [rounds] table"),
+    ({"rounds": {"wait": "0 seconds"}}, "wait of the rounds is '0 seconds'"),
+    ({"rounds": {"waits": "1 hour"}}, "key of [rounds]"),
+    ({"operators": OPERATORS}, "operators is 'given': it must be left out, as the outcomes stay on the devices"),
+    ({"channel": SECAGG | {"name": "central_sum"}}, "channel is CentralSum"),
+    ({"channel": SECAGG | {"backend": {"name": "secagg", "server": "malicious"}}}, "server is 'malicious'"),
+    ({"channel": SECAGG | {"backend": {"name": "secagg", "dropout": 0.5}}}, "dropout is '1/2'"),
+    ({"channel": SECAGG | {"noise": "skellam"}, "budget": {"rho": 1}}, "noise is Skellam"),
+    ({"channel": "central"}, "rounds is 'given': it must be left out"),
+    ({"reward": {"grace": "1 day"}}, "grace of the reward is '86400000 ms'"),
+    ({"reward": {"rule": "first"}}, "rule of the reward is 'first': it must be last"),
+    ({"guardrail": GUARDRAIL}, "guardrail is 'given': it must be left out"),
+]
+
+
+@for_each(("changes", "says"), WRONG_ROUNDS)
+def test_what_rounds_of_devices_do_not_carry_is_refused_by_name(changes: dict[str, Any], says: str) -> None:
+    with pytest.raises(InvalidValue) as why:
+        protocol(**(DEVICES | changes))
+    assert says in str(why.value)
+
+
+def test_devices_that_add_up() -> None:
+    made = protocol(**DEVICES)
+    assert made.rounds is not None
+    assert (made.rounds.wait, made.wait, made.on_devices) == (300_000, 300_000, False)
+    assert made.price(100) == made.budget
+    twice = {"backend": {"name": "secagg", "attempts": 2}}
+    assert protocol(**(DEVICES | {"channel": SECAGG | twice, "budget": {"epsilon": 2}})).price(100).epsilon() == 2
+    with pytest.raises(InvalidValue, match="devices-demo --trust secagg"):
+        Simulated.of(made)
+
+
 def test_a_grace_is_for_devices() -> None:
     reward = protocol(reward={"window": "2 days", "grace": "1 day"}).reward
     assert reward.taken_for == 3 * reward.grace == 259_200_000
