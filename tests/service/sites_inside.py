@@ -72,17 +72,27 @@ class SitesInside:
         self.folders = [folder / f"site{number}" for number in range(sites)]
         self.addresses = [f"sqlite:///{each}.db" for each in self.folders]
         self.wires = [CoordinatorWire(self.coordinator, each.name, self.passed) for each in self.folders]
-        named = []
-        for address, each, wire in zip(self.addresses, self.folders, self.wires, strict=True):
-            given = address, each, URL, self.invite(), each.name, wire, "coordinator"
-            own = asyncio.run(pair_with_operator(*given)).own
-            named.append({"name": each.name, "key": own, "share": "1/2"})
+        named = self.named = [self.pair(number) for number in range(sites)]
         policy = {"name": "successive_elimination", "least": 8}
         table = {"channel": CHANNEL, "reward": REWARD, "policy": policy, "sites": {"list": named}}
         self.coordinator.begin(**(table | changes))
         dealing: Any = self.coordinator.host.held["small"]
         dealing.study._session.bits = Bits(Random(7).randbytes)  # who gets which place is the same in every world
         self.sites = [self.enter(number) for number in range(sites)]
+
+    def pair(self, number: int) -> dict[str, str]:
+        """A site joins the coordinator: as a protocol names it."""
+        given = self.addresses[number], self.folders[number], URL, self.invite(), self.folders[number].name
+        own = asyncio.run(pair_with_operator(*given, self.wires[number], "coordinator")).own
+        return {"name": self.folders[number].name, "key": own, "share": "1/2"}
+
+    def add(self) -> None:
+        """One more site joins the coordinator."""
+        number, folder = len(self.folders), self.folders[0].parent
+        self.folders.append(folder / f"site{number}")
+        self.addresses.append(f"sqlite:///{self.folders[-1]}.db")
+        self.wires.append(CoordinatorWire(self.coordinator, self.folders[-1].name, self.passed))
+        self.named.append(self.pair(number))
 
     def invite(self) -> str:
         """An invitation, as the command makes it."""

@@ -25,11 +25,13 @@ from maskedbandit.secagg.masks import KEY
 from maskedbandit.secagg.plan import RoundPlan
 from maskedbandit.secagg.server import RoundServer
 from maskedbandit.store.book.entries import Release
+from maskedbandit.store.change_sites import note_confirmation
 from maskedbandit.store.release import check_newest, close_cohort, list_due, may_answer, write_release
 from maskedbandit.store.requests import Done
 from maskedbandit.store.session import Session
 from maskedbandit.study.deck import Places
 from maskedbandit.study.protocol import Protocol
+from maskedbandit.study.site_stages import find_stage
 
 PHASE_OF_VALUES = 2  # counted from 0
 
@@ -73,7 +75,7 @@ class RoundRow(NamedTuple):
 
 
 def make_plan(protocol: Protocol, terms: RoundTerms) -> RoundPlan:
-    """What all sites and the coordinator agree on, which each of them computes from the protocol.
+    """What all sites and the coordinator agree on, which each of them computes from the protocol of the cohort.
 
     >>> from maskedbandit.study.sites import SitesOfStudy
     >>> sites = {"list": [{"name": name, "key": name * 64, "share": "1/2"} for name in "abc"]}
@@ -88,16 +90,23 @@ def make_plan(protocol: Protocol, terms: RoundTerms) -> RoundPlan:
     channel: Any = protocol.channel
     (offer,) = protocol.offers(terms.n)
     where = terms.cohort.to_bytes(8) + terms.attempt.to_bytes(8)
-    name = b"maskedbandit sites 1 " + bytes.fromhex(protocol.digest) + offer.digest + where
-    found: RoundPlan = channel.backend.plan(terms.weights, channel.counted_on(terms.n), offer.modulus, name, terms.ring)
+    name = b"maskedbandit sites 1 " + bytes.fromhex(protocol.name_of_sites) + offer.digest + where
+    weights = dict(zip(protocol.places_of_sites(terms.n), terms.weights, strict=True))
+    found: RoundPlan = channel.backend.plan(weights, channel.counted_on(terms.n), offer.modulus, name, terms.ring)
     return found
 
 
-def go_round(session: Session, site: int, answers: Sequence[RoundAnswer]) -> list[RoundDue] | Done:
-    """Take what a site answers, and say what is due from it now: the same however often it is asked."""
+def go_round(
+    session: Session, site: int, answers: Sequence[RoundAnswer], confirmed: str = "", signed: str = ""
+) -> list[RoundDue] | Done:
+    """Take what a site answers, and say what is due from it now: the same however often it is asked.
+
+    It says to which list of sites it agreed last.
+    """
     check_newest(session)
     session.write()
     try:
+        note_confirmation(session, site, confirmed, signed)
         for each in answers:
             take_answer(session, site, each)
     except ProtocolError as why:
@@ -178,10 +187,11 @@ def read_rounds(session: Session) -> list[RoundRow]:
 
 def rebuild_round(session: Session, row: RoundRow) -> tuple[RoundServer, RoundTerms]:
     """The round as it stands, made from what the sites sent."""
-    seed, sites = bytes.fromhex(row.seed), session.site_keys
-    terms = RoundTerms(row.cohort, row.attempt, *count_weights(session, row.cohort), sha256(seed).digest())
-    identities = {number: keys.signs for number, keys in enumerate(sites)}
-    server = RoundServer(make_plan(session.protocol, terms), seed, identities)
+    seed, stage = bytes.fromhex(row.seed), find_stage(session.site_lists.stages, row.cohort)
+    size, weights = session.driver.cohorts[row.cohort].size, tuple(count_weights(session, row.cohort).values())
+    terms = RoundTerms(row.cohort, row.attempt, size, weights, sha256(seed).digest())
+    identities = {number: keys.signs for number, keys in stage.keys.items()}
+    server = RoundServer(make_plan(session.protocol_of(row.cohort), terms), seed, identities)
     find = "SELECT phase, site, message FROM round_message WHERE study = ? AND cohort = ? AND attempt = ?"
     sent = session.database.rows(f"{find} ORDER BY phase, site", session.name, row.cohort, row.attempt)
     for phase in range(row.phase + 1):
@@ -196,13 +206,12 @@ def rebuild_round(session: Session, row: RoundRow) -> tuple[RoundServer, RoundTe
     return server, terms
 
 
-def count_weights(session: Session, cohort: int) -> tuple[int, tuple[int, ...]]:
-    """The places of a cohort, and how many of them are of each site."""
+def count_weights(session: Session, cohort: int) -> dict[int, int]:
+    """How many places of a cohort are of each site, in the order of its list."""
     find = "SELECT site, COUNT(*) FROM place WHERE study = ? AND cohort = ? AND returned IS NULL GROUP BY site"
-    weights = [0] * len(session.site_keys)
-    for site, count in session.database.rows(find, session.name, cohort):
-        weights[site] = int(count)
-    return session.driver.cohorts[cohort].size, tuple(weights)
+    counts: dict[int, Any] = dict(session.database.rows(find, session.name, cohort))
+    sites = find_stage(session.site_lists.stages, cohort).sites.sites
+    return {each.number: int(counts.get(each.number, 0)) for each in sites}
 
 
 def list_tickets(session: Session, cohort: int, site: int) -> tuple[str, ...]:
@@ -217,11 +226,11 @@ def end_phase(session: Session, places: Places, row: RoundRow) -> Release | bool
     sites, channel = session.protocol.sites, session.protocol.channel
     assert sites is not None
     backend: Any = find_backend(channel)
-    if server.waiting and session.now <= row.since + sites.wait and can_succeed(session, row, server):
+    waits = session.now <= row.since + sites.wait
+    can = can_succeed(session, row, server, waits)
+    if server.waiting and waits and can:
         return None
-    may_succeed = can_succeed(session, row, server) and not (
-        has_leavers(session, row) and row.attempt < backend.attempts
-    )
+    may_succeed = can and not (has_leavers(session, row) and row.attempt < backend.attempts)
     try:
         server.close()
     except ProtocolError:  # too few are left, or what they sent does not fit
@@ -230,7 +239,7 @@ def end_phase(session: Session, places: Places, row: RoundRow) -> Release | bool
         keep = "UPDATE round SET phase = ?, since = ? WHERE study = ? AND cohort = ?"
         session.database.change(keep, row.phase + 1, session.now, session.name, places.cohort)
         return True
-    there, weights = sorted(server.survivors), count_weights(session, places.cohort)[1]
+    there, weights = sorted(server.survivors), count_weights(session, places.cohort)
     n = sum(weights[site] for site in there)
     assert server.total is not None
     try:
@@ -248,13 +257,14 @@ def has_leavers(session: Session, row: RoundRow) -> bool:
     return bool(session.database.rows(find, session.name, row.cohort, row.attempt))
 
 
-def can_succeed(session: Session, row: RoundRow, server: RoundServer) -> bool:
-    """Whether the phase could end well if all sites answered that have not yet."""
+def can_succeed(session: Session, row: RoundRow, server: RoundServer, waits: bool) -> bool:
+    """Whether the phase could end well if all sites answered that have not yet; those that have left it `waits` for."""
     if not server.waiting:
         return False
     find = "SELECT site FROM round_message WHERE study = ? AND cohort = ? AND attempt = ? AND phase = ?"
     where = session.name, row.cohort, row.attempt, row.phase
-    there = server.waiting | {int(site) for (site,) in session.database.rows(f"{find} AND message <> ''", *where)}
+    expected = server.waiting if waits else server.waiting & session.site_lists.stages[-1].keys.keys()
+    there = expected | {int(site) for (site,) in session.database.rows(f"{find} AND message <> ''", *where)}
     voting = row.phase > PHASE_OF_VALUES
     return len(there) >= (server.plan.threshold if voting else server.plan.least) and (
         voting or server.plan.count_people(there) >= server.plan.people

@@ -25,6 +25,11 @@ COORDINATOR_AWAY = (
     "stored here, and rounds go on when it is back"
 )
 
+LIST_WAITS = (
+    "the coordinator has another list of sites, and its rounds wait for this site: `maskedbandit site enter` shows it, "
+    "and `maskedbandit site confirm` agrees to it"
+)
+
 
 class SiteHost(Hosting):
     """The site's part of the studies of a database, while a server runs."""
@@ -68,6 +73,7 @@ class SiteHost(Hosting):
                 self.links[name] = SiteLink(writer, partial(self.ask_coordinator, "POST", f"{name}/site/rounds"))
             self.links[name].go_on()
             looks[name, COORDINATOR_AWAY] = self.links[name].away
+            looks[name, LIST_WAITS] = self.links[name].unconfirmed
         return looks
 
     async def _end_settling(self) -> None:

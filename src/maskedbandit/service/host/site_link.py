@@ -9,6 +9,7 @@ from typing import Any
 from maskedbandit.errors import Malformed, MaskedBanditError
 from maskedbandit.service.host.partner_calls import PartnerAway, PartnerRefuses
 from maskedbandit.store.rounds import RoundAnswer, RoundDue, RoundTerms
+from maskedbandit.store.sites.lists import list_agreed
 from maskedbandit.store.writer import Writer
 
 log = logging.getLogger("maskedbandit")
@@ -22,6 +23,7 @@ class SiteLink:
     def __init__(self, writer: Writer, ask: Ask) -> None:
         self.writer, self._ask = writer, ask
         self.away = False  # the coordinator did not answer
+        self.unconfirmed = False  # the coordinator has another list of sites
         self._answers: list[RoundAnswer] = []  # for the next turn
         self.task: asyncio.Task[None] | None = None
 
@@ -54,7 +56,7 @@ class SiteLink:
         """
         sent, self._answers = self._answers, []
         try:
-            said = await self._ask({"answers": [describe_answer(each) for each in sent]})
+            said = await self._ask(self._describe(sent))
         except PartnerAway:
             self._answers = sent
             raise
@@ -64,7 +66,17 @@ class SiteLink:
         due = read_due(said)
         if len(due) > MOST_DUE:
             raise Malformed(f"the coordinator asks for {len(due)} answers at once")
+        study: Any = self.writer.study
+        name, first = read_newest(said)
+        self.unconfirmed = name != study.stages[-1].name
+        due = list_agreed(study.stages, name, first, due)
         self._answers = [await self.writer.submit("round", each) for each in due]
+
+    def _describe(self, sent: list[RoundAnswer]) -> dict[str, Any]:
+        """What the site says: its answers, and to which list of sites it agreed last, which have one size."""
+        study: Any = self.writer.study
+        confirmed, signed = study.confirm()
+        return {"answers": [describe_answer(each) for each in sent], "confirmed": confirmed, "signed": signed}
 
 
 def describe_answer(answer: RoundAnswer) -> dict[str, Any]:
@@ -93,6 +105,14 @@ def read_due(said: dict[str, Any]) -> list[RoundDue]:
         ]
     except (TypeError, ValueError, LookupError, AttributeError):
         raise Malformed("what the coordinator says is due cannot be read") from None
+
+
+def read_newest(said: dict[str, Any]) -> tuple[str, int]:
+    """The name of the newest list of sites, and the cohort from which on it holds, or raise `Malformed`."""
+    try:
+        return str(said["sites"]), read_whole(said["first"])
+    except (LookupError, ValueError):
+        raise Malformed("which list of sites the coordinator has cannot be read") from None
 
 
 def read_whole(given: Any) -> int:

@@ -15,9 +15,11 @@ def tabulate_sites(view: StudyView) -> list[list[str | Markup]]:
         return []
     contacts, sums = dict(view.contacts), len(view.releases)
     found = list[list[str | Markup]]()
-    for number, site in enumerate(view.protocol.sites.sites):
+    for site in view.protocol.sites.sites:
+        number = site.number
         missing = sum(number not in each.sites for each in view.releases)
         asked = say_time(contacts[number], True) if number in contacts else "not since this server began"
+        asked += "; has not agreed to this list of sites, so its rounds wait" if number in view.undecided else ""
         of = f"{say_count(missing)} of {say_count(sums)}"
         found.append([site.name, f"{site.key[:PRINTED]}…", str(site.share), of, asked])
     return found

@@ -33,7 +33,8 @@ from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.study import study_statement
 from maskedbandit.store.approvals import Approvals
 from maskedbandit.store.book.book import Book, read_published
-from maskedbandit.store.book.entries import Entry, Release
+from maskedbandit.store.book.entries import Release
+from maskedbandit.store.book.entry import Entry
 from maskedbandit.store.book.finish import Finish, find_finish
 from maskedbandit.store.book.standing import Standing
 from maskedbandit.store.book.witness import Witness
@@ -83,6 +84,7 @@ class StudyView(Struct, frozen=True):
     gain: ArmDifference | None = None  # what all whom the policy placed had more than the control
     attention: tuple[AttentionItem, ...] = ()  # what needs it
     link: LinkState | None = None  # to the helper of two operators, in the process that holds the study
+    undecided: frozenset[int] = frozenset()  # the sites that have not agreed to the newest list of them, by number
     contacts: tuple[tuple[int, int], ...] = ()  # when each site last asked that process, by its number
 
     @property
@@ -180,6 +182,7 @@ def read_view(database: Database, witness: Witness, name: str, now: int, tally: 
         finish,
         gain,
         find_attention(book, counted, finish, now),
+        undecided=book.site_lists.missing,
     )
 
 

@@ -8,7 +8,8 @@ from maskedbandit.privacy.loss import Loss
 from maskedbandit.secagg.prio3 import FIELD
 from maskedbandit.store.book.book import find_largest_loss, parse_protocol, seen_head
 from maskedbandit.store.book.chain import Head, check_chain, read_links
-from maskedbandit.store.book.entries import Entry, HelpClosed, Helped, HelpEnded, Helping, parse_entries, state_after
+from maskedbandit.store.book.entries import HelpClosed, Helped, HelpEnded, Helping, parse_entries, state_after
+from maskedbandit.store.book.entry import Entry
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.own_keys import read_own_keys

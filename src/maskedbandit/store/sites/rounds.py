@@ -24,6 +24,7 @@ from maskedbandit.secagg.messages import SURVIVORS, Reader
 from maskedbandit.store.rounds import RoundAnswer, RoundDue, RoundTerms, make_plan
 from maskedbandit.store.sites.people import read_rewards
 from maskedbandit.store.sites.session import SiteSession, check_still_newest
+from maskedbandit.study.site_stages import find_stage
 
 MASKING = 2  # the phase in which a site sends its masked value, counted from 0
 AGREEING = 3  # and that in which it signs the list of sites
@@ -73,15 +74,18 @@ def join_attempt(session: SiteSession, terms: RoundTerms, tickets: Sequence[str]
         raise OutOfTurn(f"attempt {terms.attempt} of cohort {terms.cohort} is not the next one, or one too many")
     if any(cohort == terms.cohort for cohort, _ in session.agreed):
         raise OutOfTurn(f"the sum of cohort {terms.cohort} was agreed to: it has no other attempt")
-    if len(terms.weights) != len(session.keys):
-        raise Disagreement(f"cohort {terms.cohort} has other sites than the protocol")
+    stage = find_stage(session.stages, terms.cohort)
+    protocol = session.protocol.among(stage)
+    if len(terms.weights) != len(stage.keys) or session.number not in stage.keys:
+        raise Disagreement(f"cohort {terms.cohort} has other sites than its list says")
     rewards = read_rewards(session, terms.cohort, tickets)
-    if terms.weights[session.number] != len(rewards):
+    most = protocol.places_of_sites(terms.n)
+    weights = dict(zip(most, terms.weights, strict=True))
+    if weights[session.number] != len(rewards):
         raise Disagreement(f"cohort {terms.cohort} has {len(rewards)} people of this site")
-    most = session.protocol.places_of_sites(terms.n)
-    if sum(terms.weights) != terms.n or any(many > room for many, room in zip(terms.weights, most, strict=True)):
-        raise Disagreement(f"the sites of cohort {terms.cohort} have other people than the protocol allows")
-    plan = make_plan(session.protocol, terms)
+    if sum(terms.weights) != terms.n or any(many > most[site] for site, many in weights.items()):
+        raise Disagreement(f"the sites of cohort {terms.cohort} have other people than the list allows")
+    plan = make_plan(protocol, terms)
     (offer,) = session.protocol.offers(terms.n)
     bits, noise = Bits(), channel.release_noise(terms.n)  # fresh bits: none from before a fork or a snapshot
     value = noise.sum_of_shares(len(rewards), channel.counted_on(terms.n), bits) if rewards else 0
@@ -104,8 +108,9 @@ def take_step(session: SiteSession, due: RoundDue) -> bytes:
         raise OutOfTurn(f"attempt {due.terms.attempt} of cohort {due.terms.cohort} was not joined, or is over")
     if read_terms(session, where) != due.terms:
         raise Disagreement(f"the terms of attempt {due.terms.attempt} of cohort {due.terms.cohort} were changed")
-    plan = make_plan(session.protocol, due.terms)
-    identities = {number: keys.signs for number, keys in enumerate(session.keys)}
+    stage = find_stage(session.stages, due.terms.cohort)
+    plan = make_plan(session.protocol.among(stage), due.terms)
+    identities = {number: keys.signs for number, keys in stage.keys.items()}
     client = RoundClient(
         *(plan, session.number, int(row[0]), Bits(Stretched(bytes.fromhex(row[1])))), *(session.signer, identities)
     )
@@ -120,17 +125,17 @@ def take_step(session: SiteSession, due: RoundDue) -> bytes:
     if due.phase == MASKING:
         session.enter(kind="site_masked", cohort=due.terms.cohort, attempt=due.terms.attempt)
     if due.phase == AGREEING:
-        there = read_survivors(due.message, plan.n)
+        there = read_survivors(due.message, plan.users)
         says = {"cohort": due.terms.cohort, "attempt": due.terms.attempt, "sites": there}
         agreed: Any = session.enter(kind="site_agreed", **says)
         session.agreed[where] = agreed
     return sent_now
 
 
-def read_survivors(message: bytes, n: int) -> list[int]:
-    """The sites whose values are in the sum, by the message that says so."""
-    flags = Reader(message, SURVIVORS, message[2 : 2 + KEY]).flags(n)
-    return [site for site in range(n) if flags >> site & 1]
+def read_survivors(message: bytes, sites: Sequence[int]) -> list[int]:
+    """The sites whose values are in the sum, of all in the round, by the message that says so."""
+    flags = Reader(message, SURVIVORS, message[2 : 2 + KEY]).flags(len(sites))
+    return [site for index, site in enumerate(sites) if flags >> index & 1]
 
 
 def write_terms(terms: RoundTerms) -> str:
