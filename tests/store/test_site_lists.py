@@ -22,13 +22,16 @@ from maskedbandit.errors import (
 )
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.store.book.book import parse_protocol
+from maskedbandit.store.book.checks import check_log, read_book
 from maskedbandit.store.book.entries import read_entries
 from maskedbandit.store.book.site_entries import SitesChanged, SitesConfirmed
 from maskedbandit.store.book.site_lists import follow_lists
 from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.reconcile import bring_back, burn_missing, export_ledger
 from maskedbandit.store.rounds import RoundAnswer
 from maskedbandit.store.sites import lists, people
 from maskedbandit.store.sites.lists import agree_to_lists
+from maskedbandit.store.studies import find_witness
 from maskedbandit.study import site_stages
 from maskedbandit.study.protocol import Protocol
 from tests.store.site_scene import Sites
@@ -468,6 +471,55 @@ def test_a_restored_site(scene: Sites, tmp_path: Path) -> None:
         site.open()
 
 
+def restore(scene: Sites, tmp_path: Path) -> None:
+    """The coordinator's database is a copy again that was made before."""
+    scene.study.close()
+    for each in tmp_path.glob("study.db*"):
+        each.unlink()
+    shutil.copy(tmp_path / "copy.db", tmp_path / "study.db")
+
+
+def test_a_restored_coordinator(scene: Sites, clock: Clock, tmp_path: Path) -> None:
+    """A copy from before the change is behind its witness; with an export it has the list, and all places, again."""
+    sums = come(scene, 16, "early")
+    scene.study.close()
+    shutil.copy(tmp_path / "study.db", tmp_path / "copy.db")
+    scene.study = scene.open()
+    join_one(scene)
+    clock.now += WINDOW + 1
+    scene.go_round()
+    witness, file = find_witness(scene.study.database, scene.folder), tmp_path / "export"
+    file.write_text("".join(f"{line}\n" for line in export_ledger(scene.study.database, witness, "small")))
+    restore(scene, tmp_path)
+    with pytest.raises(BehindWitness):
+        scene.open()
+    with closing(open_database(scene.address)) as database:
+        bring_back(database, witness, "small", file)
+    scene.study = scene.open()
+    late = come(scene, 16, "late", (0, 1, 2, 3, 4))
+    clock.now += WINDOW + 1
+    scene.go_round()
+    assert released(scene) == sums | late
+    scene.verify()
+
+
+def test_a_coordinator_that_lost_a_list_for_ever(scene: Sites, clock: Clock, tmp_path: Path) -> None:
+    """Its sites agreed to a list that it does not know: they do not follow it back, and nothing is added up."""
+    scene.study.close()
+    shutil.copy(tmp_path / "study.db", tmp_path / "copy.db")
+    scene.study = scene.open()
+    witness = find_witness(scene.study.database, scene.folder)
+    join_one(scene)
+    restore(scene, tmp_path)
+    with closing(open_database(scene.address)) as database:
+        burn_missing(database, witness, "small")
+    scene.study = scene.open()
+    assert len(scene.study.site_lists.stages) == 1
+    scene.relist({0: "1/2", 1: "1/2", 2: "1/2"})
+    with pytest.raises(Disagreement, match="other lists of sites than"):
+        scene.confirm(0)
+
+
 @pytest.mark.parametrize("statement", ["lists = REPLACE(lists, '1/2', '2/3')", "signed = '00'", "lists = '[]'"])
 def test_what_was_agreed_to_is_what_is_admitted(scene: Sites, statement: str) -> None:
     """Whoever can write the database of a site, without its keys, agrees to nothing."""
@@ -486,6 +538,18 @@ def test_a_site_that_admits_what_nobody_signed_is_found(scene: Sites, monkeypatc
     monkeypatch.setattr(lists, "check_signature", lambda *said: None)
     with pytest.raises(pytest.fail.Exception):
         test_what_was_agreed_to_is_what_is_admitted(scene, "signed = '00'")
+
+
+def test_a_list_from_another_cohort_on(scene: Sites) -> None:
+    """The ledger must say with which cohort the stage began, as the log has it."""
+    come(scene, 10, "early")
+    join_one(scene)
+    witness = find_witness(scene.study.database, scene.folder)
+    book = read_book(scene.study.database, witness, "small")
+    check_log(book)
+    later = [replace(each, first=each.first + 1) if isinstance(each, SitesChanged) else each for each in book.entries]
+    with pytest.raises(Corrupted, match="from another cohort on"):
+        check_log(replace(book, entries=tuple(each for each in later if not isinstance(each, SitesConfirmed))))
 
 
 def test_lists_of_a_protocol(scene: Sites) -> None:
