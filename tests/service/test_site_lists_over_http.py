@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,11 @@ from maskedbandit.errors import Conflict, MaskedBanditError
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.service.host.enter_study import confirm_list, enter_study
 from maskedbandit.service.host.site import LIST_WAITS
+from maskedbandit.service.page.sites import name_undecided, tabulate_sites
+from maskedbandit.service.page.visit import render_page
+from maskedbandit.service.views.view import read_view
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.studies import find_witness
 from tests.service.sites_inside import SitesInside
 
 PATH = "/v1/studies/small/sites"
@@ -92,3 +98,22 @@ def test_a_site_that_is_in_no_list(sites: SitesInside) -> None:
     sites.add()
     with pytest.raises(MaskedBanditError, match="forbidden"):
         sites.enter(3)
+
+
+def test_the_page_says_who_has_not_agreed(sites: SitesInside) -> None:
+    """A site that joined later was missing in no sum before."""
+    sites.fill()
+    sites.clock.now += 21_000
+    sites.go_round()
+    sites.add()
+    assert sites.coordinator.ask("PUT", PATH, {"list": sites.named}, "owner").status == 200
+    sites.sites.append(sites.enter(3))
+    confirm(sites, 1)
+    sites.go_round(rounds=3)
+    with closing(open_database(sites.coordinator.address)) as database:
+        witness = find_witness(database, sites.coordinator.folder)
+        view = read_view(database, witness, "small", sites.clock.now)
+    assert name_undecided(view) == "site0, site2"
+    assert [row[3] for row in tabulate_sites(view)] == ["0 of 2", "0 of 2", "0 of 2", "0 of 0"]
+    page = render_page("study", "owner", "token", view=view)
+    assert "These have not agreed yet, and rounds wait for them: site0, site2." in page

@@ -28,8 +28,8 @@ from maskedbandit.store.book.site_entries import SitesChanged, SitesConfirmed
 from maskedbandit.store.book.site_lists import follow_lists
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.reconcile import bring_back, burn_missing, export_ledger
-from maskedbandit.store.rounds import RoundAnswer
-from maskedbandit.store.sites import lists, people
+from maskedbandit.store.rounds import RoundAnswer, RoundDue, RoundTerms
+from maskedbandit.store.sites import lists, people, rounds
 from maskedbandit.store.sites.lists import agree_to_lists
 from maskedbandit.store.studies import find_witness
 from maskedbandit.study import site_stages
@@ -382,6 +382,29 @@ def test_a_site_that_takes_places_of_an_older_list_is_found(
 
 class NotRaised(AssertionError):
     """In place of the error that is due."""
+
+
+@pytest.mark.parametrize("agrees", [False, True])
+@pytest.mark.parametrize("weights", [(4, 2, 2), (2, 2, 2, 2)])
+def test_a_site_that_left_is_asked_for_a_sum(scene: Sites, agrees: bool, weights: tuple[int, ...]) -> None:
+    """Of a cohort of the list without it, it adds nothing up, once it knows that list; before, nobody else would."""
+    scene.relist({0: "1/2", 1: "1/2", 2: "1/2"})
+    scene.confirm(0, 1, 2, *([3] if agrees else []))
+    newest = scene.study.site_lists.stages[-1]
+    for number in (0, 3):
+        due = RoundDue(RoundTerms(newest.first, 1, 8, weights, bytes(32)), 0, b"")
+        site = scene.sites[number]
+        if number == 3 and not agrees:
+            assert lists.list_agreed(site.study.stages, newest.name, newest.first, [due]) == []
+        else:
+            assert site.do("round", due).message == b""
+
+
+def test_a_site_that_does_not_look_for_whom_a_list_is_is_found(scene: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds, "find_stage", lambda stages, cohort: stages[0])
+    monkeypatch.setattr(rounds, "read_rewards", lambda session, cohort, tickets: [[]] * 2)
+    with pytest.raises(AssertionError):
+        test_a_site_that_left_is_asked_for_a_sum(scene, True, (2, 2, 2, 2))
 
 
 def test_a_list_for_a_cohort_that_was_joined(scene: Sites, clock: Clock) -> None:

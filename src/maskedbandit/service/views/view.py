@@ -36,6 +36,7 @@ from maskedbandit.store.book.book import Book, read_published
 from maskedbandit.store.book.entries import Release
 from maskedbandit.store.book.entry import Entry
 from maskedbandit.store.book.finish import Finish, find_finish
+from maskedbandit.store.book.site_lists import SiteLists
 from maskedbandit.store.book.standing import Standing
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
@@ -84,7 +85,7 @@ class StudyView(Struct, frozen=True):
     gain: ArmDifference | None = None  # what all whom the policy placed had more than the control
     attention: tuple[AttentionItem, ...] = ()  # what needs it
     link: LinkState | None = None  # to the helper of two operators, in the process that holds the study
-    undecided: frozenset[int] = frozenset()  # the sites that have not agreed to the newest list of them, by number
+    site_lists: SiteLists = SiteLists()  # of its sites, if they keep the outcomes
     contacts: tuple[tuple[int, int], ...] = ()  # when each site last asked that process, by its number
 
     @property
@@ -182,7 +183,7 @@ def read_view(database: Database, witness: Witness, name: str, now: int, tally: 
         finish,
         gain,
         find_attention(book, counted, finish, now),
-        undecided=book.site_lists.missing,
+        site_lists=book.site_lists,
     )
 
 
