@@ -82,18 +82,31 @@ class SitesInside:
         **changes: Any,
     ) -> None:
         self._open(folder, sites, clocks, network, clock)
-        url = network(self.coordinator) if network else URL
-        named = []
-        for number, each in enumerate(self.folders):
-            given = self.addresses[number], each, url, self.invite(), each.name, self.ways[number], "coordinator"
-            own = asyncio.run(pair_with_operator(*given)).own
-            named.append({"name": each.name, "key": own, "share": shares[number] if shares else "1/2"})
+        self.url = network(self.coordinator) if network else URL
+        self.named = [self.pair(number, shares[number] if shares else "1/2") for number in range(sites)]
+        named = self.named
         policy = {"name": "successive_elimination", "least": 8}
         table = {"channel": CHANNEL, "reward": REWARD, "policy": policy, "sites": {"list": named}}
         self.coordinator.begin(**(table | changes))
         dealing: Any = self.coordinator.host.held["small"]
         dealing.study._session.bits = Bits(Random(7).randbytes)  # who gets which place is the same in every world
         self.sites = [self.enter(number) for number in range(sites)]
+
+    def pair(self, number: int, share: str = "1/2") -> dict[str, str]:
+        """A site joins the coordinator: as a protocol names it."""
+        given = self.addresses[number], self.folders[number], self.url, self.invite(), self.folders[number].name
+        own = asyncio.run(pair_with_operator(*given, self.ways[number], "coordinator")).own
+        return {"name": self.folders[number].name, "key": own, "share": share}
+
+    def add(self) -> None:
+        """One more site joins the coordinator."""
+        number, folder = len(self.folders), self.folders[0].parent / f"site{len(self.folders)}"
+        self.folders.append(folder)
+        self.addresses.append(self.find_address(folder))
+        self.wires.append(CoordinatorWire(self.coordinator, folder.name, self.passed))
+        self.ways.append(self.wires[-1])
+        self.clocks = [*self.clocks, self.clock]
+        self.named.append(self.pair(number))
 
     @classmethod
     def reopen(cls, folder: Path, now: int, sites: int = 3) -> Self:

@@ -19,7 +19,8 @@ from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.promises import list_loss_parameters, state_amount
 from maskedbandit.store.book.book import Book
 from maskedbandit.store.book.chain import Link
-from maskedbandit.store.book.entries import Entry, parse_entry
+from maskedbandit.store.book.entries import parse_entry
+from maskedbandit.store.book.entry import Entry
 from maskedbandit.study.protocol import Protocol
 from tests.for_each import for_each
 from tests.service.played import BASE, HOUR, Played, quick_folder

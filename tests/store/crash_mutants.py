@@ -8,7 +8,8 @@ import maskedbandit.store.release as release_module
 import maskedbandit.store.session as session_module
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.book.chain import next_link
-from maskedbandit.store.book.entries import Entry, Release, parse_entry
+from maskedbandit.store.book.entries import Release, parse_entry
+from maskedbandit.store.book.entry import Entry
 from maskedbandit.store.databases.database import Database, Row
 from maskedbandit.store.due import do_what_is_due
 from maskedbandit.store.members import Member

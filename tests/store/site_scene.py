@@ -14,11 +14,13 @@ from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.own_keys import read_own_keys
 from maskedbandit.store.pairing import write_pairing
 from maskedbandit.store.requests import Assigned
+from maskedbandit.store.sites.lists import ToldList, agree_to_lists, list_agreed
 from maskedbandit.store.sites.people import name_for_coordinator
 from maskedbandit.store.sites.study import SiteStudy, register_site
 from maskedbandit.store.sites.verify import verify_site
 from maskedbandit.store.studies import find_witness, prepare_witness, write_study
 from maskedbandit.store.study import Study
+from maskedbandit.study.protocol import Protocol
 from tests.store.small_study import small_protocol
 
 REWARD = {"window": "20 seconds", "exposure": "10 seconds"}
@@ -34,10 +36,11 @@ class AtSite:
             self.witness = prepare_witness(database, folder)
         self.keys = read_own_keys(self.witness)
 
-    def begin(self, text: str, keys: Sequence[Any], coordinator: str) -> None:
+    def begin(self, text: str, keys: Sequence[Any], coordinator: str, told: Sequence[ToldList] = ()) -> None:
         """Take part in a study."""
         with closing(open_database(self.address)) as database:
-            self.name = register_site(database, self.witness, text, keys, coordinator, self.clock()).name
+            register_site(database, self.witness, text, keys, coordinator, self.clock(), told)
+        self.name = Protocol.from_text(text).name
         self.open()
 
     def open(self) -> None:
@@ -48,6 +51,12 @@ class AtSite:
     def do(self, *operation: Any) -> Any:
         """An operation in a transaction of its own."""
         return self.study.apply([operation])[0].value()
+
+    def confirm(self, told: Sequence[ToldList], name: str) -> None:
+        """Somebody at the site agrees to a list of sites, and the server's clock goes on."""
+        with closing(open_database(self.address)) as database:
+            agree_to_lists(database, self.witness, self.name, told, name)
+        self.do("tick")
 
     def answer(self, due: Sequence[RoundDue]) -> list[RoundAnswer]:
         """What it answers to what is due."""
@@ -66,15 +75,12 @@ class Sites:
         at_sites: Sequence[str] = (),  # the databases of the first of them
         **changes: Any,
     ) -> None:
-        self.address, self.folder, self.clock = address, folder / "witness", clock
+        self.address, self.around, self.folder, self.clock = address, folder, folder / "witness", clock
         files = [f"sqlite:///{folder}/site{number}.db" for number in range(len(at_sites), len(shares))]
         self.sites = [
             AtSite(each, folder / f"site{number}", clock, number) for number, each in enumerate([*at_sites, *files])
         ]
-        named = [
-            {"name": f"site {each.number}", "key": each.keys.fingerprint, "share": share}
-            for each, share in zip(self.sites, shares, strict=True)
-        ]
+        named = [self.name(each, share) for each, share in zip(self.sites, shares, strict=True)]
         backend = {"name": "sites", **changes.pop("backend", {})}
         channel = {
             "name": "distributed",
@@ -89,13 +95,49 @@ class Sites:
         write_study(self.protocol, address, self.folder)
         with closing(open_database(address)) as database:
             self.keys = read_own_keys(prepare_witness(database, self.folder))
-            with database.transaction():
-                for each in self.sites:
-                    write_pairing(database, each.keys, "site", f"site {each.number}", "", f"secret {each.number}", 0)
+        for each in self.sites:
+            self.pair(each)
         self.study = self.open()
         self.study.start()
         for each in self.sites:
             each.begin(self.protocol.text, [one.keys for one in self.sites], self.keys.fingerprint)
+
+    def pair(self, site: AtSite) -> None:
+        """A site joins the coordinator."""
+        with closing(open_database(self.address)) as database, database.transaction():
+            write_pairing(database, site.keys, "site", f"site {site.number}", "", f"secret {site.number}", 0)
+
+    def join(self) -> AtSite:
+        """One more site joins the coordinator, and is in no list yet."""
+        number, folder = len(self.sites), self.around
+        made = AtSite(f"sqlite:///{folder}/site{number}.db", folder / f"site{number}", self.clock, number)
+        self.sites.append(made)
+        self.pair(made)
+        return made
+
+    def relist(self, shares: dict[int, str]) -> None:
+        """From now on these are the sites of the study, by their numbers."""
+        self.study.change_sites({"list": [self.name(self.sites[number], each) for number, each in shares.items()]})
+
+    def name(self, site: AtSite, share: str) -> dict[str, str]:
+        """A site as a protocol names it."""
+        return {"name": f"site {site.number}", "key": site.keys.fingerprint, "share": share}
+
+    def told(self) -> list[ToldList]:
+        """The later lists of sites, as the coordinator tells them."""
+        return [ToldList(each.first, each.listed) for each in self.study.site_lists.stages[1:]]
+
+    def enter(self, site: AtSite) -> None:
+        """A site that is in the newest list enters the study."""
+        first = self.study.site_lists.stages[0]
+        site.begin(self.protocol.text, list(first.keys.values()), self.keys.fingerprint, self.told())
+
+    def confirm(self, *numbers: int) -> None:
+        """These sites agree to the newest list, and say so."""
+        newest = self.study.site_lists.stages[-1]
+        for number in numbers:
+            self.sites[number].confirm(self.told(), newest.name)
+            self.do("rounds", number, [], *self.sites[number].study.confirm())
 
     def open(self) -> Study:
         """The study, held by this process."""
@@ -123,12 +165,16 @@ class Sites:
         """Let the sites answer until nothing is due any more, but for those that are away."""
         before = len(self.study.releases())
         waiting: dict[int, list[RoundAnswer]] = {each.number: [] for each in self.sites}
+        idle = 0
         for _ in range(times):
             for each in self.sites:
                 if each.number not in away:
-                    due = self.do("rounds", each.number, waiting[each.number])
-                    waiting[each.number] = each.answer(due)
-            if not any(waiting[each.number] for each in self.sites if each.number not in away):
+                    due = self.do("rounds", each.number, waiting[each.number], *each.study.confirm())
+                    newest = self.study.site_lists.stages[-1]
+                    waiting[each.number] = each.answer(list_agreed(each.study.stages, newest.name, newest.first, due))
+            busy = any(waiting[each.number] for each in self.sites if each.number not in away)
+            idle = 0 if busy else idle + 1
+            if idle == 2:  # what the last of them answered may have begun something for the others
                 break
         self.study.tick()
         return self.study.releases()[before:]
@@ -139,7 +185,7 @@ class Sites:
             verify_study(database, find_witness(database, self.folder), self.protocol.name)
         for each in self.sites:
             with closing(open_database(each.address)) as database:
-                verify_site(database, find_witness(database, each.folder), self.protocol.name)
+                verify_site(database, each.witness, each.name)
 
     def close(self) -> None:
         """Give everything back."""

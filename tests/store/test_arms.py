@@ -12,7 +12,8 @@ import maskedbandit as mb
 from maskedbandit.errors import Conflict, Corrupted, InvalidValue, NotRunning, UnknownArm
 from maskedbandit.store.book.book import Book
 from maskedbandit.store.book.chain import Link, read_links
-from maskedbandit.store.book.entries import Entry, parse_entry, read_entries
+from maskedbandit.store.book.entries import parse_entry, read_entries
+from maskedbandit.store.book.entry import Entry
 from maskedbandit.store.book.standing import Standing
 from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.databases.connection import open_database

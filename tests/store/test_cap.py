@@ -21,7 +21,8 @@ from maskedbandit.statement.sentences import list_assumptions
 from maskedbandit.statement.study import privacy_unit
 from maskedbandit.store.book.book import Book
 from maskedbandit.store.book.checks import check_noise
-from maskedbandit.store.book.entries import Entry, read_entries
+from maskedbandit.store.book.entries import read_entries
+from maskedbandit.store.book.entry import Entry
 from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.session import Session
 from maskedbandit.store.studies import find_witness

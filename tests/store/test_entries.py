@@ -9,7 +9,8 @@ from maskedbandit.errors import Corrupted
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.book.book import Book
 from maskedbandit.store.book.chain import Link
-from maskedbandit.store.book.entries import KINDS, Entry, Release, Requested, Started, parse_entry
+from maskedbandit.store.book.entries import Release, Started, parse_entry
+from maskedbandit.store.book.entry import KINDS, Entry, Requested
 from tests.store.small_study import small_protocol
 
 RELEASED: dict[str, Any] = {"kind": "released", "at": 5, "cohort": 0, "step": 2, "arm": 1, "n": 8, "total": "0x1.8p+1"}
@@ -38,6 +39,7 @@ ASKED_FOR = {
     "arm_paused",
     "arm_resumed",
     "arm_added",
+    "sites_changed",
 }  # by somebody, with a key or on the machine itself
 
 
@@ -78,6 +80,9 @@ def test_each_kind_has_a_class() -> None:
             "site_masked",
             "site_agreed",
             "site_ended",
+            "sites_changed",
+            "sites_confirmed",
+            "site_admitted",
         ]
     )
 

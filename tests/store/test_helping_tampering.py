@@ -9,7 +9,7 @@ from maskedbandit.errors import Corrupted, Disagreement, Forged
 from maskedbandit.secagg.prio3 import FIELD, HELPER
 from maskedbandit.secagg.uploads import REPORT_SUITE
 from maskedbandit.store.book.checks import read_book
-from maskedbandit.store.book.entries import KINDS
+from maskedbandit.store.book.entry import KINDS
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.helping import reports, totals, verify

@@ -213,7 +213,7 @@ CHANGED = {  # what is changed, and what the error line says
     "place.ticket": (f"UPDATE place SET ticket = 'aa' WHERE {MEMBER}", "changed after its release"),
     "place.arm": (f"UPDATE place SET arm = 1 - arm WHERE {MEMBER}", "a place of cohort 0 of small is not one"),
     "place.place": (f"UPDATE place SET place = place + 50 WHERE {MEMBER}", "a place of cohort 0 of small is not one"),
-    "place.site": (f"UPDATE place SET site = 0 WHERE {MEMBER}", "a place of small is of a site that it does not have"),
+    "place.site": (f"UPDATE place SET site = 0 WHERE {MEMBER}", "a place of cohort 0 of small is of a site that"),
     "place.cohort": (f"UPDATE place SET cohort = 99 WHERE {MEMBER}", "a place of cohort 99 of small is not one"),
     "place.loss": (f"UPDATE place SET loss = {SPENT} WHERE {SMALL} AND cohort = 1", "holds less"),
     "place.loss lowered": (
@@ -353,7 +353,8 @@ OF_THE_SERVICE = {
 }  # who may ask, what was asked, and what pages count: nothing of a study follows from them
 # which test_settled_tampering.py, test_helping_tampering.py and test_shuffling.py look at
 OF_TWO_OPERATORS = {"upload", "listed", "helped_report", "bundle", "mixed"}
-OF_SITES = {"round", "round_message", "site_place", "site_report", "site_round", "site_message"}  # test_rounds.py
+# test_rounds.py, test_site_lies.py and test_site_lists.py
+OF_SITES = {"round", "round_message", "site_place", "site_report", "site_round", "site_message", "agreed_list"}
 KEYS = {"study.study", "project.project", "identity.name", "version.version"}  # who changes a name has another study
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from maskedbandit.statement.trust_picture import STATIONS
-from maskedbandit.store.book.entries import KINDS
+from maskedbandit.store.book.entry import KINDS
 from maskedbandit.store.states import BEFORE
 from maskedbandit.store.study import Study
 from tests.for_each import for_each

@@ -13,7 +13,7 @@ other sites is one sum over a list of sites, with noise shares of at least as ma
 on. It holds for sure on the complete graph [BIK17], for signing keys that the sites know of each other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
@@ -92,13 +92,13 @@ class Sites(Adder):
             )
             raise InvalidValue(f"the number of honest people counted on in a cohort of {n}", least, allowed)
 
-    def plan(self, weights: Sequence[int], least: int, modulus: int, cohort: bytes, ring: bytes) -> RoundPlan:
-        """What the sites of a round agree on, of whose people so many are in the cohort."""
-        sites = tuple(range(len(self.shares)))
+    def plan(self, weights: Mapping[int, int], least: int, modulus: int, cohort: bytes, ring: bytes) -> RoundPlan:
+        """What the sites of a round agree on: of each, by its number, so many people are in the cohort."""
+        sites = tuple(weights)
         opened = len(sites) - self.lost
         return RoundPlan(
             *(cohort, sites, len(sites) - 1, self.threshold, opened, modulus, True, ring),
-            *(tuple(weights), least, self.colluding),
+            *(tuple(weights.values()), least, self.colluding),
         )
 
     def sum(self, values: Sequence[int], modulus: int, least: int, cohort: bytes, bits: Bits) -> Aggregate:
@@ -106,7 +106,8 @@ class Sites(Adder):
         ends = [int(share * n / whole) for share in accumulate(Fraction(share) for share in self.shares)]
         people = [range(start, end) for start, end in zip([0, *ends], ends, strict=False)]
         seed = random_bytes(KEY, bits)
-        plan = self.plan([len(each) for each in people], least, modulus, cohort, sha256(seed).digest())
+        weights = {site: len(each) for site, each in enumerate(people)}
+        plan = self.plan(weights, least, modulus, cohort, sha256(seed).digest())
         sums = {site: sum(values[user] for user in each) % modulus for site, each in enumerate(people)}
         leaves = {site: bits.below(PHASES) for site in sums if bernoulli(Fraction(self.dropout), bits)}
         found = rehearse_round(plan, seed, sums, leaves, bits)

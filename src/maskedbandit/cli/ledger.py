@@ -86,7 +86,7 @@ def verify_one(database: Database, witness: Witness, name: str) -> str:
             f"{name}, helped: {helped.entries} entries, head {helped.head[:16]}, {helped.totals} totals, "
             f"{helped.reports} reports that were offered"
         )
-    if is_site(database, witness, name):
+    if is_site(database, name):
         at_site = verify_site(database, witness, name)
         return (
             f"{name}, at this site: {at_site.entries} entries, head {at_site.head[:16]}, {at_site.people} people, "

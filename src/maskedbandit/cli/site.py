@@ -1,6 +1,7 @@
 """A site that keeps its people's outcomes: join a coordinator and its studies, or invite a site to one's own."""
 
 import argparse
+from typing import Any
 
 from maskedbandit.cli import study as studies
 from maskedbandit.cli.parts.data_folder import make_data_folder
@@ -15,8 +16,13 @@ EXAMPLE = (
 )
 VERBS = {
     "invite": ("", "on the coordinator: make an invitation for one site, which is shown once and is valid for a day"),
+    "change": (
+        "STUDY FILE",
+        "on the coordinator: have the sites of the [sites] table in FILE from now on, to which each site has to agree",
+    ),
     "join": ("URL INVITATION", "on the site: join the coordinator at URL; --name is the name of this site for it"),
-    "enter": ("STUDY", "on the site: take part in a study of the coordinator, once it is started; shows what it says"),
+    "enter": ("STUDY", "on the site: take part in a study of the coordinator, once it is started; shows all its sites"),
+    "confirm": ("STUDY HASH", "on the site: agree to another list of sites, of which `enter` shows this HASH"),
     "show": ("", "show the fingerprint of this operator, those with whom it is paired, and its studies"),
 }
 
@@ -41,6 +47,18 @@ def do_invite(options: argparse.Namespace) -> None:
     print_invitation(options, "leader", "site")
 
 
+def do_change(options: argparse.Namespace, study: str, file: str) -> None:
+    """Have another list of sites, and print it, to be compared."""
+    from pathlib import Path
+
+    from maskedbandit.store.studies import open_study
+    from maskedbandit.study.tables import read_toml_file
+
+    with open_study(options.database, study, options.witness) as held:
+        held.change_sites(read_toml_file(Path(file)).get("sites"))
+        print_list(study, held.protocol.digest, held.site_lists.stages[-1])
+
+
 def do_join(options: argparse.Namespace, url: str, invitation: str) -> None:
     """Join a coordinator, and print both fingerprints, to be compared."""
     import asyncio
@@ -60,11 +78,31 @@ def do_enter(options: argparse.Namespace, study: str) -> None:
     from maskedbandit.service.host.enter_study import enter_study
 
     found = asyncio.run(enter_study(options.database, options.witness, study))
-    assert found.sites is not None
-    print_line(study=found.name, protocol=found.digest)
-    for each in found.sites.sites:
+    print_list(study, found.protocol.digest, found.newest)
+    if found.agreed:
+        print("Compare the protocol and the fingerprints with the other sites by other means, before people come.")
+    else:
+        print(
+            "This site has not agreed to this list. Compare the fingerprints with the sites by other means, then agree:"
+        )
+        print(f"maskedbandit site confirm {study} {found.newest.name}")
+
+
+def print_list(study: str, protocol: str, stage: Any) -> None:
+    """Print a list of sites, and its hash."""
+    print_line(study=study, protocol=protocol, sites=stage.name)
+    for each in stage.sites.sites:
         print_line(name=each.name, fingerprint=each.key, share=str(each.share))
-    print("Compare the protocol and the fingerprints with the other sites by other means, before people come.")
+
+
+def do_confirm(options: argparse.Namespace, study: str, name: str) -> None:
+    """Agree to another list of sites."""
+    import asyncio
+
+    from maskedbandit.service.host.enter_study import confirm_list
+
+    asyncio.run(confirm_list(options.database, options.witness, study, name))
+    print_line(study=study, sites=name, agreed=True)
 
 
 def do_show(options: argparse.Namespace) -> None:

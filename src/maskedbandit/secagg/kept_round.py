@@ -84,7 +84,7 @@ def answer_again(client: RoundClient, steps: Sequence[KeptStep], message: bytes)
     return client.receive(message)
 
 
-def read_survivors(message: bytes, n: int) -> list[int]:
-    """The parties whose values are in the sum, by the message that says so."""
-    flags = Reader(message, SURVIVORS, message[2 : 2 + KEY]).flags(n)
-    return [party for party in range(n) if flags >> party & 1]
+def read_survivors(message: bytes, parties: Sequence[int]) -> list[int]:
+    """The parties whose values are in the sum, of all in the round, by the message that says so."""
+    flags = Reader(message, SURVIVORS, message[2 : 2 + KEY]).flags(len(parties))
+    return [party for index, party in enumerate(parties) if flags >> index & 1]

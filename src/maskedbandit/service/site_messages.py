@@ -4,10 +4,12 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from maskedbandit.backends.sites import MOST_SITES
 from maskedbandit.service.messages import Assigned, Attributes, Body, Ticket
 
 Count = Annotated[int, Meta(ge=0, le=2**32)]
 PhaseNumber = Annotated[int, Meta(ge=0, lt=5)]
+Digits = Annotated[str, Meta(pattern="^[0-9a-f]{0,128}$")]
 MOST_ROUNDS = 1000  # at a time
 
 
@@ -38,13 +40,27 @@ class ExposeAtSite(Body):
     ticket: Ticket
 
 
+class ListOfSites(Struct):
+    """A list of the sites of a study: the name, the share and both public keys of each, from a cohort on."""
+
+    first: int
+    sites: list[list[str]]
+
+
 class StudyOfSite(Struct):
-    """A study, for one of its sites: the text of its protocol, and both public keys of each site, by number."""
+    """A study, for one of its sites: the text of its protocol, both public keys of each site of it, and later lists."""
 
     study: str
     state: str
     protocol: str
     sites: list[list[str]]
+    lists: list[ListOfSites]
+
+
+class ChangeSites(Body):
+    """Another list of the sites of a study that runs, as in the [sites] table of its protocol."""
+
+    list: Annotated[list[dict[str, str]], Meta(max_length=MOST_SITES)]
 
 
 class RoundAnswered(Body):
@@ -60,6 +76,8 @@ class AnswerRounds(Body):
     """What the site answers in all rounds that are under way."""
 
     answers: Annotated[list[RoundAnswered], Meta(max_length=MOST_ROUNDS)]
+    confirmed: Digits = ""  # the hash of the newest list of sites to which the site agreed
+    signed: Digits = ""  # its signature of that
 
 
 class RoundOfSite(Struct):
@@ -80,3 +98,5 @@ class RoundsDue(Struct):
 
     state: str  # of the study
     due: list[RoundOfSite]
+    sites: str  # the hash of the newest list of sites
+    first: int  # the cohort from which on it holds

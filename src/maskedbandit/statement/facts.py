@@ -27,6 +27,7 @@ class Facts(Struct, frozen=True):
     noisiest: tuple[int, int]  # cohorts and people of the arm of which most was released
     approved_by: str  # the key of the officer who approved the protocol before it was started, or nothing
     changes: int  # of arms, by people: paused, resumed or added
+    lists: int  # of sites, besides that of the protocol
     harmful: tuple[str, ...]  # the names of the arms that were found harmful by the rule
     gaps: int  # times that a restored copy was reconciled by charging everybody
     so_far: Loss  # what a person lost at most by what was published
@@ -60,6 +61,7 @@ class Facts(Struct, frozen=True):
             noisiest=max(arms.values(), key=lambda each: each[1], default=(0, 0)),
             approved_by=book.started.approved_by if book.started else "",
             changes=sum(not isinstance(each, ArmHarmful) for each in book.changes),
+            lists=max(len(book.site_lists.stages) - 1, 0),
             harmful=tuple(each.name for each in book.changes if isinstance(each, ArmHarmful)),
             gaps=len(burned),
             so_far=(most if book.protocol.on_devices and entries else book.worst) + extra,
@@ -85,4 +87,5 @@ def read_facts(database: Database, witness: Witness, study: str, upto: int | Non
     with as_corrupted(study), database.still():
         book = read_book(database, witness, study)
         seen = book.seen.entries
-        return book.draft, Facts.of(book.until(seen if upto is None else min(upto, seen)))
+        told = book.until(seen if upto is None else min(upto, seen))
+        return told.listed, Facts.of(told)

@@ -99,7 +99,9 @@ def sources(facts: Facts) -> str:
         found.append(f"from the arms that the rule found harmful by them ({', '.join(facts.harmful)})")
     if facts.changes:
         found.append(f"from {say_things(facts.changes, 'change')} of arms, by people who may have seen releases")
-    return " and ".join(found) if len(found) < 3 else f"{found[0]}, {found[1]}, and {found[2]}"
+    if facts.lists:
+        found.append(f"from {say_things(facts.lists, 'change')} of sites, by people who may have seen releases")
+    return " and ".join(found) if len(found) < 3 else f"{', '.join(found[:-1])}, and {found[-1]}"
 
 
 def say_choices(protocol: Protocol, facts: Facts) -> str:
@@ -109,19 +111,26 @@ def say_choices(protocol: Protocol, facts: Facts) -> str:
     begins = f"its ledger begins with their hash, {protocol.digest[:16]}."
     if facts.approved_by:
         begins += f" An officer of privacy had approved the protocol before it was started (key {facts.approved_by})."
-    if not facts.changes and not facts.harmful:
+    if not facts.changes and not facts.harmful and not facts.lists:
         return (
             "ε, the budget and all else were frozen with the protocol before the first person came, so they follow "
             f"from no outcome of this study: {begins}"
         )
+    but = ["which arms are in play"] if facts.changes or facts.harmful else []
+    but += ["which sites take part"] if facts.lists else []
     text = (
-        "ε, the budget and all else but which arms are in play were frozen with the protocol before the first person "
+        f"ε, the budget and all else but {' and '.join(but)} were frozen with the protocol before the first person "
         f"came, so they follow from no outcome of this study: {begins}"
     )
     if facts.changes:
         text += (
             f" There {'was' if facts.changes == 1 else 'were'} {say_things(facts.changes, 'change')} of arms since "
             "(paused, resumed or added), by people who may have seen releases."
+        )
+    if facts.lists:
+        text += (
+            f" There {'was' if facts.lists == 1 else 'were'} {say_things(facts.lists, 'change')} of the list of sites "
+            "since, by people who may have seen releases; in a sum are sites that agreed to its list, by signature."
         )
     if facts.harmful:
         text += f" Found harmful by the rule of the protocol, from released sums alone: {', '.join(facts.harmful)}."

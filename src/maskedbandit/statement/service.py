@@ -112,4 +112,4 @@ def check_ledger(said: Statement, name: str, found: list[Link], protocol: Protoc
             raise Contradicted(
                 f"person.1.right of the statement is {said.person[1].right}, less than its releases cost"
             )
-    check_agreement(said, study_statement(protocol, facts, key, "a database"), unknown)
+    check_agreement(said, study_statement(book.listed, facts, key, "a database"), unknown)

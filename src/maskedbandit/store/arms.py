@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from maskedbandit.errors import Conflict, InvalidValue, NotRunning, UnknownArm
+from maskedbandit.store.book.standing import Standing
 from maskedbandit.store.session import Session
 from maskedbandit.store.states import move_study
 from maskedbandit.study.protocol import Protocol
@@ -51,11 +52,17 @@ def enter_change(session: Session, by: str, kind: str, arm: int, name: str, **sa
     after = session.arms.after(kind, arm)
     says |= {"arm": arm, "name": name}
     if after.given != session.arms.given:
-        aim = session.protocol.aim_of_stage(after.stage, session.people)
-        says |= {"step": len(session.driver.log), "aim": aim, "arms": list(after.given)}
-        session.driver.begin_stage(after.given, aim)
+        says |= begin_stage(session, after)
     session.enter(by, kind=kind, **says)
     session.arms = after
+
+
+def begin_stage(session: Session, after: Standing) -> dict[str, Any]:
+    """Begin a stage in which arms stand so: what the ledger says of it."""
+    aim = session.protocol.aim_of_stage(after.stage, session.people)
+    says = {"step": len(session.driver.log), "aim": aim, "arms": list(after.given)}
+    session.driver.begin_stage(after.given, aim)
+    return says
 
 
 def put_out_of_play(session: Session, found: Sequence[HarmFound]) -> None:

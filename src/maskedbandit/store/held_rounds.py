@@ -15,6 +15,7 @@ from maskedbandit.secagg.plan import RoundPlan
 from maskedbandit.secagg.server import RoundServer
 from maskedbandit.store.session import Session
 from maskedbandit.study.protocol import Protocol
+from maskedbandit.study.site_stages import find_stage
 
 
 @dataclass
@@ -44,7 +45,7 @@ class HeldRound:
 
 
 def make_plan(protocol: Protocol, terms: RoundTerms) -> RoundPlan:
-    """What all parties agree on, which each of them computes from the protocol, or from what it was offered.
+    """What all parties agree on, which each of them computes from the protocol of the cohort, or what it was offered.
 
     >>> sites = {"list": [{"name": name, "key": name * 64, "share": "1/2"} for name in "abc"]}
     >>> protocol = Protocol.from_table({
@@ -58,12 +59,12 @@ def make_plan(protocol: Protocol, terms: RoundTerms) -> RoundPlan:
     channel: Any = protocol.channel
     backend, least, (offer,) = channel.backend, channel.counted_on(terms.n), protocol.offers(terms.n)
     kind = "devices" if protocol.sites is None else "sites"
-    name = name_round(kind, bytes.fromhex(protocol.digest), offer.digest, terms.cohort, terms.attempt)
-    found: RoundPlan = (
-        backend.rules.plan(terms.n, least, offer.modulus, name, terms.ring)
-        if protocol.sites is None
-        else backend.plan(terms.weights, least, offer.modulus, name, terms.ring)
-    )
+    name = name_round(kind, bytes.fromhex(protocol.name_of_sites), offer.digest, terms.cohort, terms.attempt)
+    if protocol.sites is None:
+        found: RoundPlan = backend.rules.plan(terms.n, least, offer.modulus, name, terms.ring)
+        return found
+    weights = dict(zip(protocol.places_of_sites(terms.n), terms.weights, strict=True))
+    found = backend.plan(weights, least, offer.modulus, name, terms.ring)
     return found
 
 
@@ -96,8 +97,9 @@ def rebuild_round(session: Session, cohort: int, attempt: int, seed: str, phase:
     secret = bytes.fromhex(seed)
     size = session.driver.cohorts[cohort].size
     terms = RoundTerms(cohort, attempt, size, count_weights(session, cohort), sha256(secret).digest())
-    identities = dict(enumerate(keys.signs for keys in session.site_keys))
-    server = RoundServer(make_plan(session.protocol, terms), secret, identities)
+    stages = session.site_lists.stages
+    identities = {site: keys.signs for site, keys in find_stage(stages, cohort).keys.items()} if stages else {}
+    server = RoundServer(make_plan(session.protocol_of(cohort), terms), secret, identities)
     held = HeldRound(server, terms, 0, since)
     find = "SELECT phase, party, message FROM round_message WHERE study = ? AND cohort = ? AND attempt = ?"
     sent = session.database.rows(f"{find} ORDER BY phase, party", session.name, cohort, attempt)
@@ -113,14 +115,13 @@ def rebuild_round(session: Session, cohort: int, attempt: int, seed: str, phase:
 
 
 def count_weights(session: Session, cohort: int) -> tuple[int, ...]:
-    """How many places of a cohort are of each site, if there are any."""
+    """How many places of a cohort are of each site, in the order of its list, if there are any."""
     if session.protocol.sites is None:
         return ()
     find = "SELECT site, COUNT(*) FROM place WHERE study = ? AND cohort = ? AND returned IS NULL GROUP BY site"
-    weights = [0] * len(session.site_keys)
-    for site, count in session.database.rows(find, session.name, cohort):
-        weights[site] = int(count)
-    return tuple(weights)
+    counts: dict[int, Any] = dict(session.database.rows(find, session.name, cohort))
+    sites = find_stage(session.site_lists.stages, cohort).sites.sites
+    return tuple(int(counts.get(each.number, 0)) for each in sites)
 
 
 def list_tickets(session: Session, cohort: int, site: int) -> tuple[str, ...]:
@@ -131,7 +132,7 @@ def list_tickets(session: Session, cohort: int, site: int) -> tuple[str, ...]:
 
 def count_people_of(held: HeldRound, parties: frozenset[int]) -> int:
     """How many people these parties are, of the cohort of a round."""
-    weights = held.terms.weights
+    weights = dict(zip(held.server.plan.users, held.terms.weights, strict=False))
     return sum(weights[party] for party in parties) if weights else len(parties)
 
 

@@ -14,7 +14,8 @@ from maskedbandit.errors import FencedOff, MaskedBanditError, StoreError
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.book.chain import ENTRY, Head, next_link
 from maskedbandit.store.book.checks import as_corrupted
-from maskedbandit.store.book.entries import Entry, parse_entry
+from maskedbandit.store.book.entries import parse_entry
+from maskedbandit.store.book.entry import Entry
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database, do_again
 from maskedbandit.store.lease import Lease, name_holder

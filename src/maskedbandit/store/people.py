@@ -102,8 +102,12 @@ def enrol(session: Session, person: str, exposes: bool = False, site: int | None
 
 
 def has_share(session: Session, site: int, places: Places) -> bool:
-    """Whether the people of a site have its share of a cohort, so that the cohort is full for them."""
-    return session.of_sites.get((places.cohort, site), 0) >= session.protocol.places_of_sites(places.size)[site]
+    """Whether the people of a site have its share of a cohort, so that the cohort is full for them.
+
+    A site that has left has none, nor has one that has not agreed to the list of sites yet.
+    """
+    share = session.protocol.places_of_sites(places.size).get(site, 0)
+    return site in session.site_lists.missing or session.of_sites.get((places.cohort, site), 0) >= share
 
 
 def has_finished(session: Session, all_there: bool) -> bool:

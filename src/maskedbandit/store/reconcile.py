@@ -77,7 +77,7 @@ def tell_rows(database: Database, witness: Witness, study: str) -> Iterator[str]
         for row in database.rows(f"SELECT {columns} FROM {table} {where}", *values):
             *rest, memory = row
             yield json.dumps([table, *rest, conceal_text(memory, witness) if table == "release" else memory])
-    columns = "ticket, place, arm, person, propensity, loss, period, assigned, exposed"
+    columns = "ticket, place, arm, person, propensity, loss, period, assigned, exposed, site"
     for (cohort,) in database.rows("SELECT cohort FROM release WHERE study = ? ORDER BY cohort", study):
         leaves = [member.leaf for member in read_members(database, study, cohort)]
         rows = database.rows(
@@ -212,7 +212,8 @@ def take_places(database: Database, study: str, found: list[list[Any]]) -> None:
         database.change("UPDATE place SET returned = assigned WHERE study = ? AND cohort = ?", study, cohort)
     find = "SELECT person, ticket FROM place WHERE study = ? AND returned IS NULL AND person IS NOT NULL"
     others: dict[str, str] = dict(database.rows(find, study))  # places of other cohorts that people have
-    for cohort, leaf, hidden, place, arm, person, propensity, loss, period, assigned, exposed in found:
+    for cohort, leaf, hidden, place, arm, person, propensity, loss, period, assigned, exposed, *of in found:
+        site = of[0] if of else None  # of which older exports say nothing
         ticket = charged.get(hidden, hidden)  # nobody asks for one that only the lost database had
         for statement in ("DELETE FROM reward", "DELETE FROM upload", "DELETE FROM place"):
             database.change(f"{statement} WHERE study = ? AND ticket = ?", study, ticket)
@@ -221,9 +222,9 @@ def take_places(database: Database, study: str, found: list[list[Any]]) -> None:
             database.change(back, study, others[person])
         database.change(
             "INSERT INTO place "
-            "(study, ticket, cohort, place, arm, person, propensity, loss, period, assigned, exposed, leaf) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            *(study, ticket, cohort, place, arm, person, propensity, loss, period, assigned, exposed, leaf),
+            "(study, ticket, cohort, place, arm, person, propensity, loss, period, assigned, exposed, leaf, site) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            *(study, ticket, cohort, place, arm, person, propensity, loss, period, assigned, exposed, leaf, site),
         )
         if hidden not in charged and person is not None:
             add_charge(database, losses, (project, person, period), loss, f"{ticket} ")

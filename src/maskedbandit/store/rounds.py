@@ -21,6 +21,7 @@ from maskedbandit.errors import Conflict, InvalidValue, OutOfTurn, ProtocolError
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.secagg.kept_round import MASKING, RoundAnswer, RoundDue
 from maskedbandit.store.book.entries import Release
+from maskedbandit.store.change_sites import note_confirmation
 from maskedbandit.store.discard import discard_cohort
 from maskedbandit.store.held_rounds import (
     HeldRound,
@@ -58,6 +59,18 @@ def go_round_of_device(session: Session, ticket: str, answers: Sequence[RoundAns
         return found
     cohort = session.driver.cohorts[place.cohort]
     return DueOfDevice(found[0] if found else None, over=cohort.release is not None or session.state == "archived")
+
+
+def go_rounds_of_site(
+    session: Session, site: int, answers: Sequence[RoundAnswer], confirmed: str = "", signed: str = ""
+) -> list[RoundDue] | Done:
+    """Take what a site answers, and to which list of sites it agreed last, and say what is due from it now."""
+    session.write()
+    try:
+        note_confirmation(session, site, confirmed, signed)
+    except ProtocolError as why:
+        return Done(None, why)
+    return go_rounds(session, site, answers)
 
 
 def go_rounds(
@@ -139,9 +152,10 @@ def end_phase(session: Session, places: Places, held: HeldRound) -> Release | bo
     server, protocol = held.server, session.protocol
     channel, attempts = protocol.channel, count_attempts(session)
     overdue = session.now > held.since + protocol.wait
-    if server.waiting and not overdue and can_succeed(held):
+    can = can_succeed(held, list_gone_sites(session, held) if overdue else frozenset())
+    if server.waiting and not overdue and can:
         return None
-    waits_on = protocol.sites is not None and can_succeed(held) and not (held.left and held.terms.attempt < attempts)
+    waits_on = protocol.sites is not None and can and not (held.left and held.terms.attempt < attempts)
     try:
         server.close()
     except ProtocolError:  # too few are left, or what they sent does not fit
@@ -171,12 +185,18 @@ def count_attempts(session: Session) -> int:
     return attempts
 
 
-def can_succeed(held: HeldRound) -> bool:
-    """Whether the phase could end well if all parties answered that have not yet."""
+def list_gone_sites(session: Session, held: HeldRound) -> frozenset[int]:
+    """The sites of a round that have left the study since: it does not wait for them for ever."""
+    stages = session.site_lists.stages
+    return frozenset(held.server.plan.users) - stages[-1].keys.keys() if stages else frozenset()
+
+
+def can_succeed(held: HeldRound, gone: frozenset[int]) -> bool:
+    """Whether the phase could end well if all parties answered that have not yet, but for those that are gone."""
     plan, waiting = held.server.plan, held.server.waiting
     if not waiting:
         return False
-    there = waiting | held.answered
+    there = waiting - gone | held.answered
     if held.phase > MASKING:
         return len(there) >= plan.threshold
     return len(there) >= plan.least and plan.count_people(there) >= plan.people

@@ -14,7 +14,9 @@ from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.book.checks import as_corrupted, check_log, memory_digest, read_book
 from maskedbandit.store.book.demand import arms_of_answer
-from maskedbandit.store.book.entries import Discarded, Keys
+from maskedbandit.store.book.entry import Keys
+from maskedbandit.store.book.site_entries import Discarded
+from maskedbandit.store.book.site_lists import SiteLists
 from maskedbandit.store.book.standing import Standing
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Again, Database
@@ -27,6 +29,7 @@ from maskedbandit.store.rows import Rows
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.enrolment import PersonLots
 from maskedbandit.study.protocol import Protocol
+from maskedbandit.study.site_stages import find_stage
 from maskedbandit.study.watch import Watch
 
 FEW = 256  # rows
@@ -54,7 +57,7 @@ class Session(Holding):
     rows: Rows
     others: Mapping[str, Any]  # what the witness had seen of all ledgers when that was found in this database
     operators: Keys  # the public keys of both, if there are two, once the study is started
-    site_keys: Keys  # those of the sites, if they keep the outcomes, once the study is started
+    site_lists: SiteLists  # of the sites, if they keep the outcomes, once the study is started
     of_sites: dict[tuple[int, int], int]  # of each cohort that is not released: places of each site
     discards: Counter[int]  # how often each cohort was discarded
     rounds: dict[int, Any] | None  # that are under way, by cohort; None: not read yet (held_rounds.py)
@@ -94,6 +97,11 @@ class Session(Holding):
     def people(self) -> int:
         """How many people have a place: each is one person, however often the application asks for them."""
         return self.driver.deck.dealt
+
+    def protocol_of(self, cohort: int) -> Protocol:
+        """The protocol, with the sites of the list that the cohort has, if there are any."""
+        stages = self.site_lists.stages
+        return self.protocol.among(find_stage(stages, cohort)) if len(stages) > 1 else self.protocol
 
     def memory_digest(self, text: str) -> str:
         """What the ledger says of what the channel keeps."""
@@ -156,7 +164,7 @@ class Session(Holding):
         protocol = self.protocol = book.protocol
         self.rows = Rows(database, name, self.accounts, protocol.operators is not None and not protocol.shuffled)
         self.helper_lost, self.operators = book.helper_lost, book.started.operators if book.started else ()
-        self.site_keys = book.started.sites if book.started else ()
+        self.site_lists = book.site_lists
         self.lots = StudyLots(protocol, self.witness).of
         self.began = book.started.at if book.started else None
         self.head, self.arms, self.worst, self.others = book.head, book.standing, book.worst, {}

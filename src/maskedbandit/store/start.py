@@ -5,8 +5,9 @@ from typing import Any
 from maskedbandit.errors import InvalidValue, NotRunning
 from maskedbandit.store.approvals import find_approval
 from maskedbandit.store.book.checks import seed_digest
-from maskedbandit.store.book.entries import Keys
+from maskedbandit.store.book.entry import Keys
 from maskedbandit.store.book.harm import rule_of_harm
+from maskedbandit.store.book.site_lists import begin_lists
 from maskedbandit.store.groups import check_group
 from maskedbandit.store.own_keys import read_own_keys
 from maskedbandit.store.pairing import find_pairing
@@ -33,8 +34,9 @@ def start(session: Session, by: str = "", simulated: bool = False, looked_at: st
         session.operators = find_operators(session, session.protocol.operators)
         says["operators"] = [[keys.seals.hex(), keys.signs.hex()] for keys in session.operators]
     if session.protocol.sites is not None:
-        session.site_keys = find_site_keys(session, session.protocol.sites)
-        says["sites"] = [[keys.seals.hex(), keys.signs.hex()] for keys in session.site_keys]
+        found = find_site_keys(session, session.protocol.sites)
+        says["sites"] = [[keys.seals.hex(), keys.signs.hex()] for keys in found]
+        session.site_lists = begin_lists(session.protocol, found)
     check_group(session)
     move_study(session, by, kind="started", **says, **rule_of_harm(session.protocol))
     session.began = session.now
@@ -45,7 +47,7 @@ def find_site_keys(session: Session, named: SitesOfStudy) -> Keys:
     found = [find_pairing(session.database, each.key) for each in named.sites]
     missing = [each.name for each, pairing in zip(named.sites, found, strict=True) if pairing is None]
     if missing:
-        raise NotRunning(f"{session.name} cannot start: {', '.join(missing)} did not join yet")
+        raise NotRunning(f"{session.name} cannot have these sites: {', '.join(missing)} did not join yet")
     return tuple(pairing.keys for pairing in found if pairing is not None)
 
 

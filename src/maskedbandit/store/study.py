@@ -21,13 +21,16 @@ from maskedbandit.person_attributes import PersonAttributes
 from maskedbandit.store import people
 from maskedbandit.store.approvals import approve_protocol
 from maskedbandit.store.arms import change_arms
-from maskedbandit.store.book.entries import Keys, Release, read_entries
+from maskedbandit.store.book.entries import Release, read_entries
+from maskedbandit.store.book.entry import Keys
+from maskedbandit.store.book.site_lists import SiteLists
+from maskedbandit.store.change_sites import change_sites
 from maskedbandit.store.due import do_what_is_due
 from maskedbandit.store.erasure import erase, leave
 from maskedbandit.store.held_study import HeldStudy
 from maskedbandit.store.mixes import ask_mix, give_pass, settle_mix
 from maskedbandit.store.requests import Assigned, Done, Operation, Reported, ReportName, is_text, name_report
-from maskedbandit.store.rounds import go_round_of_device, go_rounds
+from maskedbandit.store.rounds import go_round_of_device, go_rounds_of_site
 from maskedbandit.store.session import Session
 from maskedbandit.store.settle import cohorts_due, fix_list, give_up_helper, read_batch, settle_cohort
 from maskedbandit.store.start import start
@@ -69,7 +72,7 @@ class Study(HeldStudy[Session]):
         "pass": give_pass,
         "ask_mix": ask_mix,
         "settle_mix": settle_mix,
-        "rounds": go_rounds,
+        "rounds": go_rounds_of_site,
         "device_round": go_round_of_device,
         "approve": approve_protocol,
         "start": start,
@@ -78,6 +81,7 @@ class Study(HeldStudy[Session]):
         "stop": partial(move_study, kind="stopped"),
         "archive": archive,
         "change_arms": change_arms,
+        "change_sites": change_sites,
     }
 
     session_class = Session
@@ -93,9 +97,9 @@ class Study(HeldStudy[Session]):
         return self._session.operators
 
     @property
-    def site_keys(self) -> Keys:
-        """The public keys of its sites, if they keep the outcomes, once the study is started."""
-        return self._session.site_keys
+    def site_lists(self) -> SiteLists:
+        """The lists of its sites, if they keep the outcomes, once the study is started."""
+        return self._session.site_lists
 
     @property
     def helper_lost(self) -> bool:
@@ -213,6 +217,10 @@ class Study(HeldStudy[Session]):
     def change_arms(self, what: str, name: str, payload: Any = None) -> None:
         """`pause` or `resume` the arm of this name, or `add` one, while the study runs (store/book/standing.py)."""
         self._do("change_arms", "", what, name, payload)
+
+    def change_sites(self, given: Any) -> None:
+        """Have another list of sites, as in the [sites] table of a protocol, while the study runs (change_sites.py)."""
+        self._do("change_sites", "", given)
 
     def offers(self, ticket: str) -> tuple[Offer, ...]:
         """What a device is offered that adds the noise itself: one offer for each outcome."""

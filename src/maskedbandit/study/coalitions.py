@@ -30,7 +30,7 @@ def bound_site_people(protocol: Protocol, n: int) -> SitePeople:
     They are more than n together, so that of these too as many are spare as of the cohort, and no more.
     """
     channel: Any = protocol.channel
-    places = protocol.places_of_sites(n)
+    places = tuple(protocol.places_of_sites(n).values())
     spare = n - channel.counted_on(n)
     return SitePeople(places, Fraction(sum(places) - spare, sum(places)))
 

@@ -105,6 +105,7 @@ class CohortDeck:
     def __init__(self) -> None:
         self.cohorts: list[Places] = []
         self.dealt = 0  # places, in all cohorts
+        self.begun: list[int] = []  # of each later stage the number of its first cohort
         self._epoch = 0  # decisions that are not dealt with the next
         self._growing: dict[int, Places] = {}  # by arm: those to which places may be added
         self._left: dict[int, int] = {}  # places that are left, of cohorts that have any, in the order of their numbers
@@ -170,6 +171,7 @@ class CohortDeck:
         """Deal no place that is left, nor one that will be given back."""
         for places in self._unreleased.values():
             places.ended = True
+        self.begun.append(len(self.cohorts))
         self._left.clear()
         self._growing.clear()
 

@@ -48,6 +48,7 @@ from maskedbandit.study.outcomes import FurtherOutcome, MeasuredOutcome, list_ou
 from maskedbandit.study.protocol_checks import list_checks
 from maskedbandit.study.reward import Reward
 from maskedbandit.study.signatures import read_signers
+from maskedbandit.study.site_stages import SiteStage
 from maskedbandit.study.sites import SitesOfStudy
 
 MOST_ABOUT = 1000
@@ -67,6 +68,7 @@ class Protocol:
 
     text: str  # the tables as JSON, with sorted keys and no spaces
     added: tuple[tuple[str, Any], ...] = ()  # arms that were added since, with their payloads
+    stage: SiteStage | None = None  # a later list of sites than its own
 
     @classmethod
     def from_file(cls, path: Path) -> Protocol:
@@ -107,6 +109,11 @@ class Protocol:
         return sha256(self.text.encode()).hexdigest()
 
     @property
+    def name_of_sites(self) -> str:
+        """The hash to which rounds are bound: of the protocol, or of a later list of sites, which follows from it."""
+        return self.stage.name if self.stage else self.digest
+
+    @property
     def name(self) -> str:
         """The study's name, one in a database."""
         return check_study_name("name", self.table.get("name"))
@@ -140,6 +147,10 @@ class Protocol:
         made = replace(self, added=tables.copy_arms(arms))
         tables.check_arms(made.arms)
         return made
+
+    def among(self, stage: SiteStage) -> Protocol:
+        """This protocol with the sites of a later list; its text and hash stay what they are."""
+        return replace(self, stage=stage)
 
     @property
     def k(self) -> int:
@@ -208,6 +219,8 @@ class Protocol:
     @cached_property
     def sites(self) -> SitesOfStudy | None:
         """Those that keep the outcomes of their own people; None if a service has them, or devices."""
+        if self.stage is not None:
+            return self.stage.sites
         return SitesOfStudy.from_table(self.table["sites"]) if "sites" in self.table else None
 
     @cached_property
@@ -282,11 +295,11 @@ class Protocol:
         first, *further = [outcome.channel.loss(n) for outcome in self.outcomes]
         return sum(further, first)
 
-    def places_of_sites(self, n: int) -> tuple[int, ...]:
-        """How many places of a cohort of n the people of each site may have."""
+    def places_of_sites(self, n: int) -> dict[int, int]:
+        """How many places of a cohort of n the people of each site may have, by its number."""
         backend: Any = find_backend(self.channel)
-        found: tuple[int, ...] = backend.places(n)
-        return found
+        listed = self.sites.sites if self.sites else ()
+        return {site.number: many for site, many in zip(listed, backend.places(n), strict=True)}
 
     def offers(self, n: int) -> tuple[Offer, ...]:
         """What is offered to a cohort of n, one for each outcome."""

@@ -10,6 +10,7 @@ from typing import Any
 from maskedbandit.errors import BudgetExceeded, InvalidValue
 from maskedbandit.privacy.budget import Budget
 from maskedbandit.study import tables
+from maskedbandit.study.live_channel import MANY_PEOPLE
 from maskedbandit.study.naming import refuse_unknown
 from maskedbandit.study.policy_checks import check_control, check_policy_of_guardrail, check_policy_of_study, check_tree
 
@@ -45,6 +46,8 @@ def check_parts_together(protocol: Any) -> None:
         check_policy_of_guardrail(policy, protocol.stages)
         protocol.guardrail.check_policy(policy, channel.law(), protocol.choices, protocol.aim)
     check_tree(channel, people)
+    if protocol.sites is not None:
+        channel.check_size(people or MANY_PEOPLE)
     try:
         Budget(protocol.budget).after(None, protocol.price(max(people or 1000, 1000)))
     except BudgetExceeded as why:

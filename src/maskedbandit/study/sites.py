@@ -38,11 +38,12 @@ class Site(NamedTuple):
     name: str  # for people
     key: str  # its fingerprint
     share: Fraction  # of the places of a cohort, at most
+    number: int  # by which the study knows it, whatever list it is in
 
 
 @dataclass(frozen=True)
 class SitesOfStudy:
-    """All sites of a study, in the order of their numbers.
+    """The sites of a list, in the order of their numbers.
 
     >>> table = {"list": [{"name": name, "key": name * 64, "share": "1/2"} for name in "abc"]}
     >>> found = SitesOfStudy.from_table(table)
@@ -62,7 +63,7 @@ class SitesOfStudy:
         if not 3 <= len(given["list"]) <= MOST_SITES:
             allowed = f"from 3 to {MOST_SITES}; for two, use two_servers, with the sites as operators"
             raise InvalidValue("the number of sites", len(given["list"]), allowed)
-        sites = tuple(read_site(number, each) for number, each in enumerate(given["list"], 1))
+        sites = tuple(read_site(row, each) for row, each in enumerate(given["list"], 1))
         for part in ("name", "key"):
             found = [getattr(each, part) for each in sites]
             if len(set(found)) < len(found):
@@ -71,20 +72,20 @@ class SitesOfStudy:
 
     def number_of(self, key: str) -> int | None:
         """The number of the site with this fingerprint."""
-        return next((number for number, each in enumerate(self.sites) if each.key == key), None)
+        return next((each.number for each in self.sites if each.key == key), None)
 
 
-def read_site(number: int, given: Any) -> Site:
-    """One site of the list, which errors call by its number."""
+def read_site(row: int, given: Any) -> Site:
+    """One site of the list, which errors call by its row, from 1 on."""
     if not isinstance(given, dict):
-        raise InvalidValue(f"site {number}", given, f"a table with {', '.join(SITE_KEYS)}")
-    refuse_unknown(f"key of site {number}", given, SITE_KEYS)
+        raise InvalidValue(f"site {row}", given, f"a table with {', '.join(SITE_KEYS)}")
+    refuse_unknown(f"key of site {row}", given, SITE_KEYS)
     name, key = given.get("name"), given.get("key")
     if not isinstance(name, str) or not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
-        raise InvalidValue(f"name of site {number}", name, f"a text of 1 to {LONGEST_NAME} printable characters")
+        raise InvalidValue(f"name of site {row}", name, f"a text of 1 to {LONGEST_NAME} printable characters")
     if not isinstance(key, str) or not re.fullmatch(FINGERPRINT, key):
-        raise InvalidValue(f"key of site {number}", key, "a fingerprint: 64 hexadecimal digits")
-    share = Fraction(to_fraction(f"share of site {number}", given.get("share", 1)))
+        raise InvalidValue(f"key of site {row}", key, "a fingerprint: 64 hexadecimal digits")
+    share = Fraction(to_fraction(f"share of site {row}", given.get("share", 1)))
     if share > 1:
-        raise InvalidValue(f"share of site {number}", given.get("share"), "a fraction of a cohort, at most 1")
-    return Site(name, key, share)
+        raise InvalidValue(f"share of site {row}", given.get("share"), "a fraction of a cohort, at most 1")
+    return Site(name, key, share, row - 1)

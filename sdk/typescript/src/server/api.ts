@@ -590,6 +590,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/studies/{study}/sites": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Have another list of sites: some join, leave, or have other shares. Each site has to agree to it.
+         * @description For keys of role owner or officer.
+         */
+        put: operations["put_v1_studies_study_sites"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/studies/{study}/site": {
         parameters: {
             query?: never;
@@ -598,7 +618,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The protocol of a study of sites, and the public keys of all its sites, once it is started.
+         * The protocol of a study of sites, and, once it is started, the keys of all sites and later lists of them.
          * @description For keys of role site.
          */
         get: operations["get_v1_studies_study_site"];
@@ -1462,6 +1482,10 @@ export interface components {
          */
         AnswerRounds: {
             answers: components["schemas"]["RoundAnswered"][];
+            /** @default  */
+            confirmed?: string;
+            /** @default  */
+            signed?: string;
         };
         /**
          * RoundAnswered
@@ -1485,6 +1509,15 @@ export interface components {
             attributes?: {
                 [key: string]: string | number | boolean;
             } | null;
+        };
+        /**
+         * ChangeSites
+         * @description Another list of the sites of a study that runs, as in the [sites] table of its protocol.
+         */
+        ChangeSites: {
+            list: {
+                [key: string]: string;
+            }[];
         };
         /**
          * EraseAtSite
@@ -1516,6 +1549,8 @@ export interface components {
         RoundsDue: {
             state: string;
             due: components["schemas"]["RoundOfSite"][];
+            sites: string;
+            first: number;
         };
         /**
          * RoundOfSite
@@ -1533,12 +1568,21 @@ export interface components {
         };
         /**
          * StudyOfSite
-         * @description A study, for one of its sites: the text of its protocol, and both public keys of each site, by number.
+         * @description A study, for one of its sites: the text of its protocol, both public keys of each site of it, and later lists.
          */
         StudyOfSite: {
             study: string;
             state: string;
             protocol: string;
+            sites: string[][];
+            lists: components["schemas"]["ListOfSites"][];
+        };
+        /**
+         * ListOfSites
+         * @description A list of the sites of a study: the name, the share and both public keys of each, from a cohort on.
+         */
+        ListOfSites: {
+            first: number;
             sites: string[][];
         };
         /**
@@ -5289,6 +5333,113 @@ export interface operations {
             };
             /** @description A key or a token is needed */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A value is not allowed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server cannot do it now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_v1_studies_study_sites: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                study: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeSites"];
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StudyState"];
+                };
+            };
+            /** @description A key or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -5,7 +5,9 @@ from typing import Any
 
 from maskedbandit.errors import Forbidden
 from maskedbandit.secagg.kept_round import RoundAnswer, RoundDue
+from maskedbandit.service.api.studies import show_study
 from maskedbandit.service.helping.messages import Pair, Paired
+from maskedbandit.service.keys import STAFF
 from maskedbandit.service.messages import Assigned, Erased, Exposed
 from maskedbandit.service.paired_keys import SITE_ROLE
 from maskedbandit.service.request.bodies import decode_base64
@@ -16,14 +18,18 @@ from maskedbandit.service.request.route import Call, Route
 from maskedbandit.service.site_messages import (
     AnswerRounds,
     AssignAtSite,
+    ChangeSites,
     EraseAtSite,
     ExposeAtSite,
+    ListOfSites,
     PlaceOfSite,
     RoundOfSite,
     RoundsDue,
     StudyOfSite,
 )
+from maskedbandit.service.study_messages import StudyState
 from maskedbandit.store.writer import Writer
+from maskedbandit.study.site_stages import SiteStage, Stages, find_numbers
 
 
 async def pair_site(call: Call, body: Pair) -> Paired:
@@ -35,18 +41,28 @@ async def pair_site(call: Call, body: Pair) -> Paired:
 async def find_site(call: Call) -> tuple[Writer, int]:
     """The writer of the study that the path names, and the number of the site that asks, or raise `Forbidden`."""
     writer = await find_writer(call.host, call.study, call.relayed)
-    sites = writer.study.protocol.sites
-    number = None if sites is None or call.key is None else sites.number_of(call.key.key)
+    study: Any = writer.study
+    stages, sites = study.site_lists.stages, study.protocol.sites
+    numbers = find_numbers(stages) if stages or sites is None else {each.key: each.number for each in sites.sites}
+    number = None if call.key is None else numbers.get(call.key.key)
     if number is None:
         raise Forbidden("this site has no part in this study")
     return writer, number
 
 
 async def show_study_of_site(call: Call) -> StudyOfSite:
-    """The protocol of a study of sites, and the public keys of all its sites, once it is started."""
+    """The protocol of a study of sites, and, once it is started, the keys of all sites and later lists of them."""
     study: Any = (await find_site(call))[0].study
-    keys = [[each.seals.hex(), each.signs.hex()] for each in study.site_keys]
-    return StudyOfSite(study.name, study.state, study.protocol.text, keys)
+    stages: Stages = study.site_lists.stages
+    keys = [[each.seals.hex(), each.signs.hex()] for stage in stages[:1] for each in stage.keys.values()]
+    later = [ListOfSites(stage.first, [each.to_text() for each in stage.listed]) for stage in stages[1:]]
+    return StudyOfSite(study.name, study.state, study.protocol.text, keys, later)
+
+
+async def change_sites(call: Call, body: ChangeSites) -> StudyState:
+    """Have another list of sites: some join, leave, or have other shares. Each site has to agree to it."""
+    await call.change("change_sites", {"list": body.list})
+    return await show_study(call)
 
 
 async def assign_at_site(call: Call, body: AssignAtSite) -> PlaceOfSite:
@@ -80,9 +96,10 @@ async def go_round_of_site(call: Call, body: AnswerRounds) -> RoundsDue:
         for each in body.answers
     ]
     study: Any = writer.study
-    due: list[RoundDue] = await writer.submit("rounds", site, answers)
+    due: list[RoundDue] = await writer.submit("rounds", site, answers, body.confirmed, body.signed)
     call.host.contacts[call.study, site] = call.host.clock()
-    return RoundsDue(study.state, [describe_due(each) for each in due])
+    newest: SiteStage = study.site_lists.stages[-1]
+    return RoundsDue(study.state, [describe_due(each) for each in due], newest.name, newest.first)
 
 
 def describe_due(due: RoundDue) -> RoundOfSite:
@@ -98,6 +115,7 @@ PATH = "/v1/studies/{study}/site"
 ROLES = (SITE_ROLE,)
 ROUTES = [
     Route("POST", "/v1/sites/pair", (), pair_site, Pair, Paired, refusals=(401, 409, 429)),
+    Route("PUT", f"{PATH}s", STAFF, change_sites, ChangeSites, StudyState, limit=BATCH, refusals=(404, 409, 422)),
     Route("GET", PATH, ROLES, show_study_of_site, answer=StudyOfSite, refusals=(404,)),
     Route("POST", f"{PATH}/assign", ROLES, assign_at_site, AssignAtSite, PlaceOfSite, refusals=(404, 409)),
     Route("POST", f"{PATH}/expose", ROLES, expose_at_site, ExposeAtSite, Exposed, refusals=(404, 410)),

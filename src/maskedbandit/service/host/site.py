@@ -28,6 +28,11 @@ COORDINATOR_AWAY = (
     "stored here, and rounds go on when it is back"
 )
 
+LIST_WAITS = (
+    "the coordinator has another list of sites, and its rounds wait for this site: `maskedbandit site enter` shows it, "
+    "and `maskedbandit site confirm` agrees to it"
+)
+
 
 class SiteHost(HostWithPages):
     """The site's part of the studies of a database, while a server runs."""
@@ -79,6 +84,7 @@ class SiteHost(HostWithPages):
                 )
             self.links[name].go_on()
             looks[name, COORDINATOR_AWAY] = self.links[name].state.away_since is not None
+            looks[name, LIST_WAITS] = self.links[name].unconfirmed
         return looks
 
     async def _end_settling(self) -> None:

@@ -13,6 +13,7 @@ from maskedbandit.secagg.kept_round import RoundAnswer, RoundDue, RoundTerms
 from maskedbandit.service.host.partner_calls import PartnerAway, PartnerRefuses
 from maskedbandit.service.views.link import LinkState
 from maskedbandit.store.rounds import MOST_TOLD
+from maskedbandit.store.sites.lists import list_agreed
 from maskedbandit.store.writer import Writer
 
 log = logging.getLogger("maskedbandit")
@@ -25,6 +26,7 @@ class SiteLink:
     def __init__(self, writer: Writer, ask: Ask, clock: Callable[[], int]) -> None:
         self.writer, self._ask, self._clock = writer, ask, clock
         self.state = LinkState()
+        self.unconfirmed = False  # the coordinator has another list of sites
         self._answers: list[RoundAnswer] = []  # for the next turn
         self.task: asyncio.Task[None] | None = None
 
@@ -60,7 +62,7 @@ class SiteLink:
         """
         sent, self._answers = self._answers, []
         try:
-            said = await self._ask({"answers": [describe_answer(each) for each in sent]})
+            said = await self._ask(self._describe(sent))
         except PartnerAway:
             self._answers = sent
             raise
@@ -70,6 +72,10 @@ class SiteLink:
         due = read_due(said)
         if len(due) > MOST_TOLD:
             raise Malformed(f"the coordinator asks for {len(due)} answers at once")
+        study: Any = self.writer.study
+        name, first = read_newest(said)
+        self.unconfirmed = name != study.stages[-1].name
+        due = list_agreed(study.stages, name, first, due)
         self._answers = [await self._answer(each) for each in due]
 
     async def _answer(self, due: RoundDue) -> RoundAnswer:
@@ -78,6 +84,12 @@ class SiteLink:
         if answer.why:
             log.warning("this site leaves a round", extra={"study": self.writer.study.name, "why": answer.why})
         return answer
+
+    def _describe(self, sent: list[RoundAnswer]) -> dict[str, Any]:
+        """What the site says: its answers, and to which list of sites it agreed last, which have one size."""
+        study: Any = self.writer.study
+        confirmed, signed = study.confirm()
+        return {"answers": [describe_answer(each) for each in sent], "confirmed": confirmed, "signed": signed}
 
 
 def describe_answer(answer: RoundAnswer) -> dict[str, Any]:
@@ -106,6 +118,14 @@ def read_due(said: dict[str, Any]) -> list[RoundDue]:
         ]
     except (TypeError, ValueError, LookupError, AttributeError):
         raise Malformed("what the coordinator says is due cannot be read") from None
+
+
+def read_newest(said: dict[str, Any]) -> tuple[str, int]:
+    """The name of the newest list of sites, and the cohort from which on it holds, or raise `Malformed`."""
+    try:
+        return str(said["sites"]), read_whole(said["first"])
+    except (LookupError, ValueError):
+        raise Malformed("which list of sites the coordinator has cannot be read") from None
 
 
 def read_whole(given: Any) -> int:

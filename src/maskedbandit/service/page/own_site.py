@@ -4,7 +4,8 @@ from markupsafe import Markup
 
 from maskedbandit.service.page.sites import ROUND_PHASES
 from maskedbandit.service.views.site_view import SiteRound, SiteView
-from maskedbandit.store.book.entries import SiteAgreed, SiteJoined, SumAttempt
+from maskedbandit.store.book.site_entries import SiteAdmitted, SiteAgreed, SiteJoined, SumAttempt
+from maskedbandit.study.site_stages import find_stage
 from maskedbandit.words import say_count, say_part, say_things, say_time
 
 Row = list[str | Markup]
@@ -19,6 +20,7 @@ SAID_ENTRIES = {
     "site_joined": "it joined an attempt at the sum",
     "site_masked": "it sent its masked value",
     "site_agreed": "it agreed that the sum be opened",
+    "site_admitted": "it agreed to another list of sites",
     "site_ended": "the study ended",
 }
 
@@ -63,41 +65,38 @@ def tabulate_own_ledger(view: SiteView) -> list[Row]:
     found = list[Row]()
     for each in reversed(view.ledger[-MOST_LISTED:]):
         cohort, attempt = (str(each.cohort), str(each.attempt)) if isinstance(each, SumAttempt) else ("", "")
-        sites: tuple[int, ...] = ()
+        sites = ""
         if isinstance(each, SiteAgreed):
-            sites = each.sites
+            sites = say_sites(view, each.cohort, each.sites)
         if isinstance(each, SiteJoined):
-            sites = tuple(number for number, many in enumerate(each.weights) if many)
+            numbers = find_stage(view.stages, each.cohort).keys
+            there = tuple(number for number, many in zip(numbers, each.weights, strict=True) if many)
+            sites = say_sites(view, each.cohort, there)
+        if isinstance(each, SiteAdmitted):
+            sites = ", ".join(site.name for site in each.sites)
         digest = Markup('<code title="{}">{}</code>').format(each.hash, each.hash[:10])
         found.append(
-            [
-                f"Entry {each.number}",
-                say_time(each.at, True),
-                SAID_ENTRIES[each.kind],
-                cohort,
-                attempt,
-                say_sites(view, sites),
-                digest,
-            ]
+            [f"Entry {each.number}", say_time(each.at, True), SAID_ENTRIES[each.kind], cohort, attempt, sites, digest]
         )
     return found
 
 
-def say_sites(view: SiteView, sites: tuple[int, ...]) -> str:
-    """Which sites, by those that are missing; nothing, if there are none."""
+def say_sites(view: SiteView, cohort: int, sites: tuple[int, ...]) -> str:
+    """Which sites of a cohort's list, by those that are missing; nothing, if there are none."""
     if not sites:
         return ""
-    missing = [each.name for number, each in enumerate(view.sites) if number not in sites]
+    listed = find_stage(view.stages, cohort).sites.sites
+    missing = [each.name for each in listed if each.number not in sites]
     if len(missing) > MOST_MISSING:
-        return say_part(len(sites), len(view.sites))
+        return say_part(len(sites), len(listed))
     return f"all but {', '.join(missing)}" if missing else f"all {len(sites)}"
 
 
 def tabulate_partners(view: SiteView) -> list[Row]:
     """All sites of the study and the coordinator, with what they are known by, in full: it is for comparing."""
     found = list[Row]()
-    for number, each in enumerate(view.sites):
-        name = f"{each.name} (this site)" if number == view.number else each.name
+    for each in view.sites:
+        name = f"{each.name} (this site)" if each.number == view.number else each.name
         found.append([name, mark_fingerprint(each.key), str(each.share)])
     return [*found, ["the coordinator", mark_fingerprint(view.began.coordinator), "–"]]
 

@@ -9,6 +9,7 @@ from maskedbandit.channels.channel import find_backend
 from maskedbandit.service.page.operators import PRINTED
 from maskedbandit.service.views.sums_of_sites import DueSum
 from maskedbandit.service.views.view import StudyView
+from maskedbandit.study.site_stages import find_sites_ever, find_stage
 from maskedbandit.words import say_count, say_things, say_time
 
 ROUND_PHASES = ("keys", "sealed key shares", "masked values", "votes", "key shares")  # what sites send, in turn
@@ -21,12 +22,14 @@ def tabulate_sites(view: StudyView) -> list[list[str | Markup]]:
     """The sites, by number; when each last asked is known to the process that holds the study."""
     if view.protocol.sites is None:
         return []
-    contacts, sums = dict(view.contacts), len(view.releases)
+    contacts, lists = dict(view.contacts), view.site_lists
     found = list[list[str | Markup]]()
-    for number, site in enumerate(view.protocol.sites.sites):
-        missing = sum(number not in each.sites for each in view.releases)
+    for site in view.protocol.sites.sites:
+        number = site.number
+        sums = [each for each in view.releases if number in find_stage(lists.stages, each.cohort).keys]
+        missing = sum(number not in each.sites for each in sums)
         asked = say_time(contacts[number], True) if number in contacts else "not since this server began"
-        of = f"{say_count(missing)} of {say_count(sums)}"
+        of = f"{say_count(missing)} of {say_count(len(sums))}"
         found.append([site.name, f"{site.key[:PRINTED]}…", str(site.share), of, asked])
     return found
 
@@ -45,7 +48,7 @@ def say_margin(view: StudyView) -> str:
 def tabulate_due_sums(view: StudyView) -> list[list[str | Markup]]:
     """The sums that are due, or will be, and how many people may be lost before a cohort cannot be released."""
     assert view.protocol.sites is not None
-    names = [each.name for each in view.protocol.sites.sites]
+    sites = find_sites_ever(view.site_lists.stages)
     found = list[list[str | Markup]]()
     for each in view.due_sums[:MOST_SUMS]:
         begun = each.since is not None
@@ -55,7 +58,7 @@ def tabulate_due_sums(view: StudyView) -> list[list[str | Markup]]:
                 str(each.attempt) if begun else "–",
                 f"{ROUND_PHASES[each.phase]}, {each.phase + 1} of {len(ROUND_PHASES)}" if begun else "not begun",
                 "–" if each.since is None else say_time(each.since, True),
-                ", ".join(names[site] for site in each.waits_for) or "–",
+                ", ".join(sites[site].name for site in each.waits_for) or "–",
                 say_spare(each),
             ]
         )
@@ -69,3 +72,9 @@ def say_spare(due: DueSum) -> str:
     if not due.spare_sites:
         return "no site"
     return f"{say_things(due.spare, 'person', 'people')} of {say_things(due.spare_sites, 'site')}"
+
+
+def name_undecided(view: StudyView) -> str:
+    """The sites that have not agreed to the newest list."""
+    newest = view.site_lists.stages[-1:]
+    return ", ".join(each.name for one in newest for each in one.sites.sites if each.number in view.site_lists.missing)

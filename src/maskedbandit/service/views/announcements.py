@@ -15,9 +15,10 @@ import msgspec
 from maskedbandit.service.views.release_answers import show_release
 from maskedbandit.service.views.view import StudyView
 from maskedbandit.store.book.book import Book
-from maskedbandit.store.book.entries import ArmChange, Entry, Release
+from maskedbandit.store.book.entries import ArmChange, Release
+from maskedbandit.store.book.entry import Entry
 
-STATES = ("started", "paused", "resumed", "stopped", "archived", "burned", "helper_lost")
+STATES = ("started", "paused", "resumed", "stopped", "archived", "burned", "helper_lost", "sites_changed")
 
 
 class Announcement(NamedTuple):

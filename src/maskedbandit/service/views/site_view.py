@@ -11,13 +11,15 @@ from msgspec import Struct
 
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.service.views.link import LinkState
-from maskedbandit.store.book.entries import Entry, SiteBegan, SiteEnded, SiteJoined
+from maskedbandit.store.book.entry import Entry
+from maskedbandit.store.book.site_entries import SiteBegan, SiteEnded, SiteJoined
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.pairing import Pairing, find_pairing
-from maskedbandit.store.sites.book import Attempt, SiteBook, find_sites, read_site_book
+from maskedbandit.store.sites.book import Attempt, SiteBook, read_site_book
 from maskedbandit.store.sites.rounds import LAST
 from maskedbandit.study.protocol import Protocol
+from maskedbandit.study.site_stages import Stages, find_sites_ever, find_stage
 from maskedbandit.study.sites import Site
 
 
@@ -53,6 +55,7 @@ class SiteView(Struct, frozen=True):
     now: int
     state: str
     number: int  # of this site
+    stages: Stages  # the lists of sites to which it agreed
     began: SiteBegan
     coordinator: Pairing | None  # none if it was forgotten
     cohorts: tuple[SiteCohort, ...]
@@ -68,13 +71,13 @@ class SiteView(Struct, frozen=True):
 
     @property
     def sites(self) -> tuple[Site, ...]:
-        """All sites, by number."""
-        return find_sites(self.name, self.protocol).sites
+        """Those of the newest list to which this one agreed."""
+        return self.stages[-1].sites.sites
 
     @property
     def own(self) -> Site:
         """This site."""
-        return self.sites[self.number]
+        return find_sites_ever(self.stages)[self.number]
 
     @property
     def head(self) -> str:
@@ -105,6 +108,7 @@ def read_site_view(database: Database, witness: Witness, name: str, now: int) ->
             now,
             "archived" if isinstance(book.entries[-1], SiteEnded) else "running",
             book.number,
+            book.stages,
             began,
             find_pairing(database, began.coordinator),
             tuple(list_cohorts_of_site(database, name, rounds)),
@@ -137,5 +141,6 @@ def list_rounds(database: Database, book: SiteBook) -> list[SiteRound]:
         joined, agreed = book.joined[cohort, attempt], book.agreed.get((cohort, attempt))
         phase, left = answered.get((cohort, attempt), (0, True))
         sites = None if agreed is None else tuple(agreed.sites)
-        found.append(SiteRound(joined, joined.weights[book.number], phase, left, sites))
+        weights = dict(zip(find_stage(book.stages, cohort).keys, joined.weights, strict=True))
+        found.append(SiteRound(joined, weights[book.number], phase, left, sites))
     return found

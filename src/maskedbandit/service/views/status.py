@@ -5,7 +5,9 @@ from datetime import UTC, datetime
 from maskedbandit.service.study_messages import AttentionItem
 from maskedbandit.service.views.view import SAID_FINISH, StudyView, read_view
 from maskedbandit.store.book.book import read_published
-from maskedbandit.store.book.entries import ArmChange, Burned, Entry, HelperLost, Release, Requested, Started
+from maskedbandit.store.book.entries import ArmChange, Burned, HelperLost, Release, Started
+from maskedbandit.store.book.entry import Entry, Requested
+from maskedbandit.store.book.site_entries import SitesChanged, SitesConfirmed
 from maskedbandit.store.book.standing import wrong_at_most
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
@@ -97,6 +99,10 @@ def describe_entry(entry: Entry) -> str:
             return f"protocol {protocol[:16]}"
         case Burned(loss=loss):
             return f"everybody is charged {loss} for {entry.missing} missing entries"
+        case SitesChanged(first=first, sites=sites):
+            return f"{', '.join(each.name for each in sites)}, from cohort {first} on"
+        case SitesConfirmed(site=site, name=name):
+            return f"site {site} agreed to {name[:16]}"
         case HelperLost(cohorts=cohorts):
             return f"without its helper {say_things(len(cohorts), 'full cohort')} will never be released"
     return ""

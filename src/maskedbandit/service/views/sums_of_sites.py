@@ -15,6 +15,7 @@ from maskedbandit.secagg.kept_round import MASKING
 from maskedbandit.service.views.counts import CohortStanding
 from maskedbandit.store.book.book import Book
 from maskedbandit.store.databases.database import Database
+from maskedbandit.study.site_stages import find_stage
 
 
 class DueSum(Struct, frozen=True):
@@ -54,12 +55,12 @@ def describe_sum(
 ) -> DueSum:
     """A sum with what is known of it by what each site sent in each phase: so many digits, and none if it left."""
     protocol = book.protocol
-    assert protocol.sites is not None
     channel: Any = protocol.channel
     backend: Any = find_backend(channel)
+    sites = find_stage(book.site_lists.stages, standing.number).sites.sites
     there = {
         site
-        for site in range(len(protocol.sites.sites))
+        for site in (each.number for each in sites)
         if all(sent.get((phase, site)) for phase in range(due.phase)) and sent.get((due.phase, site), 1)
     }
     waits_for = tuple(sorted(site for site in there if (due.phase, site) not in sent)) if due.attempt else ()
@@ -67,7 +68,7 @@ def describe_sum(
     if due.phase <= MASKING:
         left = sorted(people.get(site, 0) for site in there)
         spare = max(sum(left[: len(left) - backend.colluding]) - channel.counted_on(standing.size), 0)
-    away = len(protocol.sites.sites) - len(there)
+    away = len(sites) - len(there)
     return DueSum(
         *(due.cohort, due.attempt, due.phase, due.since, waits_for, spare), spare_sites=max(backend.lost - away, 0)
     )

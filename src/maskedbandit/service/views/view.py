@@ -34,8 +34,10 @@ from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.study import study_statement
 from maskedbandit.store.approvals import Approvals
 from maskedbandit.store.book.book import Book, read_published
-from maskedbandit.store.book.entries import Entry, Release
+from maskedbandit.store.book.entries import Release
+from maskedbandit.store.book.entry import Entry
 from maskedbandit.store.book.finish import Finish, find_finish
+from maskedbandit.store.book.site_lists import SiteLists
 from maskedbandit.store.book.standing import Standing
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
@@ -84,6 +86,7 @@ class StudyView(Struct, frozen=True):
     gain: ArmDifference | None = None  # what all whom the policy placed had more than the control
     attention: tuple[AttentionItem, ...] = ()  # what needs it
     link: LinkState | None = None  # to the helper of two operators, in the process that holds the study
+    site_lists: SiteLists = SiteLists()  # of its sites, if they keep the outcomes
     contacts: tuple[tuple[int, int], ...] = ()  # when each site last asked that process, by its number
     due_sums: tuple[DueSum, ...] = ()  # of sites
 
@@ -184,6 +187,7 @@ def read_view(database: Database, witness: Witness, name: str, now: int, tally: 
         gain,
         find_attention(book, counted, finish, now),
         due_sums=due_sums,
+        site_lists=book.site_lists,
     )
 
 

@@ -17,16 +17,9 @@ from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.store.book.chain import NO_ENTRY, START, Head, is_on_chain
 from maskedbandit.store.book.demand import Demand, arms_of_answer, follow_decisions
-from maskedbandit.store.book.entries import (
-    ArmAdded,
-    ArmChange,
-    Entry,
-    HelperLost,
-    Release,
-    Started,
-    read_entries,
-    state_after,
-)
+from maskedbandit.store.book.entries import ArmAdded, ArmChange, HelperLost, Release, Started, read_entries, state_after
+from maskedbandit.store.book.entry import Entry, StageChange
+from maskedbandit.store.book.site_lists import SiteLists, follow_lists
 from maskedbandit.store.book.standing import Standing, follow_changes
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database, Row
@@ -46,7 +39,7 @@ class Horizon(NamedTuple):
     @classmethod
     def of(cls, unseen: Sequence[Entry]) -> Horizon:
         """The horizon before the first of these entries, which the witness has not seen."""
-        steps = (each.step for each in unseen if isinstance(each, Release | ArmChange) and each.step is not None)
+        steps = (each.step for each in unseen if isinstance(each, Release | StageChange) and each.step is not None)
         return cls(unseen[0].at, min(steps, default=EVER), False)
 
 
@@ -122,25 +115,41 @@ class Book:
         return any(isinstance(each, HelperLost) for each in self.entries)
 
     @cached_property
+    def stage_changes(self) -> tuple[StageChange, ...]:
+        """What was said of arms, and of sites."""
+        return tuple(each for each in self.entries if isinstance(each, StageChange))
+
+    @cached_property
     def changes(self) -> tuple[ArmChange, ...]:
         """What was said of arms."""
-        return tuple(each for each in self.entries if isinstance(each, ArmChange))
+        return tuple(each for each in self.stage_changes if isinstance(each, ArmChange))
+
+    @cached_property
+    def site_lists(self) -> SiteLists:
+        """The lists of its sites, if it has any, or raise `Corrupted`."""
+        return follow_lists(self.study, self.draft, self.entries)
+
+    @cached_property
+    def listed(self) -> Protocol:
+        """The protocol, with the sites of the newest list."""
+        later = self.site_lists.stages[1:]
+        return self.draft.among(later[-1]) if later else self.draft
 
     @cached_property
     def protocol(self) -> Protocol:
-        """The protocol, with the arms that were added."""
+        """The same, with the arms that were added."""
         more = [(each.name, each.payload) for each in self.changes if isinstance(each, ArmAdded)]
-        return self.draft.also(more) if more else self.draft
+        return self.listed.also(more) if more else self.listed
 
     @cached_property
     def standing(self) -> Standing:
         """How the arms stand, or raise `Corrupted`."""
-        return follow_changes(self.study, self.protocol, self.changes)
+        return follow_changes(self.study, self.protocol, self.stage_changes)
 
     @cached_property
     def stages(self) -> dict[int, Row]:
         """Where in the log a stage begins, and what the log says there."""
-        return {each.step: ("stage", each.aim, *each.arms) for each in self.changes if each.step is not None}
+        return {each.step: ("stage", each.aim, *each.arms) for each in self.stage_changes if each.step is not None}
 
     @property
     def sizes(self) -> set[int]:

@@ -18,11 +18,13 @@ from maskedbandit.store.book.chain import Head, check_chain, read_links
 from maskedbandit.store.book.entries import Release, parse_entries
 from maskedbandit.store.book.harm import follow_harm
 from maskedbandit.store.book.shares import check_all_shares
+from maskedbandit.store.book.site_entries import SitesChanged
 from maskedbandit.store.book.standing import follow_changes
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.protocol import Protocol
+from maskedbandit.study.site_stages import find_stage
 from maskedbandit.study.watch import Watch
 
 
@@ -74,6 +76,12 @@ def read_book(database: Database, witness: Witness, study: str) -> Book:
 def check_log(book: Book, dealt: Iterable[tuple[int, int]] = ()) -> tuple[Driver, Watch | None]:
     """The driver and the watch for harm before their next step, or raise `Corrupted` unless they wrote this log."""
     driver = book.replay(dealt)
+    begun = [each for each in book.stage_changes if each.step is not None]
+    for each, first in zip(begun, driver.deck.begun, strict=True):
+        if isinstance(each, SitesChanged) and each.first != first:
+            raise Corrupted(
+                f"the ledger of {book.study} has a list of sites from another cohort on than it begins with"
+            )
     return driver, follow_harm(book.study, book.protocol, book.entries, driver.cohorts)
 
 
@@ -90,7 +98,7 @@ def check_state(book: Book, state: str) -> None:
     """Raise `Corrupted` unless the study, and each of its arms, is in the state of which its ledger says so."""
     if state != book.state:
         raise Corrupted(f"the state of {book.study} was changed: it is {state}, and the ledger says {book.state}")
-    follow_changes(book.study, book.protocol, book.changes)
+    follow_changes(book.study, book.protocol, book.stage_changes)
 
 
 def check_project(book: Book, project: str, terms: Terms) -> None:
@@ -154,8 +162,8 @@ def check_parties(protocol: Protocol, release: Release, which: str) -> None:
             if not opened <= release.n <= size or release.size == release.n:
                 raise Corrupted(f"{which} is of fewer devices than can have opened it")
         return
-    many = len(protocol.sites.sites)
-    if not many - backend.lost <= len(release.sites) <= many or not set(release.sites) <= set(range(many)):
+    numbers = {each.number for each in protocol.sites.sites}
+    if not len(numbers) - backend.lost <= len(release.sites) or not numbers.issuperset(release.sites):
         raise Corrupted(f"{which} is of sites that cannot have opened it")
     if list(release.sites) != sorted(set(release.sites)) or (release.size and not 0 < release.n < size):
         raise Corrupted(f"{which} does not say of how many people it is")
@@ -166,12 +174,13 @@ def check_noise(book: Book) -> None:
 
     The noise is that of each outcome, and the pure ε of a release is at least the one of the protocol.
     """
-    protocol, right = book.draft, dict[int, tuple[list[str], Loss]]()
+    protocol, right, stages = book.draft, dict[int, tuple[list[str], Loss]](), book.site_lists.stages
+    among = {each.name: protocol.among(each) for each in stages}
     for each in book.releases:
         which = f"the release of cohort {each.cohort} of {book.study}"
         if each.cap != protocol.reward.cap:
             raise Corrupted(f"the cap of {which} is not that of its protocol")
-        check_parties(protocol, each, which)
+        check_parties(among[find_stage(stages, each.cohort).name] if stages else protocol, each, which)
         size = each.size or each.n
         if size not in right:
             right[size] = [offer.digest.hex() for offer in protocol.offers(size)], protocol.price(size)

@@ -7,52 +7,25 @@ that it is read as the same number.
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import lru_cache
-from typing import Any, ClassVar, dataclass_transform
+from typing import Any
 
 from maskedbandit import core
 from maskedbandit.errors import Corrupted, Malformed
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.secagg.helper_total import HelperTotal
 from maskedbandit.store.book.chain import Link, read_links
+from maskedbandit.store.book.entry import KINDS, Entry, Keys, Requested, StageChange, Whole
 from maskedbandit.store.book.further_sum import FurtherSum
+from maskedbandit.store.book.site_entries import Listed
 from maskedbandit.store.databases.database import Database
 from maskedbandit.study.mix_statement import MixStatement
 from maskedbandit.study.operators import OperatorKeys
-
-Whole = tuple[int, ...]
-Keys = tuple[OperatorKeys, ...]
-
+from maskedbandit.study.site_stages import ListedSite
 
 Further = tuple[FurtherSum, ...]
 OLD_GUARDRAIL = ("guardrail", "guardrail_offer")  # how entries of earlier versions say their one further sum
-
-
-@dataclass(frozen=True, kw_only=True)
-@dataclass_transform(frozen_default=True, kw_only_default=True)
-class Entry:
-    """What every entry says, and where in the ledger it is; subclasses are dataclasses as this one."""
-
-    kind: ClassVar[str]
-    state: ClassVar[str]  # in which the study is from then on, if the entry says so
-    number: int
-    hash: str
-    at: int  # milliseconds since 1970
-
-    def __init_subclass__(cls, kind: str = "", state: str = "") -> None:
-        cls.kind, cls.state = kind, state
-        made = dataclass(frozen=True, kw_only=True)(cls)
-        KINDS.update({kind: made} if kind else {})
-
-
-KINDS: dict[str, type[Entry]] = {}
-
-
-class Requested(Entry):
-    """Somebody asked for what the entry says: `by` is the public part of the key, and empty on the machine itself."""
-
-    by: str = ""
 
 
 class Started(Requested, kind="started", state="running"):
@@ -130,14 +103,11 @@ class HelperLost(Requested, kind="helper_lost"):
     cohorts: Whole
 
 
-class ArmChange(Entry):
+class ArmChange(StageChange):
     """An arm was paused, resumed or added, or was found harmful; a stage begins if other arms are in play after it."""
 
     arm: int
     name: str
-    step: int | None = None  # of the log, at which the stage begins
-    aim: int | float | None = None  # of the stage
-    arms: Whole = ()  # in play in the stage
 
 
 class ArmPaused(ArmChange, Requested, kind="arm_paused"):
@@ -202,49 +172,6 @@ class HelpClosed(Entry, kind="help_closed", state="stopped"):
     """The leader said that the study ended: what was left of people was erased, and nothing is made of it any more."""
 
 
-class SiteBegan(Entry, kind="site_began", state="running"):
-    """A site takes part in a study with this protocol: how the site's ledger begins."""
-
-    protocol: str  # its digest
-    coordinator: str  # the fingerprint of its keys
-    sites: Keys  # the public keys of all sites, by number
-
-
-class SumAttempt(Entry):
-    """Of an attempt of sites at the sum of a cohort."""
-
-    cohort: int
-    attempt: int
-
-
-class Discarded(SumAttempt, kind="discarded"):
-    """The last attempt failed: the cohort is never released, and its people are charged for all of them."""
-
-    mixed: MixStatement | None = None  # what the shuffler states of it, if there is one
-
-
-class SiteJoined(SumAttempt, kind="site_joined"):
-    """It joined the attempt, of a cohort of n, and drew its noise for it."""
-
-    n: int
-    weights: Whole  # how many of the n are of each site, as the coordinator said
-    offer: str  # the digest of what was offered to the cohort: which noise
-
-
-class SiteMasked(SumAttempt, kind="site_masked"):
-    """It sent its masked value."""
-
-
-class SiteAgreed(SumAttempt, kind="site_agreed"):
-    """It agreed that the sum of these sites may be opened."""
-
-    sites: Whole
-
-
-class SiteEnded(Entry, kind="site_ended", state="stopped"):
-    """The study ended, and no round is joined any more."""
-
-
 @lru_cache(maxsize=256)
 def loss_of(text: str) -> Loss:
     """The loss with this text: most releases of a study cost the same, and have the same object."""
@@ -256,6 +183,7 @@ READ: dict[Any, Callable[[Any], Any]] = {  # what JSON has in another form, by t
     Loss: loss_of,
     Whole: tuple,
     Keys: lambda given: tuple(OperatorKeys.from_text(*keys) for keys in given),
+    Listed: lambda given: tuple(ListedSite.from_text(*each) for each in given),
     HelperTotal | None: HelperTotal.from_text,
     MixStatement | None: MixStatement.from_text,
     Further: lambda given: tuple(FurtherSum.from_text(*each) for each in given),

@@ -46,7 +46,7 @@ def find_last_word(book: Book) -> Finish | None:
     if book.demand.last_word is None:
         return None
     steps = [(each.step, each.at) for each in book.releases]
-    steps += [(each.step, each.at) for each in book.changes if each.step is not None]
+    steps += [(each.step, each.at) for each in book.stage_changes if each.step is not None]
     before = [at for step, at in steps if step <= book.demand.last_word]
     if book.database is not None:  # places of cohorts that were asked for before were given meanwhile
         newest = "SELECT MAX(assigned) FROM place WHERE study = ? AND assigned < ?"

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from maskedbandit.errors import Corrupted
-from maskedbandit.store.book.entries import ArmHarmful, Entry, Release, Started
+from maskedbandit.store.book.entries import ArmHarmful, Release, Started
+from maskedbandit.store.book.entry import Entry
 from maskedbandit.study.deck import Places
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.watch import Watch

@@ -12,7 +12,8 @@ from typing import Any
 
 from maskedbandit.errors import Corrupted, Disagreement, MaskedBanditError
 from maskedbandit.privacy.sampling import Bits
-from maskedbandit.store.book.entries import Discarded, Release
+from maskedbandit.store.book.entries import Release
+from maskedbandit.store.book.site_entries import Discarded
 from maskedbandit.study.mix_statement import MixStatement
 from maskedbandit.study.protocol import Protocol
 

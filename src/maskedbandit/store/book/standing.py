@@ -3,7 +3,7 @@
     in play <-> paused,    in play or paused -> harmful,    nothing -> added
 
 An arm has a number, in the order in which arms were added, and a name, and both stay with it for ever. If other arms
-are in play after a change, a stage begins (study/driver.py).
+are in play after a change, a stage begins (study/driver.py); so it does with another list of sites (site_lists.py).
 
 What a policy guarantees, it guarantees in each stage, among the arms in play. The regret of a stage is that of its own
 people. A search has delta in its first stage and delta / (s (s - 1)) in stage s, which adds up to delta over all later
@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 
 from maskedbandit.errors import Corrupted
 from maskedbandit.store.book.entries import ArmChange
+from maskedbandit.store.book.entry import StageChange
 from maskedbandit.study.protocol import Protocol
 
 
@@ -64,6 +65,11 @@ class Standing:
         return replace(now, stage=self.stage + (now.given != self.given))
 
     @property
+    def with_other_sites(self) -> Standing:
+        """How they stand after a change of the list of sites: as before, in a new stage."""
+        return replace(self, stage=self.stage + 1)
+
+    @property
     def is_alone(self) -> bool:
         """Whether one arm is in play of several: nothing is compared, and everybody is served it."""
         return self.k > 1 and len(self.in_play) == 1
@@ -90,13 +96,20 @@ class Standing:
         return "harmful" if arm in self.harmful else "paused" if arm in self.paused else "in play"
 
 
-def follow_changes(study: str, protocol: Protocol, changes: Iterable[ArmChange]) -> Standing:
+def follow_changes(study: str, protocol: Protocol, changes: Iterable[StageChange]) -> Standing:
     """How the arms stand, or raise `Corrupted` if one change does not follow from those before it."""
     now, names = (
         Standing.at_start(protocol.k - len(protocol.added), protocol.control_arm),
         [name for name, _ in protocol.arms],
     )
     for each in changes:
+        if not isinstance(each, ArmChange):
+            now = now.with_other_sites
+            if each.step is None or not can_begin(each, now, protocol):
+                raise Corrupted(
+                    f"the ledger of {study} changes its sites in a way that its earlier entries do not allow"
+                )
+            continue
         kind, arm, before = each.kind, each.arm, now
         can = before.can(kind, arm) and each.name == names[arm] and (kind != "arm_harmful" or protocol.guardrail)
         now = before.after(kind, arm) if can else before
@@ -106,7 +119,7 @@ def follow_changes(study: str, protocol: Protocol, changes: Iterable[ArmChange])
     return now
 
 
-def can_begin(change: ArmChange, now: Standing, protocol: Protocol) -> bool:
+def can_begin(change: StageChange, now: Standing, protocol: Protocol) -> bool:
     """Whether a stage can begin as an entry says: with the arms that people are given, and the aim of its number."""
     aim, people = change.aim, protocol.people
     if people is None:

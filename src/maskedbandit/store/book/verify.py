@@ -16,6 +16,7 @@ from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.members import read_members, seal_members
 from maskedbandit.study.driver import Driver
+from maskedbandit.study.site_stages import Stages, find_stage
 
 
 class Verified(NamedTuple):
@@ -39,7 +40,7 @@ def verify_study(database: Database, witness: Witness, study: str) -> Verified:
     with as_corrupted(study), database.still():
         book, losses = read_book(database, witness, study), Losses(database)
         driver, _ = check_log(book)
-        check_sites_of_places(database, study, len(sites.sites) if (sites := book.draft.sites) else 0)
+        check_sites_of_places(database, study, book.site_lists.stages)
         check_places(database, losses, study, driver, {each.cohort: each.size for each in book.releases})
         check_lists(database, book)
         people, worst = check_accounts(database, losses, book.draft.project, study)
@@ -77,11 +78,12 @@ def check_places(database: Database, losses: Losses, study: str, driver: Driver,
             )
 
 
-def check_sites_of_places(database: Database, study: str, sites: int) -> None:
-    """Every place is of a person of one of the sites, if there are any."""
-    wrong = "site IS NULL OR site < 0 OR site >= ?" if sites else "site >= ? OR site < 0"
-    if database.rows(f"SELECT 1 FROM place WHERE study = ? AND ({wrong}) LIMIT 1", study, sites):
-        raise Corrupted(f"a place of {study} is of a site that it does not have")
+def check_sites_of_places(database: Database, study: str, stages: Stages) -> None:
+    """Every place is of a person of a site that the list of its cohort has, if there are any."""
+    places = database.rows("SELECT DISTINCT cohort, site FROM place WHERE study = ?", study)
+    for cohort, site in places:
+        if (site not in find_stage(stages, cohort).keys) if stages else (site is not None):
+            raise Corrupted(f"a place of cohort {cohort} of {study} is of a site that it does not have")
 
 
 def check_lists(database: Database, book: Book) -> None:

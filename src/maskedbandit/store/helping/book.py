@@ -10,7 +10,6 @@ from maskedbandit.store.book.book import find_largest_loss, parse_protocol, seen
 from maskedbandit.store.book.chain import Head, check_chain, read_links
 from maskedbandit.store.book.entries import (
     CohortHelped,
-    Entry,
     HelpClosed,
     Helped,
     HelpEnded,
@@ -19,6 +18,7 @@ from maskedbandit.store.book.entries import (
     parse_entries,
     state_after,
 )
+from maskedbandit.store.book.entry import Entry
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.own_keys import read_own_keys

@@ -3,26 +3,19 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from maskedbandit.errors import Corrupted
+from maskedbandit.errors import Corrupted, Disagreement, InvalidValue
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.book.book import find_largest_loss, seen_head
 from maskedbandit.store.book.chain import Head, check_chain, read_links
-from maskedbandit.store.book.entries import (
-    Entry,
-    Keys,
-    SiteAgreed,
-    SiteBegan,
-    SiteEnded,
-    SiteJoined,
-    SiteMasked,
-    parse_entries,
-    state_after,
-)
+from maskedbandit.store.book.entries import parse_entries, state_after
+from maskedbandit.store.book.entry import Entry
+from maskedbandit.store.book.site_entries import SiteAdmitted, SiteAgreed, SiteBegan, SiteEnded, SiteJoined, SiteMasked
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.own_keys import read_own_keys
 from maskedbandit.store.study_rows import read_study
 from maskedbandit.study.protocol import Protocol
+from maskedbandit.study.site_stages import Stages, add_stage, begin_stages, find_numbers
 from maskedbandit.study.sites import SitesOfStudy
 
 Attempt = tuple[int, int]  # a cohort, and the number of the attempt
@@ -36,7 +29,7 @@ class SiteBook(NamedTuple):
     entries: tuple[Entry, ...]
     joined: dict[Attempt, SiteJoined]
     agreed: dict[Attempt, SiteAgreed]
-    keys: Keys  # of all sites
+    stages: Stages  # the lists of the sites to which this one agreed
     number: int  # of this site
     head: Head
     seen: Head  # the newest entry that the witness has seen
@@ -54,11 +47,11 @@ def find_sites(study: str, protocol: Protocol) -> SitesOfStudy:
     return protocol.sites
 
 
-def find_own_number(study: str, protocol: Protocol, witness: Witness) -> int:
+def find_own_number(study: str, stages: Stages, witness: Witness) -> int:
     """The number of the site whose witness this is."""
-    number = find_sites(study, protocol).number_of(read_own_keys(witness).fingerprint)
+    number = find_numbers(stages).get(read_own_keys(witness).fingerprint)
     if number is None:
-        raise Corrupted(f"this site is none of those that the protocol of {study} names")
+        raise Corrupted(f"this site is in none of the lists of {study}")
     return number
 
 
@@ -69,23 +62,23 @@ def read_site_book(database: Database, witness: Witness, study: str) -> SiteBook
     entries = parse_entries(study, links)
     if row.state != (said := state_after(entries)):
         raise Corrupted(f"the state of {study} was changed: it is {row.state}, and the ledger says {said}")
-    joined, agreed, keys = collect_rounds(study, protocol, entries)
+    joined, agreed, stages = collect_rounds(study, protocol, entries)
     seen = seen_head(database, witness, study)
     witness.check_others(database, study)
     return SiteBook(
-        *(study, protocol, entries, joined, agreed, keys), *(find_own_number(study, protocol, witness), head, seen)
+        *(study, protocol, entries, joined, agreed, stages), *(find_own_number(study, stages, witness), head, seen)
     )
 
 
 def collect_rounds(
     study: str, protocol: Protocol, entries: Sequence[Entry]
-) -> tuple[dict[Attempt, SiteJoined], dict[Attempt, SiteAgreed], Keys]:
-    """The attempts that were joined, and those whose sum was agreed to, or raise `Corrupted`.
+) -> tuple[dict[Attempt, SiteJoined], dict[Attempt, SiteAgreed], Stages]:
+    """The attempts that were joined, those whose sum was agreed to, and the lists of sites, or raise `Corrupted`.
 
     Each is joined once, with the noise of the protocol, after the ones before. A value is masked once in each, and of a
-    cohort one sum is agreed to, in the attempt that was joined last.
+    cohort one sum is agreed to, in the attempt that was joined last. No cohort that was joined has another list later.
     """
-    joined, agreed, keys, last = dict[Attempt, SiteJoined](), dict[Attempt, SiteAgreed](), Keys(), dict[int, int]()
+    joined, agreed, stages, last = dict[Attempt, SiteJoined](), dict[Attempt, SiteAgreed](), Stages(), dict[int, int]()
     masked, opened = set[Attempt](), set[int]()
     for each in entries:
         where = f"entry {each.number} of the ledger of {study}"
@@ -94,9 +87,17 @@ def collect_rounds(
         if isinstance(each, SiteBegan):
             if each.protocol != protocol.digest:
                 raise Corrupted(f"the protocol of {study} was changed: it is not the one with which this site began")
-            keys = each.sites
-            if [one.fingerprint for one in keys] != [one.key for one in find_sites(study, protocol).sites]:
-                raise Corrupted(f"the keys of the sites of {study} are not those of the protocol")
+            try:
+                stages = begin_stages(protocol.digest, find_sites(study, protocol), each.sites)
+            except Disagreement as why:
+                raise Corrupted(f"the keys of the sites of {study} were changed: {why}") from why
+        elif isinstance(each, SiteAdmitted):
+            if any(cohort >= each.first for cohort in last):
+                raise Corrupted(f"{where} has a list of sites for a cohort that was joined before")
+            try:
+                stages = add_stage(stages, each.first, each.sites)
+            except InvalidValue as why:
+                raise Corrupted(f"{where} has a list of sites that is not allowed: {why}") from why
         elif isinstance(each, SiteJoined):
             if each.attempt <= last.get(each.cohort, 0):
                 raise Corrupted(f"{where} joins an attempt that was joined before")
@@ -115,4 +116,4 @@ def collect_rounds(
             agreed[each.cohort, each.attempt] = each
         elif not isinstance(each, SiteEnded):
             raise Corrupted(f"{where} is not one of a site")
-    return joined, agreed, keys
+    return joined, agreed, stages

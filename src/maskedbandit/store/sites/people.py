@@ -52,6 +52,10 @@ def note_place(session: SiteSession, person: str, cohort: int, answer: dict[str,
         return before
     if any(joined == cohort for joined, _ in session.joined):
         raise Disagreement("the coordinator gave a place of a cohort that is being added up")
+    if cohort < session.stages[-1].first:
+        raise Disagreement(
+            "the coordinator gave a place of a cohort of an older list of sites than this site agreed to"
+        )
     if before is not None:
         if any(joined == before.cohort for joined, _ in session.joined):
             raise Disagreement("the coordinator gave a second place to a person who is in a sum")

@@ -33,6 +33,7 @@ from maskedbandit.secagg.masks import KEY
 from maskedbandit.store.held_rounds import make_plan
 from maskedbandit.store.sites.people import read_rewards
 from maskedbandit.store.sites.session import SiteSession, check_still_newest
+from maskedbandit.study.site_stages import find_stage
 
 LAST = 4  # phase, counted from 0
 
@@ -82,15 +83,18 @@ def join_attempt(session: SiteSession, terms: RoundTerms, tickets: Sequence[str]
         raise OutOfTurn(f"attempt {terms.attempt} of cohort {terms.cohort} is not the next one, or one too many")
     if any(cohort == terms.cohort for cohort, _ in session.agreed):
         raise OutOfTurn(f"the sum of cohort {terms.cohort} was agreed to: it has no other attempt")
-    if len(terms.weights) != len(session.keys):
-        raise Disagreement(f"cohort {terms.cohort} has other sites than the protocol")
+    stage = find_stage(session.stages, terms.cohort)
+    protocol = session.protocol.among(stage)
+    if len(terms.weights) != len(stage.keys) or session.number not in stage.keys:
+        raise Disagreement(f"cohort {terms.cohort} has other sites than its list says")
     rewards = read_rewards(session, terms.cohort, tickets)
-    if terms.weights[session.number] != len(rewards):
+    most = protocol.places_of_sites(terms.n)
+    weights = dict(zip(most, terms.weights, strict=True))
+    if weights[session.number] != len(rewards):
         raise Disagreement(f"cohort {terms.cohort} has {len(rewards)} people of this site")
-    most = session.protocol.places_of_sites(terms.n)
-    if sum(terms.weights) != terms.n or any(many > room for many, room in zip(terms.weights, most, strict=True)):
-        raise Disagreement(f"the sites of cohort {terms.cohort} have other people than the protocol allows")
-    plan = make_plan(session.protocol, terms)
+    if sum(terms.weights) != terms.n or any(many > most[site] for site, many in weights.items()):
+        raise Disagreement(f"the sites of cohort {terms.cohort} have other people than the list allows")
+    plan = make_plan(protocol, terms)
     (offer,) = session.protocol.offers(terms.n)
     bits, noise = Bits(), channel.release_noise(terms.n)  # fresh bits: none from before a fork or a snapshot
     value = noise.sum_of_shares(len(rewards), channel.counted_on(terms.n), bits) if rewards else 0
@@ -113,8 +117,9 @@ def take_step(session: SiteSession, due: RoundDue) -> bytes:
         raise OutOfTurn(f"attempt {due.terms.attempt} of cohort {due.terms.cohort} was not joined, or is over")
     if read_terms(session, where) != due.terms:
         raise Disagreement(f"the terms of attempt {due.terms.attempt} of cohort {due.terms.cohort} were changed")
-    plan = make_plan(session.protocol, due.terms)
-    identities = {number: keys.signs for number, keys in enumerate(session.keys)}
+    stage = find_stage(session.stages, due.terms.cohort)
+    plan = make_plan(session.protocol.among(stage), due.terms)
+    identities = {number: keys.signs for number, keys in stage.keys.items()}
     client = RoundClient(
         *(plan, session.number, int(row[0]), stretch_seed(bytes.fromhex(row[1]), "site"), session.signer, identities)
     )
@@ -127,7 +132,7 @@ def take_step(session: SiteSession, due: RoundDue) -> bytes:
     if due.phase == MASKING:
         session.enter(kind="site_masked", cohort=due.terms.cohort, attempt=due.terms.attempt)
     if due.phase == AGREEING:
-        there = read_survivors(due.message, plan.n)
+        there = read_survivors(due.message, plan.users)
         says = {"cohort": due.terms.cohort, "attempt": due.terms.attempt, "sites": there}
         agreed: Any = session.enter(kind="site_agreed", **says)
         session.agreed[where] = agreed

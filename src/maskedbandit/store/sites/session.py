@@ -5,7 +5,7 @@ from itertools import count
 from typing import Any
 
 from maskedbandit.store.book.checks import as_corrupted, check_head
-from maskedbandit.store.book.entries import Keys, SiteAgreed, SiteJoined
+from maskedbandit.store.book.site_entries import SiteAgreed, SiteJoined
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.holding import Holding
@@ -13,6 +13,7 @@ from maskedbandit.store.lease import end_lease
 from maskedbandit.store.requests import Done
 from maskedbandit.store.sites.book import Attempt, read_site_book
 from maskedbandit.study.protocol import Protocol
+from maskedbandit.study.site_stages import Stages
 
 
 class SiteSession(Holding):
@@ -21,7 +22,7 @@ class SiteSession(Holding):
     silent: bool  # of the operation under way: it is a report
     joined: dict[Attempt, SiteJoined]
     agreed: dict[Attempt, SiteAgreed]
-    keys: Keys  # of all sites
+    stages: Stages  # the lists of the sites to which this one agreed
     number: int  # of this one
 
     def __init__(
@@ -36,7 +37,7 @@ class SiteSession(Holding):
     def _load(self) -> None:
         book = read_site_book(self.database, self.witness, self.name)
         self.head, self.joined, self.agreed, self.worst = book.head, book.joined, book.agreed, book.worst
-        self.keys, self.number = book.keys, book.number
+        self.stages, self.number = book.stages, book.number
         if book.entries:  # what was written of it before may not be on disk, if that failed
             with self.witness.watching(self.database, self.name, book.seen, self.head, self.worst.to_text()):
                 pass

@@ -10,17 +10,20 @@ from functools import partial
 from typing import Any, ClassVar
 
 from maskedbandit.errors import Disagreement, FrozenProtocol, InvalidValue
+from maskedbandit.secagg.signing import sign_bytes
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.book.chain import ENTRY, NO_ENTRY, Head, next_link
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database, do_again
 from maskedbandit.store.held_study import HeldStudy
 from maskedbandit.store.own_keys import read_own_keys
+from maskedbandit.store.sites.lists import ToldList, admit_lists, follow_told
 from maskedbandit.store.sites.people import erase_person_of_site, find_place_of, note_exposure, note_place, take_report
 from maskedbandit.store.sites.rounds import answer_round
-from maskedbandit.store.sites.session import SiteSession, check_still_newest, end_site
+from maskedbandit.store.sites.session import SiteSession, end_site
 from maskedbandit.study.operators import OperatorKeys
 from maskedbandit.study.protocol import Protocol
+from maskedbandit.study.site_stages import Stages, begin_stages, write_confirmation
 
 
 class SiteStudy(HeldStudy[SiteSession]):
@@ -38,10 +41,20 @@ class SiteStudy(HeldStudy[SiteSession]):
         "round": answer_round,
         "erase": erase_person_of_site,
         "end": end_site,
-        "tick": check_still_newest,
+        "tick": admit_lists,
     }
 
     session_class = SiteSession
+
+    @property
+    def stages(self) -> Stages:
+        """The lists of the sites to which this one agreed."""
+        return self._session.stages
+
+    def confirm(self) -> tuple[str, str]:
+        """The name of the newest list to which this site agreed, and its signature of it: the same each time."""
+        name = self._session.stages[-1].name
+        return name, sign_bytes(self._session.signer, write_confirmation(name))
 
     @property
     def state(self) -> str:
@@ -50,27 +63,34 @@ class SiteStudy(HeldStudy[SiteSession]):
 
 
 def register_site(
-    database: Database, witness: Witness, text: str, keys: Sequence[OperatorKeys], coordinator: str, now: int
-) -> Protocol:
-    """Write a study down in which this site takes part, with the public keys of all its sites, by number.
+    database: Database,
+    witness: Witness,
+    text: str,
+    keys: Sequence[OperatorKeys],
+    coordinator: str,
+    now: int,
+    told: Sequence[ToldList] = (),
+) -> Stages:
+    """Write a study down in which this site takes part, with the public keys of all its sites: all its lists of them.
 
-    Raise `Disagreement` unless the protocol names this site, and all of them by these keys, and `FrozenProtocol` if
-    there is another study of the same name.
+    There are those of the protocol, and the later ones that are `told`. Raise `Disagreement` unless the newest list has
+    this site, and the first one is of these keys, and `FrozenProtocol` if there is another study of the same name.
     """
     protocol = Protocol.from_text(text)
     protocol.check()
     if (sites := protocol.sites) is None:
         raise InvalidValue("sites", None, "a [sites] table: without it no site takes part in a study")
-    if sites.number_of(read_own_keys(witness).fingerprint) is None:
+    stages = follow_told(begin_stages(protocol.digest, sites, keys), told)
+    for each in stages[1:]:
+        protocol.among(each).check()
+    if stages[-1].sites.number_of(read_own_keys(witness).fingerprint) is None:
         raise Disagreement(f"{protocol.name} names no site with the keys of this one")
-    if [each.key for each in sites.sites] != [each.fingerprint for each in keys]:
-        raise Disagreement(f"the coordinator of {protocol.name} tells other keys than its protocol names")
-    do_again(partial(write_site_study, database, witness, protocol, keys, coordinator, now))
-    return protocol
+    do_again(partial(write_site_study, database, witness, protocol, stages, coordinator, now))
+    return stages
 
 
 def write_site_study(
-    database: Database, witness: Witness, protocol: Protocol, keys: Sequence[OperatorKeys], coordinator: str, now: int
+    database: Database, witness: Witness, protocol: Protocol, stages: Stages, coordinator: str, now: int
 ) -> None:
     """Write a study down, unless it is, and how its ledger begins."""
     with database.transaction():
@@ -87,8 +107,12 @@ def write_site_study(
             *(protocol.name, protocol.name, protocol.text, now),
         )
         says = {"kind": "site_began", "protocol": protocol.digest, "coordinator": coordinator, "at": now}
-        says["sites"] = [[each.seals.hex(), each.signs.hex()] for each in keys]
-        link = next_link(protocol.name, NO_ENTRY, says, witness.signing_key())
-        database.insert("entry", ENTRY, [(protocol.name, *link)])
-        with witness.watching(database, protocol.name, NO_ENTRY, Head(1, link.hash), protocol.price(1).to_text()):
+        says["sites"] = [[each.seals.hex(), each.signs.hex()] for each in stages[0].keys.values()]
+        later = [ToldList(each.first, each.listed).to_table() for each in stages[1:]]
+        head = NO_ENTRY
+        for each in (says, *({"kind": "site_admitted", **one, "at": now} for one in later)):
+            link = next_link(protocol.name, head, each, witness.signing_key())
+            database.insert("entry", ENTRY, [(protocol.name, *link)])
+            head = Head(link.number + 1, link.hash)
+        with witness.watching(database, protocol.name, NO_ENTRY, head, protocol.price(1).to_text()):
             pass

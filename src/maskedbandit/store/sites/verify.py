@@ -4,13 +4,11 @@ from typing import NamedTuple
 
 from maskedbandit.errors import Corrupted
 from maskedbandit.store.book.checks import as_corrupted
+from maskedbandit.store.book.site_entries import SiteBegan
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
-from maskedbandit.store.own_keys import read_own_keys
 from maskedbandit.store.sites.book import SiteBook, read_site_book
 from maskedbandit.store.sites.rounds import parse_terms
-from maskedbandit.store.study_rows import read_study
-from maskedbandit.study.protocol import Protocol
 
 
 class VerifiedSite(NamedTuple):
@@ -23,10 +21,10 @@ class VerifiedSite(NamedTuple):
     people: int
 
 
-def is_site(database: Database, witness: Witness, study: str) -> bool:
+def is_site(database: Database, study: str) -> bool:
     """Whether this operator is one of the sites of a study."""
-    sites = Protocol.from_text(read_study(database, study).protocol).sites
-    return sites is not None and sites.number_of(read_own_keys(witness).fingerprint) is not None
+    find = "SELECT 1 FROM entry WHERE study = ? AND number = 0 AND body LIKE ?"
+    return database.one(find, study, f'%"kind":"{SiteBegan.kind}"%') is not None
 
 
 def verify_site(database: Database, witness: Witness, study: str) -> VerifiedSite:
