@@ -10,11 +10,14 @@ from maskedbandit.service.views.link import LinkState
 from maskedbandit.service.views.site_view import SiteCohort, SiteRound, SiteView
 from maskedbandit.service.views.sums_of_sites import DueSum
 from maskedbandit.service.views.view import StudyView
-from maskedbandit.store.book.entries import Entry, SiteAgreed, SiteBegan, SiteJoined, SiteMasked
+from maskedbandit.store.book.entry import Entry
+from maskedbandit.store.book.site_entries import SiteAgreed, SiteBegan, SiteJoined, SiteMasked
+from maskedbandit.store.book.site_lists import SiteLists
 from maskedbandit.store.pairing import Pairing
 from maskedbandit.store.study_rows import StudyRow
 from maskedbandit.study.operators import OperatorKeys
 from maskedbandit.study.protocol import Protocol
+from maskedbandit.study.site_stages import Stages, begin_stages
 from tests.service.inside import TABLE
 from tests.service.played import MINUTE, START
 
@@ -48,7 +51,14 @@ def with_sites(view: StudyView) -> StudyView:
         DueSum(9, spare=600, spare_sites=1),
     )
     contacts = ((0, view.now), (2, view.now - MINUTE))
-    return replace(view, protocol=protocol, contacts=contacts, due_sums=due)
+    lists = SiteLists(list_stages(protocol, NAMES))
+    return replace(view, protocol=protocol, contacts=contacts, due_sums=due, site_lists=lists)
+
+
+def list_stages(protocol: Protocol, names: tuple[str, ...]) -> Stages:
+    """The list of the sites of a protocol."""
+    assert protocol.sites is not None
+    return begin_stages(protocol.digest, protocol.sites, make_keys(names))
 
 
 def make_site_view(names: tuple[str, ...] = NAMES, entries: int = 2, link: LinkState | None = None) -> SiteView:
@@ -75,11 +85,13 @@ def make_site_view(names: tuple[str, ...] = NAMES, entries: int = 2, link: LinkS
     )
     began = ledger[0]
     assert isinstance(began, SiteBegan)
+    protocol = Protocol.from_table(table)
     return SiteView(
-        protocol=Protocol.from_table(table),
+        protocol=protocol,
         now=START + entries * MINUTE,
         state="running",
         number=0,
+        stages=list_stages(protocol, names),
         began=began,
         coordinator=Pairing("0" * 64, "coordinator", names[0], "https://trial.example", "", "", "", START),
         cohorts=tuple(

@@ -16,8 +16,8 @@ import pytest
 from maskedbandit.errors import Disagreement, FrozenProtocol, MaskedBanditError
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.secagg.kept_round import RoundAnswer
-from maskedbandit.secagg.masks import KEY
-from maskedbandit.secagg.messages import SIGNATURE, VALUE_SIZE
+from maskedbandit.secagg.masks import KEY, VALUE_SIZE
+from maskedbandit.secagg.messages import SIGNATURE
 from maskedbandit.service.host.enter_study import enter_study
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.pairing import read_pairings

@@ -8,10 +8,11 @@ from random import Random
 
 import pytest
 
+from maskedbandit.secagg.kept_round import RoundTerms
 from maskedbandit.service.views.counts import CohortStanding
 from maskedbandit.service.views.sums_of_sites import DueSum, describe_sum
 from maskedbandit.store.book.book import Book
-from maskedbandit.store.rounds import RoundTerms, make_plan
+from maskedbandit.store.held_rounds import make_plan
 from maskedbandit.study.protocol import Protocol
 from tests.for_each import for_each
 from tests.service.inside import TABLE

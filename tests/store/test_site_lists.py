@@ -21,6 +21,7 @@ from maskedbandit.errors import (
     ProtocolError,
 )
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.secagg.kept_round import RoundAnswer, RoundDue, RoundTerms
 from maskedbandit.store.book.book import parse_protocol
 from maskedbandit.store.book.checks import check_log, read_book
 from maskedbandit.store.book.entries import read_entries
@@ -28,7 +29,6 @@ from maskedbandit.store.book.site_entries import SitesChanged, SitesConfirmed
 from maskedbandit.store.book.site_lists import follow_lists
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.reconcile import bring_back, burn_missing, export_ledger
-from maskedbandit.store.rounds import RoundAnswer, RoundDue, RoundTerms
 from maskedbandit.store.sites import lists, people, rounds
 from maskedbandit.store.sites.lists import agree_to_lists
 from maskedbandit.store.studies import find_witness

@@ -46,7 +46,7 @@ def find_usual_cohort(protocol: Protocol) -> int:
 
 def list_heaviest(protocol: Protocol, n: int) -> list[Coalition]:
     """What the heaviest sites cost people at other sites in a cohort of n, from none of them to all but a person."""
-    places = protocol.places_of_sites(n)
+    places = tuple(protocol.places_of_sites(n).values())
     order = sorted(range(len(places)), key=lambda site: -places[site])
     found = []
     for many in range(len(places)):

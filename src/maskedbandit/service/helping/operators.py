@@ -1,5 +1,6 @@
 """Who the helper is, leaders that pair with it, and whether its server lives and can write."""
 
+from collections.abc import Callable
 from functools import cache
 
 from maskedbandit.service.api.operations import healthz, readyz
@@ -25,18 +26,18 @@ async def pair_leader(call: Call, body: Pair) -> Paired:
     return await pair_partner(host, body, LEADER_ROLE, host.name)
 
 
-async def show_openapi(call: Call) -> Answer:
-    """This document."""
-    return Answer(write_helper_document(find_host(call).role))
+def route_document(list_routes: Callable[[], list[Route]]) -> Route:
+    """The route of a document of all routes of such a server: made once, as that takes as long as a hundred answers."""
 
+    @cache
+    def write_document() -> bytes:
+        return encode_answer(write_openapi(list_routes()))
 
-@cache
-def write_helper_document(role: str) -> bytes:
-    """The document; it takes as long as a hundred other answers, and needs no key."""
-    from maskedbandit.service.helping import list_helper_routes
-    from maskedbandit.service.shuffling import list_shuffler_routes
+    async def show_openapi(call: Call) -> Answer:
+        """This document."""
+        return Answer(write_document())
 
-    return encode_answer(write_openapi(list_shuffler_routes() if role == "shuffler" else list_helper_routes()))
+    return Route("GET", "/openapi.json", (), show_openapi, answer=dict)
 
 
 ROUTES = [
@@ -44,5 +45,4 @@ ROUTES = [
     Route("POST", "/v1/helper/pair", (), pair_leader, Pair, Paired, refusals=(401, 409, 429)),
     Route("GET", "/healthz", (), healthz, answer=Health),
     Route("GET", "/readyz", (), readyz, answer=Health, refusals=(503,)),
-    Route("GET", "/openapi.json", (), show_openapi, answer=dict),
 ]
