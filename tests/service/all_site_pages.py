@@ -12,7 +12,7 @@ from maskedbandit.service.views.sums_of_sites import DueSum
 from maskedbandit.service.views.view import StudyView
 from maskedbandit.store.book.entry import Entry
 from maskedbandit.store.book.site_entries import SiteAgreed, SiteBegan, SiteJoined, SiteMasked
-from maskedbandit.store.book.site_lists import SiteLists
+from maskedbandit.store.book.site_lists import begin_lists
 from maskedbandit.store.pairing import Pairing
 from maskedbandit.store.study_rows import StudyRow
 from maskedbandit.study.operators import OperatorKeys
@@ -51,7 +51,7 @@ def with_sites(view: StudyView) -> StudyView:
         DueSum(9, spare=600, spare_sites=1),
     )
     contacts = ((0, view.now), (2, view.now - MINUTE))
-    lists = SiteLists(list_stages(protocol, NAMES))
+    lists = begin_lists(protocol, tuple(make_keys(NAMES)))
     return replace(view, protocol=protocol, contacts=contacts, due_sums=due, site_lists=lists)
 
 

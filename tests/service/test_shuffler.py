@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from maskedbandit.channels.shuffled import Shuffled
+from maskedbandit.errors import InvalidValue
+from maskedbandit.store.helping.study import register_study
 from tests.service.shuffler_inside import SHUFFLER, SPLIT, ShuffledStudy, even_coins, shuffled_study
 from tests.service.test_connect import read_programs, shown
 
@@ -121,3 +123,44 @@ def test_the_page_names_the_shuffler_and_its_last_mix(study: ShuffledStudy) -> N
     assert f"Messages of its last mix {digest[:10]}…" in text
     assert "Reports in it 4 of 4" in text
     assert "Shuffler University" in text
+
+
+def test_the_end_of_a_study_erases_what_the_shuffler_has(study: ShuffledStudy) -> None:
+    study.come_all([1] * 8)
+    study.report()
+    assert len(study.release()) == 2
+    assert study.service.study("stop", key="owner").status == 200
+    study.go(61)
+    assert study.entries(study.shuffler, "help_closed")
+    assert study.shuffler.verify()[2:] == (2, 0)
+    study.verify()
+
+
+def test_a_study_whose_shuffler_is_away_for_ever_ends_without_it(study: ShuffledStudy) -> None:
+    units = study.come_all([1] * 8)
+    study.report()
+    study.wire.away = True
+    assert study.release() == []
+    assert study.service.study("stop?without_helper=1", key="owner").status == 200
+    (lost,) = study.entries(study.service, "helper_lost")
+    assert lost["cohorts"] == [0, 1]
+    assert study.service.study("pass", {"ticket": study.places[units[0]]["ticket"]}, None).status == 410
+    study.wire.away = False
+    study.go(120)
+    assert study.release() == []
+    study.verify()
+
+
+def test_no_sealed_share_and_no_outcome_is_taken_by_the_service(study: ShuffledStudy) -> None:
+    place = study.come("person", 1)
+    said = study.service.study("report", {"ticket": place["ticket"], "value": 1})
+    assert (said.status, said.code) == (422, "personal_value")
+    shares = {"report": "00" * 16, "turn": 0, "leader": "AAAA", "helper": "AAAA"}
+    said = study.service.study("upload", {"ticket": place["ticket"], **shares}, None)
+    assert (said.status, said.code) == (422, "invalid_value")
+
+
+def test_a_helper_that_adds_up_takes_no_study_with_a_shuffler(study: ShuffledStudy) -> None:
+    text = study.service.host.held["small"].study.protocol.text
+    with pytest.raises(InvalidValue, match="two_servers, as this is a helper"):
+        register_study(study.shuffler.host, study.shuffler.host.witness, text, study.operators[0])

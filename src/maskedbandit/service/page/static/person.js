@@ -13,6 +13,8 @@ const TRUST = {
     "many alone, as long as it keeps to the rules. It sees when your device was in contact with it.",
   distributed: "Your device seals what became of you for these two operators, and neither can read it alone. The first " +
     "one sees when your device was in contact with it.",
+  shuffled: "Your device sends what becomes of you to the second of these operators, which cannot read it, and hands it " +
+    "to the first one mixed with that of others. The second one sees when your device sent it.",
 };
 const REASONS = {
   token_expired: "This link is too old. Open it again in the application.",
@@ -58,7 +60,9 @@ function describe(found) {
       rows.push(["What becomes of you counts until", when(place.ends)]);
       if (place.taken_until > place.ends) rows.push(["Your device may report it until", when(place.taken_until)]);
     }
-    if (found.operators.length) {
+    if (found.trust === "shuffled") {
+      rows.push(["The report of your device", "goes to the second operator below; this server is not told of it"]);
+    } else if (found.operators.length) {
       rows.push(["Newest sealed report of your device", place.reported === null ? "none yet" : when(place.reported)]);
     }
     rows.push(["What your place costs you", place.cost]);
