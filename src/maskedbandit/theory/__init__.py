@@ -12,12 +12,14 @@ from maskedbandit.theory.characteristic_times import KINDS, characteristic_time,
 from maskedbandit.theory.divergences import kl, kl_upper, private_divergence, private_upper
 from maskedbandit.theory.noise_pmf import epsilon_left
 from maskedbandit.theory.samples import TIMES, critical_epsilon, least_samples
+from maskedbandit.theory.search_guarantees import RATES, most_samples
 from maskedbandit.theory.selection import least_samples_above, least_samples_top
 from maskedbandit.theory.wrong_answers import least_wrong
 
 LOWER = tuple(INFORMATION)
 UPPER = ("ada_cucb", "ada_p_ucb", "dpucb", "ldp_ucb", "noise_aware_klucb", "ucb1")
 SAMPLES = tuple(TIMES)
+UPPER_SAMPLES = tuple(RATES)
 WITHOUT_EPSILON = ("no_privacy", "ucb1")
 CURVES = {  # all names, and what each curve means
     **dict.fromkeys(LOWER, "asymptotic lower bound"),
@@ -31,6 +33,7 @@ __all__ = [
     "LOWER",
     "SAMPLES",
     "UPPER",
+    "UPPER_SAMPLES",
     "WITHOUT_EPSILON",
     "characteristic_time",
     "critical_epsilon",
@@ -44,6 +47,7 @@ __all__ = [
     "least_wrong",
     "lower_bound",
     "minimax",
+    "most_samples",
     "private_divergence",
     "private_upper",
     "proportions",

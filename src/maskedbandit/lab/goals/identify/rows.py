@@ -4,6 +4,7 @@ A run that was cut off after `max_pulls` users counts as one with that many: it 
 bound, and in the quantiles, which are right as long as they are below `max_pulls`.
 """
 
+import math
 from typing import Any
 
 import polars as pl
@@ -28,17 +29,20 @@ def tabulate_curve(curve: TheoryCurve | PublishedPoint) -> pl.DataFrame:
             **dict.fromkeys(LOSSES, curve.values["channel.epsilon"]),
         }
         return pl.DataFrame({**names, **curve.task, "run": pl.Series([None], dtype=pl.Int64), "samples": curve.samples})
-    means = curve.instance.true_means().tolist()
-    free = curve.theory in theory.WITHOUT_EPSILON
+    means, upper = curve.instance.true_means().tolist(), curve.theory in theory.UPPER_SAMPLES
+    samples = (theory.most_samples if upper else theory.least_samples)(
+        curve.theory, means, curve.task["delta"], curve.epsilon
+    )
+    free = upper or curve.theory in theory.WITHOUT_EPSILON
     return pl.DataFrame(
         {
             "trust": "theory",
             "policy": curve.theory,
-            "sees": "lower bound",
+            "sees": "upper bound as δ → 0" if upper else "lower bound",
             **dict.fromkeys(LOSSES, curve.epsilon),
             **curve.task,
             "run": pl.Series([None], dtype=pl.Int64),
-            "samples": theory.least_samples(curve.theory, means, curve.task["delta"], curve.epsilon),
+            "samples": pl.Series([samples if math.isfinite(samples) else None], dtype=pl.Float64),
             "critical": pl.Series([None if free else theory.critical_epsilon(curve.theory, means)], dtype=pl.Float64),
         }
     )
