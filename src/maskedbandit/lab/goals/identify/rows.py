@@ -19,6 +19,8 @@ from maskedbandit.lab.goals.setting import PublishedPoint, TheoryCurve
 def tabulate_curve(curve: TheoryCurve | PublishedPoint) -> pl.DataFrame:
     """A point of a curve of theory, in the same form as a run; below the epsilon `critical`, privacy costs samples.
 
+    Where an upper bound is infinite, there is no point.
+
     A published point becomes a row in the same way.
     """
     if isinstance(curve, PublishedPoint):
@@ -88,7 +90,8 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
 def cells(row: dict[str, Any]) -> dict[str, str]:
     """The cells of a row of the summary, as text by their headings."""
     if row["runs"] == 0:
-        return {"mean samples": f"{row['mean']:,.0f}", **dict.fromkeys(("median", "5 %", "95 %"), "")} | dict.fromkeys(
+        mean = "" if row["mean"] is None else f"{row['mean']:,.0f}"
+        return {"mean samples": mean, **dict.fromkeys(("median", "5 %", "95 %"), "")} | dict.fromkeys(
             ("stopped", "wrong (99 %)", "over bound"), ""
         )
     least = "≥ " if row["stopped"] < row["runs"] else ""
