@@ -112,7 +112,7 @@ class TestCoins:
         def bounds(precision):
             return (third - Fraction(1, 1 << precision), third + Fraction(1, 1 << precision))
 
-        assert not is_below(bounds, Fixed())
+        assert not is_below(bounds, 0, 1, Fixed())
         assert not words
 
 

@@ -12,9 +12,11 @@ from maskedbandit.secagg.kept_round import RoundTerms
 from maskedbandit.service.views.counts import CohortStanding
 from maskedbandit.service.views.sums_of_sites import DueSum, describe_sum
 from maskedbandit.store.book.book import Book
+from maskedbandit.store.book.site_lists import begin_lists
 from maskedbandit.store.held_rounds import make_plan
 from maskedbandit.study.protocol import Protocol
 from tests.for_each import for_each
+from tests.service.all_site_pages import make_keys
 from tests.service.inside import TABLE
 from tests.service.sites_inside import SitesInside
 from tests.service.test_page import Page, find_unsaid
@@ -62,10 +64,12 @@ def test_a_site_that_is_lost(sites: SitesInside) -> None:
 
 def make_book(colluding: int) -> Book:
     """A study of six sites, of which some may collude."""
-    listed = [{"name": name, "key": name * 64, "share": "1"} for name in "abcdef"]
+    keys = make_keys(tuple("abcdef"))
+    listed = [{"name": name, "key": key.fingerprint, "share": "1"} for name, key in zip("abcdef", keys, strict=True)]
     backend = {"name": "sites", "colluding": colluding, "lost": 1}
     channel = {"name": "distributed", "epsilon": 1, "honest": "1/5", "backend": backend}
-    return Book("small", Protocol.from_text(json.dumps(TABLE | {"channel": channel, "sites": {"list": listed}})))
+    protocol = Protocol.from_text(json.dumps(TABLE | {"channel": channel, "sites": {"list": listed}}))
+    return Book("small", protocol, site_lists=begin_lists(protocol, tuple(keys)))
 
 
 def check_spare(colluding: int, find_spare: Callable[[DueSum, list[int]], int]) -> None:

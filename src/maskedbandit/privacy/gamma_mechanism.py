@@ -110,19 +110,19 @@ def toss_irrational(bounds: Bounds, bits: Bits) -> bool:
     whole, k = math.floor(bounds(precision)[0]), 1
     if not bernoulli_exp(whole, bits):
         return False
-    while is_below(lambda precision: tuple((bound - whole) / k for bound in bounds(precision)), bits):
+    while is_below(bounds, whole, k, bits):
         k += 1
     return k % 2 == 1
 
 
-def is_below(bounds: Callable[[int], tuple[Fraction, ...]], bits: Bits) -> bool:
-    """A coin of a probability that is known by ever closer bounds: a uniform number, drawn until it is on one side."""
+def is_below(bounds: Bounds, whole: int, k: int, bits: Bits) -> bool:
+    """A coin of probability (γ − whole) / k: a uniform number, drawn further until it is on one side."""
     precision, drawn = FIRST_PRECISION, bits.below(1 << FIRST_PRECISION)
     while True:
-        low, high = bounds(precision)
-        if drawn + 1 <= low * (1 << precision):
+        low, high = ((bound - whole) * (1 << precision) for bound in bounds(precision))
+        if (drawn + 1) * k <= low:
             return True
-        if drawn >= high * (1 << precision):
+        if drawn * k >= high:
             return False
         drawn = (drawn << FIRST_PRECISION) + bits.below(1 << FIRST_PRECISION)
         precision += FIRST_PRECISION

@@ -13,12 +13,14 @@ from maskedbandit.theory.characteristic_times import KINDS, characteristic_time,
 from maskedbandit.theory.divergences import kl, kl_upper, private_divergence, private_upper
 from maskedbandit.theory.noise_pmf import epsilon_left
 from maskedbandit.theory.samples import TIMES, critical_epsilon, least_samples
+from maskedbandit.theory.search_guarantees import RATES, most_samples
 from maskedbandit.theory.selection import least_samples_above, least_samples_top
 from maskedbandit.theory.wrong_answers import least_wrong
 
 LOWER = tuple(INFORMATION)
 UPPER = ("ada_cucb", "ada_p_ucb", "dpucb", "ldp_ucb", "noise_aware_klucb", "thompson_sampling", "ucb1")
 SAMPLES = tuple(TIMES)
+UPPER_SAMPLES = tuple(RATES)
 WITHOUT_EPSILON = ("no_privacy", "thompson_sampling", "ucb1")
 CURVES = {  # all names, and what each curve means
     **dict.fromkeys(LOWER, "asymptotic lower bound"),
@@ -32,6 +34,7 @@ __all__ = [
     "LOWER",
     "SAMPLES",
     "UPPER",
+    "UPPER_SAMPLES",
     "WITHOUT_EPSILON",
     "characteristic_time",
     "closed_epsilon",
@@ -47,6 +50,7 @@ __all__ = [
     "local_epsilon_for",
     "lower_bound",
     "minimax",
+    "most_samples",
     "private_divergence",
     "private_upper",
     "proportions",

@@ -34,7 +34,7 @@ GOAL = Goal(
     planned=Planned(
         play=partial(play_search, identify, difference), bound=lambda policy, *which: theory.least_samples(*which)
     ),
-    theories=theory.SAMPLES,
+    theories=theory.SAMPLES + theory.UPPER_SAMPLES,
     bounds=theory.SAMPLES,
     publishes=True,
 )

@@ -4,6 +4,7 @@ A run that was cut off after `max_pulls` users counts as one with that many: it 
 bound, and in the quantiles, which are right as long as they are below `max_pulls`.
 """
 
+import math
 from typing import Any
 
 import polars as pl
@@ -18,6 +19,8 @@ from maskedbandit.lab.goals.setting import PublishedPoint, TheoryCurve
 def tabulate_curve(curve: TheoryCurve | PublishedPoint) -> pl.DataFrame:
     """A point of a curve of theory, in the same form as a run; below the epsilon `critical`, privacy costs samples.
 
+    Where an upper bound is infinite, there is no point.
+
     A published point becomes a row in the same way.
     """
     if isinstance(curve, PublishedPoint):
@@ -28,17 +31,20 @@ def tabulate_curve(curve: TheoryCurve | PublishedPoint) -> pl.DataFrame:
             **dict.fromkeys(LOSSES, curve.values["channel.epsilon"]),
         }
         return pl.DataFrame({**names, **curve.task, "run": pl.Series([None], dtype=pl.Int64), "samples": curve.samples})
-    means = curve.instance.true_means().tolist()
-    free = curve.theory in theory.WITHOUT_EPSILON
+    means, upper = curve.instance.true_means().tolist(), curve.theory in theory.UPPER_SAMPLES
+    samples = (theory.most_samples if upper else theory.least_samples)(
+        curve.theory, means, curve.task["delta"], curve.epsilon
+    )
+    free = upper or curve.theory in theory.WITHOUT_EPSILON
     return pl.DataFrame(
         {
             "trust": "theory",
             "policy": curve.theory,
-            "sees": "lower bound",
+            "sees": "upper bound as δ → 0" if upper else "lower bound",
             **dict.fromkeys(LOSSES, curve.epsilon),
             **curve.task,
             "run": pl.Series([None], dtype=pl.Int64),
-            "samples": theory.least_samples(curve.theory, means, curve.task["delta"], curve.epsilon),
+            "samples": pl.Series([samples if math.isfinite(samples) else None], dtype=pl.Float64),
             "critical": pl.Series([None if free else theory.critical_epsilon(curve.theory, means)], dtype=pl.Float64),
         }
     )
@@ -84,7 +90,8 @@ def summary(table: pl.DataFrame) -> pl.DataFrame:
 def cells(row: dict[str, Any]) -> dict[str, str]:
     """The cells of a row of the summary, as text by their headings."""
     if row["runs"] == 0:
-        return {"mean samples": f"{row['mean']:,.0f}", **dict.fromkeys(("median", "5 %", "95 %"), "")} | dict.fromkeys(
+        mean = "" if row["mean"] is None else f"{row['mean']:,.0f}"
+        return {"mean samples": mean, **dict.fromkeys(("median", "5 %", "95 %"), "")} | dict.fromkeys(
             ("stopped", "wrong (99 %)", "over bound"), ""
         )
     least = "≥ " if row["stopped"] < row["runs"] else ""
