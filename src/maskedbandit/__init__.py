@@ -37,6 +37,7 @@ _HOME = {
     "CountingQuery": "privacy.counting",
     "Decision": "core",
     "Drifting": "lab.worlds.drifting",
+    "FrameLog": "lab.logs.frame_log",
     "LaplaceMechanism": "privacy.counting",
     "Ledger": "privacy.budget",
     "LinearContexts": "lab.worlds.linear_contexts",

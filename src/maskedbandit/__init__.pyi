@@ -17,6 +17,7 @@ from maskedbandit.lab.goals.identify.identify import identify as identify
 from maskedbandit.lab.goals.regret.simulate import simulate as simulate
 from maskedbandit.lab.goals.replay.replay import replay as replay
 from maskedbandit.lab.goals.select.select import select as select
+from maskedbandit.lab.logs.frame_log import FrameLog as FrameLog
 from maskedbandit.lab.logs.newsroom import Newsroom as Newsroom
 from maskedbandit.lab.logs.recorded_log import RecordedLog as RecordedLog
 from maskedbandit.lab.worlds.bernoulli import Bernoulli as Bernoulli

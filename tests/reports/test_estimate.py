@@ -88,6 +88,22 @@ def test_means_and_differences_of_a_run() -> None:
     assert wide.arms[0].interval.width > found.arms[0].interval.width
 
 
+def test_simultaneous_intervals_share_alpha() -> None:
+    """Of three means and two differences each has a fifth, whether all are there or not."""
+    kept = run()
+    found, each = mb.estimate(kept, simultaneous=True, simulations=0), mb.estimate(kept, 0.05 / 5, simulations=0)
+    assert [arm.interval for arm in found.arms] == [arm.interval for arm in each.arms]
+    assert [row.interval for row in found.differences] == [row.interval for row in each.differences]
+    plain = mb.estimate(kept, simulations=0)
+    widths = [one.interval.width / two.interval.width for one, two in zip(found.arms, plain.arms, strict=True)]
+    assert 1.1 < min(widths) < max(widths) < 1.25
+    assert "95 % at any time, all intervals together" in found.title()
+    assert "together" not in plain.title()
+    known = [mb.Release(0, 1000, 520.0), mb.Release(2, 5000, 2100.0)]
+    early = mb.estimate(known, channel=CENTRAL, simultaneous=True)
+    assert early.arms[0].interval == mean_interval(CENTRAL.law(), known[:1], 0.05 / 5)
+
+
 @pytest.mark.parametrize("policy", [mb.policies.KLLUCB(m=1), mb.policies.UniformArmsAbove(theta=0.4)])
 def test_a_selection_of_several_arms(policy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")

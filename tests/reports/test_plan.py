@@ -12,7 +12,9 @@ import maskedbandit as mb
 from maskedbandit.cli import main
 from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.lab.delays.constant import Constant
+from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.policies.parts.purposes import find_purpose
+from maskedbandit.reports.plan.fixed_test import size_fixed_test
 from maskedbandit.reports.plan.forecast import find_planned
 from maskedbandit.reports.plan.plan import TRUST, Plan, Question, plan
 from maskedbandit.theory.samples import least_samples
@@ -141,6 +143,35 @@ def test_people_who_come_once_are_planned_for_as_ever() -> None:
     found = plan(EASY, runs=5, trust=("central", "concentrated"))
     assert [row.trust for row in found.rows] == ["central", "concentrated"]
     assert "such studies" not in str(found)
+
+
+def test_a_plan_is_compared_with_a_test_of_fixed_size() -> None:
+    """By hand: z = 1.6449 twice, so n = 10.82 (.3 .7 + .35 .65) / .05^2 = 1894 of each arm."""
+    none, central = Law(NO_NOISE), mb.channels.Central(epsilon=0.1).law()
+    assert size_fixed_test(none, 2, 0.3, 0.35, 0.05) == 2 * math.ceil((2 * 1.6448536) ** 2 * 0.4375 / 0.0025)
+    assert size_fixed_test(none, 5, 0.3, 0.35, 0.05) > 2.5 * 3788  # four comparisons share the level
+    n = size_fixed_test(central, 2, 0.3, 0.35, 0.05) // 2
+    error = math.sqrt(0.4375 / n + 2 * 2 * 0.1**-2 / n**2)  # discrete Laplace noise of variance just below 2 / ε²
+    assert 2 * 1.6448536 * error == pytest.approx(0.05, rel=1e-3)
+    local, slope = size_fixed_test(mb.channels.Response(1).law(), 2, 0.3, 0.35, 0.05), math.tanh(0.5)
+    bits = [0.5 - slope * (0.5 - mean) for mean in (0.3, 0.35)]  # means of randomized bits
+    spread = sum(mean * (1 - mean) for mean in bits)
+    assert local == pytest.approx(2 * (2 * 1.6448536) ** 2 * spread / (0.05 * slope) ** 2, abs=2)
+    said = str(plan(EASY, trust=("central",), runs=5))
+    assert "A test of fixed size for a difference of 0.2, looked at once, takes: no privacy 450; central 474 " in said
+    assert "fixed size" not in str(plan(EASY, goal="regret", people=500, trust=("central",), runs=5))
+
+
+@pytest.mark.slow
+def test_the_test_of_fixed_size_has_its_power_and_its_level() -> None:
+    """Of 20 000 studies with noise; each share is within 0.01, at more than six standard errors."""
+    rng, n = np.random.default_rng(5), size_fixed_test(mb.channels.Central(epsilon=0.1).law(), 2, 0.3, 0.35, 0.05) // 2
+    scale, runs = 10.0, 20_000
+    noise = rng.geometric(-math.expm1(-1 / scale), (4, runs))
+    for mean, expected in ((0.35, 0.95), (0.3, 0.05)):
+        low, high = (rng.binomial(n, m, runs) + noise[2 * i] - noise[2 * i + 1] for i, m in enumerate((0.3, mean)))
+        error = math.sqrt((0.21 + mean * (1 - mean)) / n + 4 * scale**2 / n**2)
+        assert np.mean((high - low) / n > 1.6448536 * error) == pytest.approx(expected, abs=0.01)
 
 
 def test_regret_is_planned_for_all_people() -> None:

@@ -13,6 +13,9 @@ the sum harms the estimate and never the privacy.
 The relaxed sum is taken as given: this channel does not split values into bits, and the lab draws correct sums. The
 theorem asks for ε below 1. The privacy holds for any ε, if the relaxed sum exists, which is known for ε′ < 1.
 
+For bits there is a protocol of some hundred messages whose releases have the same distribution and the same loss; it is
+no relaxed sum (shuffle/pair_flooding.py).
+
 The numbers of a vector have relaxed sums of their own, whose ratios multiply: each must have ε′ = ε / (4s), with s
 numbers in which two users may differ, of one model or of two.
 """

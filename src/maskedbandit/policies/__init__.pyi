@@ -34,6 +34,7 @@ from maskedbandit.policies.regret.dp_thompson import DPThompson as DPThompson
 from maskedbandit.policies.regret.dpse import DPSE as DPSE
 from maskedbandit.policies.regret.dpucb import DPUCB as DPUCB
 from maskedbandit.policies.regret.dpucb_int import DPUCBInt as DPUCBInt
+from maskedbandit.policies.regret.epsilon_greedy import EpsilonGreedy as EpsilonGreedy
 from maskedbandit.policies.regret.gaussian_thompson import GaussianThompson as GaussianThompson
 from maskedbandit.policies.regret.klucb import KLUCB as KLUCB
 from maskedbandit.policies.regret.lazy_dp_thompson import LazyDPThompson as LazyDPThompson

@@ -32,6 +32,7 @@ from maskedbandit.lab.engine.outcomes import (
     raise_for_status,
 )
 from maskedbandit.lab.engine.python_first import PythonFirst, is_own, watch_kernel
+from maskedbandit.lab.goals import list_goals
 from maskedbandit.lab.goals.runs import Runs
 from maskedbandit.lab.rehearsal.rehearse import refuse_unrehearsed, rehearse_run
 from maskedbandit.lab.streams import Streams
@@ -64,7 +65,9 @@ def check_compatible(policy: Any, channel: Any, instance: Any, goal: str, delay:
             raise InvalidValue(name, value, allowed)
     check_arms(instance)
     if policy.goal != goal:
-        raise InvalidValue("policy", policy, f"a policy whose goal is {goal!r}, not {policy.goal!r}")
+        verbs = [each.verb.__name__ for each in list_goals().values() if policy.goal in each.policies]
+        takes = f"; mb.{verbs[0]} takes it" if verbs else ""
+        raise InvalidValue("policy", policy, f"a policy whose goal is {goal!r}, not {policy.goal!r}{takes}")
     law = channel.carrying(instance.statistics).law()
     if lack := policy.needs(Law(*law)):  # checked, also if it was made by hand
         raise InvalidValue("channel", channel, f"one that gives {type(policy).__name__} {lack}")

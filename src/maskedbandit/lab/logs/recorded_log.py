@@ -50,7 +50,10 @@ class RecordedLog(Log):
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             given: Any = self.folder  # a table, for one
             shown = str(given) if isinstance(given, str | Path) else type(given).__name__
-            raise InvalidValue("log", shown, "a folder that `maskedbandit convert` finished") from None
+            allowed = "a folder that `maskedbandit convert` finished" + (
+                "" if isinstance(given, str | Path) else "; a data frame is read by FrameLog"
+            )
+            raise InvalidValue("log", shown, allowed) from None
         least = known.pop("least")
         if not isinstance(least, int | float) or not 0 < least <= 1:
             raise InvalidValue(f"least in {folder / FINISHED}", least, "a probability above 0")

@@ -42,6 +42,7 @@ def estimate(
     channel: Channel | None = None,
     against: str | None = None,
     run: int | None = None,
+    simultaneous: bool = False,
     simulations: int = 200,
     advance: Callable[[], object] = lambda: None,
 ) -> Estimates:
@@ -51,9 +52,9 @@ def estimate(
 
     `what` is the result of `simulate`, `identify` or `select` that kept its releases (of several runs, number `run`), a
     stored study, or a list of releases that came through `channel`, in the order in which they were made. Each interval
-    has an error probability of at most `alpha`; to have all of them right at once, divide it by their number. So many
-    `simulations` estimate the bias of the means; with 0 of them the means are not corrected. An arm without any release
-    has no difference yet.
+    has an error probability of at most `alpha`; if they are `simultaneous`, all of them together have, as each of k
+    means and k - 1 differences gets its part of it. So many `simulations` estimate the bias of the means; with 0 of
+    them the means are not corrected. An arm without any release has no difference yet.
 
     >>> import maskedbandit as mb
     >>> policy, channel = mb.policies.SuccessiveElimination(), mb.channels.Central(epsilon=1)
@@ -67,6 +68,7 @@ def estimate(
     source = source_of(what, channel, run)
     base = index_of(against, source)
     law, k, together = source.channel.law(), len(source.names), dealt_together(source, base)
+    level = alpha / (2 * k - 1) if simultaneous else alpha  # also for differences that are not there yet
     means, differences = point_estimates(source.rows, k, base, together)
     wrong, correction = np.full((2, k), math.nan), f"not corrected: {why_not(source, means, simulations)}"
     if source.played is not None and simulations > 0 and not np.isnan(means).any():
@@ -80,15 +82,16 @@ def estimate(
         )
         correction = f"corrected by {used:,} simulations {source.played.until()}"
     scale = source.most - source.least
-    arms = [arm_of(source, law, a, alpha, float(means[a]), float(means[a] - wrong[0, a])) for a in range(k)]
+    arms = [arm_of(source, law, a, level, float(means[a]), float(means[a] - wrong[0, a])) for a in range(k)]
     others = [
-        difference_of(source, law, a, base, alpha, bool(together[a]), float(differences[a]), float(wrong[1, a]))
+        difference_of(source, law, a, base, level, bool(together[a]), float(differences[a]), float(wrong[1, a]))
         for a in range(k)
         if a != base and not np.isnan(means[[a, base]]).any()
     ]
     return Estimates(
         source.what,
         alpha,
+        simultaneous,
         tuple(each._replace(**scale_estimate_row(each, source.least, scale)) for each in arms),
         tuple(each._replace(**scale_estimate_row(each, 0.0, scale)) for each in others),
         correction,

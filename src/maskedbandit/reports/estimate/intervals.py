@@ -45,12 +45,14 @@ class Estimates(Tidy):
     """The result of `estimate`, in units of the reward.
 
     **Guarantee**: each interval holds its mean, or difference, with probability at least 1 - alpha at all times
-    together, whatever rule chose cohorts and stopped. If means move in time it is the average of the means of the
+    together, whatever rule chose cohorts and stopped; if they are `simultaneous`, all of them hold theirs with that
+    probability. If means move in time it is the average of the means of the
     people in the releases; and where a difference is of the same people, drift that is common to both arms cancels.
     """
 
     what: str
     alpha: float
+    simultaneous: bool
     arms: tuple[Mean, ...]
     differences: tuple[DifferenceOfArms, ...]
     correction: str  # how `corrected` was found, or why it is nan
@@ -69,8 +71,9 @@ class Estimates(Tidy):
 
     def title(self) -> str:
         """The title: what is estimated, and from how much."""
+        when = "at any time, all intervals together" if self.simultaneous else "at any time"
         people, releases = (sum(each) for each in zip(*((arm.n, arm.releases) for arm in self.arms), strict=True))
-        return f"{self.what}: {people:,} people in {releases:,} releases, {100 * (1 - self.alpha):g} % at any time"
+        return f"{self.what}: {people:,} people in {releases:,} releases, {100 * (1 - self.alpha):g} % {when}"
 
     def __repr__(self) -> str:
         return f"{self.title()}\n{format_table(self.lines(), 1)}\n{self.correction}"

@@ -30,6 +30,7 @@ from maskedbandit.policies.parts.selection import Above, Top
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.exact import to_whole
 from maskedbandit.reports.plan.compiled_ahead import compiled_ahead
+from maskedbandit.reports.plan.fixed_test import say_fixed_test
 from maskedbandit.reports.plan.forecast import count_waits, find_planned, forecast_study
 from maskedbandit.reports.plan.means import described_by, find_hardest_means, question_of
 from maskedbandit.reports.plan.visits import CONCENTRATED, concentrate_noise, say_visits, share_budget
@@ -71,7 +72,7 @@ class Question:
     goal: str = "identify"  # or "regret": all people take part, and few should get a worse arm; "answer" or "select"
     means: Sequence[float] | None = None
     policy: Policy | None = None
-    visits: int = 1  # how many such studies each person takes part in; ε is what one of them may cost
+    visits: int = 1  # such studies in which each person takes part; ε is what one of them may cost
 
     def __post_init__(self) -> None:
         if self.policy is not None and (not isinstance(self.policy, Policy) or self.policy.goal != self.goal):
@@ -192,8 +193,8 @@ class Plan:
         for row, spread in zip(self.rows, self.spreads, strict=False):
             if spread is not None:
                 lines.append(f"{row.trust}: {say_spread(spread, self.question.goal, window)}")
-        if self.question.visits > 1:
-            lines += say_visits(self.rows, self.question.visits, self.question.privacy_delta)
+        lines += say_fixed_test(self.question, self.rows)
+        lines += say_visits(self.rows, self.question.visits, self.question.privacy_delta)
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -233,8 +234,7 @@ def plan(
         changes.setdefault("goal", policy.goal)
     asked = replace(question or Question(), **changes)
     known = (*TRUST, CONCENTRATED)
-    if trust is None:
-        trust = known if asked.visits > 1 and asked.unknown is None else tuple(TRUST)
+    trust = (known if asked.visits > 1 and asked.unknown is None else tuple(TRUST)) if trust is None else trust
     for each in trust:
         if each not in known:
             raise UnknownName("trust", each, known)

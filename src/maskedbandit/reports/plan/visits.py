@@ -46,7 +46,7 @@ def concentrate_noise(epsilon: float, visits: int, delta: float) -> Channel:
 
 def say_visits(rows: Sequence[Row], visits: int, delta: float) -> Iterator[str]:
     """What people lose who take part in all of the studies, and how the noise of both ways compares."""
-    if not rows:
+    if visits == 1 or not rows:
         return
     total = visits * rows[0].epsilon
     yield f"Each person takes part in {visits} such studies, which cost ε = {total:.4g} together."

@@ -225,7 +225,7 @@ def test_a_single_arm_is_refused() -> None:
 
 
 def test_simulate_refuses_policies_that_search() -> None:
-    with pytest.raises(InvalidValue, match="a policy whose goal is 'regret', not 'identify'"):
+    with pytest.raises(InvalidValue, match=r"a policy whose goal is 'regret', not 'identify'; mb\.identify takes it"):
         mb.simulate(Turns(), RAW, INSTANCE, 100)
 
 
