@@ -18,7 +18,7 @@ from maskedbandit.errors import AlreadySpent, BudgetExceeded, Implausible, Inval
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.rehearsal import rehearse
 from maskedbandit.lab.rehearsal.cohorts import HOPELESS, Cohorts
-from maskedbandit.lab.rehearsal.rehearse import carried
+from maskedbandit.lab.rehearsal.rehearse import carry_cohort
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.study.rehearsed_device import RehearsedDevice
 from tests.for_each import for_each
@@ -318,7 +318,7 @@ def test_a_device_that_takes_part_elsewhere_ends_the_study() -> None:
         cohorts.charge(user, 3)
     devices[2].send(b"elsewhere", 1, channel.offer(3), bits)
     with pytest.raises(AlreadySpent, match="this user took part in another cohort"):
-        carried(cohorts, 1, devices, bits)
+        carry_cohort(cohorts, 1, devices, bits)
     assert channel.backend.seen == []
 
 
@@ -327,7 +327,7 @@ def test_both_books_have_room_for_all_attempts_and_no_more(attempts) -> None:
     channel, bits = over(Watched(attempts=attempts, fails=99)), seeded(1)
     cohorts, device = Cohorts(channel, 2, "study", bits), RehearsedDevice("7", 1.0, channel, 1)
     cohorts.charge("7", 1)
-    assert carried(cohorts, 1, [device], bits) is None
+    assert carry_cohort(cohorts, 1, [device], bits) is None
     assert len(channel.backend.seen) == attempts
     for book in (cohorts._book, device._book):
         for late in (attempts, attempts + 1):

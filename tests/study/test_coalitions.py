@@ -11,7 +11,7 @@ import pytest
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.privacy.sites import SitePeople
 from maskedbandit.statement.coalitions import say_coalitions
-from maskedbandit.study.coalitions import bound_site_people, find_usual_cohort, list_heaviest
+from maskedbandit.study.coalitions import bound_site_people, count_site_places, find_usual_cohort, list_heaviest
 from maskedbandit.study.protocol import Protocol
 from tests.for_each import for_each
 
@@ -40,7 +40,7 @@ def make_protocol(honest: str = "2/5", colluding: int = 0, shares: tuple[str, ..
 def draw_sizes(protocol: Protocol, n: int, random: Random) -> tuple[int, ...]:
     """People of n at each site, none more than its share allows: some sites are full, and others may be empty."""
     left, sizes = n, dict.fromkeys(range(len(SHARES)), 0)
-    places = protocol.places_of_sites(n)
+    places = count_site_places(protocol, n)
     for site in random.sample(range(len(SHARES)), len(SHARES)):
         sizes[site] = min(places[site], left)
         left -= sizes[site]
@@ -79,7 +79,7 @@ def test_shares_that_are_taken_for_parts_are_caught() -> None:
     """A share is the most that a site may have: as parts of a whole they would be less."""
     channel: Any = make_protocol().channel
     with pytest.raises(AssertionError):
-        check_allowed(make_protocol(), lambda protocol, n: SitePeople(protocol.places_of_sites(n), channel.honest))
+        check_allowed(make_protocol(), lambda protocol, n: SitePeople(count_site_places(protocol, n), channel.honest))
 
 
 def test_no_coalition_of_as_many_sites_costs_more_than_the_heaviest() -> None:

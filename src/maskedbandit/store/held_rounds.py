@@ -14,6 +14,7 @@ from maskedbandit.secagg.masks import KEY
 from maskedbandit.secagg.plan import RoundPlan
 from maskedbandit.secagg.server import RoundServer
 from maskedbandit.store.session import Session
+from maskedbandit.study.coalitions import count_site_places
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.site_stages import find_stage
 
@@ -63,7 +64,7 @@ def make_plan(protocol: Protocol, terms: RoundTerms) -> RoundPlan:
     if protocol.sites is None:
         found: RoundPlan = backend.rules.plan(terms.n, least, offer.modulus, name, terms.ring)
         return found
-    weights = dict(zip(protocol.places_of_sites(terms.n), terms.weights, strict=True))
+    weights = dict(zip(count_site_places(protocol, terms.n), terms.weights, strict=True))
     found = backend.plan(weights, least, offer.modulus, name, terms.ring)
     return found
 

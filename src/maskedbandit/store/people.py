@@ -26,6 +26,7 @@ from maskedbandit.store.book.mixes import number_mix
 from maskedbandit.store.requests import Assigned, Reported, check_report, check_unit, name_report
 from maskedbandit.store.rows import Place
 from maskedbandit.store.session import Session
+from maskedbandit.study.coalitions import count_site_places
 from maskedbandit.study.deck import Places
 from maskedbandit.study.enrolment import NotEnrolled
 
@@ -106,7 +107,7 @@ def has_share(session: Session, site: int, places: Places) -> bool:
 
     A site that has left has none, nor has one that has not agreed to the list of sites yet.
     """
-    share = session.protocol.places_of_sites(places.size).get(site, 0)
+    share = count_site_places(session.protocol, places.size).get(site, 0)
     return site in session.site_lists.missing or session.of_sites.get((places.cohort, site), 0) >= share
 
 

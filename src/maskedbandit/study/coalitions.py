@@ -9,6 +9,7 @@ from fractions import Fraction
 from math import lcm
 from typing import Any, NamedTuple
 
+from maskedbandit.channels.channel import find_backend
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sites import SitePeople
 from maskedbandit.study.protocol import Protocol
@@ -24,13 +25,20 @@ class Coalition(NamedTuple):
     loss: Loss  # of these people, at most
 
 
+def count_site_places(protocol: Protocol, n: int) -> dict[int, int]:
+    """How many places of a cohort of n the people of each site may have, by its number."""
+    backend: Any = find_backend(protocol.channel)
+    listed = protocol.sites.sites if protocol.sites else ()
+    return {site.number: many for site, many in zip(listed, backend.places(n), strict=True)}
+
+
 def bound_site_people(protocol: Protocol, n: int) -> SitePeople:
     """The most people of a cohort of n at each site. Coalitions that these allow are allowed whatever the sizes are.
 
     They are more than n together, so that of these too as many are spare as of the cohort, and no more.
     """
     channel: Any = protocol.channel
-    places = tuple(protocol.places_of_sites(n).values())
+    places = tuple(count_site_places(protocol, n).values())
     spare = n - channel.counted_on(n)
     return SitePeople(places, Fraction(sum(places) - spare, sum(places)))
 
@@ -46,7 +54,7 @@ def find_usual_cohort(protocol: Protocol) -> int:
 
 def list_heaviest(protocol: Protocol, n: int) -> list[Coalition]:
     """What the heaviest sites cost people at other sites in a cohort of n, from none of them to all but a person."""
-    places = tuple(protocol.places_of_sites(n).values())
+    places = tuple(count_site_places(protocol, n).values())
     order = sorted(range(len(places)), key=lambda site: -places[site])
     found = []
     for many in range(len(places)):

@@ -28,7 +28,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from maskedbandit.channels.channel import Channel, find_backend
+from maskedbandit.channels.channel import Channel
 from maskedbandit.channels.mixing_channel import MixingChannel
 from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import InvalidValue
@@ -219,9 +219,8 @@ class Protocol:
     @cached_property
     def sites(self) -> SitesOfStudy | None:
         """Those that keep the outcomes of their own people; None if a service has them, or devices."""
-        if self.stage is not None:
-            return self.stage.sites
-        return SitesOfStudy.from_table(self.table["sites"]) if "sites" in self.table else None
+        own = SitesOfStudy.from_table(self.table["sites"]) if "sites" in self.table else None
+        return self.stage.sites if self.stage else own
 
     @cached_property
     def rounds(self) -> DeviceRounds | None:
@@ -262,10 +261,8 @@ class Protocol:
     @cached_property
     def guardrail(self) -> Guardrail | None:
         """The outcome by which harm is seen, if there is one."""
-        if "guardrail" not in self.table:
-            return None
         names = tuple(name for name, _ in tables.read_arms(self.table.get("arms")))
-        return Guardrail.from_table(self.table["guardrail"], self.reward, names)
+        return Guardrail.from_table(self.table["guardrail"], self.reward, names) if "guardrail" in self.table else None
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
@@ -275,10 +272,8 @@ class Protocol:
     @cached_property
     def enrolment(self) -> Enrolment:
         """Who may be enrolled: everybody, if the protocol does not say."""
-        if "enrolment" not in self.table:
-            return Enrolment()
         names = [name for name, _ in tables.read_arms(self.table.get("arms"))]
-        return Enrolment.from_table(self.table["enrolment"], names)
+        return Enrolment.from_table(self.table["enrolment"], names) if "enrolment" in self.table else Enrolment()
 
     @cached_property
     def budget(self) -> Loss:
@@ -294,12 +289,6 @@ class Protocol:
         """What the release of a cohort of n, of all outcomes together, costs each of its people."""
         first, *further = [outcome.channel.loss(n) for outcome in self.outcomes]
         return sum(further, first)
-
-    def places_of_sites(self, n: int) -> dict[int, int]:
-        """How many places of a cohort of n the people of each site may have, by its number."""
-        backend: Any = find_backend(self.channel)
-        listed = self.sites.sites if self.sites else ()
-        return {site.number: many for site, many in zip(listed, backend.places(n), strict=True)}
 
     def offers(self, n: int) -> tuple[Offer, ...]:
         """What is offered to a cohort of n, one for each outcome."""

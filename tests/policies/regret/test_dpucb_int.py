@@ -60,14 +60,17 @@ def test_noise_has_the_stated_width() -> None:
 @for_each(("epsilon", "horizon"), [("0.1", 1000), (1, 50)])
 def test_the_loss_adds_up_all_releases_after_a_reward(epsilon, horizon) -> None:
     policy = DPUCBInt(epsilon)
-    each = [n**-0.55 for n in range(policy.interval, horizon, policy.interval)]
+    each = [n**-0.55 for n in range(policy.every, horizon, policy.every)]
     found = policy.loss(Loss.unbounded(), horizon)
     assert float(found.pure_epsilon) == pytest.approx(sum(each))
     assert found.epsilon(1e-5) <= Loss.zcdp(sum(x * x for x in each) / 2 * (1 + 1e-12)).epsilon(1e-5)
-    assert policy.loss(Loss.unbounded(), policy.interval) == ZERO
+    assert policy.loss(Loss.unbounded(), policy.every) == ZERO
 
 
-@for_each(("name", "value"), [("epsilon", 2), ("epsilon", 0), ("decay", 1), ("decay", 1.6), ("decay", "x")])
+@for_each(
+    ("name", "value"),
+    [("interval", "wide"), ("epsilon", 2), ("epsilon", 0), ("decay", 1), ("decay", 1.6), ("decay", "x")],
+)
 def test_parameters_have_a_range(name, value) -> None:
     with pytest.raises(InvalidValue, match=name):
         DPUCBInt(**{name: value})

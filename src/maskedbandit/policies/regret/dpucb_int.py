@@ -1,6 +1,7 @@
 """DP-UCB-INT: UCB1 on noisy means that are renewed after every f users of an arm [TD16, Alg. 3].
 
-    arm = argmax_a  m_a + √(2 ln t / n_a),       m_a = X_a / n_a + Laplace(n_a^{v/2 − 1}),       f = ⌈1 / ε⌉
+    arm = argmax_a  m_a + √(2 ln t / n_a) + 2 ln t n_a^{v/2 − 1}
+    m_a = X_a / n_a + Laplace(n_a^{v/2 − 1}),       f = ⌈1 / ε⌉
 
 X_a is the sum of all n_a rewards of the arm, v in (1, 1.5]. m_a is drawn anew when n_a is a multiple of f, and kept
 between. The first k f users get the arms in turn.
@@ -17,17 +18,18 @@ is (ε, δ)-private with regret O(Σ_a ln T / gap_a + 1 / ε).
 Departures: the paper's text could not be had; this follows the Matlab program of its Algorithm 3. There the noise of an
 arm is drawn anew in every round as long as n_a is a multiple of f, also while other arms are served, so an idle arm
 shows ever more of its sum; here it is drawn once for each n_a. And there an index keeps the ln t of its last renewal;
-here ln t goes on, which is post-processing, so that no arm is forgotten for ever.
+here ln t goes on, which is post-processing. The last term of the index, a radius for the noise, is not there either:
+`interval="paper"` leaves it out. Then a best arm whose first noise is far below 0 is given up for a whole study.
 """
 
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from maskedbandit.checks import is_number
+from maskedbandit.checks import check_choice, is_number
 from maskedbandit.core import Decision, kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, is_noiseless
@@ -50,8 +52,9 @@ class State(NamedTuple):
     noisy: np.ndarray  # [k] their mean with its noise
     drawn: np.ndarray  # [k] users of the noisy mean; 0: there is none
     clock: np.ndarray  # [1] users asked for
-    interval: int  # f
+    every: int  # f
     power: float  # v
+    wide: float  # factor of the radius for the noise; 0: there is none
 
 
 def sum_powers(first: int, count: int, power: float) -> float:
@@ -68,12 +71,18 @@ def sum_powers(first: int, count: int, power: float) -> float:
     return found * first**-power
 
 
+@kernel
+def noise_scale(s: State, a: int) -> float:
+    """The scale of the noise in the mean of arm a."""
+    return math.exp((s.power / 2 - 1) * math.log(s.drawn[a]))
+
+
 @dataclass(frozen=True)
 class DPUCBInt(Policy):
     """UCB1 on means with noise that falls with the number of users; `decay` is v.
 
     It receives exact rewards, so it needs the channel `Raw`, and adds the noise itself. `epsilon` is the nominal one,
-    which sets f alone.
+    which sets f alone; `interval="paper"` has no radius for the noise.
 
     **Guarantee**: all decisions of T rounds cost a user at most the pure loss ε_T and zCDP ρ_T.
 
@@ -86,6 +95,7 @@ class DPUCBInt(Policy):
 
     epsilon: Number = 1
     decay: float = 1.1
+    interval: Literal["corrected", "paper"] = "corrected"
 
     def __post_init__(self) -> None:
         epsilon = to_fraction("epsilon", self.epsilon)
@@ -94,9 +104,10 @@ class DPUCBInt(Policy):
         object.__setattr__(self, "epsilon", epsilon)
         if not (is_number(self.decay) and 1 < self.decay <= 1.5):
             raise InvalidValue("decay", self.decay, "a number above 1 and at most 1.5")
+        check_choice("interval", self.interval, ("corrected", "paper"))
 
     @property
-    def interval(self) -> int:
+    def every(self) -> int:
         """Users of an arm between two releases, f."""
         return math.ceil(1 / Fraction(self.epsilon))
 
@@ -104,7 +115,7 @@ class DPUCBInt(Policy):
         return "" if is_noiseless(law) else "sums without noise: it adds noise to means itself"
 
     def loss(self, released: Loss, horizon: int) -> Loss:
-        f, count = self.interval, (horizon - 1) // self.interval  # what follows the last user shows nothing
+        f, count = self.every, (horizon - 1) // self.every  # what follows the last user shows nothing
         if count == 0:
             return ZERO
         pure = sum_powers(f, count, float(self.decay) / 2)
@@ -113,7 +124,8 @@ class DPUCBInt(Policy):
     def init(self, k: int, horizon: int) -> State:
         total, full, noisy = np.zeros((3, k))
         n, asked, of, drawn = np.zeros((4, k), np.int64)
-        return State(total, n, asked, full, of, noisy, drawn, np.zeros(1, np.int64), self.interval, float(self.decay))
+        numbers = self.every, float(self.decay), 1.0 if self.interval == "corrected" else 0.0
+        return State(total, n, asked, full, of, noisy, drawn, np.zeros(1, np.int64), *numbers)
 
     @staticmethod
     @kernel
@@ -121,15 +133,16 @@ class DPUCBInt(Policy):
         k, ready = s.n.size, True
         for a in range(k):
             if s.of[a] > s.drawn[a]:
-                scale = math.exp((s.power / 2 - 1) * math.log(s.of[a]))
-                s.noisy[a] = s.full[a] / s.of[a] + scale * (rng.standard_exponential() - rng.standard_exponential())
+                noise = rng.standard_exponential() - rng.standard_exponential()
                 s.drawn[a] = s.of[a]
+                s.noisy[a] = s.full[a] / s.of[a] + noise_scale(s, a) * noise
             ready = ready and s.drawn[a] > 0
         arm = pick_fewest(s.asked, rng)
-        if ready and s.asked[arm] >= s.interval:
+        if ready and s.asked[arm] >= s.every:
             best, level = NONE_YET, 2 * math.log(s.clock[0] + 1.0)
             for a in range(k):
-                best = weigh_arm(best, a, s.noisy[a] + math.sqrt(level / s.n[a]), rng)
+                width = math.sqrt(level / s.n[a]) + s.wide * level * noise_scale(s, a)
+                best = weigh_arm(best, a, s.noisy[a] + width, rng)
             arm = best.arm
         s.clock[0] += 1
         s.asked[arm] += 1
@@ -140,5 +153,5 @@ class DPUCBInt(Policy):
     def tell(s: State, arm: int, n: int, total: float) -> None:
         s.total[arm] += total
         s.n[arm] += n
-        if s.n[arm] % s.interval == 0:
+        if s.n[arm] % s.every == 0:
             s.full[arm], s.of[arm] = s.total[arm], s.n[arm]

@@ -33,6 +33,7 @@ from maskedbandit.secagg.masks import KEY
 from maskedbandit.store.held_rounds import make_plan
 from maskedbandit.store.sites.people import read_rewards
 from maskedbandit.store.sites.session import SiteSession, check_still_newest
+from maskedbandit.study.coalitions import count_site_places
 from maskedbandit.study.site_stages import find_stage
 
 LAST = 4  # phase, counted from 0
@@ -88,7 +89,7 @@ def join_attempt(session: SiteSession, terms: RoundTerms, tickets: Sequence[str]
     if len(terms.weights) != len(stage.keys) or session.number not in stage.keys:
         raise Disagreement(f"cohort {terms.cohort} has other sites than its list says")
     rewards = read_rewards(session, terms.cohort, tickets)
-    most = protocol.places_of_sites(terms.n)
+    most = count_site_places(protocol, terms.n)
     weights = dict(zip(most, terms.weights, strict=True))
     if weights[session.number] != len(rewards):
         raise Disagreement(f"cohort {terms.cohort} has {len(rewards)} people of this site")
