@@ -164,3 +164,9 @@ def test_a_helper_that_adds_up_takes_no_study_with_a_shuffler(study: ShuffledStu
     text = study.service.host.held["small"].study.protocol.text
     with pytest.raises(InvalidValue, match="two_servers, as this is a helper"):
         register_study(study.shuffler.host, study.shuffler.host.witness, text, study.operators[0])
+
+
+def test_the_document_of_a_shuffler_has_its_routes(study: ShuffledStudy) -> None:
+    paths = study.shuffler.ask("GET", "/openapi.json", key=None).json["paths"]
+    assert "/v1/studies/{study}/bundle" in paths
+    assert "/v1/helping/{study}/cohorts/{cohort}/total" not in paths

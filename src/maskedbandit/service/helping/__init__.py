@@ -3,7 +3,6 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
-from maskedbandit.service.helping.operators import route_document
 from maskedbandit.service.request.route import Route
 
 
@@ -14,7 +13,4 @@ def list_helper_routes() -> list[Route]:
     True
     """
     found = [import_module(f"{__name__}.{each.name}") for each in iter_modules(__path__)]
-    return [*(route for each in found for route in getattr(each, "ROUTES", [])), DOCUMENT]
-
-
-DOCUMENT = route_document(list_helper_routes)
+    return [route for each in found for route in getattr(each, "ROUTES", [])]

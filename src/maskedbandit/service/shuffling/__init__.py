@@ -11,7 +11,4 @@ def list_shuffler_routes() -> list[Route]:
     >>> {each.path for each in list_shuffler_routes() if not each.roles} >= {"/v1/studies/{study}/bundle"}
     True
     """
-    return [*operators.ROUTES, *studies.ROUTES, *bundles.ROUTES, *mixes.ROUTES, DOCUMENT]
-
-
-DOCUMENT = operators.route_document(list_shuffler_routes)
+    return [*operators.ROUTES, *studies.ROUTES, *bundles.ROUTES, *mixes.ROUTES]
