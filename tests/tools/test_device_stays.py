@@ -26,7 +26,7 @@ HALF, FOREVER = Fraction(1, 2), 1e9
 def test_who_stays_is_in_the_sum() -> None:
     firsts = [EVERY * user / 10 for user in range(10)]
     assert play_round(10, HALF, [FOREVER] * 10, firsts) == 10
-    assert play_round(10, HALF, [0.0, 1.2, 1.8] + [FOREVER] * 7, firsts) == 7
+    assert play_round(10, HALF, [0.0, 1.2, 1.5] + [FOREVER] * 7, firsts) == 7
     assert count_opened(10, HALF) == 6
     assert play_round(10, HALF, [0.6] * 5 + [FOREVER] * 5, firsts) == 0
 
