@@ -38,7 +38,7 @@ def test_the_document_has_every_route(service: Inside) -> None:
 def test_the_document_says_which_routes_need_a_key(service: Inside) -> None:
     paths = service.ask("GET", "/openapi.json", key=None).json["paths"]
     said = {path: each["security"] for path, methods in paths.items() for each in methods.values()}
-    devices = {f"/v1/studies/{{study}}/{verb}" for verb in ("upload", "pass", "leave")}  # whose ticket says who asks
+    devices = {f"/v1/studies/{{study}}/{verb}" for verb in ("upload", "pass", "round", "leave")}  # by their tickets
     others = {"/healthz", "/readyz", "/openapi.json", "/v1/sites/pair"}  # an invitation says who pairs
     assert {path for path, keys in said.items() if keys == []} == others | devices
     assert said["/v1/studies"] == [{"key": []}]

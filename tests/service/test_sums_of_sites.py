@@ -12,7 +12,7 @@ from maskedbandit.secagg.kept_round import RoundTerms
 from maskedbandit.service.views.counts import CohortStanding
 from maskedbandit.service.views.sums_of_sites import DueSum, describe_sum
 from maskedbandit.store.book.book import Book
-from maskedbandit.store.book.site_lists import begin_lists
+from maskedbandit.store.book.entries import Started
 from maskedbandit.store.held_rounds import make_plan
 from maskedbandit.study.protocol import Protocol
 from tests.for_each import for_each
@@ -69,7 +69,8 @@ def make_book(colluding: int) -> Book:
     backend = {"name": "sites", "colluding": colluding, "lost": 1}
     channel = {"name": "distributed", "epsilon": 1, "honest": "1/5", "backend": backend}
     protocol = Protocol.from_text(json.dumps(TABLE | {"channel": channel, "sites": {"list": listed}}))
-    return Book("small", protocol, site_lists=begin_lists(protocol, tuple(keys)))
+    started = Started(number=0, hash="0" * 64, at=0, protocol=protocol.digest, seed="", sites=tuple(keys))
+    return Book("small", protocol, (started,))
 
 
 def check_spare(colluding: int, find_spare: Callable[[DueSum, list[int]], int]) -> None:

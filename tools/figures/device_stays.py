@@ -2,12 +2,12 @@
 
 When the window is over, a device stays for a time that has an exponential distribution, and is in contact twice in each
 `wait`. Each dot is from real rounds, phase by phase, with keys and messages. A phase that somebody misses lasts for a
-whole `wait`, so a device sends its masked value between 2 and 2.5 waits after the window, if it is still there. So the
-sum is opened with the probability
+whole `wait`. If somebody misses each of the first two, a device sends its masked value between 2 and 2.5 waits after
+the window, if it is still there; else earlier. So the sum is opened with a probability of about
 
     P(Bin(n, q) >= opened),    q = E exp(-(2 + U / 2) / stay),    U uniform on [0, 1]
 
-which is a line. A report that is made once needs one contact alone.
+which is a line, below the dots where nobody misses a phase. A report that is made once needs one contact alone.
 """
 
 import math
