@@ -39,7 +39,6 @@ def test_two_numbers_of_users_with_weights_of_four_seeds_give_the_printed_mean_a
 def test_our_dp_se_takes_the_printed_numbers():
     found = run_dp_se(0.00464, runs=1000)
     assert set(found) == {2_020_450, 3_112_876}
-    assert max(run_dp_se(0.464, runs=100)) == 275_106
     assert run_dp_se(0.464, runs=100)[108_802] > 0.9
 
 
