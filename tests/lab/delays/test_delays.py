@@ -363,7 +363,17 @@ def test_samples_count_who_was_served_while_the_policy_waited(as_python) -> None
 
 
 def test_single_user_policies_do_not_wait_for_late_rewards() -> None:
-    for name in ("ucb1", "klucb", "thompson_sampling", "ldp_ucb", "dpucb", "gaussian_thompson", "uniform"):
+    for name in (
+        "ucb1",
+        "klucb",
+        "thompson_sampling",
+        "ldp_ucb",
+        "dpucb",
+        "gaussian_thompson",
+        "capped_thompson",
+        "dpucb_int",
+        "uniform",
+    ):
         policy = mb.policies.room[name]()
         found = interpreted(policy, channel_for(policy), mb.Bernoulli([0.2, 0.4, 0.6]), 250, delay=Constant(100))
         assert [-1, 0, 0] not in found.decisions
