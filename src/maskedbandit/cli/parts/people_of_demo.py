@@ -8,9 +8,12 @@ import json
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, ClassVar, NamedTuple
+
+import httpx
 
 from maskedbandit.cli.parts.demo_processes import LOOK_AGAIN, DemoProcesses, find_port
 from maskedbandit.device import Agreed, Device
@@ -93,7 +96,9 @@ class PeopleOfDemo(ABC):
         if place is None:
             return None
         self.ask("POST", f"/v1/studies/{STUDY}/expose", {"ticket": place["ticket"]}, "client")
-        device = Device(self.folder / "people" / str(i), self.leader, self.agreed, reports="deadline")
+        folder = self.folder / "people" / str(i)
+        plain = partial(httpx.HTTPTransport, trust_env=False, verify=False)  # no TLS, which takes long to prepare
+        device = Device(folder, self.leader, self.agreed, reports="deadline", transport=plain)
         self.devices.append(device)
         device.consent(True)
         device.join(place)

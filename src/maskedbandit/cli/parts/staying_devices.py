@@ -18,8 +18,8 @@ from maskedbandit.device import Agreed, Device
 LEAVES = 40  # of so many people one leaves during the round
 PHASES = 4
 IN_CONTACT = 8  # devices that are in contact at the same time
-BETWEEN = 0.5  # seconds, after which all are in contact again
-TRIALS, SLOWER = 4, 3  # devices whose pace is measured; and by how much a device that is in contact is slower
+CONTACTS = 8  # of each device in the time that a phase waits, at most
+TRIALS, SLOWER = 4, 2  # devices whose pace is measured; and by how much a device that is in contact is slower
 CORRUPTED = "1/10"
 
 
@@ -71,7 +71,7 @@ class StayingDevices(PeopleOfDemo):
 
     def look_again(self) -> None:
         list(self._together.map(Device.contact, self._staying))
-        time.sleep(BETWEEN)
+        time.sleep(self.wait / CONTACTS)
 
     def end(self) -> None:
         self._together.shutdown()
