@@ -110,10 +110,9 @@ def audit(folder: Path, samples: int) -> dict[str, AuditPart]:
 
 @pytest.mark.slow
 def test_sites_keep_the_promise(tmp_path: Path) -> None:
-    """To the coordinator with a site that has half of the people nearly all of it is shown, and no more."""
+    """That as many samples show something, the broken twins say: fewer than half as many show each of them."""
     found = audit(tmp_path / "sound", 960)
     assert [each.violation for each in found.values()] == [False, False]
-    assert 0.1 < found["the coordinator with site 0"].lower_bound <= 1
 
 
 Shares = Callable[[DiscreteLaplace, int, int, Bits], int]
