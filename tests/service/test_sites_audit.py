@@ -38,13 +38,13 @@ class AuditedSites(SitesInside):
     """A study of many arms, each cohort of which is a sample."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(folder, 3, shares=("1/2", "1/2", "1/2"), **TABLE)
+        super().__init__(folder, 3, shares=("1/2", "1/4", "1/4"), **TABLE)
         self.random, self.came, self.own = Random(5), 0, dict[int, int]()
         writer: Any = self.coordinator.host.held["small"]
         self.study = writer.study
 
     def people_come(self) -> dict[int, int]:
-        """All cohorts are filled once, site 0 with as many as it may have: the world of each."""
+        """All cohorts are filled once: the world of each."""
         worlds = dict[int, int]()
         while self.study._session.driver.deck.left or not worlds:
             site = self.came % 3
@@ -110,10 +110,9 @@ def audit(folder: Path, samples: int) -> dict[str, AuditPart]:
 
 @pytest.mark.slow
 def test_sites_keep_the_promise(tmp_path: Path) -> None:
-    """To the coordinator with a site that has half of the people nearly all of it is shown, and no more."""
+    """That as many samples show something, the broken twins say: fewer than half as many show each of them."""
     found = audit(tmp_path / "sound", 960)
     assert [each.violation for each in found.values()] == [False, False]
-    assert 0.1 < found["the coordinator with site 0"].lower_bound <= 1
 
 
 Shares = Callable[[DiscreteLaplace, int, int, Bits], int]
@@ -125,9 +124,9 @@ def leave_noise_out(self: DiscreteLaplace, people: int, n: int, bits: Bits) -> i
     return 0
 
 
-def divide_twice(self: DiscreteLaplace, people: int, n: int, bits: Bits) -> int:
-    """Shares of the wrong order: each is divided once more by the number of people."""
-    return REAL(self, people, SIZE * SIZE, bits)
+def divide_by_a_thousand(self: DiscreteLaplace, people: int, n: int, bits: Bits) -> int:
+    """Shares of the wrong order: of a draw that a thousand people make together."""
+    return REAL(self, people, 1000, bits)
 
 
 def leave_it_to_one(self: DiscreteLaplace, people: int, n: int, bits: Bits) -> int:
@@ -136,7 +135,7 @@ def leave_it_to_one(self: DiscreteLaplace, people: int, n: int, bits: Bits) -> i
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("twin", [leave_noise_out, divide_twice, leave_it_to_one])
+@pytest.mark.parametrize("twin", [leave_noise_out, divide_by_a_thousand, leave_it_to_one])
 def test_each_broken_draw_is_noticed(tmp_path: Path, twin: Shares, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", twin)
     found = audit(tmp_path / "broken", 320)

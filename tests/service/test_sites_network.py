@@ -159,7 +159,8 @@ def play(
             break
     releases = apart.all.releases()
     assert apart.answer == 1
-    joined = hold_against_sites(apart.told, releases, apart.all.addresses)
+    stored, joined = hold_against_sites(apart.told, releases, apart.all.addresses)
+    assert stored.keys() == apart.told.keys(), "an outcome is lost"
     assert joined == apart.draws == SITES * len(releases), "no attempt fails, and for each noise is drawn once"
     assert sum(each["n"] for each in releases) == len(apart.told) == PEOPLE
     return apart

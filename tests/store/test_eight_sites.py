@@ -2,62 +2,81 @@
 
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
+from maskedbandit.store.book.entries import Release
 from tests.store.site_scene import Sites
 from tests.store.small_study import WINDOW, Clock
 
-PEOPLE, DAY, LOST_FOR_EVER, LOST_FOR_A_DAY = 1200, 86_400_000, 6, (3, 5)
+PEOPLE, HOUR, DAY = 20_000, 3_600_000, 86_400_000
+LOST_FROM, LOST_FOR_EVER, LOST_FOR_A_DAY = 1000, 6, (3, 5)  # after so many people
 SIZES = (30, 20, 15, 10, 10, 5, 5, 5)  # of a hundred people
-SHARES = (
-    "7/20",
-    "1/4",
-    "1/5",
-    "3/20",
-    "3/20",
-    "1/10",
-    "1/20",
-    "1/20",
-)  # enough for a cohort without those that are lost
-MEANS = (0.2, 0.8)
+SHARES = ("7/20", "1/4", "1/5", "3/20", "3/20", "1/10", "1/20", "1/20")  # enough without those that are lost
+MEANS = (0.3, 0.35, 0.4, 0.5)
+TABLE: dict[str, Any] = {
+    "channel": {"epsilon": 1, "honest": "1/6"},
+    "backend": {"lost": 3},
+    "policy": "pooled_elimination",
+    "arms": [{"name": f"arm{i}"} for i in range(len(MEANS))],
+    "people": PEOPLE,
+}
+
+
+class Trial:
+    """The sites, and who comes to them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.clock, self.random, self.came, self.killed = Clock(), Random(11), 0, 0
+        self.scene = Sites(f"sqlite:///{folder}/study.db", folder, self.clock, SHARES, **TABLE)
+        self.lost_at: int | None = None
+        self.released = list[Release]()
+
+    @property
+    def away(self) -> set[int]:
+        """The sites that are away now."""
+        if self.came < LOST_FROM:
+            return set()
+        self.lost_at = self.lost_at or self.clock.now
+        back = self.clock.now > self.lost_at + DAY
+        return {LOST_FOR_EVER} if back else {LOST_FOR_EVER, *LOST_FOR_A_DAY}
+
+    def hour(self, people: int) -> None:
+        """So many people come within an hour, and sites and coordinator do what is due."""
+        for _ in range(people):
+            site, self.came = self.random.choices(range(8), SIZES)[0], self.came + 1
+            if site in self.away:  # it gives nobody a place
+                continue
+            given = self.scene.come(site, f"person {self.came}")
+            if given.ticket is not None:
+                value = float(self.random.random() < MEANS[given.arm])
+                self.scene.sites[site].do("report", given.ticket, value)
+        self.clock.now += WINDOW + 1
+        for _ in range(6):  # phases, and a wait for whoever is away in each
+            self.clock.now += HOUR // 7
+            if self.random.random() < 0.1:
+                self.killed += 1
+                self.scene.study.close()
+                self.scene.study = self.scene.open()
+            self.released += self.scene.go_round(away=sorted(self.away))
 
 
 @pytest.mark.slow
 def test_a_trial_of_eight_sites(tmp_path: Path) -> None:
-    """False alarm below 10^-5: means of .2 and .8, of 80 people at least, with noise of 3 people in a sum."""
-    clock, random = Clock(), Random(11)
-    policy = {"name": "successive_elimination", "least": 100}
-    channel = {"name": "distributed", "epsilon": 1, "honest": "1/5", "backend": {"name": "sites", "lost": 3}}
-    address = f"sqlite:///{tmp_path}/study.db"
-    scene = Sites(address, tmp_path, clock, SHARES, channel=channel, policy=policy, people=PEOPLE)
-    released, i, away = [], 0, {LOST_FOR_EVER, *LOST_FOR_A_DAY}
-    began = clock.now
-    while scene.study.answer is None and i < 4 * PEOPLE:
-        if clock.now > began + DAY:
-            away = {LOST_FOR_EVER}
-        for _ in range(100):
-            site = random.choices(range(8), SIZES)[0]
-            if site not in away:  # a site that is away gives nobody a place
-                person = f"person {i}"
-                at = scene.sites[site]
-                given_place = scene.come(site, person)
-                if given_place.ticket is not None:
-                    at.do("report", given_place.ticket, float(random.random() < MEANS[given_place.arm]))
-            i += 1
-        clock.now += WINDOW + 1
-        for _ in range(8):  # phases, and a wait for whoever is away in each
-            clock.now += 60_001
-            if random.random() < 0.3:
-                scene.study.close()
-                scene.study = scene.open()
-            released += scene.go_round(away=sorted(away))
-        clock.now += DAY // 12
-    assert released
-    assert all(LOST_FOR_EVER not in each.sites for each in released)
-    assert {len(each.sites) for each in released} >= {5}
-    totals = [[(each.total, each.n) for each in released if each.arm == arm] for arm in (0, 1)]
-    plain, bold = (sum(total for total, _ in of) / sum(n for _, n in of) for of in totals)
-    assert plain < 0.5 < bold
-    scene.verify()
-    scene.close()
+    """False alarm below 10^-5: means of .5 and .4, of 3000 people each at least, with noise of 10 people in a sum."""
+    trial = Trial(tmp_path)
+    while trial.scene.study.answer is None:
+        assert trial.came < 2 * PEOPLE, "the trial has no answer"
+        trial.hour(500)
+    assert trial.scene.study.answer == 3
+    assert trial.killed > 10
+    first, last = trial.released[0], trial.released[-1]
+    assert first.n < first.size, "people of sites that are lost are not in the sum"
+    assert {len(each.sites) for each in trial.released} == {5, 7}
+    assert (LOST_FOR_EVER in last.sites, set(LOST_FOR_A_DAY) <= set(last.sites)) == (False, True)
+    for each in trial.released:
+        mean = each.total / each.n
+        assert abs(mean - MEANS[each.arm]) < 0.1
+    trial.scene.verify()
+    trial.scene.close()

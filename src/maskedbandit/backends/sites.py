@@ -77,7 +77,8 @@ class Sites(Adder):
 
     def places(self, n: int) -> tuple[int, ...]:
         """How many places of a cohort of n the people of each site may have."""
-        return tuple(-int(-Fraction(share) * n // 1) for share in self.shares)
+        exact = [Fraction(share) for share in self.shares]
+        return tuple(-(-share.numerator * n // share.denominator) for share in exact)
 
     def least_people(self, n: int) -> int:
         """How many honest people are in a sum of a cohort of n, whichever sites are lost and collude."""

@@ -12,6 +12,7 @@ steps already: rounding each of them at random could move two vectors further ap
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from numbers import Integral
 from typing import NamedTuple
 
@@ -123,6 +124,7 @@ def choose_modulus(rule: ModulusRule, law: Law, n: int, margin: int) -> int:
     return power
 
 
+@lru_cache(maxsize=1024)
 def fit_margin(rule: ModulusRule, law: Law, n: int, g: int, draws: float, announced: int = 0) -> tuple[int, int]:
     """The modulus for a cohort of n and its margin, from exact numbers of steps and draws, which a `Law` has as floats.
 
