@@ -252,8 +252,8 @@ def send(study: ShuffledStudy, body: dict[str, Any]) -> Reply:
         ({"more": 1}, 422, "personal_value"),
         ({"more": -1}, 422, "personal_value"),
         ({"sealed": "AAAA"}, 422, "personal_value"),
-        ({"sealed": "!"}, 422, "personal_value"),
-        ({"place": 2**32}, 422, "malformed"),
+        ({"sealed": "!"}, 422, "invalid_value"),
+        ({"place": 2**32}, 422, "invalid_value"),
     ],
 )
 def test_a_bundle_that_is_not_of_its_place_is_refused(

@@ -7,7 +7,7 @@ from maskedbandit.cli.parts.two_operators import TwoOperators
 from maskedbandit.device import Agreed
 
 DELTA = "1/1000000"
-CHANNEL = {"name": "shuffled", "epsilon": EPSILON, "delta": DELTA, "honest": "3/4", "backend": "shuffler"}
+CHANNEL = {"name": "shuffled", "epsilon": EPSILON, "delta": DELTA, "honest": "1/2", "backend": "shuffler"}
 
 
 class WithShuffler(TwoOperators):
