@@ -46,7 +46,7 @@ def root_nodes(m: int) -> float:
     With n = m − 1/4 it is (ln(n + 11 / (192 n)) + γ + 4 ln 2) / π but for O(n^{−4}), γ Euler's constant.
 
     >>> [round(root_nodes(m), 4) for m in (1, 2, 3)], 1 + 1 / 4, 1 + 1 / 4 + 9 / 64
-    ([1.0056, 1.2502, 1.3907], 1.25, 1.390625)
+    ([1.0056, 1.2503, 1.3907], 1.25, 1.390625)
     """
     n = m - 0.25
     return (math.log(n + 11 / (192 * n)) + 0.5772156649015329 + 4 * math.log(2.0)) / math.pi

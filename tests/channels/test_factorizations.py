@@ -4,6 +4,7 @@ Matrices are exact here. Where draws are compared, seeds are fixed; under a new 
 correct channel with probability ALPHA = 1e-9.
 """
 
+import json
 import math
 from fractions import Fraction
 
@@ -20,6 +21,7 @@ from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.renyi_divergences import ORDERS
 from maskedbandit.privacy.statistics import linear_sums
 from maskedbandit.reports.audit.trees import tree_part
+from maskedbandit.store.memory import read_memory, write_memory
 from maskedbandit.toeplitz import (
     ENDLESS_SQUARE,
     LOG_LOG_POWER,
@@ -33,7 +35,7 @@ from maskedbandit.toeplitz import (
 from tests.channels.test_tree import check_streams, errors, stream
 from tests.for_each import for_each
 from tests.policies.mutants import mutant
-from tests.statistics import mean_is
+from tests.statistics import mean_is, seeded
 
 CASES = [("root", None), ("root", 3), ("endless", None)]
 each_factorization = pytest.mark.parametrize(("counter", "bands"), CASES)
@@ -270,3 +272,19 @@ class TestRefusals:
         part, why = tree_part(factored("root"))
         assert part is None
         assert "discrete Laplace" in why
+
+
+class TestMemory:
+    def test_is_kept_as_text(self):
+        channel, bits = factored("root"), seeded(1)
+        kept = channel.memory(2)
+        for m in range(5):
+            channel.analyze(m, channel.offer(9), bits, kept, m % 2, answers=9)
+        found = read_memory(write_memory(kept), channel.memory(2))
+        for ours, theirs in zip(found, kept, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+    def test_of_a_tree_from_before_there_were_weights_is_read(self):
+        kept = Tree(length=4).memory(2)
+        old = json.dumps([each.tolist() for each in kept[:-1]])
+        assert write_memory(read_memory(old, kept)) == write_memory(kept)
