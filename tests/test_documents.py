@@ -110,7 +110,7 @@ def code_of(path: Path) -> str:
 WITH_CODE = [path for path in DOCUMENTS if code_of(path)]
 
 
-DEAR = ("contextual", "secure_sums", "scale", "compare")
+DEAR = ("contextual", "secure_sums", "scale", "compare", "top_arms", "identify", "changing_arms", "two_operators")
 PORT = "8470"  # of services that a tutorial begins
 
 

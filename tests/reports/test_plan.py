@@ -89,6 +89,7 @@ def test_a_smaller_difference_and_a_smaller_epsilon_need_more_people() -> None:
     assert of(plan(EASY, trust=("central",), runs=50, epsilon=0.05)).expected.people > 1.5 * base
 
 
+@pytest.mark.slow
 def test_what_is_left_out_is_found() -> None:
     least = of(plan(EASY, difference=None, people=4000, trust=("central",), runs=50))
     assert least.expected.people_most <= 4000
@@ -251,6 +252,7 @@ def test_an_answer_is_planned_as_a_live_study_waits() -> None:
     assert row.floor == 0
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(("name", "less"), [("people", 0.7), ("difference", 0.8), ("epsilon", 0.6)])
 def test_of_an_answer_what_is_left_out_is_found(name: str, less: float) -> None:
     asked: dict[str, Any] = {"goal": "answer", "trust": ("central",), "runs": 500}

@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 
 from maskedbandit.cli import parser
-from maskedbandit.service.helping.studies import LONGEST_LIST
+from maskedbandit.service.helping.totals import LONGEST_LIST
 from maskedbandit.service.host.metrics import Metrics
 from maskedbandit.service.request.connection import BODY_TIME, HEAD, HEAD_TIME, IDLE_TIME, URL
 from maskedbandit.service.request.events import QUIET

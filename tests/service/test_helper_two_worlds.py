@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.service.helping import studies
-from maskedbandit.service.helping.studies import LONGEST_LIST
+from maskedbandit.service.helping import totals
+from maskedbandit.service.helping.totals import LONGEST_LIST
 from maskedbandit.service.request.limits import BATCH
 from maskedbandit.store.helping import reports
 from tests.for_each import for_each
@@ -83,8 +83,8 @@ def test_a_helper_that_tells_is_found(
 
         monkeypatch.setattr(reports, "examine_report", tell)
     else:
-        encode = studies.urlsafe_b64encode
-        monkeypatch.setattr(studies, "urlsafe_b64encode", lambda given: encode(given + bytes(known[-1])))
+        encode = totals.urlsafe_b64encode
+        monkeypatch.setattr(totals, "urlsafe_b64encode", lambda given: encode(given + bytes(known[-1])))
     zeros, threes = (watch(tmp_path / str(i), values, caplog) for i, values in enumerate(WORLDS))
     assert zeros != threes
 

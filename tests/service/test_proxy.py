@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from msgspec.json import decode, encode
 
-from maskedbandit.service.helping.studies import LONGEST_LIST
+from maskedbandit.service.helping.totals import LONGEST_LIST
 from maskedbandit.service.request.limits import BATCH
 from tests.service.browser import chromium
 from tests.service.inside import TABLE

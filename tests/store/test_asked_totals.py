@@ -57,7 +57,7 @@ def refuses_unsigned(helped: HelpedCohorts) -> None:
 def test_a_total_is_for_the_leader_alone(helped: HelpedCohorts) -> None:
     refuses_unsigned(helped)
     helped.make_second()
-    for cohort, made in read_book_of(helped).totals.items():
+    for cohort, made in read_book_of(helped).made.items():
         assert made.asked == sign_total(helped.operators.protocol, cohort, N, made.digest)
 
 
@@ -71,7 +71,7 @@ def test_a_helper_that_asks_for_no_signature_is_rejected(
 
 def test_a_total_for_which_the_leader_did_not_sign_is_found(helped: HelpedCohorts) -> None:
     book = read_book_of(helped)
-    forged = book._replace(totals={0: replace(book.totals[0], asked="00" * 64)})
+    forged = book._replace(made={0: replace(book.made[0], asked="00" * 64)})
     with closing(open_database(helped.operators.address)) as database:
         verify.check_requests(database, book)
         with pytest.raises(Corrupted, match="total of cohort 0 of small is not signed by its leader"):

@@ -194,7 +194,7 @@ def takes_places_twice(scene: Scene, patch: Patch) -> None:
 def knows_no_totals(scene: Scene, patch: Patch) -> None:
     """A helper that keeps shares, and does not know which totals it made."""
     scene.study.database.change("UPDATE helped_report SET locked = '00' WHERE cohort = 0")
-    patch.setattr(HelperSession, "totals", property(lambda self: {}, lambda self, value: None), raising=False)
+    patch.setattr(HelperSession, "made", property(lambda self: {}, lambda self, value: None), raising=False)
     patch.setattr(TakenReport, "unlock", lambda self, lock: 1)
 
 

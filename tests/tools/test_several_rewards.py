@@ -27,6 +27,7 @@ def test_curves_are_the_numbers_of_the_functions() -> None:
         np.testing.assert_allclose(line.get_ydata(), [each.mean for each in means])
 
 
+@pytest.mark.slow
 def test_capped_sums_cost_less_than_a_place_for_each_visit_and_more_than_protecting_rewards() -> None:
     for trust in TRUSTS:
         capped, _, naive, each, raw = lines(trust, ONE, (2,), 20_000, 40).values()

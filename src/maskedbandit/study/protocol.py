@@ -13,9 +13,8 @@
     epsilon = 1
     period = "90 days"               # left out: for ever
 
-More tables are [guardrail], [[metrics]], [enrolment], [operators], [sites] and [rounds], each with a file here;
-docs/protocol.md has every key. A protocol is frozen when its study starts; its hash is the first entry of the study's
-ledger.
+More tables have a file each here, and docs/protocol.md has every key. A protocol is frozen when its study starts; its
+hash is the first entry of the study's ledger.
 """
 
 from __future__ import annotations
@@ -100,8 +99,7 @@ class Protocol:
     @cached_property
     def table(self) -> dict[str, Any]:
         """All that was given."""
-        found: dict[str, Any] = json.loads(self.text)
-        return found
+        return dict(json.loads(self.text))
 
     @property
     def digest(self) -> str:
@@ -261,8 +259,10 @@ class Protocol:
     @cached_property
     def guardrail(self) -> Guardrail | None:
         """The outcome by which harm is seen, if there is one."""
+        if "guardrail" not in self.table:
+            return None
         names = tuple(name for name, _ in tables.read_arms(self.table.get("arms")))
-        return Guardrail.from_table(self.table["guardrail"], self.reward, names) if "guardrail" in self.table else None
+        return Guardrail.from_table(self.table["guardrail"], self.reward, names)
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:

@@ -67,6 +67,7 @@ def test_the_horizon_only_cuts():
     check_prefix(AdaPKLUCB(), Central(epsilon=1))
 
 
+@pytest.mark.slow
 @for_each(("epsilon", "number"), [(500, 582), (1, 1166), (0.5, 1723), (0.25, 2583), (0.1, 4655)])
 def test_regret_is_that_of_the_table(epsilon, number):
     check_number(regrets(AdaPKLUCB(), Central(epsilon=epsilon), C2, 1e5, 300), number)

@@ -133,6 +133,7 @@ def test_bad_arms_are_pulled_as_often_as_promised(counter):
     assert pulls[:, :4].max() <= bound < horizon / 5
 
 
+@pytest.mark.slow
 def test_what_the_paper_pays_for_its_constants():
     """Less noise for the same loss, and less allowance for it: at epsilon 1 the regret falls to a tenth."""
     horizon = 100_000

@@ -101,6 +101,7 @@ def test_regret_is_that_of_the_whole_table(cell):
     check_regret(LDPUCB(), channel(epsilon=epsilon), *TABLE[cell], runs=150)
 
 
+@pytest.mark.slow
 def test_regret_is_below_its_bound():
     """8 / (1 - 2 flip)^2 sum of ln T / gap, and a constant."""
     channel, gaps = Response(epsilon=2), 0.9 - np.array(TWENTY.true_means()[1:])
