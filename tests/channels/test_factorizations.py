@@ -26,6 +26,7 @@ from maskedbandit.toeplitz import (
     ENDLESS_SQUARE,
     LOG_LOG_POWER,
     LOG_POWER,
+    MOST_RELEASES,
     WHOLE_WEIGHT,
     count_weights,
     endless_series,
@@ -121,6 +122,21 @@ class TestWeights:
         assert 2.50 < (near + far) / math.pi < ENDLESS_SQUARE - 1e-3
         weights = count_weights(2000, 0) / WHOLE_WEIGHT
         assert 2 < weights @ weights < (near + far) / math.pi
+
+    def test_of_the_longest_endless_stream_are_hidden_exactly(self):
+        """In whole numbers: no length has a longer column, as the weights of a shorter one are its first."""
+        longest = count_weights(MOST_RELEASES, 0).tolist()
+        square = sum(weight * weight for weight in longest)
+        assert 2.2210 < square / WHOLE_WEIGHT**2 < 2.2211
+        assert square <= factored("endless", None, length=MOST_RELEASES).levels
+        assert min(longest) >= 0
+        assert count_weights(500, 0).tolist() == longest[:500]
+
+    def test_of_endless_streams_cost_little_beside_the_root(self):
+        """Variance of the last sum, over that of a root counter for so many releases: as the docstring says."""
+        noise = ENDLESS_SQUARE * np.cumsum(endless_series(MOST_RELEASES, -1) ** 2)
+        ratio = noise / np.cumsum(root_series(MOST_RELEASES) ** 2) ** 2
+        assert 1.84 < ratio[3:].max() < 1.85
 
     def test_squares_of_the_root_add_up_to_a_landau_constant(self):
         exact = np.cumsum(root_series(10**4) ** 2)
