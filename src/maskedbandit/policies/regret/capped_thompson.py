@@ -13,7 +13,7 @@ draws costs nothing more. So all decisions together cost a user zCDP at most
 
     ρ = φ / (2 c),       reached by the first user of an arm.
 
-With α = 1 that is 3.15 for every T, as φ = 6.30 ln T; with α = 2 it is 0.094 at T = 10⁶, and falls as 1 / ln T. The
+With α = 1 that is 3.15 for large T, as φ = ⌈6.30 ln T⌉; with α = 2 it is 0.094 at T = 10⁶, and falls as 1 / ln T. The
 regret is proved to be O(K ln^{α + 1} T / gap) for α in [0, 1] [HHZLH25].
 
 Departures: of the paper, that of DP-TS-UCB, only the abstract could be had, and two summaries by others, which agree on
