@@ -26,6 +26,7 @@ Full cohorts in flight count as in Anytime-Lazy-UCB, and the proof of the regret
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -90,7 +91,7 @@ class CappedThompson(Policy):
         return math.ceil(log / (math.erfc(math.sqrt(log / self.variance(horizon) / 2)) / 2))
 
     def loss(self, released: Loss, horizon: int) -> Loss:
-        return Loss.zcdp(self.count_draws(horizon) / (2 * self.variance(horizon)))
+        return Loss.zcdp(self.count_draws(horizon) / (2 * Fraction(self.variance(horizon))))
 
     def init(self, k: int, horizon: int) -> State:
         told, n, flight, filled, draws = np.zeros((5, k), np.int64)
