@@ -22,7 +22,7 @@ CONCENTRATED = "concentrated"  # central trust, with noise whose losses are adde
 
 
 def share_budget(budget: float, studies: int) -> float:
-    """The ε of each of so many studies that share the budget of a person: rounded down, so that a ledger accepts all.
+    """The ε, or the δ, of each of so many studies that share a person's: rounded down, so that a ledger accepts all.
 
     >>> share_budget(2.0, 4), 30 * share_budget(0.1, 30) <= 0.1
     (0.5, True)
