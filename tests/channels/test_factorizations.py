@@ -284,6 +284,19 @@ class TestRefusals:
         with pytest.raises(InvalidValue, match="length"):
             channel.check_size(1, kept, 0)
 
+    @for_each("counter", list(FACTORIZATIONS))
+    def test_of_cohorts_whose_weighted_sums_are_too_large(self, counter):
+        """Such a sum went around 64 bits, and the release was anything: in a cohort of the largest size it is right."""
+        channel = factored(counter, length=4, grid=10**6)
+        most = (2**62 - 1) // (10**6 * int(channel.weights.sum()))
+        channel.check_size(most)
+        totals = np.full(4, most * 10**6)
+        np.testing.assert_allclose(stream(channel, totals, np.zeros(4, int)), totals, rtol=1e-12)
+        with pytest.raises(InvalidValue, match="smaller on this grid"):
+            channel.check_size(most + 1)
+        with pytest.raises(InvalidValue, match="smaller on this grid"):
+            channel.analyze(0, channel.offer(2 * most), seeded(1), answers=2 * most)
+
     def test_of_an_audit_by_enumeration(self):
         part, why = tree_part(factored("root"))
         assert part is None
