@@ -26,6 +26,7 @@ from maskedbandit.toeplitz import (
     ENDLESS_SQUARE,
     LOG_LOG_POWER,
     LOG_POWER,
+    MOST_RELEASES,
     WHOLE_WEIGHT,
     count_weights,
     endless_series,
@@ -121,6 +122,21 @@ class TestWeights:
         assert 2.50 < (near + far) / math.pi < ENDLESS_SQUARE - 1e-3
         weights = count_weights(2000, 0) / WHOLE_WEIGHT
         assert 2 < weights @ weights < (near + far) / math.pi
+
+    def test_of_the_longest_endless_stream_are_hidden_exactly(self):
+        """In whole numbers: no length has a longer column, as the weights of a shorter one are its first."""
+        longest = count_weights(MOST_RELEASES, 0).tolist()
+        square = sum(weight * weight for weight in longest)
+        assert 2.2210 < square / WHOLE_WEIGHT**2 < 2.2211
+        assert square <= factored("endless", None, length=MOST_RELEASES).levels
+        assert min(longest) >= 0
+        assert count_weights(500, 0).tolist() == longest[:500]
+
+    def test_of_endless_streams_cost_little_beside_the_root(self):
+        """Variance of the last sum, over that of a root counter for so many releases: as the docstring says."""
+        noise = ENDLESS_SQUARE * np.cumsum(endless_series(MOST_RELEASES, -1) ** 2)
+        ratio = noise / np.cumsum(root_series(MOST_RELEASES) ** 2) ** 2
+        assert 1.84 < ratio[3:].max() < 1.85
 
     def test_squares_of_the_root_add_up_to_a_landau_constant(self):
         exact = np.cumsum(root_series(10**4) ** 2)
@@ -267,6 +283,19 @@ class TestRefusals:
         assert np.all(np.isfinite(found))
         with pytest.raises(InvalidValue, match="length"):
             channel.check_size(1, kept, 0)
+
+    @for_each("counter", list(FACTORIZATIONS))
+    def test_of_cohorts_whose_weighted_sums_are_too_large(self, counter):
+        """Such a sum went around 64 bits, and the release was anything: in a cohort of the largest size it is right."""
+        channel = factored(counter, length=4, grid=10**6)
+        most = (2**62 - 1) // (10**6 * int(channel.weights.sum()))
+        channel.check_size(most)
+        totals = np.full(4, most * 10**6)
+        np.testing.assert_allclose(stream(channel, totals, np.zeros(4, int)), totals, rtol=1e-12)
+        with pytest.raises(InvalidValue, match="smaller on this grid"):
+            channel.check_size(most + 1)
+        with pytest.raises(InvalidValue, match="smaller on this grid"):
+            channel.analyze(0, channel.offer(2 * most), seeded(1), answers=2 * most)
 
     def test_of_an_audit_by_enumeration(self):
         part, why = tree_part(factored("root"))

@@ -10,6 +10,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from maskedbandit.backends.prio3 import Prio3
 from maskedbandit.backends.sealed_shares import SealedShares
 from maskedbandit.backends.secagg import SecAgg
 from maskedbandit.backends.shuffler import Shuffler
@@ -20,8 +21,9 @@ from maskedbandit.channels.local_sum import LocalSum
 from maskedbandit.channels.packing import pack_vector, unpack_residues
 from maskedbandit.channels.split_and_mix import SplitAndMix
 from maskedbandit.channels.two_servers import TwoServers
+from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
-from maskedbandit.privacy.statistics import Statistics
+from maskedbandit.privacy.statistics import Statistics, reward_sums
 from tests.contracts.channel_rules import agree, simulated
 from tests.for_each import for_each
 from tests.statistics import mean_is, seeded
@@ -119,3 +121,10 @@ def test_real_protocols_carry_vectors(channel) -> None:
     released = [made.analyze(each, offer, bits, answers=n) for each in found.total]
     right = [sum(each[i] for each in VECTORS) for i in range(3)]
     assert max(abs(a - b) for a, b in zip(released, right, strict=True)) < 30 * 4 / 20
+
+
+@for_each("statistics", [reward_sums(1), reward_sums(2)])
+def test_proofs_of_rewards_are_not_asked_of_other_numbers(statistics) -> None:
+    """A number from -1 to 1 fails the proof of a reward whenever it is negative, and its user would not be counted."""
+    with pytest.raises(InvalidValue, match="proofs of this one are of single rewards"):
+        TwoServers(1, backend=Prio3()).carrying(statistics)

@@ -125,3 +125,11 @@ def test_settings_that_mean_nothing_are_refused(name, values):
 def test_long_vectors_are_refused():
     with pytest.raises(InvalidValue, match="from 1 to 30"):
         GammaMechanism(1, 1).release([0] * 31, seeded(1))
+
+
+@for_each("number", [0.9, Fraction(11, 10), np.float64(1.0), float("nan")])
+def test_numbers_that_are_not_whole_are_refused_and_not_shown(number):
+    """Cut off, 0.9 and 1.1 were 0 and 1: further apart than they are, and than this sensitivity."""
+    with pytest.raises(InvalidValue, match="vector must be whole numbers \\(the value given is personal"):
+        GammaMechanism(1, "1/4").release([7, number], seeded(1))
+    assert len(GammaMechanism(1, 1).release([7, np.int64(8)], seeded(1))) == 2

@@ -14,9 +14,11 @@ from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.lab.delays.constant import Constant
 from maskedbandit.law import NO_NOISE, Law
 from maskedbandit.policies.parts.purposes import find_purpose
+from maskedbandit.privacy.loss import Loss
 from maskedbandit.reports.plan.fixed_test import size_fixed_test
 from maskedbandit.reports.plan.forecast import find_planned
 from maskedbandit.reports.plan.plan import TRUST, Plan, Question, plan
+from maskedbandit.reports.plan.visits import share_budget
 from maskedbandit.theory.samples import least_samples
 from tests.for_each import for_each
 
@@ -119,6 +121,17 @@ def test_means_a_policy_and_a_budget_may_be_given() -> None:
     for wrong in ([0.5], [0.5, 0.5], [0.5, 2.0], "ab", [0.5, "x"]):
         with pytest.raises(InvalidValue, match="means is"):
             mb.plan(means=wrong, epsilon=1)
+
+
+@for_each(("budget", "studies"), [(0.1, 30), (3.0, 13), (0.5, 15), (0.5, 20)])
+def test_a_ledger_accepts_all_studies_that_share_a_budget(budget, studies) -> None:
+    """An ε that was rounded to the nearest float had a sum above the budget, which the last study did not fit into."""
+    epsilon = share_budget(budget, studies)
+    question = Question(difference=0.2, epsilon=epsilon, visits=studies)
+    for trust in ("central", "shuffled", "concentrated"):
+        ledger = mb.Ledger(Loss.pure(budget) if trust == "central" else Loss.approximate(budget, 1e-6))
+        for _ in range(studies):
+            ledger.charge("ann", question.channel_of(trust, epsilon).loss(1000))
 
 
 def test_people_who_come_back_have_noise_for_all_their_studies() -> None:

@@ -147,7 +147,7 @@ def test_messages_of_a_device_at_half_the_loss_for_noise(epsilon, messages) -> N
         < PairFlooding(epsilon, flooding.noise_epsilon, flooding.most - 1).missed()
     )
     chance = 2 * nbinom.sf(flooding.spare, 1e-6, -math.expm1(-flooding.noise_epsilon)) * 1e6
-    assert chance <= 2 * float(flooding.overflow(1)) <= 2.0**-99
+    assert chance <= 2 * float(flooding.overflow(2)) <= 2.0**-100
 
 
 def test_noise_that_does_not_fit_is_rare() -> None:
@@ -157,6 +157,15 @@ def test_noise_that_does_not_fit_is_rare() -> None:
     both = nbinom.sf(6, 1, -math.expm1(-0.5))
     assert both <= float(flooding.overflow(2)) < 3 * both
     at_most(sum(plus + minus == flooding.size for plus, minus in sent), len(sent), 0.5)
+
+
+@for_each("n", [1, 2, 3, 1000])
+@for_each("spare", [0, 1, 6, 40, 192])
+def test_overflow_is_at_least_the_tail_of_the_noise(n, spare) -> None:
+    """Of one device too, whose two geometric draws have a longer tail than shares have."""
+    for noise in (Fraction(1, 20), Fraction(1, 2), Fraction(9, 10)):
+        tail = nbinom.sf(spare, 2 / n, -math.expm1(-noise))
+        assert tail * (1 - 1e-9) <= float(PairFlooding(1, noise, 4, spare).overflow(n))
 
 
 @for_each("x", [Fraction(0), Fraction(1, 1000), Fraction(1, 3), Fraction(1), Fraction(8)])

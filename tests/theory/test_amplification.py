@@ -12,6 +12,7 @@ import maskedbandit as mb
 from maskedbandit.channels.shuffled import coins_needed
 from maskedbandit.errors import InvalidValue
 from maskedbandit.theory.amplification import (
+    TAIL_MARGIN,
     clone_probability,
     closed_epsilon,
     local_epsilon_for,
@@ -52,6 +53,37 @@ def test_delta_is_the_sum_over_all_outcomes(randomizer, local, n, epsilon) -> No
     found = shuffled_delta(epsilon, local, n, randomizer)
     assert found == pytest.approx(divergence(p, q, epsilon), rel=1e-6, abs=2e-15)
     assert found >= divergence(p, q, epsilon) - 1e-15
+
+
+@for_each("local", [0.001, 0.3, 1.0])
+@for_each("below", [0.1, 1e-3, 1e-6, 1e-9])
+def test_delta_is_rounded_upwards_also_close_to_the_local_epsilon(local, below) -> None:
+    """Of one user and of two, with many digits: differences of nearly equal floats once made it too small."""
+    import mpmath
+
+    epsilon = local * (1 - below)
+    with mpmath.workdps(50):
+        small = mpmath.exp(-mpmath.mpf(local))
+        alone = (1 - mpmath.exp(mpmath.mpf(epsilon) - mpmath.mpf(local))) / (1 + small)
+        for n, exact in ((1, alone), (2, alone * (1 - small / 2))):  # a clone is of the other kind with probability 1/2
+            found = shuffled_delta(epsilon, local, n)
+            assert exact <= found <= exact * (1 + mpmath.mpf(10) ** -6) + mpmath.mpf(10) ** -14
+
+
+@for_each("coins", [10**6, 10**9, 3_678_794_412, 10**10])
+@for_each("far", [2, 6, 12, 21])
+def test_binomial_tails_are_within_the_margin(coins, far) -> None:
+    """Against ratios of probabilities, added up from the least likely ones on, and a first one of many digits."""
+    import mpmath
+
+    first = math.ceil(coins / 2 + far * math.sqrt(coins) / 2)
+    with mpmath.workdps(40):
+        ways = mpmath.loggamma(coins + 1) - mpmath.loggamma(first + 1) - mpmath.loggamma(coins - first + 1)
+        probability = mpmath.exp(ways - coins * mpmath.log(2))
+        j = np.arange(first, first + int(60 * math.sqrt(coins) / far), dtype=np.longdouble)
+        ratios = np.exp(np.cumsum(np.log((coins - j) / (j + 1))))
+        exact = probability * (1 + mpmath.mpf(str(ratios[::-1].sum())))
+        assert abs(float(binom.sf(first - 1, coins, 0.5) / exact) - 1) < TAIL_MARGIN / 2
 
 
 def shuffled_messages(randomizer, values):

@@ -63,6 +63,7 @@ from maskedbandit.toeplitz import ENDLESS_SQUARE, MOST_RELEASES, WHOLE_WEIGHT, c
 
 COUNTERS = {"binary": BINARY, "honaker": HONAKER, "kary": KARY, "hybrid": HYBRID}
 FACTORIZATIONS = {"root": ROOT, "endless": ENDLESS}
+LARGEST_SUM = 2**62  # of an arm's cohorts, weighted: with noise, which is far less, it fits into 64 bits
 HIGHEST = 48  # levels of a hybrid tree, which no study fills
 
 
@@ -274,6 +275,8 @@ class Tree(NoisyChannel):
 
     def check_size(self, n: int, memory: Any = None, stream: int | None = None) -> None:
         check_cohort_size(n)
+        if self.is_factored and int(n) * self.steps(1) * int(self.weights.sum()) >= LARGEST_SUM:
+            raise InvalidValue("n", n, "smaller on this grid: weighted sums of so many would not fit into 64 bits")
         if memory is not None:
             released = memory.released.max() if stream is None else memory.released[stream]
             if released >= self.parameters().length:

@@ -56,7 +56,7 @@ class TwoServers(NoisyChannel):
         object.__setattr__(self, "failure", check_failure(self.failure))
         if not isinstance(self.backend, NoisyAdder):
             raise InvalidValue("backend", self.backend, "a backend of two servers, such as Ideal()")
-        if self.backend.modulus and self.statistics.size > 1:
+        if self.backend.modulus and not self.statistics.is_single:
             raise InvalidValue("backend", self.backend, "SealedShares(): the proofs of this one are of single rewards")
 
     def parameters(self) -> ModulusRule:

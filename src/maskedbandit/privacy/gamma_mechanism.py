@@ -11,7 +11,7 @@ the numbers are many.
 **Exactness**: with t ≥ √p b, discrete Laplace draws of scale t on each number are kept with probability exp(|z|_1 / t −
 |z| / b), which is at most 1 since |z|_1 ≤ √p |z|. That probability is irrational; a coin of it is tossed with whole
 numbers alone, by bounds on the root that are refined until they decide. One in 1.3 draws is kept for p = 2, one in 4
-for p = 6, one in 150 for p = 20.
+for p = 6, one in 170 for p = 20.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Integral
 
 import numpy as np
 
 from maskedbandit.core import Floats
-from maskedbandit.errors import InvalidValue
+from maskedbandit.errors import InvalidValue, PersonalValue
 from maskedbandit.privacy.exact import Number, to_fraction
 from maskedbandit.privacy.sampling import Bits, bernoulli_exp, discrete_laplace
 from maskedbandit.privacy.statistics import root_above
@@ -61,8 +62,12 @@ class GammaMechanism:
         """The vector plus exact noise.
 
         **Guarantee**: pure loss `epsilon` of whoever moves the vector by at most `sensitivity` in length.
+
+        Numbers that are not whole are refused: two that are close could be rounded apart by more than `sensitivity`.
         """
         noise = self.draw_noise(len(vector), bits)  # before the vector is looked at: its time depends on the draw
+        if not all(isinstance(number, Integral) for number in vector):
+            raise PersonalValue("vector", "whole numbers")
         return [int(number) + z for number, z in zip(vector, noise, strict=True)]
 
     def draw_noise(self, size: int, bits: Bits) -> list[int]:

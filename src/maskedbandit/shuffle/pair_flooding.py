@@ -83,12 +83,14 @@ class PairFlooding:
     def for_lies(cls, epsilon: Number, noise_epsilon: Number, lies: Number) -> "PairFlooding":
         """The least flood with which a device lies with at most this probability, and noise is kept but for 2⁻¹⁰⁰.
 
+        That is the noise of all devices together, of which there are at least two.
+
         >>> [PairFlooding.for_lies(epsilon, f"{epsilon}/2", "1e-9").size for epsilon in (1, 2, 4)]
         [220, 111, 56]
         """
         allowed = to_fraction("lies", lies)
         most = least_of(lambda most: cls(epsilon, noise_epsilon, most).missed() <= allowed)
-        spare = least_of(lambda spare: cls(epsilon, noise_epsilon, 1, spare).overflow(1) <= LEFT_OUT)
+        spare = least_of(lambda spare: 2 * cls(epsilon, noise_epsilon, 1, spare).overflow(2) <= LEFT_OUT)
         return cls(epsilon, noise_epsilon, most, spare)
 
     @property
@@ -145,12 +147,17 @@ class PairFlooding:
         return Fraction(self.start * FIXED_UNIT * FIXED_UNIT, (self.start * FIXED_UNIT + total) * below)
 
     def overflow(self, n: int) -> Fraction:
-        """At least the probability that the noise of a device is drawn again: 2/n β^k / (1 − β), k = spare + 1."""
+        """At least the probability that the noise of a device is drawn again: 2/n β^k / (1 − β), k = spare + 1.
+
+        A share of 1/n in both kinds is j with a probability of at most 2/n β^j if n ≥ 2. One device alone draws j with
+        (j + 1) β^j (1 − β)², so k or more with β^k (1 + k (1 − β)), which is at most (k + 1) β^k / (1 − β).
+        """
         below, _ = exponential(Fraction(self.noise_epsilon))
         power = FIXED_UNIT
         for _ in range(self.spare):  # β^k / (1 − β) is β^(k − 1) / (e^{ε′} − 1)
             power = -(-power * FIXED_UNIT // below)
-        return min(Fraction(1), Fraction(2 * power, n * (below - FIXED_UNIT)))
+        share = Fraction(2, n) if to_whole("n", n, 1) > 1 else Fraction(self.spare + 2)
+        return min(Fraction(1), share * Fraction(power, below - FIXED_UNIT))
 
 
 def least_of(enough: Callable[[int], bool]) -> int:

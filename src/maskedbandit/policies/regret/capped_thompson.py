@@ -13,7 +13,7 @@ draws costs nothing more. So all decisions together cost a user zCDP at most
 
     ρ = φ / (2 c),       reached by the first user of an arm.
 
-With α = 1 that is 3.15 for every T, as φ = 6.30 ln T; with α = 2 it is 0.094 at T = 10⁶, and falls as 1 / ln T. The
+With α = 1 that is 3.15 for large T, as φ = ⌈6.30 ln T⌉; with α = 2 it is 0.094 at T = 10⁶, and falls as 1 / ln T. The
 regret is proved to be O(K ln^{α + 1} T / gap) for α in [0, 1] [HHZLH25].
 
 Departures: of the paper, that of DP-TS-UCB, only the abstract could be had, and two summaries by others, which agree on
@@ -26,6 +26,7 @@ Full cohorts in flight count as in Anytime-Lazy-UCB, and the proof of the regret
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -90,7 +91,7 @@ class CappedThompson(Policy):
         return math.ceil(log / (math.erfc(math.sqrt(log / self.variance(horizon) / 2)) / 2))
 
     def loss(self, released: Loss, horizon: int) -> Loss:
-        return Loss.zcdp(self.count_draws(horizon) / (2 * self.variance(horizon)))
+        return Loss.zcdp(self.count_draws(horizon) / (2 * Fraction(self.variance(horizon))))
 
     def init(self, k: int, horizon: int) -> State:
         told, n, flight, filled, draws = np.zeros((5, k), np.int64)

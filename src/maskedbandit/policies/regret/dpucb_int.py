@@ -39,6 +39,7 @@ from maskedbandit.privacy.exact import Number, to_fraction
 from maskedbandit.privacy.loss import ZERO, Loss
 
 SUMMED = 4096  # terms of a series that are added one by one
+SUM_MARGIN = 1e-12  # relative, above the error of floats in such a sum
 
 
 class State(NamedTuple):
@@ -68,7 +69,7 @@ def sum_powers(first: int, count: int, power: float) -> float:
     if count > SUMMED:  # the rest is below the integral from the last term on
         at, end, rest = float(SUMMED), float(count), 1 - power
         found += math.log(end / at) if rest == 0 else (end**rest - at**rest) / rest
-    return found * first**-power
+    return found * first**-power * (1 + SUM_MARGIN)
 
 
 @kernel

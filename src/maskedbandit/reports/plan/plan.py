@@ -149,7 +149,7 @@ class Question:
         """The channel of a trust model, if one study may cost so much."""
         if trust == CONCENTRATED:
             return concentrate_noise(epsilon, self.visits, self.privacy_delta)
-        return TRUST[trust](epsilon, self.privacy_delta / self.visits)
+        return TRUST[trust](epsilon, share_budget(self.privacy_delta, self.visits))
 
     def under(self, trust: str, runs: int, advance: Callable[[], object]) -> Row:
         """The expected results under a trust model, if nothing is left out."""

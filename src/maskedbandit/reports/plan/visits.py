@@ -14,7 +14,7 @@ from maskedbandit.channels.central import Central
 from maskedbandit.channels.channel import Channel
 from maskedbandit.lab.goals.plans import Row
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
-from maskedbandit.privacy.exact import to_whole
+from maskedbandit.privacy.exact import to_fraction, to_whole
 from maskedbandit.privacy.repeated_batches import ledger_deviation
 from maskedbandit.theory.bounds import to_positive
 
@@ -22,12 +22,15 @@ CONCENTRATED = "concentrated"  # central trust, with noise whose losses are adde
 
 
 def share_budget(budget: float, studies: int) -> float:
-    """The ε of each of so many studies that share the budget of a person.
+    """The ε, or the δ, of each of so many studies that share a person's: rounded down, so that a ledger accepts all.
 
-    >>> share_budget(2.0, 4)
-    0.5
+    >>> share_budget(2.0, 4), 30 * share_budget(0.1, 30) <= 0.1
+    (0.5, True)
     """
-    return float(to_positive("budget", budget) / to_whole("studies", studies, 1))
+    found = float(to_positive("budget", budget) / to_whole("studies", studies, 1))
+    while studies * to_fraction("epsilon", found) > to_fraction("budget", budget):
+        found = math.nextafter(found, 0.0)
+    return found
 
 
 def concentrate_noise(epsilon: float, visits: int, delta: float) -> Channel:
@@ -40,7 +43,7 @@ def concentrate_noise(epsilon: float, visits: int, delta: float) -> Channel:
     >>> channel.loss(n=1000), (20 * channel.loss(n=1000)).epsilon(1e-6) <= 0.5
     (Loss(ε = 0.08951 at δ = 1e-06), True)
     """
-    deviation = ledger_deviation(visits, visits * Fraction(epsilon), delta)
+    deviation = ledger_deviation(visits, visits * to_fraction("epsilon", epsilon), delta)
     return Central(epsilon=1 / Fraction(deviation), noise=DiscreteGaussian())
 
 
@@ -51,7 +54,7 @@ def say_visits(rows: Sequence[Row], visits: int, delta: float) -> Iterator[str]:
     total = visits * rows[0].epsilon
     yield f"Each person takes part in {visits} such studies, which cost ε = {total:.4g} together."
     if any(row.trust == CONCENTRATED for row in rows):
-        deviation = ledger_deviation(visits, visits * Fraction(rows[0].epsilon), delta)
+        deviation = ledger_deviation(visits, visits * to_fraction("epsilon", rows[0].epsilon), delta)
         pure = math.sqrt(2) / rows[0].epsilon
         yield (
             f"{CONCENTRATED}: so that they cost (ε, δ) = ({total:.4g}, {delta:.0e}) together, a trusted server adds "
