@@ -1,6 +1,7 @@
 """A service whose database is restored from a copy in the middle of a round tells devices no second list."""
 
 from collections import defaultdict
+from contextlib import closing
 from pathlib import Path
 from sqlite3 import Connection
 
@@ -11,6 +12,9 @@ from maskedbandit.device import adding_up
 from maskedbandit.device.device_book import BookedPlace
 from maskedbandit.secagg.kept_round import AGREEING, RoundDue
 from maskedbandit.store.book.witness import Witness
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.reconcile import burn_missing
+from maskedbandit.store.studies import find_witness
 from tests.service.adding_devices import WAIT, WINDOW, AddingDevices
 
 Lists = dict[bytes, set[bytes]]  # by attempt: the lists of devices that were answered with key shares
@@ -43,6 +47,11 @@ def copy_database(source: Path, target: Path) -> None:
     of.close()
 
 
+def restart(scene: AddingDevices) -> None:
+    """The service starts again."""
+    scene.service.run(scene.service.host.hold("small")).study._session._stale = True
+
+
 def play(folder: Path) -> AddingDevices:
     """All devices of a cohort are in a list, and some answer it; then a copy goes on, and one device is lost."""
     scene, live, copy = AddingDevices(folder), folder / "service.db", folder / "copy.db"
@@ -52,7 +61,7 @@ def play(folder: Path) -> AddingDevices:
     copy_database(live, copy)
     scene.contact()  # the last devices of each cohort are told the list
     copy_database(copy, live)
-    scene.service.run(scene.service.host.hold("small")).study._session._stale = True  # it starts again
+    restart(scene)
     lost = {scene.arms.index(arm) for arm in "ab"}
     scene.contact(lost=lost)
     scene.service.tick(WAIT + 1)
@@ -77,4 +86,29 @@ def test_a_service_that_remembers_no_list_is_found(
     monkeypatch.setattr(Witness, "keep_list", lambda self, study, attempt, told: True)
     scene = play(tmp_path)
     assert [len(lists) for lists in answered.values()] == [2, 2]
+    scene.close()
+
+
+@pytest.mark.slow
+def test_a_round_that_was_burned_is_not_that_of_others(tmp_path: Path) -> None:
+    """Whoever gets a place of a cohort whose round was under way in the copy begins a round of its own."""
+    scene, live, copy = AddingDevices(tmp_path, budget={"epsilon": 2}), tmp_path / "service.db", tmp_path / "copy.db"
+    scene.fill()
+    scene.service.tick(WINDOW + 1)
+    scene.contact(2)
+    copy_database(live, copy)
+    scene.contact(3)
+    assert len(scene.read_releases()) == 2
+    copy_database(copy, live)
+    with closing(open_database(scene.service.address)) as database:
+        burn_missing(database, find_witness(database, scene.service.folder), "small")
+    restart(scene)
+    for device in scene.devices:
+        device.contact()
+    before = len(scene.devices)
+    scene.fill()
+    scene.service.tick(WINDOW + 1)
+    scene.contact(5, lost=range(before))
+    assert [each["n"] for each in scene.read_releases()] == [10, 10]
+    scene.verify()
     scene.close()
