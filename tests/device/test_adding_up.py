@@ -182,6 +182,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "less noise": ({"offer": change_offer(noise={"scale": SCALE / 2})}, "noise of an offer"),
     "other noise": ({"offer": change_offer(noise={"noise": "Skellam"})}, "noise of an offer"),
     "sums that do not fit": ({"offer": change_offer(modulus=N)}, "modulus of an offer"),
+    "sums that no file has": ({"offer": change_offer(modulus=2**64)}, "modulus of an offer"),
     "fewer corrupted": (change_rounds(corrupted="1/11"), "corrupted of a place"),
     "more than all corrupted": (change_rounds(corrupted="1"), "corrupted of a place"),
     "a server that may lie": (change_rounds(server="malicious"), "server of a place"),
@@ -209,9 +210,18 @@ def test_what_a_place_costs() -> None:
         Agreed(2).check(place, Fraction(0))
     with pytest.raises(InvalidValue, match="n of an offer"):
         Agreed(2, least=N + 1, corrupted=0).check(place, Fraction(0))
+    with pytest.raises(InvalidValue, match="rounds of a place"):  # a report is sealed, or added up
+        read_place(make_adding_place(0, operators=[]))
     for wrong in (1, "x", -0.1):
         with pytest.raises(InvalidValue, match="corrupted"):
             Agreed(2, corrupted=wrong)
+
+
+def test_an_application_that_changed_its_mind() -> None:
+    """Its device takes no part in a round any more, if more devices may be corrupted by now, or it names no part."""
+    place = read_place(make_adding_place(0))
+    assert all(Agreed(2, corrupted=part).trusts(place) for part in ("1/10", 0))
+    assert not any(Agreed(2, corrupted=part).trusts(place) for part in ("1/5", None))
 
 
 @for_each("given", [None, 1, {}, {"cohort": 1}, {"cohort": True, "attempt": 1, "n": 1, "phase": 0}, "x", [1]])

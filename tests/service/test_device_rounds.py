@@ -92,6 +92,17 @@ def test_killed_anywhere(scene: AddingDevices, monkeypatch: pytest.MonkeyPatch) 
     scene.verify()
 
 
+@pytest.mark.slow
+def test_the_time_in_which_the_service_is_away_is_not_that_of_devices(scene: AddingDevices) -> None:
+    scene.fill()
+    scene.service.tick(WINDOW + 1)
+    scene.contact()
+    scene.service.run(scene.service.host.hold("small")).study._session._stale = True  # it was killed
+    scene.service.tick(10 * WAIT)
+    scene.contact(4)
+    assert [each["n"] for each in scene.read_releases()] == [10, 10]
+
+
 def test_no_outcome_is_taken_by_the_service(scene: AddingDevices) -> None:
     device = scene.come(1.0)
     ticket = read_ticket(device)

@@ -39,6 +39,7 @@ def test_who_must_be_trusted(said: Statement) -> None:
     assert "must not invent devices" in said.trust
     assert said.promises[0].trust == "distributed"
     assert any("breaks the rules of the rounds" in each for each in said.not_protected)
+    assert any("more devices of a cohort tell all" in each for each in said.not_protected)  # than 1 in 10
     assert any("nobody runs many of them" in each for each in said.assumptions)
     assert said.registry.record.deployment.deployment_model.model_name == "Distributed"
     assert decode_statement(encode_statement(said)) == said
@@ -55,6 +56,7 @@ def test_nothing_is_said_that_is_true_of_a_server_that_has_outcomes(said: Statem
         assert wrong not in text
     assert "one of each device" in said.points.mechanism
     assert "by each device" in said.points.randomness
+    assert "Who is lost before the sum counts as nobody" in said.points.bias
     assert "those stay on people's devices" in said.points.data_collection
 
 

@@ -75,7 +75,12 @@ class Agreed:
             object.__setattr__(self, "corrupted", part)
 
     def trusts(self, place: OwnPlace) -> bool:
-        """Whether all operators of a place, if it has any, have the keys that came with the application."""
+        """Whether all operators of a place, if it has any, have the keys that came with the application.
+
+        If devices add up, whether as many of them may be corrupted as the application says now.
+        """
+        if place.rounds is not None:
+            return self.corrupted is not None and place.rounds.rules.corrupted >= Fraction(self.corrupted)
         return not place.operators or tuple(each.keys.fingerprint for each in place.operators) == self.operators
 
     def check(self, place: OwnPlace, spent: Fraction) -> Fraction:

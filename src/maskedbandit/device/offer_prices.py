@@ -8,6 +8,7 @@ from maskedbandit.errors import InvalidValue
 
 MOST_OFFERED_STEPS = 2**20  # in one unit of reward: reports of more would be of another size than anybody needs
 LEAST_OFFERED_EPSILON = Fraction(1, 10**6)  # of local trust: numbers with more noise might not be sent
+MOST_ADDED = 2**63  # a modulus of devices that add up, each of which keeps what it sent as a number of 64 bits
 PURE_NOISES, OTHER_NOISES = ("DiscreteLaplace",), ("DiscreteGaussian",)
 
 
@@ -50,8 +51,9 @@ def price_summed_offer(offer: Offer, least: int, cap: int, rounds: OwnRounds) ->
     epsilon = check_offered_person(offer, least, "", Fraction(0))
     counted = offer.noise.least if offer.noise is not None else 0
     rounds.rules.plan(offer.n, counted, max(offer.modulus, 2))  # raises if no round counts on so many
-    if offer.modulus <= offer.n * offer.steps:
-        raise InvalidValue("modulus of an offer", offer.modulus, f"above {offer.n * offer.steps}, so that sums fit")
+    if not offer.n * offer.steps < offer.modulus <= MOST_ADDED:
+        allowed = f"above {offer.n * offer.steps}, so that sums fit, and at most {MOST_ADDED}"
+        raise InvalidValue("modulus of an offer", offer.modulus, allowed)
     noise = NoiseShare("DiscreteLaplace", offer.steps / epsilon, counted)
     check_promise(offer, Offer("Distributed", offer.n, offer.steps, offer.modulus, noise), epsilon, cap)
     return rounds.attempts * epsilon

@@ -156,6 +156,8 @@ def read_place(given: Any) -> OwnPlace:
     terms, named, adding = (given.get(key) for key in ("terms", "operators", "rounds"))
     terms = terms if isinstance(terms, Mapping) else {}
     bounds = [("", read_bounds("a place", given)), *read_further_outcomes(given.get("further", []))]
+    if named is not None and adding is not None:
+        raise InvalidValue("rounds of a place", "given", "left out, as it has operators")
     if type(again := given.get("again")) is not bool:
         raise InvalidValue("again of a place", again, "true or false")
     if not isinstance(arm := given.get("arm", ""), str):

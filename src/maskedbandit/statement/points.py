@@ -285,15 +285,16 @@ def say_utility(protocol: Protocol, facts: Facts) -> str:
 
 def say_bias(protocol: Protocol) -> str:
     """Say what is wrong on average, and for whom."""
-    reward, cut = protocol.reward, ""
+    reward, lost = protocol.reward, " Who is lost before the sum counts as nobody, and may differ from those who stay."
+    cut = lost if protocol.rounds is not None else ""
     of_both = f", of {say_both(protocol)} outcomes" if protocol.outcomes[1:] else ""
     if reward.cap > 1:
         most = say_decimal(reward.highest)
-        cut = f" Sums above {most} are cut, so an arm whose people have more looks worse than it is."
+        cut += f" Sums above {most} are cut, so an arm whose people have more looks worse than it is."
     about = f" {say_population(protocol)}".rstrip()
     return (
         f"The noise is 0 on average{of_both}. People who do not report count as {say_defaults(protocol)}, so "
-        f" an arm whose people report less often looks different.{cut} Who is given which arm depends on earlier "
+        f"an arm whose people report less often looks different.{cut} Who is given which arm depends on earlier "
         "releases. Accuracy is not broken down by groups of people: a small group may be served badly without anybody "
         f"seeing it.{about}"
     )

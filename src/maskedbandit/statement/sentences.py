@@ -190,7 +190,9 @@ def list_unprotected(protocol: Protocol) -> list[str]:
         found.append("Whose device reported, and when: the shuffler sees that, and to which place it belongs.")
         found.append("Outcomes of others, from people of the cohort who work with the leader, if they are too many.")
     elif protocol.rounds is not None:
-        found.append("Outcomes from a server that breaks the rules of the rounds, or runs most devices of a cohort.")
+        found.append(
+            "Outcomes from a server that breaks the rules of the rounds, or that more devices of a cohort tell all."
+        )
         found.append("A person whose device is not honest; and how many people send wrong numbers on purpose.")
         found.append("Whose device was in contact, and when: the server sees that.")
     elif protocol.operators is not None:

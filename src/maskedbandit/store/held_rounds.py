@@ -9,7 +9,7 @@ from hashlib import sha256
 from os import urandom
 from typing import Any
 
-from maskedbandit.secagg.kept_round import RoundTerms, name_round
+from maskedbandit.secagg.kept_round import AGREEING, RoundTerms, name_round
 from maskedbandit.secagg.masks import KEY
 from maskedbandit.secagg.plan import RoundPlan
 from maskedbandit.secagg.server import RoundServer
@@ -91,6 +91,18 @@ def end_phase_of(session: Session, cohort: int, held: HeldRound) -> None:
     held.go_on(session.now)
     keep = "UPDATE round SET phase = ?, since = ? WHERE study = ? AND cohort = ?"
     session.database.change(keep, held.phase, held.since, session.name, cohort)
+
+
+def may_tell_list(session: Session, held: HeldRound) -> bool:
+    """Whether the next message has no list of devices that differs from one that they were told in this attempt.
+
+    It does if a copy of the database goes on that was made before the devices were told. Sites sign their list instead.
+    """
+    server = held.server
+    if server.plan.signed or held.phase + 1 != AGREEING:
+        return True
+    told = sha256(server.message_for(min(server.waiting))).hexdigest()  # all are told the same
+    return session.witness.keep_list(session.name, held.terms.ring.hex(), told)
 
 
 def rebuild_round(session: Session, cohort: int, attempt: int, seed: str, phase: int, since: int) -> HeldRound:

@@ -31,6 +31,7 @@ from maskedbandit.store.held_rounds import (
     forget_round,
     hold_rounds,
     list_tickets,
+    may_tell_list,
 )
 from maskedbandit.store.release import check_newest, close_cohort, list_due, may_answer, write_release
 from maskedbandit.store.requests import Done
@@ -164,6 +165,8 @@ def end_phase(session: Session, places: Places, held: HeldRound) -> Release | bo
         session.rounds = None  # it is made again, as it was before it was closed
         return None
     if server.phase:
+        if not may_tell_list(session, held):
+            return end_attempt(session, places, held)
         end_phase_of(session, places.cohort, held)
         return True
     there, n = sorted(server.survivors), count_people_of(held, server.survivors)

@@ -187,6 +187,9 @@ class Session(Holding):
             if cohort not in told
         ]
         self.driver, self.watch = check_log(book, dealt)
+        if protocol.rounds is not None:  # devices could not answer while nobody held the study
+            away = max(self._clock() - self.now, 0)
+            database.change("UPDATE round SET since = since + ? WHERE study = ?", away, name)
         self._written = len(self.driver.log)
         find = "SELECT COALESCE(MAX(position), -1) + 1 FROM reward WHERE study = ?"
         self.positions = count(int(database.rows(find, name)[0][0]))

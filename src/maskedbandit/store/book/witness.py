@@ -10,6 +10,7 @@ holds
 
     keys     one private key that signs the ledgers, and one for each project that makes pseudonyms of people
     heads    the head of every ledger, and what its releases cost the worst person
+    lists    of each attempt at a sum in which devices add up, the hash of the list of devices that they were told
 
 Whoever has only the database can neither sign an entry nor tell who a pseudonym is. Losing the folder is losing the
 studies: keep a copy of `keys` where the database's copies are not.
@@ -161,6 +162,18 @@ class Witness:
         """Write down the head of a ledger that was checked against what was seen before."""
         with self._locked():
             self._write("heads", {**self._read("heads"), study: [*head, worst]})
+
+    def keep_list(self, study: str, attempt: str, told: str) -> bool:
+        """Write down what devices are told in an attempt at a sum; whether they were told nothing else before.
+
+        A copy of the database that was made before the ledger moved is not behind, and may have other devices in the
+        sum. Told of both lists, the devices would reveal the value of one that is in the first list alone.
+        """
+        with self._locked():
+            lists = self._read("lists")
+            before = lists.setdefault(study, {}).setdefault(attempt, told)
+            self._write("lists", lists)
+        return bool(before == told)
 
     def as_now(self) -> Witness:
         """The witness with the heads of now, for questions about a database that goes on meanwhile."""
