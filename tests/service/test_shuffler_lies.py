@@ -11,6 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from maskedbandit.errors import MaskedBanditError
+from maskedbandit.shuffle import envelopes
 from maskedbandit.shuffle.envelopes import BundleTerms, seal_envelope
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.own_keys import read_own_keys
@@ -292,6 +293,31 @@ def test_a_message_that_nobody_can_read_discards_the_cohort(study: ShuffledStudy
     (discarded,) = study.entries(study.service, "discarded")
     assert json.loads(discarded["mixed"])["reports"] == 4
     study.verify()
+
+
+def test_a_message_that_two_people_send_discards_the_cohort(
+    study: ShuffledStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two people who agreed on it: each of both bundles is in order, and a sum of both would not be."""
+    cohort = [unit for unit, place in study.places.items() if place["terms"]["cohort"] == 0]
+    real, sent = envelopes.seal_bundle, list[bytes]()
+
+    def share(messages: Any, below: int, key: bytes, of: bytes) -> bytes:
+        found = real(messages, below, key, of)
+        wide = len(found) // len(messages)
+        sent.append(sent[0] if sent else found[:wide])
+        return sent[0] + found[wide:]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(envelopes, "seal_bundle", share)
+        for unit in cohort[:2]:
+            assert send(study, write_bundle(study, unit)).status == 200
+    study.report(*[unit for unit in study.places if unit not in cohort[:2]])
+    assert [each["cohort"] for each in study.release()] == [1]
+    (discarded,) = study.entries(study.service, "discarded")
+    assert json.loads(discarded["mixed"])["reports"] == 4
+    study.verify()
+    assert study.shuffler.verify().mixes == 2
 
 
 def test_a_pass_is_given_once_the_arm_was_seen_and_is_the_same_each_time(tmp_path: Path) -> None:

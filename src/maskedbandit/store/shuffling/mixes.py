@@ -2,8 +2,8 @@
 
 The order is drawn in the transaction that writes the ledger's entry, and the bundles are erased in it. So a cohort has
 one mix, whoever asks again is told the same, byte for byte, and what comes later is in none. If the messages that came
-do not hide their senders, none is delivered, and the cohort has had its mix as well: whatever was left out of one
-cannot be had in a second one.
+do not hide their senders, or two people sent the same one, none is delivered, and the cohort has had its mix as well:
+whatever was left out of one cannot be had in a second one.
 """
 
 from maskedbandit.errors import Disagreement, Malformed, NotRunning
@@ -40,8 +40,9 @@ def mix_now(session: ShufflerSession, cohort: int, n: int, signature: str) -> Mi
     database.take_time()
     wide = message_width(session.channel.below(offer)) + MESSAGE_SEAL_SIZE
     parts = (bytes.fromhex(messages) for _, messages in rows)
-    mixed = sorted({part[at : at + wide] for part in parts for at in range(0, len(part), wide)})
-    if session.channel.hides(len(mixed), len(rows), n):
+    sent = [part[at : at + wide] for part in parts for at in range(0, len(part), wide)]
+    mixed = sorted(set(sent))
+    if len(mixed) == len(sent) and session.channel.hides(len(mixed), len(rows), n):
         shuffle(mixed, Bits())  # fresh bits: none from before a fork or a snapshot
         session.worst |= session.protocol.price(n)
     else:
