@@ -15,7 +15,7 @@ from maskedbandit.shuffle import envelopes
 from maskedbandit.shuffle.envelopes import BundleTerms, seal_envelope
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.own_keys import read_own_keys
-from maskedbandit.store.shuffling import mixes
+from maskedbandit.store.shuffling import bundles, mixes
 from maskedbandit.study.mix_statement import MixStatement, digest_messages, sign_mix, sign_pass
 from tests.for_each import for_each
 from tests.service.inside import Reply
@@ -341,3 +341,38 @@ def test_who_leaves_takes_her_report_with_her(study: ShuffledStudy) -> None:
     study.release()
     said = [json.loads(each["mixed"])["reports"] for each in study.entries(study.service, "released")]
     assert sorted(said) == [3, 4]
+
+
+def test_what_comes_after_a_person_left_is_in_no_mix(study: ShuffledStudy) -> None:
+    """It was on its way, and is late; or whoever carries what devices send sends it once more."""
+    study.report()
+    first, second = [unit for unit, place in study.places.items() if place["terms"]["cohort"] == 0][:2]
+    sent = [json.loads(body) for body in study.bodies if b'"sealed"' in body]
+    for unit in (first, second):
+        study.devices[unit].leave("small")
+        place = int(study.places[unit]["offer"].rpartition("position=")[2])
+        (again,) = [each for each in sent if (each["cohort"], each["place"]) == (0, place)]
+        for body in (again, write_bundle(study, unit)):
+            found = send(study, body)
+            assert (found.status, found.code) == (410, "late")
+    assert study.shuffler.verify().bundles == 6
+    study.release()
+    assert sorted(each["reports"] for each in study.entries(study.shuffler, "mixed")) == [2, 4]
+    with closing(open_database(study.shuffler.address)) as database:
+        assert database.rows("SELECT * FROM bundle") == []
+
+
+def test_who_leaves_before_reporting_reports_no_more(study: ShuffledStudy) -> None:
+    (first, *_) = study.places
+    body = write_bundle(study, first)
+    left = {key: body[key] for key in body if key != "sealed"}
+    for _ in range(2):
+        assert study.shuffler.ask("POST", "/v1/studies/small/withdraw", left, None).json["status"] == "left"
+    assert send(study, body).code == "late"
+    assert study.shuffler.verify().bundles == 0
+
+
+def test_a_shuffler_that_forgets_who_left_is_found(study: ShuffledStudy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundles, "is_size", lambda *given: False)
+    with pytest.raises(AssertionError):
+        test_who_leaves_before_reporting_reports_no_more(study)

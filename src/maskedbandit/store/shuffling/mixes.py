@@ -37,12 +37,12 @@ def mix_now(session: ShufflerSession, cohort: int, n: int, signature: str) -> Mi
     rows = database.rows("SELECT n, messages FROM bundle WHERE study = ? AND cohort = ?", name, cohort)
     if any(size != n for size, _ in rows):
         raise Disagreement(f"devices of cohort {cohort} of {name} were told that it has other places than {n}")
+    bundles = [bytes.fromhex(messages) for _, messages in rows if messages]  # of those who did not leave
     database.take_time()
     wide = message_width(session.channel.below(offer)) + MESSAGE_SEAL_SIZE
-    parts = (bytes.fromhex(messages) for _, messages in rows)
-    sent = [part[at : at + wide] for part in parts for at in range(0, len(part), wide)]
+    sent = [each[at : at + wide] for each in bundles for at in range(0, len(each), wide)]
     mixed = sorted(set(sent))
-    if len(mixed) == len(sent) and session.channel.hides(len(mixed), len(rows), n):
+    if len(mixed) == len(sent) and session.channel.hides(len(mixed), len(bundles), n):
         shuffle(mixed, Bits())  # fresh bits: none from before a fork or a snapshot
         session.worst |= session.protocol.price(n)
     else:
@@ -52,7 +52,7 @@ def mix_now(session: ShufflerSession, cohort: int, n: int, signature: str) -> Mi
         database.insert("mixed", "study, cohort, number, message", numbered)
     database.change("DELETE FROM bundle WHERE study = ? AND cohort = ?", name, cohort)
     database.change("UPDATE study SET traces = traces + 1 WHERE study = ?", name)
-    says = {"cohort": cohort, "n": n, "reports": len(rows), "messages": len(mixed), "digest": digest_messages(mixed)}
+    says = {"cohort": cohort, "n": n, "reports": len(bundles), "messages": len(mixed), "digest": digest_messages(mixed)}
     made = session.enter(kind="mixed", **says, offer=offer.digest.hex(), asked=signature)
     assert isinstance(made, Mixed)
     session.made[cohort] = made
