@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from maskedbandit.errors import MaskedBanditError
+from maskedbandit.errors import InvalidValue, MaskedBanditError
 from maskedbandit.shuffle import envelopes
 from maskedbandit.shuffle.envelopes import BundleTerms, seal_envelope
 from maskedbandit.store.databases.connection import open_database
@@ -330,6 +330,18 @@ def test_a_pass_is_given_once_the_arm_was_seen_and_is_the_same_each_time(tmp_pat
         first, second = (study.service.study("pass", {"ticket": place["ticket"]}, None) for _ in range(2))
         assert first.status == 200
         assert first.body == second.body
+
+
+@for_each("address", ["", "https://shuffler.test?of=person", "https://person@shuffler.test"])
+def test_a_device_takes_no_place_whose_shuffler_it_cannot_reach(study: ShuffledStudy, address: str) -> None:
+    """It could not even leave: what a service hands out must not stop a device."""
+    device = study.make_device(f"with{len(address)}")
+    leader, shuffler = next(iter(study.places.values()))["operators"]
+    place = next(iter(study.places.values())) | {"operators": [leader, shuffler | {"address": address}]}
+    with pytest.raises(InvalidValue, match="address of the helper"):
+        device.join(place)
+    assert device.show() == []
+    device.close()
 
 
 def test_who_leaves_takes_her_report_with_her(study: ShuffledStudy) -> None:
