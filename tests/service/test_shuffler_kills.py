@@ -15,7 +15,7 @@ from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.helping.reconcile import bring_back_help, end_help, export_help
-from maskedbandit.store.reconcile import burn_missing
+from maskedbandit.store.reconcile import bring_back, burn_missing, export_ledger
 from maskedbandit.store.shuffling.session import ShufflerSession
 from maskedbandit.store.shuffling.verify import verify_shuffling
 from maskedbandit.store.studies import find_witness
@@ -154,14 +154,15 @@ def test_an_older_copy_of_the_shuffler_is_brought_back_with_an_export(study: Shu
     assert len(study.release()) == 4
 
 
-def restore_service(study: ShuffledStudy, kept: bytes) -> str:
-    """An older copy of the service's database is put in its place, and reconciled without an export."""
+def restore_service(study: ShuffledStudy, kept: bytes, file: Path | None = None) -> str:
+    """An older copy of the service's database is put in its place, and reconciled, with an export or without."""
     study.service.close()
     for more in study.folder.glob("leader.db-*"):
         more.unlink()
     (study.folder / "leader.db").write_bytes(kept)
     with closing(open_database(study.service.address)) as database:
-        said = burn_missing(database, find_witness(database, study.service.folder), "small")
+        given = database, find_witness(database, study.service.folder), "small"
+        said = burn_missing(*given) if file is None else bring_back(*given, file)
     start_service(study)
     return said
 
@@ -201,6 +202,32 @@ def test_a_service_restored_without_an_export_releases_no_mix_twice(
         study.go(61)
         assert [round(each["total"]) for each in study.release()] == [0, 0]
         assert len(study.entries(study.shuffler, "mixed")) == 4
+        study.verify()
+        study.shuffler.verify()
+
+
+def test_a_service_brought_back_releases_nobody_whom_it_does_not_know(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their reports are with the shuffler, and what they were charged was lost with the newer database."""
+    monkeypatch.setattr(Shuffled, "randomize", even_coins)
+    with shuffled_study(tmp_path, budget={"epsilon": 3, "delta": "3/1000"}) as study:
+        kept = copy_service(study)
+        study.come_all([1] * 8)
+        study.report()
+        assert [round(each["total"]) for each in study.release()] == [4, 4]
+        lost = study.come_all([1] * 3, start=10)
+        study.report(*lost)
+        with closing(open_database(study.service.address)) as database:
+            witness = find_witness(database, study.service.folder)
+            exported = [f"{line}\n" for line in export_ledger(database, witness, "small")]
+        (tmp_path / "exported").write_text("".join(exported))
+        restore_service(study, kept, tmp_path / "exported")
+        units = study.come_all([0] * 8, start=20)
+        study.report(*units)
+        assert {unit: study.answers(unit) for unit in units} == {unit: ["stored"] for unit in units}
+        study.go(61)
+        assert [round(each["total"]) for each in study.release()] == [4, 4, 0, 0]
         study.verify()
         study.shuffler.verify()
 
