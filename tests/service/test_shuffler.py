@@ -145,10 +145,15 @@ def test_a_study_whose_shuffler_is_away_for_ever_ends_without_it(study: Shuffled
     (lost,) = study.entries(study.service, "helper_lost")
     assert lost["cohorts"] == [0, 1]
     assert study.service.study("pass", {"ticket": study.places[units[0]]["ticket"]}, None).status == 410
+    study.go(120)
+    assert study.service.host.links.show("small") is None
+    assert study.service.ask("GET", "/readyz", key=None).json["warnings"] == []
+    assert study.shuffler.verify().bundles == 8
     study.wire.away = False
     study.go(120)
     assert study.release() == []
     study.verify()
+    assert study.shuffler.verify()[2:] == (0, 0)  # it was told, and has nothing of anybody
 
 
 def test_no_sealed_share_and_no_outcome_is_taken_by_the_service(study: ShuffledStudy) -> None:

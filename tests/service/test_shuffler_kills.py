@@ -10,15 +10,17 @@ from typing import Any
 import pytest
 
 from maskedbandit.channels.shuffled import Shuffled
-from maskedbandit.errors import BehindWitness, Corrupted
+from maskedbandit.errors import BehindWitness, Corrupted, Malformed
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.helping.reconcile import bring_back_help, end_help, export_help
+from maskedbandit.store.reconcile import bring_back, burn_missing, export_ledger
 from maskedbandit.store.shuffling.session import ShufflerSession
 from maskedbandit.store.shuffling.verify import verify_shuffling
 from maskedbandit.store.studies import find_witness
 from tests.for_each import for_each
+from tests.service.inside import Inside
 from tests.service.shuffler_inside import GRACE, ShuffledStudy, ShufflerInside, even_coins, shuffled_study
 
 
@@ -150,6 +152,110 @@ def test_an_older_copy_of_the_shuffler_is_brought_back_with_an_export(study: Shu
     study.come_all([1] * 8, start=20)
     study.report(*[f"person{number}" for number in range(20, 28)])
     assert len(study.release()) == 4
+
+
+def restore_service(study: ShuffledStudy, kept: bytes, file: Path | None = None) -> str:
+    """An older copy of the service's database is put in its place, and reconciled, with an export or without."""
+    study.service.close()
+    for more in study.folder.glob("leader.db-*"):
+        more.unlink()
+    (study.folder / "leader.db").write_bytes(kept)
+    with closing(open_database(study.service.address)) as database:
+        given = database, find_witness(database, study.service.folder), "small"
+        said = burn_missing(*given) if file is None else bring_back(*given, file)
+    start_service(study)
+    return said
+
+
+def start_service(study: ShuffledStudy) -> None:
+    """Another process of the service."""
+    study.service = Inside(study.service.address, study.service.folder, study.clock)
+    study.service.host.links.links.clear()
+    study.service.host.links.transport = study.wire
+
+
+def copy_service(study: ShuffledStudy) -> bytes:
+    """A copy of the service's database as it is now."""
+    study.service.close()
+    kept = (study.folder / "leader.db").read_bytes()
+    start_service(study)
+    study.go(61)
+    return kept
+
+
+def test_a_service_restored_without_an_export_releases_no_mix_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """People who come to its cohorts later are in a mix of their own, under a number that nobody had before."""
+    monkeypatch.setattr(Shuffled, "randomize", even_coins)
+    with shuffled_study(tmp_path, budget={"epsilon": 3, "delta": "3/1000"}) as study:
+        study.come_all([1] * 8)
+        study.report()
+        kept = copy_service(study)
+        first = {each["cohort"]: each["total"] for each in study.release()}
+        assert {cohort: round(total) for cohort, total in first.items()} == {0: 4, 1: 4}
+        restore_service(study, kept)
+        units = study.come_all([0] * 8, start=20)
+        assert not {study.places[unit]["terms"]["cohort"] for unit in units} & {0, 1}
+        study.report(*units)
+        assert {unit: study.answers(unit) for unit in units} == {unit: ["stored"] for unit in units}
+        study.go(61)
+        assert [round(each["total"]) for each in study.release()] == [0, 0]
+        assert len(study.entries(study.shuffler, "mixed")) == 4
+        study.verify()
+        study.shuffler.verify()
+
+
+def test_a_service_brought_back_releases_nobody_whom_it_does_not_know(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their reports are with the shuffler, and what they were charged was lost with the newer database."""
+    monkeypatch.setattr(Shuffled, "randomize", even_coins)
+    with shuffled_study(tmp_path, budget={"epsilon": 3, "delta": "3/1000"}) as study:
+        kept = copy_service(study)
+        study.come_all([1] * 8)
+        study.report()
+        assert [round(each["total"]) for each in study.release()] == [4, 4]
+        lost = study.come_all([1] * 3, start=10)
+        study.report(*lost)
+        with closing(open_database(study.service.address)) as database:
+            witness = find_witness(database, study.service.folder)
+            exported = [f"{line}\n" for line in export_ledger(database, witness, "small")]
+        (tmp_path / "exported").write_text("".join(exported))
+        restore_service(study, kept, tmp_path / "exported")
+        units = study.come_all([0] * 8, start=20)
+        study.report(*units)
+        assert {unit: study.answers(unit) for unit in units} == {unit: ["stored"] for unit in units}
+        study.go(61)
+        assert [round(each["total"]) for each in study.release()] == [4, 4, 0, 0]
+        study.verify()
+        study.shuffler.verify()
+
+
+def test_a_service_that_deals_the_old_numbers_after_a_restore_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for where in ("store.people", "store.book.mixes"):
+        monkeypatch.setattr(f"maskedbandit.{where}.find_turn", lambda burned, discards: discards)
+    with pytest.raises(AssertionError):
+        test_a_service_restored_without_an_export_releases_no_mix_twice(tmp_path, monkeypatch)
+
+
+def test_a_mix_that_was_delivered_and_discarded_is_burned_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service has read it, although nothing was released."""
+    with monkeypatch.context() as patch, shuffled_study(tmp_path, budget={"epsilon": 3, "delta": "3/1000"}) as study:
+        patch.setattr("maskedbandit.store.mixes.decode_mix", refuse)
+        study.come_all([1] * 8)
+        study.report()
+        kept = copy_service(study)
+        assert study.release() == []
+        assert len(study.entries(study.service, "discarded")) == 2
+        assert "was charged ε = 1 at δ = 0.001" in restore_service(study, kept)
+
+
+def refuse(*given: Any) -> float:
+    """No sum."""
+    raise Malformed("a sum to which noise alone does not lead")
 
 
 def test_without_an_export_an_older_copy_of_the_shuffler_ends_its_part(study: ShuffledStudy, tmp_path: Path) -> None:

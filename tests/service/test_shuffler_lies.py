@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from maskedbandit.errors import MaskedBanditError
+from maskedbandit.errors import InvalidValue, MaskedBanditError
+from maskedbandit.shuffle import envelopes
 from maskedbandit.shuffle.envelopes import BundleTerms, seal_envelope
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.own_keys import read_own_keys
-from maskedbandit.store.shuffling import mixes
+from maskedbandit.store.shuffling import bundles, mixes
 from maskedbandit.study.mix_statement import MixStatement, digest_messages, sign_mix, sign_pass
 from tests.for_each import for_each
 from tests.service.inside import Reply
@@ -294,6 +295,31 @@ def test_a_message_that_nobody_can_read_discards_the_cohort(study: ShuffledStudy
     study.verify()
 
 
+def test_a_message_that_two_people_send_discards_the_cohort(
+    study: ShuffledStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two people who agreed on it: each of both bundles is in order, and a sum of both would not be."""
+    cohort = [unit for unit, place in study.places.items() if place["terms"]["cohort"] == 0]
+    real, sent = envelopes.seal_bundle, list[bytes]()
+
+    def share(messages: Any, below: int, key: bytes, of: bytes) -> bytes:
+        found = real(messages, below, key, of)
+        wide = len(found) // len(messages)
+        sent.append(sent[0] if sent else found[:wide])
+        return sent[0] + found[wide:]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(envelopes, "seal_bundle", share)
+        for unit in cohort[:2]:
+            assert send(study, write_bundle(study, unit)).status == 200
+    study.report(*[unit for unit in study.places if unit not in cohort[:2]])
+    assert [each["cohort"] for each in study.release()] == [1]
+    (discarded,) = study.entries(study.service, "discarded")
+    assert json.loads(discarded["mixed"])["reports"] == 4
+    study.verify()
+    assert study.shuffler.verify().mixes == 2
+
+
 def test_a_pass_is_given_once_the_arm_was_seen_and_is_the_same_each_time(tmp_path: Path) -> None:
     with shuffled_study(tmp_path) as study:
         place = study.service.assign("new")["device"]
@@ -306,6 +332,18 @@ def test_a_pass_is_given_once_the_arm_was_seen_and_is_the_same_each_time(tmp_pat
         assert first.body == second.body
 
 
+@for_each("address", ["", "https://shuffler.test?of=person", "https://person@shuffler.test"])
+def test_a_device_takes_no_place_whose_shuffler_it_cannot_reach(study: ShuffledStudy, address: str) -> None:
+    """It could not even leave: what a service hands out must not stop a device."""
+    device = study.make_device(f"with{len(address)}")
+    leader, shuffler = next(iter(study.places.values()))["operators"]
+    place = next(iter(study.places.values())) | {"operators": [leader, shuffler | {"address": address}]}
+    with pytest.raises(InvalidValue, match="address of the helper"):
+        device.join(place)
+    assert device.show() == []
+    device.close()
+
+
 def test_who_leaves_takes_her_report_with_her(study: ShuffledStudy) -> None:
     study.report()
     (first, *_) = study.places
@@ -315,3 +353,38 @@ def test_who_leaves_takes_her_report_with_her(study: ShuffledStudy) -> None:
     study.release()
     said = [json.loads(each["mixed"])["reports"] for each in study.entries(study.service, "released")]
     assert sorted(said) == [3, 4]
+
+
+def test_what_comes_after_a_person_left_is_in_no_mix(study: ShuffledStudy) -> None:
+    """It was on its way, and is late; or whoever carries what devices send sends it once more."""
+    study.report()
+    first, second = [unit for unit, place in study.places.items() if place["terms"]["cohort"] == 0][:2]
+    sent = [json.loads(body) for body in study.bodies if b'"sealed"' in body]
+    for unit in (first, second):
+        study.devices[unit].leave("small")
+        place = int(study.places[unit]["offer"].rpartition("position=")[2])
+        (again,) = [each for each in sent if (each["cohort"], each["place"]) == (0, place)]
+        for body in (again, write_bundle(study, unit)):
+            found = send(study, body)
+            assert (found.status, found.code) == (410, "late")
+    assert study.shuffler.verify().bundles == 6
+    study.release()
+    assert sorted(each["reports"] for each in study.entries(study.shuffler, "mixed")) == [2, 4]
+    with closing(open_database(study.shuffler.address)) as database:
+        assert database.rows("SELECT * FROM bundle") == []
+
+
+def test_who_leaves_before_reporting_reports_no_more(study: ShuffledStudy) -> None:
+    (first, *_) = study.places
+    body = write_bundle(study, first)
+    left = {key: body[key] for key in body if key != "sealed"}
+    for _ in range(2):
+        assert study.shuffler.ask("POST", "/v1/studies/small/withdraw", left, None).json["status"] == "left"
+    assert send(study, body).code == "late"
+    assert study.shuffler.verify().bundles == 0
+
+
+def test_a_shuffler_that_forgets_who_left_is_found(study: ShuffledStudy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundles, "is_size", lambda *given: False)
+    with pytest.raises(AssertionError):
+        test_who_leaves_before_reporting_reports_no_more(study)

@@ -33,6 +33,9 @@ def test_both_operators_are_named_and_the_shuffler_has_to_be_honest(said: Statem
     assert said.promises[0].trust == "shuffled"
     assert any("leader and shuffler together" in each for each in said.not_protected)
     assert any("The shuffler is honest" in each for each in said.assumptions)
+    assert "The leader must not invent people, nor report in their place." in said.trust
+    assert any("a leader that invents the other people" in each for each in said.not_protected)
+    assert any("sends the shuffler no report itself" in each for each in said.assumptions)
     assert said.registry.record.deployment.deployment_model.model_name == "Distributed"
     assert decode_statement(encode_statement(said)) == said
     assert "Trust model: shuffled" in print_statement(said)

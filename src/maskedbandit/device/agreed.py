@@ -13,6 +13,7 @@ from maskedbandit.device.offer_prices import (
     price_sealed_offer,
     price_summed_offer,
 )
+from maskedbandit.device.service_calls import SERVICE_URL
 from maskedbandit.errors import BudgetExceeded, InvalidValue
 from maskedbandit.study.operators import FINGERPRINT, ROLES
 
@@ -110,6 +111,8 @@ class Agreed:
                 "further outcome of a place", place.outcomes[1].metric, "left out: two servers carry one reward"
             )
         if place.shuffled:
+            if not SERVICE_URL.fullmatch(address := place.operators[1].address):
+                raise InvalidValue("address of the helper", address, "a URL, to which this device sends its report")
             epsilon, delta = price_mixed_offer(place.offer, self.least, place.outcomes[0].cap)
             if delta > Fraction(self.delta):
                 raise InvalidValue("delta of an offer", str(delta), f"at most {self.delta}, to which the person agreed")

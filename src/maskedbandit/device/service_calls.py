@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 CONTACT_PATIENCE = 10.0  # seconds for each step of a request
 MOST_ANSWER = 2**20  # bytes
+SERVICE_URL = re.compile(r"https?://[^\s/?#@]+(/[^\s?#@]*)?")
 
 
 class DeviceRequest(NamedTuple):
@@ -48,7 +49,7 @@ class ServiceCalls:
     def __init__(
         self, url: str, keys: str | Mapping[str, str] | None, transport: "Callable[[], httpx.BaseTransport] | None"
     ) -> None:
-        if not isinstance(url, str) or not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#@]*)?", url):
+        if not isinstance(url, str) or not SERVICE_URL.fullmatch(url):
             raise InvalidValue("url", "not shown", "such as https://studies.example.org, without a password in it")
         for key in [] if keys is None else keys.values() if isinstance(keys, Mapping) else [keys]:
             if not isinstance(key, str) or not re.fullmatch("[!-~]{1,512}", key):

@@ -43,7 +43,7 @@ class Facts(Struct, frozen=True):
         report before there is a release, so whoever takes part has lost everything at once.
         """
         entries, releases = book.entries, book.releases
-        burned = [each.loss for each in entries if isinstance(each, Burned)]
+        burned = [each.loss for each in entries if isinstance(each, Burned) and each.missing]
         arms: dict[int, tuple[int, int]] = {}
         for each in releases:
             cohorts, people = arms.get(each.arm, (0, 0))

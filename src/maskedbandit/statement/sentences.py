@@ -129,8 +129,9 @@ def say_trust(protocol: Protocol, state: str = "") -> str:
             f"and {one_line(protocol.operators.helper.name)}, its shuffler. Each person's device sends its report to "
             "the shuffler, in messages that the leader alone can read, and the shuffler hands on the messages of all "
             "people of a cohort in random order. So neither knows whose outcome is whose unless they work together. "
-            "The shuffler has to be honest: it mixes what came, and adds no messages of its own. So have enough of the "
-            "people of a cohort, and the device and its application."
+            "The shuffler has to be honest: it mixes what came, and adds no messages of its own. The leader must not "
+            "invent people, nor report in their place. And enough of the people of a cohort have to be honest, and "
+            "the device and its application."
         )
     if protocol.rounds is not None:
         return (
@@ -189,6 +190,7 @@ def list_unprotected(protocol: Protocol) -> list[str]:
         found.append("A person whose device is not honest; and how many people send wrong reports on purpose.")
         found.append("Whose device reported, and when: the shuffler sees that, and to which place it belongs.")
         found.append("Outcomes of others, from people of the cohort who work with the leader, if they are too many.")
+        found.append("Outcomes from a leader that invents the other people of a cohort, or reports in their place.")
     elif protocol.rounds is not None:
         found.append(
             "Outcomes from a server that breaks the rules of the rounds, or that more devices of a cohort tell all."
@@ -236,6 +238,7 @@ def list_assumptions(protocol: Protocol) -> list[str]:
     elif protocol.shuffled:
         found.append("The shuffler is honest: it mixes what came, adds nothing, and tells the leader no senders.")
         found.append("At least as many people of a cohort are honest, and report, as its channel counts on.")
+        found.append("The leader gives its places to people, and sends the shuffler no report itself.")
         found.append(
             "A device reports once its window is over, at a time that depends on no outcome, whatever the outcome is: "
             "otherwise the shuffler sees who had one. It makes its report once."

@@ -24,7 +24,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from maskedbandit.errors import BehindWitness, InvalidValue
-from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.store.accounts import Accounts, Losses, add_charge, find_places
 from maskedbandit.store.book.chain import ENTRY, Head, Link, check_chain, is_on_chain, next_link, read_links
 from maskedbandit.store.book.entries import parse_entries, state_after
@@ -129,9 +129,12 @@ def bring_back(database: Database, witness: Witness, study: str, file: Path) -> 
             empty_places(database, study, {person for person, *_ in count_charges(database, study)})
         keep = "UPDATE study SET people = ?, reached = ?, state = ?, traces = traces + 1 WHERE study = ?"
         database.change(keep, people, clock, state, study)
+        brought = head.entries - len(ours)
+        if Protocol.from_text(read_study(database, study).protocol).shuffled and state != "archived":
+            head = write_burned(database, witness, study, head, 0, seen._replace(worst=ZERO.to_text()))
     witness.saw(study, head, find_worst(database, study, seen).to_text())
     Scrubber().scrub(database)
-    return f"{study}: {head.entries - len(ours)} entries and {len(new)} releases were brought back from {file}"
+    return f"{study}: {brought} entries and {len(new)} releases were brought back from {file}"
 
 
 def add_missing(database: Database, table: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
@@ -160,8 +163,7 @@ def reveal_text(hidden: str, witness: Witness, file: Path) -> str:
 def burn_missing(database: Database, witness: Witness, study: str) -> str:
     """Charge everybody for what is missing, and go on."""
     seen, ours = find_gap(database, witness, study), read_links(database, study)
-    key, loss = witness.signing_key(), Loss.from_text(seen.worst)
-    head = check_chain(study, ours, key.public_key())
+    loss, head = Loss.from_text(seen.worst), check_chain(study, ours, witness.signing_key().public_key())
     missing = max(seen.head.entries - head.entries, 1)
     with database.transaction():
         project, protocol = (row := read_study(database, study)).project, Protocol.from_text(row.protocol)
@@ -169,23 +171,33 @@ def burn_missing(database: Database, witness: Witness, study: str) -> str:
             if each.project == project:
                 fence_off(database, each.name)  # whoever has it open knows what was burned before
         Accounts(database, Losses(database), project).burn(loss)
-        database.change(
-            "UPDATE place SET returned = assigned WHERE study = ? AND returned IS NULL "
-            "AND cohort NOT IN (SELECT cohort FROM release WHERE study = ?)",
-            *(study, study),
-        )
-        for table in ("listed", "round", "round_message"):
-            database.change(f"DELETE FROM {table} WHERE study = ?", study)
-        says = {"kind": "burned", "missing": missing, "witness": seen.head.hash, "loss": seen.worst}
-        entry = next_link(study, head, {**says, "at": read_clock()}, key)
-        database.insert("entry", ENTRY, [(study, *entry)])
-    witness.saw(study, Head(entry.number + 1, entry.hash), seen.worst)
+        head = write_burned(database, witness, study, head, missing, seen)
+    witness.saw(study, head, seen.worst)
     budget, period = protocol.budget, protocol.period
     until = "for ever" if period is None else f"in the {say_duration(period)} that are running"
     return (
         f"{study}: everybody in project {project}, whoever is yet to come as well, was charged {loss} for {missing} "
         f"missing entries, of a budget of {budget} {until}: nobody gets a place who has too little left"
     )
+
+
+def write_burned(database: Database, witness: Witness, study: str, head: Head, missing: int, seen: Seen) -> Head:
+    """Write down what everybody was charged, and give the places of cohorts without a release to other people.
+
+    With a shuffler that is so although nothing is missing. It has the reports of people who came after the copy was
+    made, of whom nothing is known here, nor were they charged here; after this entry their passes fit no cohort.
+    """
+    database.change(
+        "UPDATE place SET returned = assigned WHERE study = ? AND returned IS NULL "
+        "AND cohort NOT IN (SELECT cohort FROM release WHERE study = ?)",
+        *(study, study),
+    )
+    for table in ("listed", "round", "round_message"):
+        database.change(f"DELETE FROM {table} WHERE study = ?", study)
+    says = {"kind": "burned", "missing": missing, "witness": seen.head.hash, "loss": seen.worst}
+    entry = next_link(study, head, {**says, "at": read_clock()}, witness.signing_key())
+    database.insert("entry", ENTRY, [(study, *entry)])
+    return Head(entry.number + 1, entry.hash)
 
 
 def find_gap(database: Database, witness: Witness, study: str) -> Seen:

@@ -14,6 +14,7 @@ from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.book.checks import as_corrupted, check_log, memory_digest, read_book
 from maskedbandit.store.book.demand import arms_of_answer
+from maskedbandit.store.book.entries import Burned
 from maskedbandit.store.book.entry import Keys
 from maskedbandit.store.book.site_entries import Discarded
 from maskedbandit.store.book.site_lists import SiteLists
@@ -60,6 +61,7 @@ class Session(Holding):
     site_lists: SiteLists  # of the sites, if they keep the outcomes, once the study is started
     of_sites: dict[tuple[int, int], int]  # of each cohort that is not released: places of each site
     discards: Counter[int]  # how often each cohort was discarded
+    burned: Burned | None  # the last one
     rounds: dict[int, Any] | None  # that are under way, by cohort; None: not read yet (held_rounds.py)
     helper_lost: bool  # the study ended without the second of them
     price: Callable[[int], int]  # the number of the loss that a place costs, by the size of its cohort
@@ -197,6 +199,7 @@ class Session(Holding):
         self.exposed = {cohort: (int(count), latest or 0) for cohort, count, latest in counts if cohort not in told}
         self.of_sites, self.rounds = {}, None
         self.discards = Counter(each.cohort for each in book.entries if isinstance(each, Discarded))
+        self.burned = next((each for each in reversed(book.entries) if isinstance(each, Burned)), None)
         if protocol.sites is not None:
             of = database.rows(f"SELECT cohort, site, COUNT(*) {live} GROUP BY cohort, site", name, since)
             self.of_sites = {(cohort, site): int(count) for cohort, site, count in of if cohort not in told}

@@ -24,7 +24,7 @@ MIX_USE = b"maskedbandit mix 1 "
 
 @dataclass(frozen=True, kw_only=True)
 class MixStatement(SignedStatement):
-    """What the shuffler states of a cohort; without messages there were too few reports, and nothing is delivered.
+    """What the shuffler states of a cohort; without messages too few came, or one twice, and nothing is delivered.
 
     >>> key = Ed25519PrivateKey.generate()
     >>> said = MixStatement(study="example", protocol="00" * 32, cohort=0, n=2, reports=2, digest=digest_messages([]),

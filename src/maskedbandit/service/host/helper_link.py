@@ -40,6 +40,11 @@ class HelperLink(ABC):
         self.settling = False
         self.task: asyncio.Task[None] | None = None
 
+    @property
+    def lost(self) -> bool:
+        """Whether the helper was given up."""
+        return bool(self._study.helper_lost)
+
     def go_on(self) -> None:
         """Begin to do what is due, unless that is under way or failed a moment ago."""
         if (self.task is None or self.task.done()) and self._clock() >= self._next:
@@ -100,8 +105,8 @@ class HelperLink(ABC):
             await self._settle(due[0])
             due = await self.writer.submit("due")
             self._tell(waiting=len(due))
-        if self._study.state == "stopped" and not await self.writer.submit(waits_for_release):
-            await self._ask("POST", "/end", {})  # it erases the shares that are left
+        if self._study.state == "stopped" and (self.lost or not await self.writer.submit(waits_for_release)):
+            await self._ask("POST", "/end", {})  # it erases the shares, or the reports, that are left
             self._ended = True
         if self.state.refusal:
             self._tell(refusal="")

@@ -63,25 +63,28 @@ class HelperLinks:
                 self.links[name] = kind(writer, pairing, calls, witness, self._clock)
         found, now = dict[tuple[str, str], bool | None](), self._clock()
         for name, link in self.links.items():
-            since = link.state.away_since
-            found[name, HELPER_AWAY] = since is not None and now >= since + LONG_AWAY
-            found[name, HELPER_REFUSES] = bool(link.state.refusal)
-            metrics.helper(name, link.state, now)
+            state = self.show(name) or LinkState()
+            found[name, HELPER_AWAY] = state.away_since is not None and now >= state.away_since + LONG_AWAY
+            found[name, HELPER_REFUSES] = bool(state.refusal)
+            metrics.helper(name, state, now)
             link.go_on()
         return found
 
     def _find(self, writer: Writer) -> Pairing | None:
-        """The helper of a study, if anything in the study may be waiting for a helper."""
+        """The helper of a study, if anything in the study may be waiting for a helper.
+
+        A shuffler that was given up has reports of people still: it is told the end, should it ever come back.
+        """
         study: Any = writer.study
-        operators = study.protocol.operators
-        if operators is None or study.helper_lost or study.state not in ("running", "paused", "stopped"):
+        operators, lost = study.protocol.operators, study.helper_lost and not study.protocol.shuffled
+        if operators is None or lost or study.state not in ("running", "paused", "stopped"):
             return None
         return self._pairings.get(operators.helper.key)
 
     def show(self, name: str) -> LinkState | None:
-        """How a study that is held here stands with its helper."""
+        """How a study that is held here stands with its helper, unless that was given up."""
         link = self.links.get(name)
-        return None if link is None else link.state
+        return None if link is None or link.lost else link.state
 
     async def rest(self) -> None:
         """Wait until all that is under way has ended."""

@@ -25,7 +25,7 @@ class AskMix(Body):
 
 
 class MixStated(Struct):
-    """What the shuffler states of a cohort, and signs; without messages there were too few reports."""
+    """What the shuffler states of a cohort, and signs; without messages too few came, or one twice."""
 
     study: str
     protocol: str

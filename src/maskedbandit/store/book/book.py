@@ -19,6 +19,7 @@ from maskedbandit.store.book.chain import NO_ENTRY, START, Head, is_on_chain
 from maskedbandit.store.book.demand import Demand, arms_of_answer, follow_decisions
 from maskedbandit.store.book.entries import ArmAdded, ArmChange, HelperLost, Release, Started, read_entries, state_after
 from maskedbandit.store.book.entry import Entry, StageChange
+from maskedbandit.store.book.site_entries import Discarded
 from maskedbandit.store.book.site_lists import SiteLists, follow_lists
 from maskedbandit.store.book.standing import Standing, follow_changes
 from maskedbandit.store.book.witness import Witness
@@ -106,8 +107,9 @@ class Book:
 
     @cached_property
     def worst(self) -> Loss:
-        """What the releases cost the worst person, who is in one of them."""
-        return find_largest_loss(each.loss for each in self.releases)
+        """What the releases cost the worst person, who is in one of them, or in a mix that was discarded."""
+        mixed = [each.mixed.n for each in self.entries if isinstance(each, Discarded) and each.mixed]
+        return find_largest_loss([*(each.loss for each in self.releases), *map(self.draft.price, set(mixed))])
 
     @property
     def helper_lost(self) -> bool:

@@ -1,7 +1,7 @@
 """Bundles, as they come to the shuffler from people's devices: one of each place, until the cohort is mixed.
 
 Whoever has the pass of a place may send its bundle. Nothing of the sender is stored but the place, and that goes when
-the cohort is mixed.
+the cohort is mixed. Of a person who left there is an empty one until then: what comes later is refused.
 """
 
 from hashlib import sha256
@@ -12,6 +12,7 @@ from maskedbandit.store.shuffling.session import ShufflerSession
 from maskedbandit.study.mix_statement import check_pass
 
 LARGEST_COHORT = 2**32
+LEFT = ""  # in place of the digest of an envelope
 
 
 def take_bundle(
@@ -28,11 +29,12 @@ def take_bundle(
     database, name, item = session.database, session.name, sha256(sealed).hexdigest()
     before = database.one("SELECT item FROM bundle WHERE study = ? AND cohort = ? AND place = ?", name, cohort, place)
     if before is not None:
+        if before[0] == LEFT:
+            raise Late("the person of this place left")
         if before[0] != item:
             raise Conflict("another report of this place came before: the first one stands")
         return True
-    size = database.one("SELECT n FROM bundle WHERE study = ? AND cohort = ? LIMIT 1", name, cohort)
-    if size is not None and size[0] != n:
+    if not is_size(session, cohort, n):
         raise Disagreement("the cohort of this device has another size than that of others")
     at = session.offer(n).at(place)
     many, below = session.channel.bundle_size(at), session.channel.below(at)
@@ -46,11 +48,25 @@ def take_bundle(
 
 
 def drop_bundle(session: ShufflerSession, cohort: int, n: int, place: int, offer: bytes, shown: str) -> None:
-    """The person left, and shows the pass: erase the bundle of the place, if there is one that was not mixed."""
+    """The person left, and shows the pass: erase the bundle of the place, if it was not mixed, and take none later.
+
+    Another one may be on its way: the device sent it before, or whoever carried it sends it once more.
+    """
     read_pass(session, cohort, n, place, offer, shown)
+    if session.state != "running" or cohort in session.made:
+        return
     database, name = session.database, session.name
     database.change("DELETE FROM bundle WHERE study = ? AND cohort = ? AND place = ?", name, cohort, place)
+    if is_size(session, cohort, n):
+        database.insert("bundle", "study, cohort, place, n, item, messages", [(name, cohort, place, n, LEFT, "")])
     database.change("UPDATE study SET traces = traces + 1 WHERE study = ?", name)
+
+
+def is_size(session: ShufflerSession, cohort: int, n: int) -> bool:
+    """Whether all others of a cohort, if there are any, were told that it has n places."""
+    find = "SELECT n FROM bundle WHERE study = ? AND cohort = ? LIMIT 1"
+    size = session.database.one(find, session.name, cohort)
+    return size is None or bool(size[0] == n)
 
 
 def read_pass(session: ShufflerSession, cohort: int, n: int, place: int, offer: bytes, shown: str) -> BundleTerms:

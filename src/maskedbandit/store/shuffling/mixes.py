@@ -2,8 +2,8 @@
 
 The order is drawn in the transaction that writes the ledger's entry, and the bundles are erased in it. So a cohort has
 one mix, whoever asks again is told the same, byte for byte, and what comes later is in none. If the messages that came
-do not hide their senders, none is delivered, and the cohort has had its mix as well: whatever was left out of one
-cannot be had in a second one.
+do not hide their senders, or two people sent the same one, none is delivered, and the cohort has had its mix as well:
+whatever was left out of one cannot be had in a second one.
 """
 
 from maskedbandit.errors import Disagreement, Malformed, NotRunning
@@ -37,11 +37,12 @@ def mix_now(session: ShufflerSession, cohort: int, n: int, signature: str) -> Mi
     rows = database.rows("SELECT n, messages FROM bundle WHERE study = ? AND cohort = ?", name, cohort)
     if any(size != n for size, _ in rows):
         raise Disagreement(f"devices of cohort {cohort} of {name} were told that it has other places than {n}")
+    bundles = [bytes.fromhex(messages) for _, messages in rows if messages]  # of those who did not leave
     database.take_time()
     wide = message_width(session.channel.below(offer)) + MESSAGE_SEAL_SIZE
-    parts = (bytes.fromhex(messages) for _, messages in rows)
-    mixed = sorted({part[at : at + wide] for part in parts for at in range(0, len(part), wide)})
-    if session.channel.hides(len(mixed), len(rows), n):
+    sent = [each[at : at + wide] for each in bundles for at in range(0, len(each), wide)]
+    mixed = sorted(set(sent))
+    if len(mixed) == len(sent) and session.channel.hides(len(mixed), len(bundles), n):
         shuffle(mixed, Bits())  # fresh bits: none from before a fork or a snapshot
         session.worst |= session.protocol.price(n)
     else:
@@ -51,7 +52,7 @@ def mix_now(session: ShufflerSession, cohort: int, n: int, signature: str) -> Mi
         database.insert("mixed", "study, cohort, number, message", numbered)
     database.change("DELETE FROM bundle WHERE study = ? AND cohort = ?", name, cohort)
     database.change("UPDATE study SET traces = traces + 1 WHERE study = ?", name)
-    says = {"cohort": cohort, "n": n, "reports": len(rows), "messages": len(mixed), "digest": digest_messages(mixed)}
+    says = {"cohort": cohort, "n": n, "reports": len(bundles), "messages": len(mixed), "digest": digest_messages(mixed)}
     made = session.enter(kind="mixed", **says, offer=offer.digest.hex(), asked=signature)
     assert isinstance(made, Mixed)
     session.made[cohort] = made

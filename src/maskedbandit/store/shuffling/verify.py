@@ -42,7 +42,7 @@ def verify_shuffling(database: Database, witness: Witness, study: str) -> Verifi
             raise Corrupted(f"bundles of one cohort of {study} are of cohorts of different sizes")
         if waiting and book.entries[-1].state == "stopped":
             raise Corrupted(f"a bundle of {study} was kept after its end")
-        return VerifiedShuffling(*book.head, len(book.mixes), len(waiting))
+        return VerifiedShuffling(*book.head, len(book.mixes), sum(bool(length) for *_, length in waiting))
 
 
 def check_request(database: Database, book: HelpBook, made: Mixed) -> None:
