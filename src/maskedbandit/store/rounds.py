@@ -13,7 +13,7 @@ that of all attempts. After the last one the cohort is discarded: its people are
 of which each honest one agreed that enough people are in it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from maskedbandit.channels.channel import find_backend
@@ -54,7 +54,7 @@ def go_round_of_device(session: Session, ticket: str, answers: Sequence[RoundAns
     place = session.rows.place(ticket)
     if place.returned is not None or session.driver.cohorts[place.cohort].release is not None:
         return DueOfDevice(None, over=True)
-    found = go_rounds(session, place.place, answers, place.cohort)
+    found = go_rounds(session, place.place, answers, lambda cohort: cohort == place.cohort)
     if isinstance(found, Done):
         return found
     cohort = session.driver.cohorts[place.cohort]
@@ -64,19 +64,22 @@ def go_round_of_device(session: Session, ticket: str, answers: Sequence[RoundAns
 def go_rounds_of_site(
     session: Session, site: int, answers: Sequence[RoundAnswer], confirmed: str = "", signed: str = ""
 ) -> list[RoundDue] | Done:
-    """Take what a site answers, and to which list of sites it agreed last, and say what is due from it now."""
+    """Take what a site answers, and to which list of sites it agreed last, and say what is due from it now.
+
+    Nothing is due of a list to which the ledger does not say that it agreed, be it that there is a newer one.
+    """
     session.write()
     try:
         note_confirmation(session, site, confirmed, signed)
     except ProtocolError as why:
         return Done(None, why)
-    return go_rounds(session, site, answers)
+    return go_rounds(session, site, answers, lambda cohort: session.site_lists.has_agreed(site, cohort))
 
 
 def go_rounds(
-    session: Session, party: int, answers: Sequence[RoundAnswer], of: int | None = None
+    session: Session, party: int, answers: Sequence[RoundAnswer], is_of: Callable[[int], bool]
 ) -> list[RoundDue] | Done:
-    """Take what a party answers in all rounds, or in the one `of` a cohort, and say what is due from it now.
+    """Take what a party answers in the rounds of the cohorts that it `is_of`, and say what is due from it now.
 
     That is the same however often it is asked.
     """
@@ -84,14 +87,14 @@ def go_rounds(
     session.write()
     try:
         for each in answers:
-            if of in (None, each.cohort):
+            if is_of(each.cohort):
                 take_answer(session, party, each)
     except ProtocolError as why:
         return Done(None, why)  # and others, who are in the same transaction, do not fail with it
     go_on_with_rounds(session)
     found, told = list[RoundDue](), 0
     for cohort, held in hold_rounds(session).items():
-        if of in (None, cohort) and party in held.server.waiting:
+        if is_of(cohort) and party in held.server.waiting:
             invited = list_tickets(session, cohort, party) if held.terms.weights and held.phase == 0 else ()
             told += len(invited)
             if found and (len(found) == MOST_TOLD or told > MOST_INVITED):
