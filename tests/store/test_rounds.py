@@ -196,3 +196,14 @@ def test_the_end_of_a_study_at_a_site(scene: Sites) -> None:
     assert scene.sites[0].study.state == "stopped"
     assert scene.sites[0].study.database.rows("SELECT COUNT(*) FROM site_place") == [(0,)]
     scene.sites[0].do("end")
+
+
+def test_a_cohort_of_which_shares_are_no_whole_numbers(tmp_path: Path, clock: Clock) -> None:
+    """Of nine people each site has at most four, so that five are left without the heaviest, as `honest` says."""
+    policy = {"name": "successive_elimination", "least": 9}
+    scene = Sites(f"sqlite:///{tmp_path}/study.db", tmp_path, clock, backend={"colluding": 1}, policy=policy)
+    fill(scene, 18)
+    clock.now += WINDOW + 1
+    assert {each.n for each in scene.go_round()} == {9}
+    scene.verify()
+    scene.close()
