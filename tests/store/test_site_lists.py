@@ -31,7 +31,9 @@ from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.reconcile import bring_back, burn_missing, export_ledger
 from maskedbandit.store.sites import lists, people, rounds
 from maskedbandit.store.sites.lists import agree_to_lists
+from maskedbandit.store.sites.study import SiteStudy
 from maskedbandit.store.studies import find_witness
+from maskedbandit.store.study import Study
 from maskedbandit.study import site_stages
 from maskedbandit.study.protocol import Protocol
 from tests.store.site_scene import Sites
@@ -649,3 +651,63 @@ def test_a_coordinator_that_asks_sites_that_did_not_agree_is_found(
     monkeypatch.setattr(SiteLists, "has_agreed", lambda self, site, cohort: True)
     with pytest.raises((AssertionError, ProtocolError)):
         test(scene, clock)
+
+
+def test_a_list_that_was_agreed_to_twice_at_once(scene: Sites) -> None:
+    """By two commands, of which the second one wrote after the server had read what the first one wrote."""
+    scene.relist({0: "1/2", 1: "1/2", 2: "1/2"})
+    site, newest = scene.sites[0], scene.study.site_lists.stages[-1]
+    with closing(open_database(site.address)) as database:
+        agree_to_lists(database, site.witness, "small", scene.told(), newest.name)
+        find = "SELECT lists, signed FROM agreed_list WHERE study = ?"
+        (row,) = database.rows(find, "small")
+        site.do("tick")
+        lists.write_agreed_list(database, "small", *row)
+        site.do("tick")
+        assert database.rows(find, "small") == []
+    scene.relist(dict.fromkeys(range(4), "2/3"))
+    scene.confirm(0)
+    kinds = [each.kind for each in read_entries(site.study.database, "small")]
+    assert kinds == ["site_began", "site_admitted", "site_admitted"]
+
+
+def check_nothing_is_told_before_it_is_kept(scene: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a list by the coordinator nor that it was agreed to by a site, as another thread may ask meanwhile."""
+    site, seen = scene.sites[0], list[Any]()
+
+    def watch(held: Any, look: Callable[[], Any]) -> None:
+        commit = held._session.database.commit
+
+        def watched() -> None:
+            seen.append(look())
+            commit()
+            seen.append(look())
+
+        monkeypatch.setattr(held._session.database, "commit", watched)
+
+    first = scene.study.site_lists.stages
+    watch(scene.study, lambda: scene.study.site_lists.stages)
+    scene.relist({0: "1/2", 1: "1/2", 2: "1/2"})
+    assert seen == [first, first]
+    assert len(scene.study.site_lists.stages) == 2
+    newest = scene.study.site_lists.stages[-1]
+    with closing(open_database(site.address)) as database:
+        agree_to_lists(database, site.witness, "small", scene.told(), newest.name)
+    seen.clear()
+    watch(site.study, lambda: site.study.confirm()[0])
+    site.do("tick")
+    assert seen == [scene.protocol.digest] * 2
+    assert site.study.confirm()[0] == newest.name
+
+
+def test_nothing_is_told_before_it_is_kept(scene: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_nothing_is_told_before_it_is_kept(scene, monkeypatch)
+
+
+@pytest.mark.parametrize("who", [Study, SiteStudy])
+def test_what_is_told_too_early_is_found(scene: Sites, monkeypatch: pytest.MonkeyPatch, who: Any) -> None:
+    """Broken twins tell what stands in memory."""
+    name = "site_lists" if who is Study else "stages"
+    monkeypatch.setattr(who, name, property(lambda self: getattr(self._session, name)))
+    with pytest.raises(AssertionError):
+        check_nothing_is_told_before_it_is_kept(scene, monkeypatch)

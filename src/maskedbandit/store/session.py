@@ -44,6 +44,7 @@ class Shown(NamedTuple):
     named: tuple[int, ...] | None  # the arms of that answer: this one alone, or all arms of a kind
     steps: int  # of the log
     in_play: tuple[int, ...]  # arms
+    site_lists: SiteLists
 
 
 class Session(Holding):
@@ -112,7 +113,8 @@ class Session(Holding):
         done = super()._apply(operations, *read)
         answer = None if self.arms.is_alone else self.driver.answer  # an arm that is left alone is none
         arms = None if answer is None else arms_of_answer(self.driver)
-        self._shown = Shown(self.state, self.people, answer, arms, len(self.driver.log), self.arms.in_play)
+        decided = answer, arms, len(self.driver.log), self.arms.in_play
+        self._shown = Shown(self.state, self.people, *decided, self.site_lists)
         if self._since > self._counted:  # the tables are about twice as large as when they were counted
             self._counted, self._since = self._counted + self._since, 0
             with suppress(StoreError, Again):  # what was asked for is done all the same
