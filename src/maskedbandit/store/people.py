@@ -22,7 +22,6 @@ from maskedbandit.errors import (
 from maskedbandit.person_attributes import check_attributes
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.book.finish import MAY_FINISH
-from maskedbandit.store.book.mixes import number_mix
 from maskedbandit.store.requests import Assigned, Reported, check_report, check_unit, name_report
 from maskedbandit.store.rows import Place
 from maskedbandit.store.session import Session
@@ -126,8 +125,7 @@ def describe_place(session: Session, place: Place, again: bool) -> Assigned:
     bound = session.protocol.operators is not None or session.protocol.rounds is not None
     offers = make_offers(session, place) if bound or session.protocol.on_devices else ()
     found = Assigned(place.arm, place.ticket, Fraction(place.propensity), again, place.exposed, offers=offers)
-    number = number_mix(place.cohort, session.discards[place.cohort]) if session.protocol.shuffled else place.cohort
-    return found._replace(cohort=number) if bound or place.site is not None else found
+    return found._replace(cohort=session.number_of(place.cohort)) if bound or place.site is not None else found
 
 
 def check_asking(session: Session, site: int | None) -> None:

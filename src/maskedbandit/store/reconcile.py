@@ -121,7 +121,8 @@ def bring_back(database: Database, witness: Witness, study: str, file: Path) -> 
         changed = new | {row[0] for row in dealt if row[5] is None}  # in which somebody was erased
         take_places(database, study, [row for row in dealt if row[0] in changed])
         released = "SELECT cohort FROM release WHERE study = ?"
-        database.change(f"DELETE FROM listed WHERE study = ? AND cohort IN ({released})", study, study)
+        for table in ("listed", "round", "round_message"):
+            database.change(f"DELETE FROM {table} WHERE study = ? AND cohort IN ({released})", study, study)
         take_erasures(database, study, Counter(map(tuple, found["erased"])), before)
         state = state_after(parse_entries(study, theirs))
         if state == "archived":
@@ -173,7 +174,8 @@ def burn_missing(database: Database, witness: Witness, study: str) -> str:
             "AND cohort NOT IN (SELECT cohort FROM release WHERE study = ?)",
             *(study, study),
         )
-        database.change("DELETE FROM listed WHERE study = ?", study)
+        for table in ("listed", "round", "round_message"):
+            database.change(f"DELETE FROM {table} WHERE study = ?", study)
         says = {"kind": "burned", "missing": missing, "witness": seen.head.hash, "loss": seen.worst}
         entry = next_link(study, head, {**says, "at": read_clock()}, key)
         database.insert("entry", ENTRY, [(study, *entry)])

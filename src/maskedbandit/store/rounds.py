@@ -35,6 +35,7 @@ from maskedbandit.store.held_rounds import (
 from maskedbandit.store.release import check_newest, close_cohort, list_due, may_answer, write_release
 from maskedbandit.store.requests import Done
 from maskedbandit.store.session import Session
+from maskedbandit.study.cohort_numbers import find_cohort
 from maskedbandit.study.deck import Places
 
 MOST_TOLD, MOST_INVITED = 64, 10**6  # rounds, and people in them, of which a party is told at once
@@ -73,7 +74,12 @@ def go_rounds_of_site(
         note_confirmation(session, site, confirmed, signed)
     except ProtocolError as why:
         return Done(None, why)
-    return go_rounds(session, site, answers, lambda cohort: session.site_lists.has_agreed(site, cohort))
+    own = [
+        each._replace(cohort=cohort)
+        for each in answers
+        if session.number_of(cohort := find_cohort(each.cohort)) == each.cohort  # else it was dealt again since
+    ]
+    return go_rounds(session, site, own, lambda cohort: session.site_lists.has_agreed(site, cohort))
 
 
 def go_rounds(

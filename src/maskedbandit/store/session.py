@@ -13,9 +13,9 @@ from maskedbandit.privacy.loss import ZERO
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.book.checks import as_corrupted, check_log, memory_digest, read_book
+from maskedbandit.store.book.dealt_again import count_discards, count_lost
 from maskedbandit.store.book.demand import arms_of_answer
 from maskedbandit.store.book.entry import Keys
-from maskedbandit.store.book.site_entries import Discarded
 from maskedbandit.store.book.site_lists import SiteLists
 from maskedbandit.store.book.standing import Standing
 from maskedbandit.store.book.witness import Witness
@@ -26,6 +26,7 @@ from maskedbandit.store.lots import StudyLots
 from maskedbandit.store.memory import read_memory
 from maskedbandit.store.requests import Done, ReportName
 from maskedbandit.store.rows import Rows
+from maskedbandit.study.cohort_numbers import number_cohort
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.enrolment import PersonLots
 from maskedbandit.study.protocol import Protocol
@@ -67,6 +68,7 @@ class Session(Holding):
     offers: Callable[[int], tuple[Offer, ...]]  # what is offered to a cohort, one for each outcome, by its size
     memory: Any  # what the channel keeps between releases
     silent: bool  # of the operation under way: it is a report
+    _lost: tuple[int, dict[int, int]]  # how often what was not released was lost: `count_lost`
     _moved: bool  # whether anything but reports came in this transaction
     positions: Iterator[int]  # of the next reports, among those of the study
     _written: int  # steps of the log that are in the database
@@ -103,6 +105,13 @@ class Session(Holding):
         """The protocol, with the sites of the list that the cohort has, if there are any."""
         stages = self.site_lists.stages
         return self.protocol.among(find_stage(stages, cohort)) if len(stages) > 1 else self.protocol
+
+    def number_of(self, cohort: int) -> int:
+        """The number under which sites, or a shuffler and its devices, know a cohort."""
+        if self.protocol.sites is None and not self.protocol.shuffled:
+            return cohort
+        lost, until_released = self._lost
+        return number_cohort(cohort, self.discards[cohort] + until_released.get(cohort, lost))
 
     def memory_digest(self, text: str) -> str:
         """What the ledger says of what the channel keeps."""
@@ -195,7 +204,8 @@ class Session(Holding):
         counts = database.rows(f"SELECT cohort, COUNT(exposed), MAX(exposed) {live} GROUP BY cohort", name, since)
         self.exposed = {cohort: (int(count), latest or 0) for cohort, count, latest in counts if cohort not in told}
         self.of_sites, self.rounds = {}, None
-        self.discards = Counter(each.cohort for each in book.entries if isinstance(each, Discarded))
+        self.discards = count_discards(book.entries)
+        self._lost = (0, {}) if protocol.sites is None else count_lost(book.entries)
         if protocol.sites is not None:
             of = database.rows(f"SELECT cohort, site, COUNT(*) {live} GROUP BY cohort, site", name, since)
             self.of_sites = {(cohort, site): int(count) for cohort, site, count in of if cohort not in told}

@@ -14,15 +14,9 @@ from maskedbandit.errors import Corrupted, Disagreement, MaskedBanditError
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.book.entries import Release
 from maskedbandit.store.book.site_entries import Discarded
+from maskedbandit.study.cohort_numbers import number_cohort
 from maskedbandit.study.mix_statement import MixStatement
 from maskedbandit.study.protocol import Protocol
-
-COHORTS = 2**32  # of a study
-
-
-def number_mix(cohort: int, discards: int) -> int:
-    """The number under which devices and the shuffler know a cohort: another one after each time it was discarded."""
-    return cohort + COHORTS * discards
 
 
 def match_mix(protocol: Protocol, cohort: int, n: int, said: MixStatement, signs: bytes) -> None:
@@ -59,7 +53,7 @@ def check_mixes(study: str, protocol: Protocol, entries: Any, signs: bytes) -> N
         which = f"what the ledger of {study} says of the mix of cohort {each.cohort}"
         if each.mixed is None:
             raise Corrupted(f"{which} has no statement of the shuffler")
-        number = number_mix(each.cohort, discards.get(each.cohort, 0))
+        number = number_cohort(each.cohort, discards.get(each.cohort, 0))
         try:
             match_mix(protocol, number, each.mixed.n, each.mixed, signs)
             if isinstance(each, Discarded):

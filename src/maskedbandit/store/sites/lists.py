@@ -21,6 +21,7 @@ from maskedbandit.store.databases.database import Database, do_again
 from maskedbandit.store.own_keys import read_own_keys
 from maskedbandit.store.sites.book import Attempt, SiteBook, read_site_book
 from maskedbandit.store.sites.session import SiteSession, check_still_newest
+from maskedbandit.study.cohort_numbers import find_cohort
 from maskedbandit.study.site_stages import ListedSite, Stages, add_stage, write_confirmation
 
 
@@ -75,7 +76,7 @@ def look_at_lists(
 
 def check_first(first: int, joined: Iterable[Attempt]) -> None:
     """Raise `Disagreement` if a new list is for a cohort whose round this site has joined among the sites of before."""
-    if any(cohort >= first for cohort, _ in joined):
+    if any(find_cohort(cohort) >= first for cohort, _ in joined):
         raise Disagreement("the coordinator has another list of sites for a cohort whose round was joined here")
 
 
@@ -97,7 +98,7 @@ def list_agreed(stages: Stages, name: str, first: int, due: Sequence[RoundDue]) 
 
     Rounds of a list to which nobody at this site has agreed yet wait for that.
     """
-    return [each for each in due if name == stages[-1].name or each.terms.cohort < first]
+    return [each for each in due if name == stages[-1].name or find_cohort(each.terms.cohort) < first]
 
 
 def write_agreed_list(database: Database, study: str, lists: str, signed: str) -> None:
