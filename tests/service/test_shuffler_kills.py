@@ -235,7 +235,7 @@ def test_a_service_brought_back_releases_nobody_whom_it_does_not_know(
 def test_a_service_that_deals_the_old_numbers_after_a_restore_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for where in ("store.people", "store.book.mixes"):
+    for where in ("store.session", "store.book.mixes"):
         monkeypatch.setattr(f"maskedbandit.{where}.find_turn", lambda burned, discards: discards)
     with pytest.raises(AssertionError):
         test_a_service_restored_without_an_export_releases_no_mix_twice(tmp_path, monkeypatch)

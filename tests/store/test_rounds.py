@@ -1,16 +1,22 @@
 """A study of sites to its releases: outcomes stay at the sites, and a round gives their sum with the noise of all."""
 
+import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from maskedbandit.errors import Forbidden, PersonalValue
+from maskedbandit.errors import Disagreement, Forbidden, PersonalValue
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.secagg.kept_round import RoundAnswer
 from maskedbandit.store.book.entries import read_entries
+from maskedbandit.store.databases.connection import open_database
+from maskedbandit.store.reconcile import burn_missing
+from maskedbandit.store.session import Session
 from maskedbandit.store.sites.people import name_for_coordinator
+from maskedbandit.store.studies import find_witness
 from tests.store.databases import fresh_postgresql
 from tests.store.site_scene import Sites
 from tests.store.small_study import WINDOW, Clock
@@ -196,3 +202,84 @@ def test_the_end_of_a_study_at_a_site(scene: Sites) -> None:
     assert scene.sites[0].study.state == "stopped"
     assert scene.sites[0].study.database.rows("SELECT COUNT(*) FROM site_place") == [(0,)]
     scene.sites[0].do("end")
+
+
+def test_a_cohort_of_which_shares_are_no_whole_numbers(tmp_path: Path, clock: Clock) -> None:
+    """Of nine people each site has at most four, so that five are left without the heaviest, as `honest` says."""
+    policy = {"name": "successive_elimination", "least": 9}
+    scene = Sites(f"sqlite:///{tmp_path}/study.db", tmp_path, clock, backend={"colluding": 1}, policy=policy)
+    fill(scene, 18)
+    clock.now += WINDOW + 1
+    assert {each.n for each in scene.go_round()} == {9}
+    scene.verify()
+    scene.close()
+
+
+def test_a_cohort_that_was_discarded_is_dealt_to_other_people(
+    scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The sites joined its round, and know it under another number then; those who were in it have no other place."""
+    monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", lambda self, people, n, bits: 0)
+    fill(scene)
+    clock.now += WINDOW + 1
+    with monkeypatch.context() as patch:
+        for each in scene.sites[:1]:
+            patch.setattr(each, "answer", lambda due: [RoundAnswer(*each.terms[:2], each.phase, b"") for each in due])
+        assert scene.go_round() == []
+    kinds = [each.kind for each in read_entries(scene.study.database, scene.protocol.name)]
+    assert kinds == ["started", "discarded", "discarded"]
+    assert scene.come(1, "person 1").ticket is None
+    sums, again = {0: 0.0, 1: 0.0}, 0
+    for i in range(40):
+        given = scene.come(i % 4, f"late {i}", value := float(i % 3 == 0))
+        if given.ticket is not None:
+            sums[given.arm] += value
+            again += scene.do("assign", name_for_coordinator(*name_late(scene, i)), False, None, i % 4).again
+    assert again == 16
+    clock.now += WINDOW + 1
+    assert {each.arm: each.total for each in scene.go_round()} == sums
+    scene.verify()
+
+
+def name_late(scene: Sites, i: int) -> tuple[Any, str, str]:
+    """What a late person's name for the coordinator follows from."""
+    return scene.sites[i % 4].witness, scene.protocol.project, f"late {i}"
+
+
+def test_a_cohort_that_is_dealt_again_under_its_number_is_found(
+    scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broken twin: the sites refuse all places of it, as they have joined its round."""
+    monkeypatch.setattr(Session, "number_of", lambda self, cohort: cohort)
+    with pytest.raises(Disagreement, match="being added up"):
+        test_a_cohort_that_was_discarded_is_dealt_to_other_people(scene, clock, monkeypatch)
+
+
+def test_a_copy_from_the_middle_of_a_round(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without an export everybody is charged, and the cohorts are dealt to other people, whose round is a new one."""
+    monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", lambda self, people, n, bits: 0)
+    scene = Sites(f"sqlite:///{tmp_path}/study.db", tmp_path, clock, budget={"epsilon": 2})
+    fill(scene)
+    clock.now += WINDOW + 1
+    assert scene.go_round(times=2) == []
+    scene.study.close()
+    shutil.copy(tmp_path / "study.db", tmp_path / "copy.db")
+    scene.study = scene.open()
+    assert len(scene.go_round()) == 2
+    scene.study.close()
+    for each in tmp_path.glob("study.db*"):
+        each.unlink()
+    shutil.copy(tmp_path / "copy.db", tmp_path / "study.db")
+    with closing(open_database(scene.address)) as database:
+        burn_missing(database, find_witness(database, scene.folder), scene.protocol.name)
+    scene.study = scene.open()
+    sums = {0: 0.0, 1: 0.0}
+    for i in range(16):
+        value = float(i % 3 == 0)
+        sums[scene.come(i % 4, f"late {i}", value).arm] += value
+    clock.now += WINDOW + 1
+    assert {each.arm: each.total for each in scene.go_round()} == sums
+    scene.verify()
+    for number in range(4):
+        assert scene.come(number, f"late {number}").again  # under the number that it had
+    scene.close()

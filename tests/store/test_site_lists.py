@@ -1,7 +1,7 @@
 """Sites that join or leave a study that runs: each agrees to the list, and no cohort is added up among two lists."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -26,12 +26,14 @@ from maskedbandit.store.book.book import parse_protocol
 from maskedbandit.store.book.checks import check_log, read_book
 from maskedbandit.store.book.entries import read_entries
 from maskedbandit.store.book.site_entries import SitesChanged, SitesConfirmed
-from maskedbandit.store.book.site_lists import follow_lists
+from maskedbandit.store.book.site_lists import SiteLists, follow_lists
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.reconcile import bring_back, burn_missing, export_ledger
 from maskedbandit.store.sites import lists, people, rounds
 from maskedbandit.store.sites.lists import agree_to_lists
+from maskedbandit.store.sites.study import SiteStudy
 from maskedbandit.store.studies import find_witness
+from maskedbandit.store.study import Study
 from maskedbandit.study import site_stages
 from maskedbandit.study.protocol import Protocol
 from tests.store.site_scene import Sites
@@ -583,3 +585,129 @@ def test_lists_of_a_protocol(scene: Sites) -> None:
     assert [each.number for each in scene.study.protocol.sites.sites] == [0, 1, 2, 3, 4]
     assert parse_protocol(scene.protocol.text).sites != scene.study.protocol.sites
     assert site_stages.find_stage(scene.study.site_lists.stages, 0).first == 0
+
+
+def wait_for_one(scene: Sites, clock: Clock) -> dict[int, float]:
+    """Two lists, one after the other, while site 3 agreed to neither: a cohort of the first one is full and due."""
+    scene.relist(dict.fromkeys(range(4), "2/3"))
+    scene.confirm(0, 1, 2)
+    sums = come(scene, 16, "between", (0, 1, 2))
+    clock.now += WINDOW + 1
+    return sums
+
+
+def test_a_site_is_asked_for_no_sum_of_a_list_to_which_it_did_not_agree(scene: Sites, clock: Clock) -> None:
+    """Nor of one between, of which the newest list says nothing: it joins none among sites of before."""
+    sums = wait_for_one(scene, clock)
+    scene.relist(dict.fromkeys(range(4), "3/4"))
+    assert scene.go_round() == []
+    assert not scene.sites[3].study._session.joined
+    scene.confirm(0, 1, 2, 3)
+    scene.go_round()
+    assert released(scene) == sums
+    scene.verify()
+
+
+def test_a_site_that_agreed_to_a_list_between(scene: Sites, clock: Clock) -> None:
+    """The coordinator heard of it when there was another one: it waits until the site agrees to that one too."""
+    sums = wait_for_one(scene, clock)
+    between = scene.study.site_lists.stages[-1]
+    scene.sites[3].confirm(scene.told(), between.name)
+    scene.relist(dict.fromkeys(range(4), "3/4"))
+    assert scene.go_round() == []
+    scene.confirm(0, 1, 2, 3)
+    scene.go_round()
+    assert released(scene) == sums
+    scene.verify()
+
+
+def test_a_site_that_left_before_it_agreed(scene: Sites, clock: Clock) -> None:
+    """It is in no sum of the list between, be it that it agrees to the one without it."""
+    wait_for_one(scene, clock)
+    scene.relist({0: "1/2", 1: "1/2", 2: "1/2"})
+    scene.confirm(0, 1, 2)
+    scene.sites[3].confirm(scene.told(), scene.study.site_lists.stages[-1].name)
+    late = come(scene, 16, "late", (0, 1, 2))
+    clock.now += WINDOW + 1
+    scene.go_round()
+    clock.now += 60_001
+    scene.go_round()
+    assert released(scene) == late
+    scene.verify()
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        test_a_site_is_asked_for_no_sum_of_a_list_to_which_it_did_not_agree,
+        test_a_site_that_agreed_to_a_list_between,
+        test_a_site_that_left_before_it_agreed,
+    ],
+)
+def test_a_coordinator_that_asks_sites_that_did_not_agree_is_found(
+    scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyPatch, test: Callable[[Sites, Clock], None]
+) -> None:
+    """A broken twin: sums come about that the ledger does not allow, or a site joins what it cannot answer."""
+    monkeypatch.setattr(SiteLists, "has_agreed", lambda self, site, cohort: True)
+    with pytest.raises((AssertionError, ProtocolError)):
+        test(scene, clock)
+
+
+def test_a_list_that_was_agreed_to_twice_at_once(scene: Sites) -> None:
+    """By two commands, of which the second one wrote after the server had read what the first one wrote."""
+    scene.relist({0: "1/2", 1: "1/2", 2: "1/2"})
+    site, newest = scene.sites[0], scene.study.site_lists.stages[-1]
+    with closing(open_database(site.address)) as database:
+        agree_to_lists(database, site.witness, "small", scene.told(), newest.name)
+        find = "SELECT lists, signed FROM agreed_list WHERE study = ?"
+        (row,) = database.rows(find, "small")
+        site.do("tick")
+        lists.write_agreed_list(database, "small", *row)
+        site.do("tick")
+        assert database.rows(find, "small") == []
+    scene.relist(dict.fromkeys(range(4), "2/3"))
+    scene.confirm(0)
+    kinds = [each.kind for each in read_entries(site.study.database, "small")]
+    assert kinds == ["site_began", "site_admitted", "site_admitted"]
+
+
+def check_nothing_is_told_before_it_is_kept(scene: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a list by the coordinator nor that it was agreed to by a site, as another thread may ask meanwhile."""
+    site, seen = scene.sites[0], list[Any]()
+
+    def watch(held: Any, look: Callable[[], Any]) -> None:
+        commit = held._session.database.commit
+
+        def watched() -> None:
+            seen.append(look())
+            commit()
+            seen.append(look())
+
+        monkeypatch.setattr(held._session.database, "commit", watched)
+
+    first = scene.study.site_lists.stages
+    watch(scene.study, lambda: scene.study.site_lists.stages)
+    scene.relist({0: "1/2", 1: "1/2", 2: "1/2"})
+    assert seen == [first, first]
+    assert len(scene.study.site_lists.stages) == 2
+    newest = scene.study.site_lists.stages[-1]
+    with closing(open_database(site.address)) as database:
+        agree_to_lists(database, site.witness, "small", scene.told(), newest.name)
+    seen.clear()
+    watch(site.study, lambda: site.study.confirm()[0])
+    site.do("tick")
+    assert seen == [scene.protocol.digest] * 2
+    assert site.study.confirm()[0] == newest.name
+
+
+def test_nothing_is_told_before_it_is_kept(scene: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_nothing_is_told_before_it_is_kept(scene, monkeypatch)
+
+
+@pytest.mark.parametrize("who", [Study, SiteStudy])
+def test_what_is_told_too_early_is_found(scene: Sites, monkeypatch: pytest.MonkeyPatch, who: Any) -> None:
+    """Broken twins tell what stands in memory."""
+    name = "site_lists" if who is Study else "stages"
+    monkeypatch.setattr(who, name, property(lambda self: getattr(self._session, name)))
+    with pytest.raises(AssertionError):
+        check_nothing_is_told_before_it_is_kept(scene, monkeypatch)

@@ -3,12 +3,15 @@
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import combinations
+from math import ceil
 from random import Random
 from typing import Any
 
 import pytest
 
+from maskedbandit.backends.sites import Sites
 from maskedbandit.channels.distributed import Distributed
+from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.sites import SitePeople
 from maskedbandit.statement.coalitions import say_coalitions
 from maskedbandit.study.coalitions import bound_site_people, count_site_places, find_usual_cohort, list_heaviest
@@ -119,3 +122,49 @@ def test_the_loss_that_is_said_is_that_of_the_people_who_are_left() -> None:
     assert Fraction(170, 408) < 1
     loss = Distributed(epsilon=1, honest="2/5").loss_left(1020, 170)
     assert f"If site 0 and site 1 did, a person elsewhere could lose {loss}." in say_coalitions(make_protocol())
+
+
+EXACT = {  # shares, sites that may collude, and `honest`, which is what all shares but the heaviest leave
+    "the one of docs/sites.md": (("1/2", "1/2", "1/4", "1/4"), 1, "1/2"),
+    "of one size": (("1/3",) * 4, 1, "2/3"),
+    "two of eight": (("1/4",) * 8, 2, "1/2"),
+    "a small one": (("1/2", "1/4", "1/4", "1/8", "1/100"), 1, "1/2"),
+    "two that are unequal": (("2/5", "1/3", "1/3", "1/3", "1/7"), 2, "4/15"),
+}
+
+
+def check_all_sizes(what: str) -> None:
+    """No cohort would be refused when a person comes, and none of these could not be filled."""
+    shares, colluding, honest = EXACT[what]
+    protocol = make_protocol(honest, colluding, shares)
+    channel: Any = protocol.channel
+    assert Fraction(honest) == 1 - sum(sorted(map(Fraction, shares))[-colluding:])
+    for n in range(8, 1000):
+        places = count_site_places(protocol, n)
+        assert sum(places.values()) >= n
+        assert all(abs(places[site] - Fraction(share) * n) < 1 for site, share in enumerate(shares))
+        channel.check_size(n)
+
+
+@for_each("what", list(EXACT))
+def test_whatever_size_a_cohort_has_enough_are_honest(what: str) -> None:
+    """Places are whole, so shares are rounded."""
+    check_all_sizes(what)
+
+
+def test_shares_that_are_rounded_up_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as all shares were: then the protocol is refused, of which every second cohort would be."""
+    monkeypatch.setattr(Sites, "places", lambda self, n: tuple(ceil(Fraction(share) * n) for share in self.shares))
+    with pytest.raises(InvalidValue, match="honest people counted on in a cohort of 101"):
+        check_all_sizes("the one of docs/sites.md")
+
+
+@for_each(
+    ("shares", "honest", "n"),
+    [(("1/3",) * 3, "2/3", 4000), (("1/4",) * 4, "3/4", 101), (("1/3",) * 3, "665/1000", 100)],
+)
+def test_shares_that_fit_some_cohorts_alone(shares: tuple[str, ...], honest: str, n: int) -> None:
+    """Of 4000 people at three sites one has 1334: the others are less than two thirds. That is said at once."""
+    with pytest.raises(InvalidValue, match=f"honest people counted on in a cohort of {n}"):
+        make_protocol(honest, 1, shares)
+    make_protocol("65/100", 1, shares)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
 from itertools import accumulate
+from math import ceil, floor
 
 from maskedbandit.backends.backend import Adder, Aggregate, parse_fraction
 from maskedbandit.backends.secagg import rehearse_round
@@ -76,9 +77,28 @@ class Sites(Adder):
         return max(2, complete_threshold(len(self.shares) - 1, self.colluding, malicious=True))
 
     def places(self, n: int) -> tuple[int, ...]:
-        """How many places of a cohort of n the people of each site may have."""
-        exact = [Fraction(share) for share in self.shares]
-        return tuple(-(-share.numerator * n // share.denominator) for share in exact)
+        """How many places of a cohort of n the people of each site may have: its share, as a whole number.
+
+        Shares are rounded up, but for those of the `colluding` and `lost` heaviest sites, than which no other one has
+        more then: so whatever n is, at least n (1 - their shares) people are left without them. If these are fewer than
+        n places together, the smallest shares are rounded up all the same, as many as it takes.
+
+        >>> Sites(shares=("1/2", "1/2", "1/4", "1/4"), colluding=1).places(101), Sites().places(4)
+        ((50, 50, 26, 26), (2, 2, 2))
+        >>> Sites(colluding=1, shares=("1/3", "1/3", "1/3")).places(4)
+        (1, 1, 2)
+        """
+        exact = [Fraction(share) * n for share in self.shares]
+        up, down = [ceil(each) for each in exact], [floor(each) for each in exact]
+        if not (heaviest := sorted(exact, reverse=True)[: self.colluding + self.lost]):
+            return tuple(up)
+        least, most = heaviest[-1], floor(heaviest[-1])
+        found = [down[i] if exact[i] >= least else min(up[i], most) for i in range(len(exact))]
+        for i in sorted(range(len(exact)), key=lambda i: (exact[i], -i)):
+            if sum(found) >= n:
+                break
+            found[i] = up[i]
+        return tuple(found)
 
     def least_people(self, n: int) -> int:
         """How many honest people are in a sum of a cohort of n, whichever sites are lost and collude."""

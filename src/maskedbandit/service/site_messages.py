@@ -8,6 +8,7 @@ from maskedbandit.backends.sites import MOST_SITES
 from maskedbandit.service.messages import Assigned, Attributes, Body, Ticket
 
 Count = Annotated[int, Meta(ge=0, le=2**32)]
+CohortNumber = Annotated[int, Meta(ge=0, lt=2**62)]
 PhaseNumber = Annotated[int, Meta(ge=0, lt=5)]
 Digits = Annotated[str, Meta(pattern="^[0-9a-f]{0,128}$")]
 MOST_ROUNDS = 1000  # at a time
@@ -66,7 +67,7 @@ class ChangeSites(Body):
 class RoundAnswered(Body):
     """What the site answers in one phase; with no message it leaves the attempt."""
 
-    cohort: Count
+    cohort: CohortNumber
     attempt: Count
     phase: PhaseNumber
     message: Annotated[str, Meta(max_length=2**16)]

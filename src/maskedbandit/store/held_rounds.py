@@ -109,7 +109,8 @@ def rebuild_round(session: Session, cohort: int, attempt: int, seed: str, phase:
     """The round as it stands, made from what the parties sent."""
     secret = bytes.fromhex(seed)
     size = session.driver.cohorts[cohort].size
-    terms = RoundTerms(cohort, attempt, size, count_weights(session, cohort), sha256(secret).digest())
+    weights, ring = count_weights(session, cohort), sha256(secret).digest()
+    terms = RoundTerms(session.number_of(cohort), attempt, size, weights, ring)
     stages = session.site_lists.stages
     identities = {site: keys.signs for site, keys in find_stage(stages, cohort).keys.items()} if stages else {}
     server = RoundServer(make_plan(session.protocol_of(cohort), terms), secret, identities)

@@ -20,7 +20,7 @@ from maskedbandit.shuffle.envelopes import BundleTerms, open_messages
 from maskedbandit.store.book.entries import Release
 from maskedbandit.store.book.mixes import decode_mix, find_mixing, match_mix
 from maskedbandit.store.discard import discard_cohort
-from maskedbandit.store.people import check_kept, name_cohort
+from maskedbandit.store.people import check_kept
 from maskedbandit.store.release import close_cohort, may_answer, write_release
 from maskedbandit.store.requests import Done
 from maskedbandit.store.session import Session
@@ -46,7 +46,7 @@ class OpenedMix(NamedTuple):
 
 def make_terms(session: Session, cohort: int, n: int, place: int = 0) -> BundleTerms:
     """What the bundle of a place of a cohort is bound to."""
-    number = name_cohort(session, cohort)
+    number = session.number_of(cohort)
     return BundleTerms(bytes.fromhex(session.protocol.digest), number, session.offers(n)[0].digest, place)
 
 
@@ -89,7 +89,7 @@ def open_mix(
 def settle_mix(session: Session, cohort: int, said: MixStatement, opened: OpenedMix) -> Release | Done | None:
     """Release a cohort with what was mixed, or discard it; or refuse with why the statement does not fit."""
     places, protocol = find_due(session, cohort), session.protocol
-    number = name_cohort(session, cohort)
+    number = session.number_of(cohort)
     try:
         match_mix(protocol, number, places.size, said, session.operators[1].signs)
     except ProtocolError as why:

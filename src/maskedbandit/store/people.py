@@ -22,7 +22,6 @@ from maskedbandit.errors import (
 from maskedbandit.person_attributes import check_attributes
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.book.finish import MAY_FINISH
-from maskedbandit.store.book.mixes import find_turn, number_mix
 from maskedbandit.store.requests import Assigned, Reported, check_report, check_unit, name_report
 from maskedbandit.store.rows import Place
 from maskedbandit.store.session import Session
@@ -126,14 +125,7 @@ def describe_place(session: Session, place: Place, again: bool) -> Assigned:
     bound = session.protocol.operators is not None or session.protocol.rounds is not None
     offers = make_offers(session, place) if bound or session.protocol.on_devices else ()
     found = Assigned(place.arm, place.ticket, Fraction(place.propensity), again, place.exposed, offers=offers)
-    return found._replace(cohort=name_cohort(session, place.cohort)) if bound or place.site is not None else found
-
-
-def name_cohort(session: Session, cohort: int) -> int:
-    """The number under which people's devices know a cohort."""
-    if not session.protocol.shuffled:
-        return cohort
-    return number_mix(cohort, find_turn(session.burned, session.discards[cohort]))
+    return found._replace(cohort=session.number_of(place.cohort)) if bound or place.site is not None else found
 
 
 def check_asking(session: Session, site: int | None) -> None:

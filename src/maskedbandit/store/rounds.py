@@ -13,7 +13,7 @@ that of all attempts. After the last one the cohort is discarded: its people are
 of which each honest one agreed that enough people are in it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from maskedbandit.channels.channel import find_backend
@@ -36,6 +36,7 @@ from maskedbandit.store.held_rounds import (
 from maskedbandit.store.release import check_newest, close_cohort, list_due, may_answer, write_release
 from maskedbandit.store.requests import Done
 from maskedbandit.store.session import Session
+from maskedbandit.study.cohort_numbers import find_cohort
 from maskedbandit.study.deck import Places
 
 MOST_TOLD, MOST_INVITED = 64, 10**6  # rounds, and people in them, of which a party is told at once
@@ -55,7 +56,7 @@ def go_round_of_device(session: Session, ticket: str, answers: Sequence[RoundAns
     place = session.rows.place(ticket)
     if place.returned is not None or session.driver.cohorts[place.cohort].release is not None:
         return DueOfDevice(None, over=True)
-    found = go_rounds(session, place.place, answers, place.cohort)
+    found = go_rounds(session, place.place, answers, lambda cohort: cohort == place.cohort)
     if isinstance(found, Done):
         return found
     cohort = session.driver.cohorts[place.cohort]
@@ -65,19 +66,27 @@ def go_round_of_device(session: Session, ticket: str, answers: Sequence[RoundAns
 def go_rounds_of_site(
     session: Session, site: int, answers: Sequence[RoundAnswer], confirmed: str = "", signed: str = ""
 ) -> list[RoundDue] | Done:
-    """Take what a site answers, and to which list of sites it agreed last, and say what is due from it now."""
+    """Take what a site answers, and to which list of sites it agreed last, and say what is due from it now.
+
+    Nothing is due of a list to which the ledger does not say that it agreed, be it that there is a newer one.
+    """
     session.write()
     try:
         note_confirmation(session, site, confirmed, signed)
     except ProtocolError as why:
         return Done(None, why)
-    return go_rounds(session, site, answers)
+    own = [
+        each._replace(cohort=cohort)
+        for each in answers
+        if session.number_of(cohort := find_cohort(each.cohort)) == each.cohort  # else it was dealt again since
+    ]
+    return go_rounds(session, site, own, lambda cohort: session.site_lists.has_agreed(site, cohort))
 
 
 def go_rounds(
-    session: Session, party: int, answers: Sequence[RoundAnswer], of: int | None = None
+    session: Session, party: int, answers: Sequence[RoundAnswer], is_of: Callable[[int], bool]
 ) -> list[RoundDue] | Done:
-    """Take what a party answers in all rounds, or in the one `of` a cohort, and say what is due from it now.
+    """Take what a party answers in the rounds of the cohorts that it `is_of`, and say what is due from it now.
 
     That is the same however often it is asked.
     """
@@ -85,14 +94,14 @@ def go_rounds(
     session.write()
     try:
         for each in answers:
-            if of in (None, each.cohort):
+            if is_of(each.cohort):
                 take_answer(session, party, each)
     except ProtocolError as why:
         return Done(None, why)  # and others, who are in the same transaction, do not fail with it
     go_on_with_rounds(session)
     found, told = list[RoundDue](), 0
     for cohort, held in hold_rounds(session).items():
-        if of in (None, cohort) and party in held.server.waiting:
+        if is_of(cohort) and party in held.server.waiting:
             invited = list_tickets(session, cohort, party) if held.terms.weights and held.phase == 0 else ()
             told += len(invited)
             if found and (len(found) == MOST_TOLD or told > MOST_INVITED):

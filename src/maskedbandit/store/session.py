@@ -13,10 +13,10 @@ from maskedbandit.privacy.loss import ZERO
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.book.checks import as_corrupted, check_log, memory_digest, read_book
+from maskedbandit.store.book.dealt_again import count_discards, find_burned, find_turn
 from maskedbandit.store.book.demand import arms_of_answer
 from maskedbandit.store.book.entries import Burned
 from maskedbandit.store.book.entry import Keys
-from maskedbandit.store.book.site_entries import Discarded
 from maskedbandit.store.book.site_lists import SiteLists
 from maskedbandit.store.book.standing import Standing
 from maskedbandit.store.book.witness import Witness
@@ -27,6 +27,7 @@ from maskedbandit.store.lots import StudyLots
 from maskedbandit.store.memory import read_memory
 from maskedbandit.store.requests import Done, ReportName
 from maskedbandit.store.rows import Rows
+from maskedbandit.study.cohort_numbers import number_cohort
 from maskedbandit.study.driver import Driver
 from maskedbandit.study.enrolment import PersonLots
 from maskedbandit.study.protocol import Protocol
@@ -45,6 +46,7 @@ class Shown(NamedTuple):
     named: tuple[int, ...] | None  # the arms of that answer: this one alone, or all arms of a kind
     steps: int  # of the log
     in_play: tuple[int, ...]  # arms
+    site_lists: SiteLists
 
 
 class Session(Holding):
@@ -61,13 +63,13 @@ class Session(Holding):
     site_lists: SiteLists  # of the sites, if they keep the outcomes, once the study is started
     of_sites: dict[tuple[int, int], int]  # of each cohort that is not released: places of each site
     discards: Counter[int]  # how often each cohort was discarded
-    burned: Burned | None  # the last one
     rounds: dict[int, Any] | None  # that are under way, by cohort; None: not read yet (held_rounds.py)
     helper_lost: bool  # the study ended without the second of them
     price: Callable[[int], int]  # the number of the loss that a place costs, by the size of its cohort
     offers: Callable[[int], tuple[Offer, ...]]  # what is offered to a cohort, one for each outcome, by its size
     memory: Any  # what the channel keeps between releases
     silent: bool  # of the operation under way: it is a report
+    _burned: tuple[Burned | None, dict[int, Burned | None]]  # since when, and of what was released until when
     _moved: bool  # whether anything but reports came in this transaction
     positions: Iterator[int]  # of the next reports, among those of the study
     _written: int  # steps of the log that are in the database
@@ -105,6 +107,13 @@ class Session(Holding):
         stages = self.site_lists.stages
         return self.protocol.among(find_stage(stages, cohort)) if len(stages) > 1 else self.protocol
 
+    def number_of(self, cohort: int) -> int:
+        """The number under which sites, or a shuffler and its devices, know a cohort."""
+        if self.protocol.sites is None and not self.protocol.shuffled:
+            return cohort
+        burned, until_released = self._burned
+        return number_cohort(cohort, find_turn(until_released.get(cohort, burned), self.discards[cohort]))
+
     def memory_digest(self, text: str) -> str:
         """What the ledger says of what the channel keeps."""
         return memory_digest(text, self._key)
@@ -114,7 +123,8 @@ class Session(Holding):
         done = super()._apply(operations, *read)
         answer = None if self.arms.is_alone else self.driver.answer  # an arm that is left alone is none
         arms = None if answer is None else arms_of_answer(self.driver)
-        self._shown = Shown(self.state, self.people, answer, arms, len(self.driver.log), self.arms.in_play)
+        decided = answer, arms, len(self.driver.log), self.arms.in_play
+        self._shown = Shown(self.state, self.people, *decided, self.site_lists)
         if self._since > self._counted:  # the tables are about twice as large as when they were counted
             self._counted, self._since = self._counted + self._since, 0
             with suppress(StoreError, Again):  # what was asked for is done all the same
@@ -198,8 +208,8 @@ class Session(Holding):
         counts = database.rows(f"SELECT cohort, COUNT(exposed), MAX(exposed) {live} GROUP BY cohort", name, since)
         self.exposed = {cohort: (int(count), latest or 0) for cohort, count, latest in counts if cohort not in told}
         self.of_sites, self.rounds = {}, None
-        self.discards = Counter(each.cohort for each in book.entries if isinstance(each, Discarded))
-        self.burned = next((each for each in reversed(book.entries) if isinstance(each, Burned)), None)
+        self.discards = count_discards(book.entries)
+        self._burned = find_burned(book.entries)
         if protocol.sites is not None:
             of = database.rows(f"SELECT cohort, site, COUNT(*) {live} GROUP BY cohort, site", name, since)
             self.of_sites = {(cohort, site): int(count) for cohort, site, count in of if cohort not in told}

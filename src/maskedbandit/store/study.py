@@ -99,7 +99,7 @@ class Study(HeldStudy[Session]):
     @property
     def site_lists(self) -> SiteLists:
         """The lists of its sites, if they keep the outcomes, once the study is started."""
-        return self._session.site_lists
+        return self._session.shown.site_lists
 
     @property
     def helper_lost(self) -> bool:

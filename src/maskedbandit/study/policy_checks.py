@@ -1,11 +1,15 @@
 """Which policies and channels a protocol may put together."""
 
+from typing import Any
+
 from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law
 from maskedbandit.policies.parts.selection import Selection
 from maskedbandit.policies.policy import Policy
 from maskedbandit.study.control import Control, count_left
+
+NEXT_SIZES = 200  # of cohorts that are looked at from the smallest one on, so that rounding spoils none of a study
 
 
 def check_policy_of_study(policy: Policy, k: int, people: int | None) -> None:
@@ -46,3 +50,16 @@ def check_tree(channel: Channel, people: int | None) -> None:
     if channel.law().counter > 0 and (people is None or length < people):
         allowed = f"at least the number of people, {people}: an arm may have a release for each of them"
         raise InvalidValue("length of the channel", length, allowed)
+
+
+def check_cohorts_of_sites(channel: Any, policy: Policy, most: int) -> None:
+    """Raise `InvalidValue` unless sites can add up the cohorts that may come, of at most so many people.
+
+    Places are whole, so one size may leave enough honest people and the next one not. The smallest sizes are looked at,
+    if the policy says from which on, and the two largest: shares that fit only sizes of which all are whole fit one.
+    """
+    channel.check_size(most)
+    least = getattr(policy, "least", 1)
+    smallest = range(least, min(least + NEXT_SIZES, most)) if least > 1 else range(0)
+    for n in (*smallest, max(most - 1, 1)):
+        channel.backend.check_size(n, channel.counted_on(n))

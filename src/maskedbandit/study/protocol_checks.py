@@ -12,7 +12,13 @@ from maskedbandit.privacy.budget import Budget
 from maskedbandit.study import tables
 from maskedbandit.study.live_channel import MANY_PEOPLE
 from maskedbandit.study.naming import refuse_unknown
-from maskedbandit.study.policy_checks import check_control, check_policy_of_guardrail, check_policy_of_study, check_tree
+from maskedbandit.study.policy_checks import (
+    check_cohorts_of_sites,
+    check_control,
+    check_policy_of_guardrail,
+    check_policy_of_study,
+    check_tree,
+)
 
 PROTOCOL_KEYS = (
     *("name", "about", "project", "people", "delta", "policy", "channel", "arms", "reward", "budget", "signed_by"),
@@ -47,7 +53,7 @@ def check_parts_together(protocol: Any) -> None:
         protocol.guardrail.check_policy(policy, channel.law(), protocol.choices, protocol.aim)
     check_tree(channel, people)
     if protocol.sites is not None:
-        channel.check_size(people or MANY_PEOPLE)
+        check_cohorts_of_sites(channel, policy, people or MANY_PEOPLE)
     try:
         Budget(protocol.budget).after(None, protocol.price(max(people or 1000, 1000)))
     except BudgetExceeded as why:

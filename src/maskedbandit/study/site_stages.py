@@ -15,6 +15,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple, Self
 
 from maskedbandit.errors import Disagreement, InvalidValue
+from maskedbandit.study.cohort_numbers import find_cohort
 from maskedbandit.study.operators import OperatorKeys
 from maskedbandit.study.sites import Site, SitesOfStudy, read_site
 
@@ -103,8 +104,8 @@ def find_numbers(stages: Stages) -> dict[str, int]:
 
 
 def find_stage(stages: Stages, cohort: int) -> SiteStage:
-    """The list that holds for a cohort."""
-    return next((each for each in reversed(stages) if each.first <= cohort), stages[0])
+    """The list that holds for a cohort, by its number in the study or the one under which sites know it."""
+    return next((each for each in reversed(stages) if each.first <= find_cohort(cohort)), stages[0])
 
 
 def find_sites_ever(stages: Stages) -> dict[int, Site]:

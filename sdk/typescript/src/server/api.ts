@@ -2418,9 +2418,11 @@ export interface components {
             seed?: unknown;
         };
         /** @description Who decides which arm the next people get: contemporaneous_klucb if it is left out. */
-        ProtocolPolicy: ("ada_cucb" | "ada_p_klucb" | "ada_p_tt" | "ada_p_tt_star" | "ada_p_ucb" | "anytime_lazy_ucb" | "arms_above" | "best_arm_dpse" | "best_arm_elimination" | "contemporaneous_elimination" | "contemporaneous_klucb" | "dp_imed" | "dp_klucb" | "dp_thompson" | "dp_tt" | "dpse" | "dpucb" | "eb_tci" | "equal_split" | "gaussian_thompson" | "kl_lucb" | "klucb" | "lazy_dp_thompson" | "ldp_ucb" | "noise_aware_klucb" | "pooled_elimination" | "released_likelihood" | "restarting_klucb" | "sequential_halving" | "successive_elimination" | "sw_ucb" | "thompson_sampling" | "top_arms" | "track_and_stop" | "ttucb" | "ucb1" | "uniform" | "uniform_arms_above" | "uniform_glr" | "uniform_top_arms") | {
+        ProtocolPolicy: ("ada_cucb" | "ada_p_klucb" | "ada_p_tt" | "ada_p_tt_star" | "ada_p_ucb" | "anytime_lazy_ucb" | "arms_above" | "best_arm_dpse" | "best_arm_elimination" | "capped_thompson" | "contemporaneous_elimination" | "contemporaneous_klucb" | "dp_imed" | "dp_klucb" | "dp_thompson" | "dp_tt" | "dpse" | "dpucb" | "dpucb_int" | "eb_tci" | "epsilon_greedy" | "equal_split" | "gaussian_thompson" | "kl_lucb" | "klucb" | "lazy_dp_thompson" | "ldp_ucb" | "noise_aware_klucb" | "pooled_elimination" | "released_likelihood" | "restarting_klucb" | "sequential_halving" | "successive_elimination" | "sw_ucb" | "thompson_sampling" | "top_arms" | "track_and_stop" | "ttucb" | "ucb1" | "uniform" | "uniform_arms_above" | "uniform_glr" | "uniform_top_arms") | {
             /** @enum {string} */
-            name: "ada_cucb" | "ada_p_klucb" | "ada_p_ucb" | "anytime_lazy_ucb" | "contemporaneous_klucb" | "dp_imed" | "dp_klucb" | "dp_thompson" | "dpse" | "dpucb" | "gaussian_thompson" | "klucb" | "lazy_dp_thompson" | "ldp_ucb" | "noise_aware_klucb" | "restarting_klucb" | "successive_elimination" | "sw_ucb" | "thompson_sampling" | "ucb1" | "uniform";
+            name: "ada_cucb" | "ada_p_klucb" | "ada_p_ucb" | "anytime_lazy_ucb" | "capped_thompson" | "contemporaneous_klucb" | "dp_imed" | "dp_klucb" | "dp_thompson" | "dpse" | "dpucb" | "dpucb_int" | "epsilon_greedy" | "gaussian_thompson" | "klucb" | "lazy_dp_thompson" | "ldp_ucb" | "noise_aware_klucb" | "restarting_klucb" | "successive_elimination" | "sw_ucb" | "thompson_sampling" | "ucb1" | "uniform";
+            /** @description of capped_thompson */
+            alpha?: number;
             /** @description of noise_aware_klucb */
             anytime?: boolean;
             /** @description of successive_elimination */
@@ -2429,19 +2431,20 @@ export interface components {
             batch?: number;
             /** @description of ada_cucb, ada_p_klucb, ada_p_ucb, anytime_lazy_ucb, dp_klucb, lazy_dp_thompson */
             beta?: number;
-            /** @description of gaussian_thompson */
-            epsilon?: number | string | null;
+            /** @description of dpucb_int, epsilon_greedy */
+            decay?: number | (number | null);
+            /** @description of dpucb_int, gaussian_thompson */
+            epsilon?: (number | string) | (number | string | null);
+            /** @description of epsilon_greedy */
+            explore?: number;
             /** @description of dpse, dpucb, successive_elimination */
             failure?: number | null;
             /** @description of gaussian_thompson */
             inflation?: number | string;
             /** @description of gaussian_thompson */
             initial?: number;
-            /**
-             * @description of dpucb
-             * @enum {string}
-             */
-            interval?: "chapelle-li" | "corrected" | "paper";
+            /** @description of dpucb, dpucb_int */
+            interval?: ("chapelle-li" | "corrected" | "paper") | ("corrected" | "paper");
             /** @description of contemporaneous_klucb, noise_aware_klucb, restarting_klucb, successive_elimination */
             least?: number;
             /** @description of dp_thompson */
@@ -2639,11 +2642,13 @@ export interface components {
              * @default kary
              * @enum {string}
              */
-            counter?: "binary" | "honaker" | "hybrid" | "kary";
+            counter?: "binary" | "endless" | "honaker" | "hybrid" | "kary" | "root";
             /** @default 1048576 */
             length?: number;
             /** @default null */
             arity?: number | null;
+            /** @default null */
+            bands?: number | null;
             /** @default 1 */
             divide?: number;
         } | {

@@ -5,6 +5,7 @@ from markupsafe import Markup
 from maskedbandit.service.page.sites import ROUND_PHASES
 from maskedbandit.service.views.site_view import SiteRound, SiteView
 from maskedbandit.store.book.site_entries import SiteAdmitted, SiteAgreed, SiteJoined, SumAttempt
+from maskedbandit.study.cohort_numbers import say_cohort
 from maskedbandit.study.site_stages import find_stage
 from maskedbandit.words import say_count, say_part, say_things, say_time
 
@@ -29,7 +30,7 @@ def tabulate_own_cohorts(view: SiteView) -> list[Row]:
     """The cohorts in which the site has people; those that begin to be added up take nobody more."""
     return [
         [
-            f"Cohort {each.number}",
+            say_cohort(each.number),
             Markup('<span class="arm">{}</span>').format(each.arm),
             *(say_count(each.people), say_count(each.seen)),
             "open" if each.round is None else "added up" if each.round.is_over else "being added up",
@@ -52,7 +53,7 @@ def tabulate_own_rounds(view: SiteView) -> list[Row]:
     newest = sorted(view.rounds, key=lambda each: -each.joined.number)
     return [
         [
-            *(f"Cohort {each.joined.cohort}", str(each.joined.attempt)),
+            *(say_cohort(each.joined.cohort), str(each.joined.attempt)),
             *(say_count(each.here), say_count(each.joined.n)),
             *(say_time(each.joined.at, True), say_round(each)),
         ]
@@ -64,7 +65,9 @@ def tabulate_own_ledger(view: SiteView) -> list[Row]:
     """The newest entries of the site's ledger, the newest first."""
     found = list[Row]()
     for each in reversed(view.ledger[-MOST_LISTED:]):
-        cohort, attempt = (str(each.cohort), str(each.attempt)) if isinstance(each, SumAttempt) else ("", "")
+        cohort = attempt = ""
+        if isinstance(each, SumAttempt):
+            cohort, attempt = say_cohort(each.cohort).removeprefix("Cohort "), str(each.attempt)
         sites = ""
         if isinstance(each, SiteAgreed):
             sites = say_sites(view, each.cohort, each.sites)

@@ -12,26 +12,12 @@ from typing import Any
 
 from maskedbandit.errors import Corrupted, Disagreement, MaskedBanditError
 from maskedbandit.privacy.sampling import Bits
+from maskedbandit.store.book.dealt_again import find_turn
 from maskedbandit.store.book.entries import Burned, Release
 from maskedbandit.store.book.site_entries import Discarded
+from maskedbandit.study.cohort_numbers import number_cohort
 from maskedbandit.study.mix_statement import MixStatement
 from maskedbandit.study.protocol import Protocol
-
-COHORTS = 2**32  # of a study
-
-
-def number_mix(cohort: int, turn: int) -> int:
-    """The number under which devices and the shuffler know a cohort that is dealt in this turn."""
-    return cohort + COHORTS * turn
-
-
-def find_turn(burned: Burned | None, discards: int) -> int:
-    """Another turn after each time a cohort was discarded, and after a copy was reconciled from which entries miss.
-
-    Nobody knows which cohorts were mixed for the ledger that was lost, so their places are dealt under numbers that it
-    had not: the hash is that of the entry that says so, which no other ledger has.
-    """
-    return discards + (1 + int(burned.hash[:4], 16) if burned is not None else 0)
 
 
 def match_mix(protocol: Protocol, cohort: int, n: int, said: MixStatement, signs: bytes) -> None:
@@ -69,7 +55,7 @@ def check_mixes(study: str, protocol: Protocol, entries: Any, signs: bytes) -> N
         which = f"what the ledger of {study} says of the mix of cohort {each.cohort}"
         if each.mixed is None:
             raise Corrupted(f"{which} has no statement of the shuffler")
-        number = number_mix(each.cohort, find_turn(burned, discards.get(each.cohort, 0)))
+        number = number_cohort(each.cohort, find_turn(burned, discards.get(each.cohort, 0)))
         try:
             match_mix(protocol, number, each.mixed.n, each.mixed, signs)
             if isinstance(each, Discarded):

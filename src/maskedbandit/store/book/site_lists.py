@@ -40,6 +40,11 @@ class SiteLists(NamedTuple):
         """The sites that agreed to one of the lists."""
         return self.confirmed[self.stages.index(stage)]
 
+    def has_agreed(self, site: int, cohort: int) -> bool:
+        """Whether a site agreed to the list of a cohort, as far as it is known, or is in none with it."""
+        stage = find_stage(self.stages, cohort)
+        return site not in stage.keys or site in self.agreed_to(stage)
+
 
 def begin_lists(protocol: Protocol, keys: Keys) -> SiteLists:
     """The list of the protocol, to which all agree as they enter the study."""

@@ -2,6 +2,6 @@
 
 CREATE TABLE agreed_list (
   study TEXT PRIMARY KEY REFERENCES study,
-  lists TEXT NOT NULL,            -- those that the ledger did not have then, oldest first, as JSON
+  lists TEXT NOT NULL,            -- all but that of the protocol, oldest first, as JSON
   signed TEXT NOT NULL            -- the site's signature of the name of the last one
 );

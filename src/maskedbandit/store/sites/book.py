@@ -14,6 +14,7 @@ from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.own_keys import read_own_keys
 from maskedbandit.store.study_rows import read_study
+from maskedbandit.study.cohort_numbers import find_cohort
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.site_stages import Stages, add_stage, begin_stages, find_numbers
 from maskedbandit.study.sites import SitesOfStudy
@@ -92,7 +93,7 @@ def collect_rounds(
             except Disagreement as why:
                 raise Corrupted(f"the keys of the sites of {study} were changed: {why}") from why
         elif isinstance(each, SiteAdmitted):
-            if any(cohort >= each.first for cohort in last):
+            if any(find_cohort(cohort) >= each.first for cohort in last):
                 raise Corrupted(f"{where} has a list of sites for a cohort that was joined before")
             try:
                 stages = add_stage(stages, each.first, each.sites)

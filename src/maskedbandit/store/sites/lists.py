@@ -21,6 +21,7 @@ from maskedbandit.store.databases.database import Database, do_again
 from maskedbandit.store.own_keys import read_own_keys
 from maskedbandit.store.sites.book import Attempt, SiteBook, read_site_book
 from maskedbandit.store.sites.session import SiteSession, check_still_newest
+from maskedbandit.study.cohort_numbers import find_cohort
 from maskedbandit.study.site_stages import ListedSite, Stages, add_stage, write_confirmation
 
 
@@ -75,7 +76,7 @@ def look_at_lists(
 
 def check_first(first: int, joined: Iterable[Attempt]) -> None:
     """Raise `Disagreement` if a new list is for a cohort whose round this site has joined among the sites of before."""
-    if any(cohort >= first for cohort, _ in joined):
+    if any(find_cohort(cohort) >= first for cohort, _ in joined):
         raise Disagreement("the coordinator has another list of sites for a cohort whose round was joined here")
 
 
@@ -87,9 +88,9 @@ def agree_to_lists(database: Database, witness: Witness, study: str, told: Seque
         raise Conflict(f"{newest}, and not {name}: look at it again")
     if len(stages) == len(book.stages):
         raise Conflict(f"this site agreed to this list of the sites of {study} already")
-    new = [each.to_table() for each in told[len(book.stages) - 1 :]]
     signed = sign_bytes(witness.signing_key(), write_confirmation(name))
-    do_again(partial(write_agreed_list, database, study, json.dumps(new), signed))
+    lists = json.dumps([each.to_table() for each in told])
+    do_again(partial(write_agreed_list, database, study, lists, signed))
 
 
 def list_agreed(stages: Stages, name: str, first: int, due: Sequence[RoundDue]) -> list[RoundDue]:
@@ -97,7 +98,7 @@ def list_agreed(stages: Stages, name: str, first: int, due: Sequence[RoundDue]) 
 
     Rounds of a list to which nobody at this site has agreed yet wait for that.
     """
-    return [each for each in due if name == stages[-1].name or each.terms.cohort < first]
+    return [each for each in due if name == stages[-1].name or find_cohort(each.terms.cohort) < first]
 
 
 def write_agreed_list(database: Database, study: str, lists: str, signed: str) -> None:
@@ -113,15 +114,14 @@ def admit_lists(session: SiteSession) -> None:
     find = "SELECT lists, signed FROM agreed_list WHERE study = ?"
     if (row := session.database.one(find, session.name)) is None:
         return
-    told, stages = [ToldList.from_table(each) for each in json.loads(row[0])], session.stages
+    told = [ToldList.from_table(each) for each in json.loads(row[0])]
     try:
-        for each in told:
-            stages = add_stage(stages, each.first, each.listed)
+        stages = follow_told(session.stages, told)
         own = read_own_keys(session.witness).signs
         check_signature(own, write_confirmation(stages[-1].name), row[1], "nobody at this site agreed to this list")
-    except (Forged, InvalidValue) as why:
+    except (Disagreement, Forged, InvalidValue) as why:
         raise Corrupted(f"the list of the sites of {session.name} that was agreed to here was changed: {why}") from why
-    for each in told:
+    for each in told[len(session.stages) - 1 :]:  # somebody may have agreed twice
         check_first(each.first, session.joined)
         session.enter(kind="site_admitted", **each.to_table())
     session.stages = stages

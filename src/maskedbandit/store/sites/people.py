@@ -12,6 +12,7 @@ from maskedbandit.errors import Conflict, Disagreement, Late, NotExposed, Unknow
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.requests import Reported, check_outcome, check_unit, name_report
 from maskedbandit.store.sites.session import SiteSession
+from maskedbandit.study.cohort_numbers import find_cohort
 
 COLUMNS = "ticket, person, cohort, answer, exposed"
 
@@ -52,7 +53,7 @@ def note_place(session: SiteSession, person: str, cohort: int, answer: dict[str,
         return before
     if any(joined == cohort for joined, _ in session.joined):
         raise Disagreement("the coordinator gave a place of a cohort that is being added up")
-    if cohort < session.stages[-1].first:
+    if cohort < 0 or find_cohort(cohort) < session.stages[-1].first:
         raise Disagreement(
             "the coordinator gave a place of a cohort of an older list of sites than this site agreed to"
         )

@@ -23,6 +23,7 @@ class SiteSession(Holding):
     joined: dict[Attempt, SiteJoined]
     agreed: dict[Attempt, SiteAgreed]
     stages: Stages  # the lists of the sites to which this one agreed
+    shown: Stages  # the same, after the last transaction that is on disk and at the witness
     number: int  # of this one
 
     def __init__(
@@ -46,7 +47,9 @@ class SiteSession(Holding):
 
     def _apply(self, operations: Sequence[Callable[[], Any]], *read: Any) -> list[Done]:
         self.silent, self._moved = False, not operations
-        return super()._apply(operations, *read)
+        done = super()._apply(operations, *read)
+        self.shown = self.stages
+        return done
 
     def _do(self, operation: Callable[[], Any]) -> Done:
         before = self.now

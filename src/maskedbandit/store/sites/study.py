@@ -48,12 +48,12 @@ class SiteStudy(HeldStudy[SiteSession]):
 
     @property
     def stages(self) -> Stages:
-        """The lists of the sites to which this one agreed."""
-        return self._session.stages
+        """The lists of the sites to which this one agreed, as its ledger says on disk and at the witness."""
+        return self._session.shown
 
     def confirm(self) -> tuple[str, str]:
         """The name of the newest list to which this site agreed, and its signature of it: the same each time."""
-        name = self._session.stages[-1].name
+        name = self.stages[-1].name
         return name, sign_bytes(self._session.signer, write_confirmation(name))
 
     @property
