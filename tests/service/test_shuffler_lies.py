@@ -355,6 +355,21 @@ def test_who_leaves_takes_her_report_with_her(study: ShuffledStudy) -> None:
     assert sorted(said) == [3, 4]
 
 
+def test_a_person_with_a_false_pass_is_rid_of_the_shuffler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It took no report with that pass, and is asked once, not at every contact for ever."""
+    with shuffled_study(tmp_path) as study:
+        monkeypatch.setattr("maskedbandit.store.mixes.sign_pass", lambda key, terms: sign_pass(OTHER, terms))
+        study.come("person", 1)
+        study.report()
+        assert study.answers("person") == [""]
+        before = len(study.passed)
+        study.devices["person"].leave("small")
+        assert [each.status for each in study.passed[before:] if each.path.endswith("withdraw")] == [409]
+        before = len(study.passed)
+        study.devices["person"].contact()
+        assert study.passed[before:] == []
+
+
 def test_what_comes_after_a_person_left_is_in_no_mix(study: ShuffledStudy) -> None:
     """It was on its way, and is late; or whoever carries what devices send sends it once more."""
     study.report()

@@ -9,7 +9,7 @@ from maskedbandit.device.service_calls import DeviceRequest, ServiceCalls, Servi
 
 TAKEN = frozenset({"stored", "accepted", "duplicate"})
 ENDS = frozenset({"late", "unknown_ticket"})  # refusals after which nothing of a place is sent any more
-WITHDRAWN = frozenset({"left", "unknown_study"})  # what a shuffler says that has nothing of a person
+WITHDRAWN = frozenset({"left", "unknown_study", "forged", "disagreement"})  # a shuffler with nothing of this pass says
 REFUSALS = ENDS | {"conflict"}  # an older copy of this book made another report of this turn: the next one is due
 
 
