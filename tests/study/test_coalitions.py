@@ -154,7 +154,7 @@ def test_whatever_size_a_cohort_has_enough_are_honest(what: str) -> None:
 
 def test_shares_that_are_rounded_up_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """As many as all shares were: then the protocol is refused, of which every second cohort would be."""
-    monkeypatch.setattr(Sites, "places", lambda self, n: tuple(ceil(Fraction(share) * n) for share in self.shares))
+    monkeypatch.setattr(Sites, "places", lambda self, n, _: tuple(ceil(Fraction(share) * n) for share in self.shares))
     with pytest.raises(InvalidValue, match="honest people counted on in a cohort of 101"):
         check_all_sizes("the one of docs/sites.md")
 

@@ -76,39 +76,38 @@ class Sites(Adder):
         """How many other sites must agree on what is opened."""
         return max(2, complete_threshold(len(self.shares) - 1, self.colluding, malicious=True))
 
-    def places(self, n: int) -> tuple[int, ...]:
-        """How many places of a cohort of n the people of each site may have: its share, as a whole number.
+    def places(self, n: int, least: int = 0) -> tuple[int, ...]:
+        """How many places of a cohort of n the people of each site may have, if so many must be left: whole numbers.
 
-        Shares are rounded up, but for those of the `colluding` and `lost` heaviest sites, than which no other one has
-        more then: so whatever n is, at least n (1 - their shares) people are left without them. If these are fewer than
-        n places together, the smallest shares are rounded up all the same, as many as it takes.
+        Shares are rounded up. If that leaves too few, those of the `colluding` and `lost` heaviest sites are rounded
+        down, and no other site has more places then, so that at least n (1 - their shares) people are left without
+        them. If these are fewer than n places together, the smallest are rounded up all the same, as many as it takes.
 
-        >>> Sites(shares=("1/2", "1/2", "1/4", "1/4"), colluding=1).places(101), Sites().places(4)
-        ((50, 50, 26, 26), (2, 2, 2))
-        >>> Sites(colluding=1, shares=("1/3", "1/3", "1/3")).places(4)
-        (1, 1, 2)
+        >>> sites = Sites(shares=("1/2", "1/2", "1/4", "1/4"), colluding=1)
+        >>> sites.places(101), sites.places(101, 51), Sites(colluding=1).places(4, 3)
+        ((51, 51, 26, 26), (50, 50, 26, 26), (1, 1, 2))
         """
-        exact = [Fraction(share) * n for share in self.shares]
+        exact, many = [Fraction(share) * n for share in self.shares], self.colluding + self.lost
         up, down = [ceil(each) for each in exact], [floor(each) for each in exact]
-        if not (heaviest := sorted(exact, reverse=True)[: self.colluding + self.lost]):
+        if n - sum(sorted(up, reverse=True)[:many]) >= least or not many:
             return tuple(up)
-        least, most = heaviest[-1], floor(heaviest[-1])
-        found = [down[i] if exact[i] >= least else min(up[i], most) for i in range(len(exact))]
+        lightest = sorted(exact, reverse=True)[many - 1]  # of the heaviest
+        found = [down[i] if exact[i] >= lightest else min(up[i], floor(lightest)) for i in range(len(exact))]
         for i in sorted(range(len(exact)), key=lambda i: (exact[i], -i)):
             if sum(found) >= n:
                 break
             found[i] = up[i]
         return tuple(found)
 
-    def least_people(self, n: int) -> int:
+    def least_people(self, n: int, least: int = 0) -> int:
         """How many honest people are in a sum of a cohort of n, whichever sites are lost and collude."""
-        heaviest = sorted(self.places(n), reverse=True)[: self.colluding + self.lost]
+        heaviest = sorted(self.places(n, least), reverse=True)[: self.colluding + self.lost]
         return max(0, n - sum(heaviest))
 
     def check_size(self, n: int, least: int) -> None:
-        if self.least_people(n) < least:
+        if (left := self.least_people(n, least)) < least:
             allowed = (
-                f"at most {self.least_people(n)}, which are left if {self.colluding} sites collude and {self.lost} are "
+                f"at most {left}, which are left if {self.colluding} sites collude and {self.lost} are "
                 "lost: lower `honest` of the channel, or use larger cohorts, or smaller shares of the largest sites"
             )
             raise InvalidValue(f"the number of honest people counted on in a cohort of {n}", least, allowed)

@@ -9,7 +9,6 @@ from fractions import Fraction
 from math import lcm
 from typing import Any, NamedTuple
 
-from maskedbandit.channels.channel import find_backend
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.sites import SitePeople
 from maskedbandit.study.protocol import Protocol
@@ -27,9 +26,10 @@ class Coalition(NamedTuple):
 
 def count_site_places(protocol: Protocol, n: int) -> dict[int, int]:
     """How many places of a cohort of n the people of each site may have, by its number."""
-    backend: Any = find_backend(protocol.channel)
+    channel: Any = protocol.channel
     listed = protocol.sites.sites if protocol.sites else ()
-    return {site.number: many for site, many in zip(listed, backend.places(n), strict=True)}
+    places = channel.backend.places(n, channel.counted_on(n))
+    return {site.number: many for site, many in zip(listed, places, strict=True)}
 
 
 def bound_site_people(protocol: Protocol, n: int) -> SitePeople:
