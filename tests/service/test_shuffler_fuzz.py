@@ -31,7 +31,7 @@ def send_requests(study: ShuffledStudy, random: Random) -> Iterator[Request]:
         sound.append(("POST", "/v1/studies/small/bundle", json.dumps(body).encode(), None))
         del body["sealed"]
         sound.append(("POST", "/v1/studies/small/withdraw", json.dumps(body).encode(), None))
-    asked = json.dumps({"n": 4, "signature": "00" * 64}).encode()
+    asked = json.dumps({"n": 4, "people": "A" * 43 + "=", "signature": "00" * 64}).encode()
     sound += [("POST", f"/v1/helping/small/cohorts/{cohort}/mix", asked, credential) for cohort in (0, 1, 2)]
     while True:
         method, path, whole, key = random.choice(sound)

@@ -156,15 +156,20 @@ def test_an_older_copy_of_the_shuffler_is_brought_back_with_an_export(study: Shu
 
 def restore_service(study: ShuffledStudy, kept: bytes, file: Path | None = None) -> str:
     """An older copy of the service's database is put in its place, and reconciled, with an export or without."""
-    study.service.close()
-    for more in study.folder.glob("leader.db-*"):
-        more.unlink()
-    (study.folder / "leader.db").write_bytes(kept)
+    put_back(study, kept)
     with closing(open_database(study.service.address)) as database:
         given = database, find_witness(database, study.service.folder), "small"
         said = burn_missing(*given) if file is None else bring_back(*given, file)
     start_service(study)
     return said
+
+
+def put_back(study: ShuffledStudy, kept: bytes) -> None:
+    """An older copy of the service's database takes its place."""
+    study.service.close()
+    for more in study.folder.glob("leader.db-*"):
+        more.unlink()
+    (study.folder / "leader.db").write_bytes(kept)
 
 
 def start_service(study: ShuffledStudy) -> None:
@@ -228,6 +233,26 @@ def test_a_service_brought_back_releases_nobody_whom_it_does_not_know(
         assert {unit: study.answers(unit) for unit in units} == {unit: ["stored"] for unit in units}
         study.go(61)
         assert [round(each["total"]) for each in study.release()] == [4, 4, 0, 0]
+        study.verify()
+        study.shuffler.verify()
+
+
+def test_a_copy_of_the_service_that_nobody_can_tell_releases_nobody_whom_it_does_not_know(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No entry of the ledger is missing, so it goes on as it is, and its places go to others."""
+    monkeypatch.setattr(Shuffled, "randomize", even_coins)
+    with shuffled_study(tmp_path) as study:
+        kept = copy_service(study)
+        study.report(*study.come_all([1] * 2))
+        put_back(study, kept)
+        start_service(study)
+        study.go(61)
+        study.report(*study.come_all([0] * 8, start=20))
+        released = study.release()
+        mixed = {each["cohort"]: each["reports"] for each in study.entries(study.shuffler, "mixed")}
+        assert sum(mixed.values()) == 6  # without the two, and those two who have their places
+        assert [round(each["total"]) for each in released] == [0, 0]
         study.verify()
         study.shuffler.verify()
 

@@ -12,11 +12,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from maskedbandit.errors import InvalidValue, MaskedBanditError
 from maskedbandit.shuffle import envelopes
-from maskedbandit.shuffle.envelopes import BundleTerms, seal_envelope
+from maskedbandit.shuffle.envelopes import BundleTerms, name_person, seal_envelope
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.own_keys import read_own_keys
 from maskedbandit.store.shuffling import bundles, mixes
-from maskedbandit.study.mix_statement import MixStatement, digest_messages, sign_mix, sign_pass
+from maskedbandit.store.shuffling.study import ShufflerStudy
+from maskedbandit.study.mix_statement import MixStatement, digest_messages, digest_people, sign_mix, sign_pass
 from tests.for_each import for_each
 from tests.service.inside import Reply
 from tests.service.shuffler_inside import ShuffledStudy, shuffled_study
@@ -149,14 +150,20 @@ def test_a_link_that_does_not_look_at_doubled_messages_is_found(
 # of the service
 
 
-def ask_mix(study: ShuffledStudy, cohort: int, n: int, signed_n: int | None = None, key: Any = None) -> Reply:
+def ask_mix(
+    study: ShuffledStudy, cohort: int, n: int, signed_n: int | None = None, key: Any = None, without: int = 0
+) -> Reply:
     """The answer of the shuffler to a service that asks for this."""
     protocol = study.service.host.held["small"].study.protocol
     (offer,) = protocol.offers(signed_n or n)
     terms = BundleTerms(bytes.fromhex(protocol.digest), cohort, offer.digest, 0)
-    body = {"n": n, "signature": sign_mix(key or study.service.host.witness.signing_key(), terms.of_cohort)}
     with closing(open_database(study.service.address)) as database:
         ((credential,),) = database.rows("SELECT credential FROM pairing")
+        find = "SELECT ticket FROM place WHERE cohort = ? AND returned IS NULL ORDER BY place"
+        people = b"".join(name_person(ticket) for (ticket,) in database.rows(find, cohort))
+    people = people[: 8 * n] + bytes(max(0, 8 * n - len(people)))
+    signed = sign_mix(key or study.service.host.witness.signing_key(), terms.of_cohort, digest_people(people))
+    body = {"n": n, "people": urlsafe_b64encode(people[8 * without :]).decode(), "signature": signed}
     return study.shuffler.ask("POST", f"/v1/helping/small/cohorts/{cohort}/mix", body, credential)
 
 
@@ -200,6 +207,7 @@ def test_a_second_shorter_mix_is_refused(study: ShuffledStudy) -> None:
     [
         ({"n": 4, "signed_n": 5}, "forged"),
         ({"n": 4, "key": OTHER}, "forged"),
+        ({"n": 4, "without": 1}, "forged"),
         ({"n": 5}, "disagreement"),  # and devices were told that it has 4 places
     ],
 )
@@ -222,7 +230,7 @@ def write_bundle(study: ShuffledStudy, unit: str, **changes: Any) -> dict[str, A
     position, cohort = int(place["offer"].rpartition("position=")[2]), place["terms"]["cohort"]
     (offer,) = protocol.offers(4)
     of: dict[str, Any] = {"study": bytes.fromhex(protocol.digest), "cohort": cohort, "offer": offer.digest}
-    of["place"] = position
+    of |= {"place": position, "who": changes.pop("who", name_person(place["ticket"]))}
     terms = BundleTerms(**of)
     shown = sign_pass(changes.pop("key", study.service.host.witness.signing_key()), terms)
     sealed_for = BundleTerms(**(of | changes.pop("of", {})))
@@ -230,6 +238,7 @@ def write_bundle(study: ShuffledStudy, unit: str, **changes: Any) -> dict[str, A
     keys = [read_own_keys(each.host.witness).seals for each in (study.service, study.shuffler)]
     sealed = seal_envelope([1] * many, 2, sealed_for, *keys)
     body = {"cohort": cohort, "n": 4, "place": position, "offer": offer.digest.hex(), "shown": shown}
+    body["who"] = of["who"].hex()
     return {**body, "sealed": urlsafe_b64encode(sealed).decode(), **changes}
 
 
@@ -255,6 +264,8 @@ def send(study: ShuffledStudy, body: dict[str, Any]) -> Reply:
         ({"sealed": "AAAA"}, 422, "personal_value"),
         ({"sealed": "!"}, 422, "invalid_value"),
         ({"place": 2**32}, 422, "invalid_value"),
+        ({"shown": "00" * 64, "who": bytes(8)}, 409, "forged"),
+        ({"of": {"who": bytes(8)}}, 422, "personal_value"),
     ],
 )
 def test_a_bundle_that_is_not_of_its_place_is_refused(
@@ -284,7 +295,8 @@ def test_a_message_that_nobody_can_read_discards_the_cohort(study: ShuffledStudy
     body = write_bundle(study, cohort[0])
     position, protocol = body["place"], study.service.host.held["small"].study.protocol
     (offer,) = protocol.offers(4)
-    terms = BundleTerms(bytes.fromhex(protocol.digest), 0, offer.digest, position)
+    who = name_person(study.places[cohort[0]]["ticket"])
+    terms = BundleTerms(bytes.fromhex(protocol.digest), 0, offer.digest, position, who)
     key = read_own_keys(study.shuffler.host.witness).seals
     sealed = seal_envelope([1] * protocol.channel.bundle_size(offer.at(position)), 2, terms, key, key)
     assert send(study, body | {"sealed": urlsafe_b64encode(sealed).decode()}).status == 200
@@ -368,6 +380,46 @@ def test_a_person_with_a_false_pass_is_rid_of_the_shuffler(tmp_path: Path, monke
         before = len(study.passed)
         study.devices["person"].contact()
         assert study.passed[before:] == []
+
+
+def test_whom_the_team_erases_is_in_no_mix(study: ShuffledStudy) -> None:
+    study.report()
+    unit = next(unit for unit, place in study.places.items() if place["terms"]["cohort"] == 0)
+    assert study.service.study("erase", {"unit": unit}, key="owner").status == 200
+    assert [each["cohort"] for each in study.release()] == [0, 1]
+    assert [each["reports"] for each in study.entries(study.shuffler, "mixed")] == [3, 4]
+    study.verify()
+    study.shuffler.verify()
+
+
+def test_a_service_that_does_not_say_who_was_erased_is_found(
+    study: ShuffledStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = mixes.mix_cohort
+
+    def everybody(session: Any, cohort: int, n: int, people: bytes, signature: str) -> Any:
+        find = "SELECT place, item FROM bundle WHERE study = ? AND cohort = ?"
+        here = dict(session.database.rows(find, session.name, cohort))
+        with monkeypatch.context() as patch:
+            patch.setattr(mixes, "check_mix", lambda *given: None)
+            named = b"".join(bytes.fromhex(here.get(place, "00" * 8)[:16]) for place in range(n))
+            return real(session, cohort, n, named, signature)
+
+    monkeypatch.setitem(ShufflerStudy.operations, "mix_cohort", everybody)
+    with pytest.raises(AssertionError):
+        test_whom_the_team_erases_is_in_no_mix(study)
+
+
+def test_a_pass_erases_the_report_of_no_other_person(study: ShuffledStudy) -> None:
+    """An older copy of the service's database gave the place to somebody else, whose report came first."""
+    (first, *_) = study.places
+    body = write_bundle(study, first)
+    assert send(study, body).status == 200
+    other = write_bundle(study, first, who=bytes(8))
+    left = {key: other[key] for key in other if key != "sealed"}
+    assert study.shuffler.ask("POST", "/v1/studies/small/withdraw", left, None).json["status"] == "left"
+    assert send(study, other).code == "conflict"
+    assert study.shuffler.verify().bundles == 1
 
 
 def test_what_comes_after_a_person_left_is_in_no_mix(study: ShuffledStudy) -> None:

@@ -20,7 +20,7 @@ from maskedbandit.store.helping.study import register_study
 from maskedbandit.store.shuffling.session import ShufflerSession
 from maskedbandit.store.shuffling.study import ShufflerStudy
 from maskedbandit.store.shuffling.verify import verify_shuffling
-from maskedbandit.study.mix_statement import MixStatement, sign_mix, sign_pass
+from maskedbandit.study.mix_statement import MixStatement, digest_people, sign_mix, sign_pass
 from maskedbandit.study.protocol import Protocol
 from tests.store.databases import fresh_postgresql
 from tests.store.helper_scene import N, Operators
@@ -57,7 +57,7 @@ class Mixing(Operators):
             many = channel.bundle_size(offer.at(place))
             terms = self.bind(0, place)
             sealed = seal_envelope([1] * many, 2, terms, self.leader.seals, self.helper.seals)
-            found.append((0, N, place, offer.digest, sign_pass(self.lead.signing_key(), terms), sealed))
+            found.append((0, N, place, bytes(8), offer.digest, sign_pass(self.lead.signing_key(), terms), sealed))
         return found
 
 
@@ -76,8 +76,9 @@ def play(scene: Mixing, sent: list[tuple[Any, ...]], steps: Steps, told: list[To
             study = ShufflerStudy(database, scene.witness, "small", scene.clock, "tester")
             for done in study.apply([("take_bundle", *each) for each in sent]):
                 assert done.refusal is None or isinstance(done.refusal, Late)
-            signature = sign_mix(scene.lead.signing_key(), scene.bind(0, 0).of_cohort)
-            said = study.apply([("mix_cohort", 0, N, signature)])[0].value()
+            people = bytes(8 * N)
+            signature = sign_mix(scene.lead.signing_key(), scene.bind(0, 0).of_cohort, digest_people(people))
+            said = study.apply([("mix_cohort", 0, N, people, signature)])[0].value()
             messages = study.apply([("read_messages", 0, 0)])[0].value()
             told.append(Told(said, tuple(messages)))
         except Killed:

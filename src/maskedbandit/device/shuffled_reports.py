@@ -60,7 +60,7 @@ def read_mixing_channel(offer: Offer) -> "MixingChannel":
 
 def seal_bundle_report(place: OwnPlace, steps: int, shown: str) -> str:
     """The body of the request that carries a report of so many steps; its size follows from the place."""
-    from maskedbandit.shuffle.envelopes import BundleTerms, seal_envelope
+    from maskedbandit.shuffle.envelopes import BundleTerms, name_person, seal_envelope
 
     offer, cohort = place.offer, place.cohort
     assert offer.position is not None
@@ -69,13 +69,20 @@ def seal_bundle_report(place: OwnPlace, steps: int, shown: str) -> str:
     bits = Bits()  # fresh bits: none from before the process was copied
     sent = int(channel.randomize(Fraction(steps, offer.steps), offer, bits))
     messages = channel.bundle(sent, offer, bits)
-    terms = BundleTerms(place.protocol, cohort, offer.digest, offer.position)
+    terms = BundleTerms(place.protocol, cohort, offer.digest, offer.position, name_person(place.ticket))
     service, shuffler = (operator.keys.seals for operator in place.operators)
     sealed = seal_envelope(messages, channel.below(offer), terms, service, shuffler)
-    body = {**name_own_place(place), "shown": shown, "sealed": urlsafe_b64encode(sealed).decode()}
+    body = show_pass(place, shown) | {"sealed": urlsafe_b64encode(sealed).decode()}
     return json.dumps(body, separators=(",", ":"))
 
 
 def write_withdrawal(place: OwnPlace, shown: str) -> str:
     """The body of the request that has a shuffler erase the report of a place."""
-    return json.dumps({**name_own_place(place), "shown": shown}, separators=(",", ":"))
+    return json.dumps(show_pass(place, shown), separators=(",", ":"))
+
+
+def show_pass(place: OwnPlace, shown: str) -> dict[str, Any]:
+    """The pass of a place, with what it is of."""
+    from maskedbandit.shuffle.envelopes import name_person
+
+    return {**name_own_place(place), "who": name_person(place.ticket).hex(), "shown": shown}

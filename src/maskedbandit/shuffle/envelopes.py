@@ -1,6 +1,6 @@
 """What the device of a live study sends to its shuffler: a bundle of encrypted messages, in one envelope.
 
-    device -> shuffler    its place, its pass, and the envelope: the bundle, encrypted for the shuffler
+    device -> shuffler    its place, a hash of its ticket, its pass, and the envelope: the bundle, encrypted once more
     shuffler -> service   the encrypted messages of all bundles of a cohort, in random order, once
 
 The messages are encrypted for the service, and bound to the study, the cohort and what was offered to it: to that
@@ -13,6 +13,7 @@ that the shuffler cannot open.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
@@ -28,6 +29,7 @@ from maskedbandit.shuffle.sealed_messages import (
 )
 
 ENVELOPE_USE = b"maskedbandit envelope 1 "
+WHO_SIZE = 8  # bytes
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,11 @@ class BundleTerms:
     cohort: int
     offer: bytes  # the digest of what was offered to the cohort, with its size
     place: int  # of the device's person in the cohort
+    who: bytes = bytes(8)  # `name_person`, of whoever has the place
 
     def __post_init__(self) -> None:
+        if type(self.who) is not bytes or len(self.who) != WHO_SIZE:
+            raise InvalidValue("who", "not shown", f"{WHO_SIZE} bytes")
         if any(type(each) is not bytes or len(each) != 32 for each in (self.study, self.offer)):
             raise InvalidValue("study and offer", "not shown", "digests of 32 bytes")
         for name, value in (("cohort", self.cohort), ("place", self.place)):
@@ -54,7 +59,16 @@ class BundleTerms:
     @property
     def of_place(self) -> bytes:
         """What the envelope and the pass are bound to."""
-        return self.of_cohort + self.place.to_bytes(8)
+        return self.of_cohort + self.place.to_bytes(8) + self.who
+
+
+def name_person(ticket: str) -> bytes:
+    """What the shuffler knows of a person but the place, so that a place that goes to another person is another one.
+
+    >>> name_person("k3").hex()
+    'd6e5330753b4e427'
+    """
+    return sha256(b"maskedbandit person 1 " + ticket.encode()).digest()[:WHO_SIZE]
 
 
 def seal_envelope(messages: Sequence[int], below: int, terms: BundleTerms, service: bytes, shuffler: bytes) -> bytes:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from maskedbandit.errors import Disagreement, Late, NotExposed, NotRunning, ProtocolError
-from maskedbandit.shuffle.envelopes import BundleTerms, open_messages
+from maskedbandit.shuffle.envelopes import BundleTerms, name_person, open_messages
 from maskedbandit.store.book.entries import Release
 from maskedbandit.store.book.mixes import decode_mix, find_mixing, match_mix
 from maskedbandit.store.discard import discard_cohort
@@ -25,7 +25,7 @@ from maskedbandit.store.release import close_cohort, may_answer, write_release
 from maskedbandit.store.requests import Done
 from maskedbandit.store.session import Session
 from maskedbandit.store.settle import find_due
-from maskedbandit.study.mix_statement import MixStatement, digest_messages, sign_mix, sign_pass
+from maskedbandit.study.mix_statement import MixStatement, digest_messages, digest_people, sign_mix, sign_pass
 from maskedbandit.study.protocol import Protocol
 
 
@@ -34,6 +34,7 @@ class MixRequest(NamedTuple):
 
     cohort: int  # as the shuffler knows it
     n: int
+    people: bytes  # the names of those who have the places, one after the other
     signature: str
 
 
@@ -44,10 +45,12 @@ class OpenedMix(NamedTuple):
     read: int  # how many of them could be read
 
 
-def make_terms(session: Session, cohort: int, n: int, place: int = 0) -> BundleTerms:
+def make_terms(session: Session, cohort: int, n: int, place: int = 0, ticket: str = "") -> BundleTerms:
     """What the bundle of a place of a cohort is bound to."""
     number = session.number_of(cohort)
-    return BundleTerms(bytes.fromhex(session.protocol.digest), number, session.offers(n)[0].digest, place)
+    return BundleTerms(
+        bytes.fromhex(session.protocol.digest), number, session.offers(n)[0].digest, place, name_person(ticket)
+    )
 
 
 def give_pass(session: Session, ticket: str) -> str:
@@ -62,14 +65,21 @@ def give_pass(session: Session, ticket: str) -> str:
     over = session.now > place.exposed + session.protocol.reward.taken_for
     if over or cohort.closed or session.helper_lost:
         raise Late("the time in which a report of this place counts is over")
-    return sign_pass(session.witness.signing_key(), make_terms(session, place.cohort, cohort.size, place.place))
+    terms = make_terms(session, place.cohort, cohort.size, place.place, ticket)
+    return sign_pass(session.witness.signing_key(), terms)
 
 
 def ask_mix(session: Session, cohort: int) -> MixRequest:
-    """What the shuffler is asked for a cohort that is due: the same each time."""
+    """What the shuffler is asked for a cohort that is due: the reports of those who have its places now.
+
+    Whoever was erased has none, nor has anybody whom an older copy of this database does not know.
+    """
     places = find_due(session, cohort)
     terms = make_terms(session, cohort, places.size)
-    return MixRequest(terms.cohort, places.size, sign_mix(session.witness.signing_key(), terms.of_cohort))
+    find = "SELECT ticket FROM place WHERE study = ? AND cohort = ? AND returned IS NULL ORDER BY place"
+    people = b"".join(name_person(ticket) for (ticket,) in session.database.rows(find, session.name, cohort))
+    signed = sign_mix(session.witness.signing_key(), terms.of_cohort, digest_people(people))
+    return MixRequest(terms.cohort, places.size, people, signed)
 
 
 def open_mix(

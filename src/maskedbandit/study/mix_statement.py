@@ -4,8 +4,8 @@
     service -> shuffler              the request to mix the bundles of a cohort
     shuffler -> service              how many reports and messages there are, and which messages, in which order
 
-A pass is shown to the shuffler alone. It has no ticket and no name: it says which place of which cohort, which the
-service deals to one person for ever once the person saw the arm.
+A pass is shown to the shuffler alone. It has no name, and of the ticket a hash: it says which place of which cohort,
+which the service deals to one person for ever once the person saw the arm.
 """
 
 from collections.abc import Iterable
@@ -58,11 +58,18 @@ def check_pass(signs: bytes, terms: BundleTerms, signature: str) -> None:
     check_signature(signs, PASS_USE + terms.of_place, signature, "this pass was not made by the study's service")
 
 
-def sign_mix(key: Ed25519PrivateKey, cohort: bytes) -> str:
-    """The service asks for the messages of a cohort (`BundleTerms.of_cohort`)."""
-    return sign_bytes(key, MIX_USE + cohort)
+def digest_people(people: bytes) -> bytes:
+    """The digest of who has the places of a cohort: the names of all, place after place."""
+    return sha256(b"maskedbandit people 1 " + people).digest()
 
 
-def check_mix(signs: bytes, cohort: bytes, signature: str) -> None:
+def sign_mix(key: Ed25519PrivateKey, cohort: bytes, people: bytes) -> str:
+    """The service asks for the messages of these people (`digest_people`) of a cohort (`BundleTerms.of_cohort`)."""
+    return sign_bytes(key, MIX_USE + cohort + people)
+
+
+def check_mix(signs: bytes, cohort: bytes, people: bytes, signature: str) -> None:
     """Raise `Forged` unless the service with this public key asked."""
-    check_signature(signs, MIX_USE + cohort, signature, "the request to mix is not signed by the study's service")
+    check_signature(
+        signs, MIX_USE + cohort + people, signature, "the request to mix is not signed by the study's service"
+    )

@@ -13,6 +13,7 @@ Hash = Annotated[str, Meta(pattern=f"^{FINGERPRINT}$", description="32 bytes in 
 OperatorName = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME, description="for people")]
 ReportName = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", description="16 bytes in hexadecimal")]
 Signature = Annotated[str, Meta(pattern="^[0-9a-f]{128}$")]
+Who = Annotated[str, Meta(pattern="^[0-9a-f]{16}$", description="8 bytes in hexadecimal, of whoever has a place")]
 Sealed = Annotated[str, Meta(max_length=128)]
 PlaceNumber = Annotated[int, Meta(ge=0, lt=LARGEST_COHORT)]
 Size = Annotated[int, Meta(ge=1, le=LARGEST_COHORT)]

@@ -4,7 +4,7 @@ due -> ask_mix -> the shuffler states what it mixed -> page after page of messag
 """
 
 import asyncio
-from base64 import urlsafe_b64decode
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
@@ -29,7 +29,9 @@ class MixLink(HelperLink):
     async def _settle(self, due: DueCohort) -> None:
         asked: MixRequest = await self.writer.submit("ask_mix", due.cohort)
         path = f"/cohorts/{asked.cohort}/mix"
-        said = MixStatement.from_table(await self._ask("POST", path, {"n": asked.n, "signature": asked.signature}))
+        people = urlsafe_b64encode(asked.people).decode()
+        body = {"n": asked.n, "people": people, "signature": asked.signature}
+        said = MixStatement.from_table(await self._ask("POST", path, body))
         match_mix(self._study.protocol, asked.cohort, asked.n, said, self._study.operators[1].signs)
         messages = list[bytes]()
         while len(messages) < said.messages:

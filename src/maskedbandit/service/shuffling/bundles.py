@@ -3,7 +3,7 @@
 They have no key: the pass is a secret of the person. What is answered has one size, whatever came before.
 """
 
-from maskedbandit.service.helping.messages import Hash, PlaceNumber, Signature, Size
+from maskedbandit.service.helping.messages import Hash, PlaceNumber, Signature, Size, Who
 from maskedbandit.service.messages import Body, ReportUploaded, StudyLeft
 from maskedbandit.service.request.bodies import decode_base64
 from maskedbandit.service.request.limits import BATCH
@@ -18,6 +18,7 @@ class ShowPass(Body):
     cohort: int
     n: Size
     place: PlaceNumber
+    who: Who
     offer: Hash
     shown: Signature
 
@@ -28,18 +29,22 @@ class SendBundle(ShowPass):
     sealed: str
 
 
+def read_shown(body: ShowPass) -> tuple[int, int, int, bytes, bytes, str]:
+    """What a pass is of, and the pass."""
+    return body.cohort, body.n, body.place, bytes.fromhex(body.who), bytes.fromhex(body.offer), body.shown
+
+
 async def send_bundle(call: Call, body: SendBundle) -> Answer:
     """Store the bundle of a person's device until its cohort is mixed."""
     await call.count_device()
-    given = body.cohort, body.n, body.place, bytes.fromhex(body.offer), body.shown
-    again = await call.do("take_bundle", *given, decode_base64("sealed", body.sealed))
+    again = await call.do("take_bundle", *read_shown(body), decode_base64("sealed", body.sealed))
     return Answer(encode_answer(ReportUploaded("duplicate" if again else "stored")).ljust(BUNDLE_ANSWER))
 
 
 async def withdraw_bundle(call: Call, body: ShowPass) -> StudyLeft:
     """Erase the bundle of a person who left, if it was not mixed. It may be asked again, and is answered the same."""
     await call.count_device()
-    await call.do("drop_bundle", body.cohort, body.n, body.place, bytes.fromhex(body.offer), body.shown)
+    await call.do("drop_bundle", *read_shown(body))
     return StudyLeft()
 
 

@@ -11,8 +11,10 @@ from maskedbandit.service.api.ledger import answer_misfit, whole_number
 from maskedbandit.service.helping.calls import find_help
 from maskedbandit.service.helping.messages import Signature, Size
 from maskedbandit.service.helping.studies import COHORT, LEAD, PATH, cohort_number
+from maskedbandit.service.helping.totals import LONGEST_LIST
 from maskedbandit.service.keys import STAFF
 from maskedbandit.service.messages import Body
+from maskedbandit.service.request.bodies import decode_base64
 from maskedbandit.service.request.route import Answer, Call, Route
 from maskedbandit.store.shuffling.verify import verify_shuffling
 
@@ -21,6 +23,7 @@ class AskMix(Body):
     """The messages of a cohort of n are asked for; the service signs for it."""
 
     n: Size
+    people: str  # the names of those who have the places, one after the other
     signature: Signature
 
 
@@ -59,7 +62,8 @@ class ShufflingVerified(Struct):
 async def ask_mix(call: Call, body: AskMix) -> Any:
     """The signed statement of what was mixed; asked again, it is the same."""
     await find_help(call)
-    return (await call.do("mix_cohort", cohort_number(call), body.n, body.signature)).to_table()
+    given = body.n, decode_base64("people", body.people), body.signature
+    return (await call.do("mix_cohort", cohort_number(call), *given)).to_table()
 
 
 async def show_mix(call: Call) -> MixPage:
@@ -81,7 +85,7 @@ async def verify_mixes(call: Call) -> ShufflingVerified | Answer:
 
 
 ROUTES = [
-    Route("POST", f"{COHORT}/mix", LEAD, ask_mix, AskMix, MixStated, refusals=(404, 409)),
+    Route("POST", f"{COHORT}/mix", LEAD, ask_mix, AskMix, MixStated, limit=LONGEST_LIST, refusals=(404, 409)),
     Route("GET", f"{COHORT}/mix", LEAD, show_mix, answer=MixPage, refusals=(404, 409, 422)),
     Route("POST", f"{PATH}/verify", STAFF, verify_mixes, answer=ShufflingVerified, refusals=(404, 409)),
 ]

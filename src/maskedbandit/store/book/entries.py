@@ -159,6 +159,7 @@ class Mixed(CohortHelped, kind="mixed"):
     """The shuffler mixed the messages of a cohort; or there were too few reports, and it delivers none of them."""
 
     messages: int
+    people: str  # the digest of who has the places, as the service said
 
 
 class HelpEnded(Entry, kind="help_ended", state="stopped"):

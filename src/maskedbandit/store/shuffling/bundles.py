@@ -12,26 +12,26 @@ from maskedbandit.store.shuffling.session import ShufflerSession
 from maskedbandit.study.mix_statement import check_pass
 
 LARGEST_COHORT = 2**32
-LEFT = ""  # in place of the digest of an envelope
 
 
 def take_bundle(
-    session: ShufflerSession, cohort: int, n: int, place: int, offer: bytes, shown: str, sealed: bytes
+    session: ShufflerSession, cohort: int, n: int, place: int, who: bytes, offer: bytes, shown: str, sealed: bytes
 ) -> bool:
     """Store the bundle of a place of a cohort of n, to whoever shows the pass; return whether it was stored before.
 
     **Guarantee**: what is answered depends on the place, the pass, the envelope's size and key, and what was sent for
     the place before, and on no outcome. A place has one bundle, and a cohort that was mixed takes none.
     """
-    terms = read_pass(session, cohort, n, place, offer, shown)
+    terms = read_pass(session, cohort, n, place, who, offer, shown)
     if session.state != "running" or cohort in session.made:
         raise Late("the time in which this report counts is over")
-    database, name, item = session.database, session.name, sha256(sealed).hexdigest()
-    before = database.one("SELECT item FROM bundle WHERE study = ? AND cohort = ? AND place = ?", name, cohort, place)
+    database, name, left = session.database, session.name, who.hex()
+    item = left + sha256(sealed).hexdigest()
+    before = find_item(session, cohort, place)
+    if before == left:
+        raise Late("the person of this place left")
     if before is not None:
-        if before[0] == LEFT:
-            raise Late("the person of this place left")
-        if before[0] != item:
+        if before != item:
             raise Conflict("another report of this place came before: the first one stands")
         return True
     if not is_size(session, cohort, n):
@@ -47,19 +47,30 @@ def take_bundle(
     return False
 
 
-def drop_bundle(session: ShufflerSession, cohort: int, n: int, place: int, offer: bytes, shown: str) -> None:
+def drop_bundle(
+    session: ShufflerSession, cohort: int, n: int, place: int, who: bytes, offer: bytes, shown: str
+) -> None:
     """The person left, and shows the pass: erase the bundle of the place, if it was not mixed, and take none later.
 
     Another one may be on its way: the device sent it before, or whoever carried it sends it once more.
     """
-    read_pass(session, cohort, n, place, offer, shown)
+    read_pass(session, cohort, n, place, who, offer, shown)
     if session.state != "running" or cohort in session.made:
         return
-    database, name = session.database, session.name
+    database, name, left = session.database, session.name, who.hex()
+    if not (find_item(session, cohort, place) or left).startswith(left):
+        return  # of somebody else, who has the place by now
     database.change("DELETE FROM bundle WHERE study = ? AND cohort = ? AND place = ?", name, cohort, place)
     if is_size(session, cohort, n):
-        database.insert("bundle", "study, cohort, place, n, item, messages", [(name, cohort, place, n, LEFT, "")])
+        database.insert("bundle", "study, cohort, place, n, item, messages", [(name, cohort, place, n, left, "")])
     database.change("UPDATE study SET traces = traces + 1 WHERE study = ?", name)
+
+
+def find_item(session: ShufflerSession, cohort: int, place: int) -> str | None:
+    """Whose bundle is here of a place, and the digest of its envelope: nothing more of a person who left."""
+    find = "SELECT item FROM bundle WHERE study = ? AND cohort = ? AND place = ?"
+    found = session.database.one(find, session.name, cohort, place)
+    return None if found is None else str(found[0])
 
 
 def is_size(session: ShufflerSession, cohort: int, n: int) -> bool:
@@ -69,11 +80,13 @@ def is_size(session: ShufflerSession, cohort: int, n: int) -> bool:
     return size is None or bool(size[0] == n)
 
 
-def read_pass(session: ShufflerSession, cohort: int, n: int, place: int, offer: bytes, shown: str) -> BundleTerms:
+def read_pass(
+    session: ShufflerSession, cohort: int, n: int, place: int, who: bytes, offer: bytes, shown: str
+) -> BundleTerms:
     """What the bundle of this place of a cohort of n is bound to, or raise unless this is its pass."""
     if not 1 <= n <= LARGEST_COHORT or not 0 <= place < n or not 0 <= cohort < 2**62:
         raise Malformed("a cohort has a number and a size, and a place of it is below that")
-    terms = BundleTerms(session.digest, cohort, offer, place)
+    terms = BundleTerms(session.digest, cohort, offer, place, who)
     check_pass(session.leader.signs, terms, shown)  # first: what follows is done for people of the study alone
     if session.offer(n).digest != offer:
         raise Disagreement("another cohort was offered to this device than the protocol says")

@@ -50,7 +50,7 @@ def check_request(database: Database, book: HelpBook, made: Mixed) -> None:
     signs = find_leader_keys(database, find_operators(book.study, book.protocol)).signs
     terms = BundleTerms(bytes.fromhex(book.protocol.digest), made.cohort, bytes.fromhex(made.offer), 0)
     try:
-        check_mix(signs, terms.of_cohort, made.asked)
+        check_mix(signs, terms.of_cohort, bytes.fromhex(made.people), made.asked)
     except Forged as why:
         raise Corrupted(str(why)) from None
 
