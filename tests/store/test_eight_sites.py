@@ -55,7 +55,7 @@ class Trial:
         self.clock.now += WINDOW + 1
         for _ in range(6):  # phases, and a wait for whoever is away in each
             self.clock.now += HOUR // 7
-            if self.random.random() < 0.1:
+            if self.random.random() < 0.2:
                 self.killed += 1
                 self.scene.study.close()
                 self.scene.study = self.scene.open()
@@ -68,7 +68,7 @@ def test_a_trial_of_eight_sites(tmp_path: Path) -> None:
     trial = Trial(tmp_path)
     while trial.scene.study.answer is None:
         assert trial.came < 2 * PEOPLE, "the trial has no answer"
-        trial.hour(500)
+        trial.hour(1000)  # so that the first cohorts are full within the day
     assert trial.scene.study.answer == 3
     assert trial.killed > 10
     first, last = trial.released[0], trial.released[-1]
