@@ -41,8 +41,10 @@ class LyingCoordinator(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """What the coordinator says."""
-        self.answers += json.loads(await request.aread())["answers"]
-        return httpx.Response(200, json={"state": "running", "due": self.due.pop(0) if self.due else []})
+        asked = json.loads(await request.aread())
+        self.answers += asked["answers"]
+        due = self.due.pop(0) if self.due else []
+        return httpx.Response(200, json={"state": "running", "due": due, "sites": asked["confirmed"], "first": 0})
 
 
 class CopiedSite:

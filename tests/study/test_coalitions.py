@@ -16,6 +16,7 @@ from maskedbandit.privacy.sites import SitePeople
 from maskedbandit.statement.coalitions import say_coalitions
 from maskedbandit.study.coalitions import bound_site_people, count_site_places, find_usual_cohort, list_heaviest
 from maskedbandit.study.protocol import Protocol
+from maskedbandit.study.site_stages import SiteStage
 from tests.for_each import for_each
 
 SHARES = ("1/2", "1/3", "1/4", "1/4", "1/12")
@@ -168,3 +169,11 @@ def test_shares_that_fit_some_cohorts_alone(shares: tuple[str, ...], honest: str
     with pytest.raises(InvalidValue, match=f"honest people counted on in a cohort of {n}"):
         make_protocol(honest, 1, shares)
     make_protocol("65/100", 1, shares)
+
+
+def test_the_statement_says_of_which_list_it_speaks() -> None:
+    """A cohort before a change had other sites, or other shares, than those that are named."""
+    protocol, said = make_protocol(), "list of sites from cohort 4 on; earlier ones had theirs"
+    assert protocol.sites is not None
+    assert said not in say_coalitions(protocol)
+    assert said in say_coalitions(protocol.among(SiteStage(4, protocol.sites, {}, "5b" * 32)))

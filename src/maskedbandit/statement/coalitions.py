@@ -31,4 +31,8 @@ def say_coalitions(protocol: Protocol) -> str:
     if worse is not None:
         who = " and ".join(names[site] for site in worse.sites)
         found.append(f"If {who} did, a person elsewhere could lose {worse.loss}.")
+    if protocol.stage is not None:
+        found.append(
+            f"All that is of the list of sites from cohort {protocol.stage.first} on; earlier ones had theirs."
+        )
     return " ".join(found)
