@@ -32,7 +32,7 @@ from maskedbandit.secagg.plan import RoundPlan
 from maskedbandit.secagg.server import RoundServer
 from maskedbandit.service.api.sites import ROUTES
 from maskedbandit.service.host.partner_calls import PartnerAway, PartnerCalls, PartnerRefuses
-from maskedbandit.service.host.site_link import SiteLink, read_due
+from maskedbandit.service.host.site_link import SiteLink, read_due, read_newest
 from maskedbandit.service.request.route import Call
 from maskedbandit.service.site_messages import AnswerRounds
 from maskedbandit.service.sites.people import read_place
@@ -103,7 +103,8 @@ BODIES: dict[str, Any] = {
     "AssignAtSite": {"person": "4e" * 32, "evaluated": False, "attributes": {"age": 18, "beta": True}},
     "ExposeAtSite": {"ticket": TICKET},
     "EraseAtSite": {"person": "4e" * 32},
-    "AnswerRounds": {"answers": [ANSWERED, ANSWERED | {"cohort": 4}]},
+    "ChangeSites": {"list": [{"name": "North", "key": "6a" * 32, "share": "1/2"}]},
+    "AnswerRounds": {"answers": [ANSWERED, ANSWERED | {"cohort": 4}], "confirmed": "7b" * 32, "signed": "8c" * 64},
     "Pair": {"token": "x" * 43, "name": "North", "seals": "3d" * 32, "signs": "4e" * 32, "signature": "5f" * 64},
 }
 TOLD = {"cohort": 3, "attempt": 1, "n": 8, "weights": [2, 3, 3], "ring": "5c" * 32, "phase": 0, "message": MESSAGE}
@@ -130,14 +131,15 @@ def test_altered_bodies_are_read_or_refused(service: Inside) -> None:
         assert type(found) is route.body
         read[route.body.__name__] += 1
         if isinstance(found, AnswerRounds):
-            assert all(0 <= each.cohort <= 2**32 and 0 <= each.phase < 5 for each in found.answers)
+            assert all(0 <= each.cohort < 2**62 and 0 <= each.phase < 5 for each in found.answers)
     assert read.keys() == BODIES.keys()
     assert refused.total() > read.total() / 4
 
 
 def test_altered_answers_of_a_coordinator_are_read_or_refused() -> None:
     random, read = Random(2), Counter[str]()
-    sound = {"due": json.dumps({"state": "running", "due": [TOLD | {"tickets": [TICKET]}]}), "place": json.dumps(PLACE)}
+    due = {"state": "running", "due": [TOLD | {"tickets": [TICKET]}], "sites": "7b" * 32, "first": 2}
+    sound = {"due": json.dumps(due), "place": json.dumps(PLACE)}
     for _ in count_messages(200_000):
         what = random.choice(list(sound))
         try:
@@ -149,9 +151,10 @@ def test_altered_answers_of_a_coordinator_are_read_or_refused() -> None:
             continue  # which PartnerCalls takes for no answer
         try:
             if what == "due":
-                for due in read_due(said):
-                    assert all(type(each) is int for each in (*due.terms[:3], *due.terms.weights, due.phase))
-                    assert (type(due.message), {type(each) for each in due.invited} <= {str}) == (bytes, True)
+                for told in read_due(said):
+                    assert all(type(each) is int for each in (*told.terms[:3], *told.terms.weights, told.phase))
+                    assert (type(told.message), {type(each) for each in told.invited} <= {str}) == (bytes, True)
+                assert [type(each) for each in read_newest(said)] == [str, int]
             else:
                 read_place(said)
             read[what] += 1
@@ -291,7 +294,7 @@ def test_altered_answers_to_a_site(tmp_path: Path, logged: list[Any]) -> None:
 
     async def exchange() -> None:
         calls = PartnerCalls("http://coordinator", "", FuzzingCoordinator(sound), "coordinator")
-        fuzzed = SiteLink(link.writer, lambda body: calls.ask("POST", "/", body))
+        fuzzed = SiteLink(link.writer, lambda body: calls.ask("POST", "/", body), lambda: 0)
         for _ in count_messages(30_000):
             try:
                 await fuzzed._exchange()
