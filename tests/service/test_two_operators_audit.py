@@ -103,7 +103,7 @@ def one_draw_for_two_cohorts(patch: pytest.MonkeyPatch) -> str:
             def noise_share(self, honest: Any, bits: Bits) -> int:
                 return kept[len(made) // ARMS // 2 * ARMS + len(made) % ARMS]
 
-        made = self.totals
+        made = self.made
         kept.setdefault(len(made) // ARMS // 2 * ARMS + len(made) % ARMS, real(self, n).noise_share(1, Bits()))
         return Repeated()
 

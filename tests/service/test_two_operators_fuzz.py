@@ -27,6 +27,7 @@ from maskedbandit.service.api.uploads import decode_share
 from maskedbandit.service.helping.messages import AskTotal, HelpStudy, OfferReports, Pair
 from maskedbandit.service.helping.operators import ROUTES as OF_OPERATORS
 from maskedbandit.service.helping.studies import ROUTES as OF_STUDIES
+from maskedbandit.service.helping.totals import ROUTES as OF_TOTALS
 from maskedbandit.service.messages import LeaveStudy, UploadReport
 from maskedbandit.service.request.route import Call
 from tests.service.inside import Inside
@@ -210,7 +211,7 @@ def write_bodies() -> dict[type, bytes]:
 def test_altered_bodies_are_read_or_refused(service: Inside) -> None:
     """What is let pass has the type of its route, and an upload of it the sizes of all others."""
     bodies, random, read, refused = write_bodies(), Random(3), Counter[str](), Counter[str]()
-    routes = [each for each in (*OF_DEVICES, *OF_OPERATORS, *OF_STUDIES) if each.body in bodies]
+    routes = [each for each in (*OF_DEVICES, *OF_OPERATORS, *OF_STUDIES, *OF_TOTALS) if each.body in bodies]
     assert len(routes) == len(bodies)
     for i in range(700_000):
         route = routes[0] if i % 2 else random.choice(routes)

@@ -157,7 +157,7 @@ def check_both(journal: DeviceJournal, leader: Live, helper: Live) -> HeldAgains
                 assert sent[turn] == report, "another upload is stored than was sent"
         cohorts: dict[str, int] = dict(database.rows("SELECT ticket, cohort FROM place WHERE study = ?", name))
         in_cohort = Counter(cohort for ticket, cohort in cohorts.items() if ticket in stored)
-        helped = read_help_book(other, his, name).totals
+        helped = read_help_book(other, his, name).made
         released = read_entries(database, name, "released")
         totals = {each.cohort: each.total for each in released}
         assert len(totals) == len(released), "a cohort was released twice"
