@@ -19,11 +19,12 @@ from scipy.stats import binom
 from maskedbandit.backends.ideal import Ideal
 from maskedbandit.backends.sealed_shares import SealedShares
 from maskedbandit.backends.shuffler import Shuffler
-from maskedbandit.channels.shuffled import FIXED_ONE, Shuffled, coins_needed, hide, power_below, tosses
+from maskedbandit.channels.shuffled import Shuffled, coins_needed, hide, tosses
 from maskedbandit.errors import InvalidValue, TooFew
 from maskedbandit.lab.engine.compiler import compile_loop
 from maskedbandit.law import COINS, Law, count_draws, count_steps
 from maskedbandit.noise_bounds import cumulant, log_mgf, radius
+from maskedbandit.privacy.powers import FIXED_ONE, power_below
 from maskedbandit.theory.noise_pmf import log_pmf
 from tests.floatfree import offences
 from tests.for_each import for_each

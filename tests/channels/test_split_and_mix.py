@@ -19,12 +19,13 @@ from maskedbandit.backends.ideal import Ideal
 from maskedbandit.backends.sealed_shares import SealedShares
 from maskedbandit.backends.shuffler import Shuffler
 from maskedbandit.channels.distributed import Distributed
-from maskedbandit.channels.shuffled import FIXED_ONE, Shuffled
-from maskedbandit.channels.split_and_mix import SplitAndMix, power_above
+from maskedbandit.channels.shuffled import Shuffled
+from maskedbandit.channels.split_and_mix import SplitAndMix
 from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.errors import InvalidValue, TooFew
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.powers import FIXED_ONE, power_above
 from maskedbandit.shuffle.splitting import messages_needed, split_value
 from tests.floatfree import offences
 from tests.for_each import for_each

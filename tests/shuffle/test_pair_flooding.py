@@ -11,7 +11,7 @@ from scipy.stats import nbinom
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.shuffle import pair_flooding
-from maskedbandit.shuffle.pair_flooding import FIXED_UNIT, PairFlooding, exponential
+from maskedbandit.shuffle.pair_flooding import PairFlooding
 from maskedbandit.shuffle.sealed_messages import Analyzer, BundleShuffler, seal_bundle
 from tests.floatfree import offences
 from tests.for_each import for_each
@@ -166,20 +166,6 @@ def test_overflow_is_at_least_the_tail_of_the_noise(n, spare) -> None:
     for noise in (Fraction(1, 20), Fraction(1, 2), Fraction(9, 10)):
         tail = nbinom.sf(spare, 2 / n, -math.expm1(-noise))
         assert tail * (1 - 1e-9) <= float(PairFlooding(1, noise, 4, spare).overflow(n))
-
-
-@for_each("x", [Fraction(0), Fraction(1, 1000), Fraction(1, 3), Fraction(1), Fraction(8)])
-def test_powers_of_e_are_between_their_bounds(x) -> None:
-    import mpmath
-
-    mpmath.mp.dps = 90
-    below, above = exponential(x)
-    assert (
-        below
-        <= mpmath.exp(mpmath.mpf(x.numerator) / x.denominator) * FIXED_UNIT
-        <= above
-        < below * (1 + Fraction(1, 10**30))
-    )
 
 
 @for_each(

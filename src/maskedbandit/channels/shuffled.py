@@ -34,20 +34,8 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.law import COINS, Law
 from maskedbandit.privacy.exact import Number, to_fraction
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.powers import FIXED_ONE, power_below
 from maskedbandit.privacy.sampling import SPAN, Bits
-
-FIXED_ONE = 1 << 192  # the number 1 in fixed point; every quotient below is rounded down
-
-
-def power_below(epsilon: Fraction) -> int:
-    """At most e^epsilon, in fixed point: the series, cut off."""
-    p, q = epsilon.as_integer_ratio()
-    total, term, i = FIXED_ONE, FIXED_ONE, 0
-    while term:
-        i += 1
-        term = term * p // (q * i)
-        total += term
-    return total
 
 
 def hide(coins: int, power: int, delta: Fraction) -> bool:

@@ -31,29 +31,15 @@ from maskedbandit.channels.codec import Grid, ModulusRule
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.mixing_channel import MixingChannel
 from maskedbandit.channels.offers import Offer
-from maskedbandit.channels.shuffled import FIXED_ONE
 from maskedbandit.core import kernel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.law import Law, least_honest
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.privacy.exact import Number, to_fraction
 from maskedbandit.privacy.loss import Loss
+from maskedbandit.privacy.powers import FIXED_ONE, power_above
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.shuffle.splitting import messages_needed, split_value
-
-
-def power_above(epsilon: Fraction) -> int:
-    """At least e^epsilon, in fixed point: the series, with every term rounded up.
-
-    It ends where terms halve at least, so that those left out come to no more than the last one.
-    """
-    p, q = epsilon.as_integer_ratio()
-    total, term, i = FIXED_ONE, FIXED_ONE, 0
-    while term > 1 or i * q < 2 * p:
-        i += 1
-        term = -(-term * p // (q * i))
-        total += term
-    return total + term
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from maskedbandit.channels.offers import Offer
 from maskedbandit.device.own_place import OwnPlace, name_own_place
 from maskedbandit.errors import InvalidValue
+from maskedbandit.privacy.powers import power_below
 from maskedbandit.privacy.sampling import Bits
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def read_mixing_channel(offer: Offer) -> "MixingChannel":
     **Guarantee**: the messages of a bundle that this channel makes have the noise that the epsilon and the delta of
     the offer need, if the users who the offer counts on are there.
     """
-    from maskedbandit.channels.shuffled import Shuffled, hide, power_below  # take longer to import than this room
+    from maskedbandit.channels.shuffled import Shuffled, hide  # takes longer to import than this room
     from maskedbandit.channels.split_and_mix import SplitAndMix
 
     terms = dict(offer.terms)

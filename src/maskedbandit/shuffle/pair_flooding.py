@@ -44,9 +44,9 @@ from functools import cached_property
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.exact import Number, to_fraction, to_whole
+from maskedbandit.privacy.powers import FIXED_ONE, power_above, power_below
 from maskedbandit.privacy.sampling import Bits, bernoulli_exp, polya
 
-FIXED_UNIT = 1 << 192  # the number 1 in fixed point
 LEFT_OUT = Fraction(1, 1 << 100)  # of the probability of noise, in all devices together
 PLUS, MINUS = 1, 2  # messages; 0 is neither
 
@@ -106,9 +106,9 @@ class PairFlooding:
     @cached_property
     def start(self) -> int:
         """w, the least whole number that is surely enough."""
-        _, above = exponential(Fraction(self.noise_epsilon))
-        below, _ = exponential(Fraction(self.epsilon))
-        return -(-above // (below - FIXED_UNIT))
+        above = power_above(Fraction(self.noise_epsilon))
+        below = power_below(Fraction(self.epsilon))
+        return -(-above // (below - FIXED_ONE))
 
     def pairs(self, bits: Bits) -> int:
         """The number of pairs of a flood, by rejection: weights e^{−growth i} for most − i, and w of the last for 0."""
@@ -138,13 +138,13 @@ class PairFlooding:
 
     def missed(self) -> Fraction:
         """At least the probability that a device with a one lies: p(0) e^{−ε}."""
-        step, _ = exponential(self.growth)
-        term = total = FIXED_UNIT
+        step = power_below(self.growth)
+        term = total = FIXED_ONE
         for _ in range(self.most - 1):
-            term = term * step // FIXED_UNIT
+            term = term * step // FIXED_ONE
             total += term
-        below, _ = exponential(Fraction(self.epsilon))
-        return Fraction(self.start * FIXED_UNIT * FIXED_UNIT, (self.start * FIXED_UNIT + total) * below)
+        below = power_below(Fraction(self.epsilon))
+        return Fraction(self.start * FIXED_ONE * FIXED_ONE, (self.start * FIXED_ONE + total) * below)
 
     def overflow(self, n: int) -> Fraction:
         """At least the probability that the noise of a device is drawn again: 2/n β^k / (1 − β), k = spare + 1.
@@ -152,12 +152,12 @@ class PairFlooding:
         A share of 1/n in both kinds is j with a probability of at most 2/n β^j if n ≥ 2. One device alone draws j with
         (j + 1) β^j (1 − β)², so k or more with β^k (1 + k (1 − β)), which is at most (k + 1) β^k / (1 − β).
         """
-        below, _ = exponential(Fraction(self.noise_epsilon))
-        power = FIXED_UNIT
+        below = power_below(Fraction(self.noise_epsilon))
+        power = FIXED_ONE
         for _ in range(self.spare):  # β^k / (1 − β) is β^(k − 1) / (e^{ε′} − 1)
-            power = -(-power * FIXED_UNIT // below)
+            power = -(-power * FIXED_ONE // below)
         share = Fraction(2, n) if to_whole("n", n, 1) > 1 else Fraction(self.spare + 2)
-        return min(Fraction(1), share * Fraction(power, below - FIXED_UNIT))
+        return min(Fraction(1), share * Fraction(power, below - FIXED_ONE))
 
 
 def least_of(enough: Callable[[int], bool]) -> int:
@@ -166,14 +166,3 @@ def least_of(enough: Callable[[int], bool]) -> int:
     while not enough(high):
         high *= 2
     return bisect_left(range(high), True, lo=high >> 1, key=enough)
-
-
-def exponential(x: Fraction) -> tuple[int, int]:
-    """e^x in fixed point, from below and from above, for x from 0 to 8: the series, and what was cut off."""
-    p, q = x.as_integer_ratio()
-    total, term, i = FIXED_UNIT, FIXED_UNIT, 0
-    while term:
-        i += 1
-        term = term * p // (q * i)
-        total += term
-    return total, total + 4096 * (i + 1)  # a term lacks less than e^8 for each that was rounded before it
