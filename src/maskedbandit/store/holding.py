@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from maskedbandit.errors import FencedOff, MaskedBanditError, StoreError
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.store.book.chain import ENTRY, Head, next_link
-from maskedbandit.store.book.checks import as_corrupted
+from maskedbandit.store.book.checks import as_corrupted, check_head
 from maskedbandit.store.book.entries import parse_entry
 from maskedbandit.store.book.entry import Entry
 from maskedbandit.store.book.witness import Witness
@@ -68,6 +68,12 @@ class Holding(ABC):
         self.database.insert("entry", ENTRY, [(self.name, *link)])
         self.head = Head(link.number + 1, link.hash)
         return parse_entry(self.name, link)
+
+    def note_head(self, seen: Head) -> None:
+        """The witness sees the ledger that was read: what was written of it may not be on disk, if that failed."""
+        if self.head.entries:
+            with self.witness.watching(self.database, self.name, seen, self.head, self.worst.to_text()):
+                pass
 
     def close(self) -> None:
         """Give up the lease, so that another process need not wait for its end."""
@@ -136,3 +142,8 @@ class Holding(ABC):
             self._lease.give_back()
             raise
         self._stale = False
+
+
+def check_still_newest(holding: Holding) -> None:
+    """Raise `BehindWitness` if the witness has seen another ledger than this one."""
+    check_head(holding.witness.as_now(), holding.name, holding.at_witness)

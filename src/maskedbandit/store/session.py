@@ -182,9 +182,7 @@ class Session(Holding):
         self.head, self.arms, self.worst, self.others = book.head, book.standing, book.worst, {}
         self.price = cache(lambda n: self.losses.number(protocol.price(n)))
         self.offers = cache(protocol.offers)
-        if book.entries:  # what was written of it before may not be on disk, if that failed
-            with self.witness.watching(database, name, book.seen, self.head, self.worst.to_text()):
-                pass
+        self.note_head(book.seen)
         self.memory = protocol.channel.memory(protocol.k)
         if book.releases:
             find = "SELECT memory FROM release WHERE study = ? AND cohort = ?"

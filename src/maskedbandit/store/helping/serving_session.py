@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import cache
 
 from maskedbandit.channels.offers import Offer
-from maskedbandit.store.book.checks import as_corrupted, check_head
+from maskedbandit.store.book.checks import as_corrupted
 from maskedbandit.store.book.entries import CohortHelped
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
@@ -46,9 +46,7 @@ class ServingSession(Holding):
     def _load(self) -> None:
         book = read_help_book(self.database, self.witness, self.name)
         self.head, self.made, self.worst = book.head, book.made, book.worst
-        if book.entries:  # what was written of it before may not be on disk, if that failed
-            with self.witness.watching(self.database, self.name, book.seen, self.head, self.worst.to_text()):
-                pass
+        self.note_head(book.seen)
 
     def _read(self) -> None:
         pass  # each operation reads what it asks for, once
@@ -56,11 +54,6 @@ class ServingSession(Holding):
     def _keep(self) -> None:
         keep = "UPDATE study SET state = ?, reached = ?, lease = ? WHERE study = ?"
         self.database.change(keep, self.state, self.now, end_lease(), self.name)
-
-
-def check_still_newest(session: ServingSession) -> None:
-    """Raise `BehindWitness` if the witness has seen another ledger than this one."""
-    check_head(session.witness.as_now(), session.name, session.at_witness)
 
 
 def close_help(session: ServingSession) -> None:

@@ -17,9 +17,10 @@ from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database, do_again
 from maskedbandit.store.held_study import HeldStudy
 from maskedbandit.store.helping.reports import OfferedReport, ReportAnswer, take_reports
-from maskedbandit.store.helping.serving_session import ServingSession, check_still_newest, close_help
+from maskedbandit.store.helping.serving_session import ServingSession, close_help
 from maskedbandit.store.helping.session import HelperSession
 from maskedbandit.store.helping.totals import make_total
+from maskedbandit.store.holding import check_still_newest
 from maskedbandit.store.own_keys import read_own_keys
 from maskedbandit.study.protocol import Protocol
 

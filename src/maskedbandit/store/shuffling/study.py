@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from maskedbandit.store.helping.serving_session import check_still_newest, close_help
+from maskedbandit.store.helping.serving_session import close_help
 from maskedbandit.store.helping.study import ServingStudy
+from maskedbandit.store.holding import check_still_newest
 from maskedbandit.store.shuffling.bundles import drop_bundle, take_bundle
 from maskedbandit.store.shuffling.mixes import mix_cohort, read_messages
 from maskedbandit.store.shuffling.session import ShufflerSession

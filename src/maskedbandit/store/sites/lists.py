@@ -18,9 +18,10 @@ from maskedbandit.secagg.kept_round import RoundDue
 from maskedbandit.secagg.signing import check_signature, sign_bytes
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database, do_again
+from maskedbandit.store.holding import check_still_newest
 from maskedbandit.store.own_keys import read_own_keys
 from maskedbandit.store.sites.book import Attempt, SiteBook, read_site_book
-from maskedbandit.store.sites.session import SiteSession, check_still_newest
+from maskedbandit.store.sites.session import SiteSession
 from maskedbandit.study.cohort_numbers import find_cohort
 from maskedbandit.study.site_stages import ListedSite, Stages, add_stage, write_confirmation
 

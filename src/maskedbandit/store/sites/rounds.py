@@ -31,8 +31,9 @@ from maskedbandit.secagg.kept_round import (
 )
 from maskedbandit.secagg.masks import KEY
 from maskedbandit.store.held_rounds import make_plan
+from maskedbandit.store.holding import check_still_newest
 from maskedbandit.store.sites.people import read_rewards
-from maskedbandit.store.sites.session import SiteSession, check_still_newest
+from maskedbandit.store.sites.session import SiteSession
 from maskedbandit.study.coalitions import count_site_places
 from maskedbandit.study.site_stages import find_stage
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
-from maskedbandit.store.book.checks import as_corrupted, check_head
+from maskedbandit.store.book.checks import as_corrupted
 from maskedbandit.store.book.site_entries import SiteAgreed, SiteJoined
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
@@ -39,9 +39,7 @@ class SiteSession(Holding):
         book = read_site_book(self.database, self.witness, self.name)
         self.head, self.joined, self.agreed, self.worst = book.head, book.joined, book.agreed, book.worst
         self.stages, self.number = book.stages, book.number
-        if book.entries:  # what was written of it before may not be on disk, if that failed
-            with self.witness.watching(self.database, self.name, book.seen, self.head, self.worst.to_text()):
-                pass
+        self.note_head(book.seen)
         find = "SELECT COALESCE(MAX(position), -1) + 1 FROM site_report WHERE study = ?"
         self.positions = count(int(self.database.rows(find, self.name)[0][0]))
 
@@ -68,11 +66,6 @@ class SiteSession(Holding):
             return  # when somebody reports is an outcome, and leaves no trace here
         keep = "UPDATE study SET state = ?, reached = ?, lease = ? WHERE study = ?"
         self.database.change(keep, self.state, self.now, end_lease(), self.name)
-
-
-def check_still_newest(session: SiteSession) -> None:
-    """Raise `BehindWitness` if the witness has seen another ledger than this one."""
-    check_head(session.witness.as_now(), session.name, session.at_witness)
 
 
 def end_site(session: SiteSession) -> None:
