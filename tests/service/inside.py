@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+
 from maskedbandit.service import keys
 from maskedbandit.service.app import make_application
 from maskedbandit.service.host.helper import HelperHost
@@ -202,6 +204,21 @@ class Inside:
     def scoped(self, role: str, study: str) -> str:
         """A key for one study."""
         return str(self.ask("POST", "/v1/keys", {"role": role, "study": study}, "owner").json["key"])
+
+
+def end_after(service: Inside, verb: str, patch: pytest.MonkeyPatch) -> None:
+    """The process of a service is gone as soon as its study has done this operation, before anybody is told."""
+    writer = service.host.held["small"]
+    real = writer.submit
+
+    async def gone(*operation: Any) -> None:
+        await real(*operation)
+        raise OSError("the process has ended")
+
+    def submit(*operation: Any) -> Any:
+        return gone(*operation) if operation[0] == verb else real(*operation)
+
+    patch.setattr(writer, "submit", submit)
 
 
 @contextmanager

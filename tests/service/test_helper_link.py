@@ -10,6 +10,7 @@ from maskedbandit.service.host.helper_links import HELPER_AWAY, HelperLinks
 from maskedbandit.service.request.sessions import COOKIE_NAME, new_session
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.pairing import write_pairing
+from tests.service.inside import end_after
 from tests.service.two_operators_inside import GRACE, WINDOW, Both
 from tests.store.test_settle import no_noise
 
@@ -124,17 +125,7 @@ def test_the_leader_may_end_at_any_step(both: Both, verb: str, monkeypatch: pyte
     no_noise(monkeypatch)
     both.come(4, lambda i: 1)
     both.service.clock.now += 1000 * (WINDOW + GRACE) + 1
-    writer = both.service.host.held["small"]
-    real = writer.submit
-
-    async def gone(*operation: Any) -> None:
-        await real(*operation)
-        raise OSError("the process has ended")
-
-    def submit(*operation: Any) -> Any:
-        return gone(*operation) if operation[0] == verb else real(*operation)
-
-    monkeypatch.setattr(writer, "submit", submit)
+    end_after(both.service, verb, monkeypatch)
     both.go()
     begin_again(both)
     both.go(61)

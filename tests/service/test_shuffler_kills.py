@@ -20,7 +20,7 @@ from maskedbandit.store.shuffling.session import ShufflerSession
 from maskedbandit.store.shuffling.verify import verify_shuffling
 from maskedbandit.store.studies import find_witness
 from tests.for_each import for_each
-from tests.service.inside import Inside
+from tests.service.inside import Inside, end_after
 from tests.service.shuffler_inside import GRACE, ShuffledStudy, ShufflerInside, even_coins, shuffled_study
 
 
@@ -78,17 +78,7 @@ def test_the_service_may_end_at_any_step(
     study: ShuffledStudy, verb: str, undisturbed: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study.clock.now += 1000 * GRACE + 1
-    writer = study.service.host.held["small"]
-    real = writer.submit
-
-    async def gone(*operation: Any) -> None:
-        await real(*operation)
-        raise OSError("the process has ended")
-
-    def submit(*operation: Any) -> Any:
-        return gone(*operation) if operation[0] == verb else real(*operation)
-
-    monkeypatch.setattr(writer, "submit", submit)
+    end_after(study.service, verb, monkeypatch)
     study.go()
     restart(study)
     study.go(61)

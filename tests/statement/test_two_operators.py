@@ -13,6 +13,13 @@ from maskedbandit.store.studies import find_witness
 from tests.store.small_study import WINDOW, Clock
 from tests.store.two_operators import GRACE, Leading
 
+SAID_OF_ONE_SERVER = (
+    "in the clear",
+    "is trusted: it keeps",
+    "whether a report came is protected",
+    "both the database and",
+)
+
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> Statement:
@@ -40,12 +47,7 @@ def test_both_operators_are_named_and_one_is_enough(said: Statement) -> None:
 
 def test_nothing_is_said_that_is_true_of_one_server(said: Statement) -> None:
     text = encode_statement(said).decode()
-    for wrong in (
-        "in the clear",
-        "is trusted: it keeps",
-        "whether a report came is protected",
-        "both the database and",
-    ):
+    for wrong in SAID_OF_ONE_SERVER:
         assert wrong not in text
     assert "within 25 seconds" in said.points.contribution
     assert "one of each operator" in said.points.mechanism

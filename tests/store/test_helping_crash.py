@@ -5,8 +5,8 @@ server or the next one who opens the file undoes what was not committed. A new p
 """
 
 import os
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -55,24 +55,31 @@ class Steps:
         return found
 
 
-def play(operators: Operators, sent: dict[int, Sent], steps: Steps, told: list[HelperTotal]) -> None:
-    """A process has the helper do all that a cohort needs, and ends at a step; the leader may be told the total."""
+@contextmanager
+def stepping(address: str, steps: Steps) -> Iterator[Database]:
+    """A database for a process, which ends at one of these steps of the database and of the witness."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("fsync", "replace"):  # of the witness: the databases do not call Python's
             patch.setattr(os, name, partial(steps.do, name, getattr(os, name)))
-        database = open_database(operators.address)
+        database = open_database(address)
         end = database.close
         for name in Database.__abstractmethods__ - {"tables", "close"}:
             setattr(database, name, partial(steps.do, name, getattr(database, name)))
         try:
-            register_study(database, operators.witness, operators.protocol.text, operators.leader.fingerprint)
-            study = HelperStudy(database, operators.witness, "small", operators.clock, "tester")
-            assert all(each.ok for each in take(study, 0, N, sent))
-            told.append(ask_total(study, 0, N, [], digest_sent(sent)))
+            yield database
         except Killed:
             pass
         finally:
             end()
+
+
+def play(operators: Operators, sent: dict[int, Sent], steps: Steps, told: list[HelperTotal]) -> None:
+    """A process has the helper do all that a cohort needs, and ends at a step; the leader may be told the total."""
+    with stepping(operators.address, steps) as database:
+        register_study(database, operators.witness, operators.protocol.text, operators.leader.fingerprint)
+        study = HelperStudy(database, operators.witness, "small", operators.clock, "tester")
+        assert all(each.ok for each in take(study, 0, N, sent))
+        told.append(ask_total(study, 0, N, [], digest_sent(sent)))
 
 
 def read_total(operators: Operators) -> str | None:

@@ -3,10 +3,8 @@
 A new process is asked the same again: there is one mix of a cohort, and what was told of it before is told again.
 """
 
-import os
 from collections.abc import Callable
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +13,6 @@ import pytest
 from maskedbandit.errors import Late
 from maskedbandit.shuffle.envelopes import BundleTerms, seal_envelope
 from maskedbandit.store.databases.connection import open_database
-from maskedbandit.store.databases.database import Database
 from maskedbandit.store.helping.study import register_study
 from maskedbandit.store.shuffling.session import ShufflerSession
 from maskedbandit.store.shuffling.study import ShufflerStudy
@@ -24,7 +21,7 @@ from maskedbandit.study.mix_statement import MixStatement, digest_people, sign_m
 from maskedbandit.study.protocol import Protocol
 from tests.store.databases import fresh_postgresql
 from tests.store.helper_scene import N, Operators
-from tests.store.test_helping_crash import SEVERAL, Killed, Steps, count_files
+from tests.store.test_helping_crash import SEVERAL, Steps, count_files, stepping
 
 CHANNEL = {"name": "shuffled", "epsilon": 1, "delta": "1/1000", "honest": "1/2", "backend": "shuffler"}
 
@@ -63,28 +60,16 @@ class Mixing(Operators):
 
 def play(scene: Mixing, sent: list[tuple[Any, ...]], steps: Steps, told: list[Told]) -> None:
     """A process takes the bundles and mixes them, and ends at a step; the service may be told."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("fsync", "replace"):  # of the witness: the databases do not call Python's
-            patch.setattr(os, name, partial(steps.do, name, getattr(os, name)))
-        database = open_database(scene.address)
-        end = database.close
-        for name in Database.__abstractmethods__ - {"tables", "close"}:
-            setattr(database, name, partial(steps.do, name, getattr(database, name)))
-        try:
-            text, leader = scene.protocol.text, scene.leader.fingerprint
-            register_study(database, scene.witness, text, leader, shuffles=True)
-            study = ShufflerStudy(database, scene.witness, "small", scene.clock, "tester")
-            for done in study.apply([("take_bundle", *each) for each in sent]):
-                assert done.refusal is None or isinstance(done.refusal, Late)
-            people = bytes(8 * N)
-            signature = sign_mix(scene.lead.signing_key(), scene.bind(0, 0).of_cohort, digest_people(people))
-            said = study.apply([("mix_cohort", 0, N, people, signature)])[0].value()
-            messages = study.apply([("read_messages", 0, 0)])[0].value()
-            told.append(Told(said, tuple(messages)))
-        except Killed:
-            pass
-        finally:
-            end()
+    with stepping(scene.address, steps) as database:
+        register_study(database, scene.witness, scene.protocol.text, scene.leader.fingerprint, shuffles=True)
+        study = ShufflerStudy(database, scene.witness, "small", scene.clock, "tester")
+        for done in study.apply([("take_bundle", *each) for each in sent]):
+            assert done.refusal is None or isinstance(done.refusal, Late)
+        people = bytes(8 * N)
+        signature = sign_mix(scene.lead.signing_key(), scene.bind(0, 0).of_cohort, digest_people(people))
+        said = study.apply([("mix_cohort", 0, N, people, signature)])[0].value()
+        messages = study.apply([("read_messages", 0, 0)])[0].value()
+        told.append(Told(said, tuple(messages)))
 
 
 def read_mix(scene: Mixing) -> str | None:
