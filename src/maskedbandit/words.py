@@ -121,3 +121,13 @@ def say_time(at: int, seconds: bool = False) -> Markup:
     time = datetime.fromtimestamp(at / 1000, UTC)
     text = time.strftime("%-d %b %Y, %H:%M:%S" if seconds else "%-d %b %Y, %H:%M")
     return Markup('<time datetime="{}">{}\N{NO-BREAK SPACE}UTC</time>').format(time.isoformat(), text)
+
+
+def one_line(text: str) -> str:
+    """A text as it can be read: on one line, and what is not seen, such as marks that turn it around, spelled out.
+
+    >>> one_line("which is best?\\n\\nthe\\u202e first")
+    'which is best? the\\\\u202e first'
+    """
+    line = " ".join(text.split())
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in line)

@@ -17,8 +17,7 @@ from maskedbandit.privacy.odds import in_hundred
 from maskedbandit.statement.content import STATEMENT_FORMAT, Points, Promise, Statement
 from maskedbandit.statement.evidence import gather_evidence, read_audit
 from maskedbandit.statement.promises import state_promise
-from maskedbandit.statement.sentences import one_line
-from maskedbandit.words import say_count
+from maskedbandit.words import one_line, say_count
 
 PEOPLE = 10**6  # of a search, which ends by itself
 

@@ -16,7 +16,7 @@ from maskedbandit.channels.channel import Channel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.statement.content import Audited, Evidence, Tested, Version
-from maskedbandit.statement.sentences import one_line
+from maskedbandit.words import one_line
 
 EVIDENCE_ROUNDING = 1e-6  # by which what was enumerated may be above what is promised
 TESTS_OF_CHANNELS = {  # what is claimed of some channels alone, by the name of the class

@@ -8,7 +8,8 @@ from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.outcomes import compute_deviation, name_outcomes, say_both, say_defaults, say_further_noise
 from maskedbandit.statement.population import say_population
 from maskedbandit.statement.promises import describe_channel, name_variant
-from maskedbandit.statement.sentences import say_composition, say_control, say_so_far, say_trust, say_unit, say_where
+from maskedbandit.statement.sentences import say_composition, say_control, say_so_far, say_unit, say_where
+from maskedbandit.statement.trusts import find_trust_words
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import Reward
 from maskedbandit.words import say_count, say_decimal, say_duration, say_things
@@ -35,7 +36,7 @@ def answer_points(protocol: Protocol, facts: Facts) -> Points:
             "Nobody asks questions of the outcomes: a cohort's sum is released once, when the window of its last "
             f"person is over, and never because reports came. Which cohorts there are follows from {sources(facts)}."
         ),
-        trust_model=say_trust(protocol, facts.state),
+        trust_model=find_trust_words(protocol).say_trust(facts.state),
         data_collection=data_collection(protocol, facts.state),
         access=(
             "Applications, owners and officers have keys, stored as hashes. Neither the page nor logs nor metrics say "
@@ -48,7 +49,7 @@ def answer_points(protocol: Protocol, facts: Facts) -> Points:
         ),
         randomness=(
             "Noise is made from the operating system's random bytes, once for a "
-            f"{'report' if protocol.on_devices else 'release'}{by_whom(protocol)}, and "
+            f"{'report' if protocol.on_devices else 'release'}{find_trust_words(protocol).by_whom}, and "
             "not from a seed."
         ),
         timing=(
@@ -63,17 +64,6 @@ def answer_points(protocol: Protocol, facts: Facts) -> Points:
             "of a false alarm; every check rejects a broken twin. See the evidence."
         ),
     )
-
-
-def by_whom(protocol: Protocol) -> str:
-    """Who draws noise, if not the service alone."""
-    if protocol.sites is not None:
-        return ", by each site for its own people"
-    if protocol.shuffled:
-        return ", by the devices of a cohort, each a part of it"
-    if protocol.rounds is not None:
-        return ", by each device"
-    return ", by each operator" if protocol.operators is not None else ""
 
 
 def say_neighbours(protocol: Protocol) -> str:
@@ -163,24 +153,13 @@ def say_parameters(protocol: Protocol, facts: Facts) -> str:
 
 def say_contribution(protocol: Protocol) -> str:
     """Say how much one person can change."""
-    reward, several = protocol.reward, bool(protocol.outcomes[1:])
-    seen = (
-        f"and the server sees who reported, so every device has to{f', {say_both(protocol)}' * several}"
-        if protocol.on_devices
-        else "and the shuffler sees who reported, so every device has to"
-        if protocol.shuffled
-        else "and the leader sees whose device was in contact, so every device has to be"
-        if protocol.operators
-        else "and the server sees whose device was in contact, so every device has to be"
-        if protocol.rounds
-        else "so whether a report came is protected too"
-    )
+    reward = protocol.reward
     text = f"A person has one place in the study, in one cohort. An outcome is {say_bounds(reward)}"
     for other in protocol.outcomes[1:]:
         text += f"; another one, {other.metric}, is {say_bounds(other.reward)}"
     return (
         f"{text}; others are refused. Who reports nothing within {say_duration(reward.taken_for)} counts "
-        f"{say_defaults(protocol)}, {seen}."
+        f"{say_defaults(protocol)}, {find_trust_words(protocol).say_seen()}."
     )
 
 
@@ -200,23 +179,7 @@ def say_mechanism(protocol: Protocol) -> str:
         f"{describe_channel(protocol.channel)}. The noise in {per} has a standard deviation of "
         f"{say_decimal(compute_deviation(protocol.channel))} outcomes (scaled to 0 to 1), and mean 0; it is drawn once."
     )
-    if protocol.sites is not None:
-        text += (
-            " It is the sum of shares, of each site for each of its people, of which those that are left if sites are "
-            "lost or collude are enough for what is promised."
-        )
-    if protocol.rounds is not None:
-        text += (
-            " It is the sum of shares, one of each device, of which those of the honest devices that are left are "
-            "enough for what is promised."
-        )
-    if protocol.shuffled:
-        text += (
-            " It comes from the devices of the whole cohort; if some never report there is less of it, and the cohort "
-            "is only released if what is left is enough for what is promised."
-        )
-    elif protocol.operators:
-        text += " It is the sum of two draws, one of each operator, and either of them is enough for what is promised."
+    text = f"{text} {find_trust_words(protocol).shares}".rstrip()
     if reward.cap > 1:
         text += (
             f" An outcome of 1 on that scale is a sum of {say_decimal(reward.highest)}, the most that counts of a "
@@ -241,20 +204,8 @@ def say_budget_rules(protocol: Protocol) -> str:
 
 def data_collection(protocol: Protocol, state: str) -> str:
     """Say what is kept, and until when."""
-    what = f"the reports, of {say_both(protocol)} outcomes," if protocol.outcomes[1:] else "the report"
-    outcome = (
-        "and no outcome: those stay at the person's site"
-        if protocol.sites is not None
-        else "and no outcome: those stay on people's devices"
-        if protocol.rounds is not None
-        else f"{what} that each device made private; the outcome itself never leaves the device"
-        if protocol.on_devices
-        else "and nothing of any report, which is with the shuffler until its cohort is mixed"
-        if protocol.shuffled
-        else "and the newest report of each device, sealed for two operators, of which its random name stays"
-        if protocol.operators
-        else "and each outcome in the clear"
-    )
+    reports = f"the reports, of {say_both(protocol)} outcomes," if protocol.outcomes[1:] else "the report"
+    outcome = find_trust_words(protocol).say_kept(reports)
     said = " What the application says of a person, by which it is decided who takes part, is not kept."
     ended = state == "archived"
     until = (
@@ -285,8 +236,7 @@ def say_utility(protocol: Protocol, facts: Facts) -> str:
 
 def say_bias(protocol: Protocol) -> str:
     """Say what is wrong on average, and for whom."""
-    reward, lost = protocol.reward, " Who is lost before the sum counts as nobody, and may differ from those who stay."
-    cut = lost if protocol.rounds is not None else ""
+    reward, cut = protocol.reward, f" {find_trust_words(protocol).lost}".rstrip()
     of_both = f", of {say_both(protocol)} outcomes" if protocol.outcomes[1:] else ""
     if reward.cap > 1:
         most = say_decimal(reward.highest)

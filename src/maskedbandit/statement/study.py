@@ -31,17 +31,11 @@ from maskedbandit.statement.facts import Facts
 from maskedbandit.statement.outcomes import name_further, name_outcomes
 from maskedbandit.statement.points import answer_points
 from maskedbandit.statement.promises import list_loss_parameters, name_trust, name_variant, state_amount, state_promise
-from maskedbandit.statement.sentences import (
-    list_assumptions,
-    list_unprotected,
-    one_line,
-    say_odds,
-    say_so_far,
-    say_trust,
-    say_where,
-)
+from maskedbandit.statement.sentences import list_assumptions, list_unprotected, say_odds, say_so_far, say_where
 from maskedbandit.statement.trust_picture import STATIONS
+from maskedbandit.statement.trusts import find_trust_words
 from maskedbandit.study.protocol import Protocol
+from maskedbandit.words import one_line
 
 
 def study_statement(
@@ -67,7 +61,7 @@ def study_statement(
             state_amount(f"the budget of a person {say_where(protocol)}", protocol.budget),
         ],
         promises=[state_study_promise(protocol, facts.at_most)],
-        trust=say_trust(protocol, facts.state),
+        trust=find_trust_words(protocol).say_trust(facts.state),
         not_protected=list_unprotected(protocol),
         assumptions=list_assumptions(protocol),
         points=answered,

@@ -37,6 +37,7 @@ from maskedbandit.service.views.status import say_who_asked
 from maskedbandit.service.views.view import StudyView
 from maskedbandit.statement import sentences as privacy
 from maskedbandit.statement.page import make_environment
+from maskedbandit.statement.trusts import find_trust_words
 
 SECURITY_POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
@@ -202,6 +203,7 @@ def load_templates() -> Environment:
         "control": control,
         "attention": attention,
         "metrics": metrics,
+        "find_trust_words": find_trust_words,
         "say_who_asked": say_who_asked,
         "connect": connect,
         "address": connect.ANY_ADDRESS,
