@@ -215,6 +215,15 @@ def test_what_was_changed_at_a_site_is_found(scene: Sites, statement: str) -> No
             verify_site(database, site.witness, "small")
 
 
+def test_no_round_is_joined_after_the_study_ended(scene: Sites) -> None:
+    """Whoever runs the study has said that it is archived, and asks for a sum all the same."""
+    site, due = scene.sites[0], first_due(scene)
+    site.do("end")
+    answer = site.do("round", due)
+    assert (answer.message, answer.why) == (b"", "out_of_turn")
+    assert verify_site(site.study.database, site.witness, "small").joined == 0
+
+
 def test_a_second_place_of_somebody_who_is_in_a_sum(scene: Sites) -> None:
     """Neither the ticket of another person, nor one of a further cohort, takes an outcome into another sum."""
     site = scene.sites[0]
