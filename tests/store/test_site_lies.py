@@ -215,6 +215,36 @@ def test_what_was_changed_at_a_site_is_found(scene: Sites, statement: str) -> No
             verify_site(database, site.witness, "small")
 
 
+def read_secrets(site: AtSite) -> dict[int, tuple[str, str]]:
+    """What the site keeps secret of rounds, by cohort."""
+    find = "SELECT cohort, value, seed FROM site_round WHERE value IS NOT NULL"
+    return {cohort: (value, seed) for cohort, value, seed in site.study.database.rows(find)}
+
+
+ENDS: dict[str, Callable[[Sites], Any]] = {
+    "it was opened": lambda scene: scene.sites[0].do("round", play_until(scene, 4)[0]),
+    "it was left": lambda scene: scene.sites[0].do("round", first_due(scene)._replace(phase=1, message=b"x")),
+    "the study ended": lambda scene: scene.sites[0].do("end"),
+}
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_a_secret_of_a_round_that_is_over_is_found(scene: Sites, how: str) -> None:
+    """Nothing of it is kept; whoever keeps it, or writes it down again, is found by `ledger verify`."""
+    site = scene.sites[0]
+    assert site.do("round", first_due(scene)).message
+    kept = read_secrets(site)
+    assert kept.keys() == {0}
+    verify_site(site.study.database, site.witness, "small")
+    ENDS[how](scene)
+    assert read_secrets(site) == {}
+    verify_site(site.study.database, site.witness, "small")
+    with site.study.database.transaction():
+        site.study.database.change("UPDATE site_round SET value = ?, seed = ? WHERE cohort = 0", *kept[0])
+    with pytest.raises(Corrupted, match="were kept, and it is over"):
+        verify_site(site.study.database, site.witness, "small")
+
+
 def test_no_round_is_joined_after_the_study_ended(scene: Sites) -> None:
     """Whoever runs the study has said that it is archived, and asks for a sum all the same."""
     site, due = scene.sites[0], first_due(scene)
@@ -222,6 +252,13 @@ def test_no_round_is_joined_after_the_study_ended(scene: Sites) -> None:
     answer = site.do("round", due)
     assert (answer.message, answer.why) == (b"", "out_of_turn")
     assert verify_site(site.study.database, site.witness, "small").joined == 0
+
+
+@pytest.mark.parametrize("how", ["it was opened", "it was left"])
+def test_a_site_that_erases_no_secret_is_found(scene: Sites, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    monkeypatch.setattr(rounds, "forget_secrets", lambda session, which: None)
+    with pytest.raises(AssertionError):
+        test_a_secret_of_a_round_that_is_over_is_found(scene, how)
 
 
 def test_a_second_place_of_somebody_who_is_in_a_sum(scene: Sites) -> None:
