@@ -21,6 +21,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.shuffle import sealed_messages
+from maskedbandit.shuffle.envelopes import name_person
 from maskedbandit.store.book.mixes import decode_mix
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.own_keys import read_seal_key
@@ -153,6 +154,9 @@ def test_what_each_of_both_stores_joins_nobody_with_a_message(study: ShuffledStu
     messages = [each for bundle in bundles.values() for each in bundle]
     service = read_all(study, study.service)
     assert not [each for each in messages if each.encode() in service or bytes.fromhex(each) in service]
+    tickets = [place["ticket"] for place in study.places.values()]
+    names, shuffler = [name_person(each) for each in tickets], read_all(study, study.shuffler)
+    assert all(each.hex().encode() in shuffler for each in names)  # until then it knows whose each bundle is
     assert len(study.release()) == 2
     service, shuffler = read_all(study, study.service), read_all(study, study.shuffler)
     assert not [each for each in messages if each.encode() in service or bytes.fromhex(each) in service]
@@ -162,7 +166,7 @@ def test_what_each_of_both_stores_joins_nobody_with_a_message(study: ShuffledStu
         assert each.encode() not in service + shuffler
     for bundle in bundles.values():  # of each message there is one copy in rows and files, in no order of a bundle
         assert "".join(bundle).encode() not in shuffler
-    tickets = [place["ticket"] for place in study.places.values()]
+    assert not [each for each in names if each.hex().encode() in shuffler or each in shuffler]
     assert not [each for each in tickets if each.encode() in shuffler]
     assert all(each.encode() in service for each in tickets)
 
