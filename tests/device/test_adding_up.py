@@ -137,12 +137,13 @@ def test_another_attempt_has_fresh_keys_and_fresh_noise(scene: RoundScene) -> No
         patch.setattr(adding_up, "draw_noise_share", draw)
         scene.go_on(until=AGREEING)
         first, keys = scene.due(0), scene.server._keys[0]
-        masked = scene.server._masked[0]
+        masked = dict(scene.server._masked)
         scene.begin(2)
         scene.go_on(until=AGREEING)
     assert len(drawn) == 2 * N  # one for each device and attempt
     assert scene.server._keys[0] != keys
-    assert scene.server._masked[0] != masked  # with probability below 1 in 64
+    assert scene.server._masked.keys() == masked.keys() == set(range(N))
+    assert scene.server._masked != masked  # all are the same with probability 128^-12: their seeds are the system's
     assert scene.devices[0].answer(first) == b""
 
 

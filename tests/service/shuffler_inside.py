@@ -81,6 +81,7 @@ class DeviceWire(httpx.BaseTransport):
         passed = Passed(request.url.host, request.url.path, len(body), found.status, len(found.body), to.clock())
         self.study.passed.append(passed)
         self.study.bodies.append(body)
+        self.study.headers.append({name.lower() for name in request.headers})
         return httpx.Response(found.status, headers=found.headers, content=found.body)
 
 
@@ -106,6 +107,8 @@ class ShuffledStudy:
 
     def __init__(self, folder: Path, seed: int = 7, **changes: Any) -> None:
         self.folder, self.clock, self.passed, self.bodies = folder, Clock(), list[Passed](), list[bytes]()
+        self.headers = list[set[str]]()  # their names
+        self.key: str | None = None  # a device key, which devices have from then on
         self.devices = dict[str, Device]()
         self.places = dict[str, dict[str, Any]]()
         self.service = Inside(f"sqlite:///{folder}/leader.db", folder / "leader", self.clock)
@@ -136,6 +139,7 @@ class ShuffledStudy:
             self.folder / (folder or unit),
             LEADER,
             Agreed(1, self.operators, delta=DELTA),
+            key=self.key,
             clock=lambda: self.clock() / 1000,
             transport=lambda: DeviceWire(self),
         )

@@ -1,5 +1,6 @@
 """A service or a shuffler that ends between any two steps: each cohort is mixed once, and released once."""
 
+import json
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -305,6 +306,7 @@ CHANGED = {
     "UPDATE mixed SET message = '00' WHERE number = 0 AND cohort = 0": "a message of cohort 0",
     "DELETE FROM mixed WHERE number = 0": "a message of cohort",
     "UPDATE mixed SET number = 10000 - number": "a message of cohort",
+    "UPDATE mixed SET cohort = 7 WHERE cohort = 1": "a message of cohort 1",
     "INSERT INTO bundle (study, cohort, place, n, item, messages) VALUES ('small', 0, 0, 4, '', '')": "was mixed",
     "INSERT INTO bundle (study, cohort, place, n, item, messages) VALUES ('small', 7, 9, 4, '', '')": "none of",
     "DELETE FROM entry WHERE number = 2": "has 2 entries",
@@ -324,6 +326,50 @@ def test_a_change_of_what_a_shuffler_stores_is_found(released: Path, statement: 
                 assert database.change(statement)
             with pytest.raises((Corrupted, BehindWitness), match=says):
                 verify_shuffling(database, witness, "small")
+
+
+WAITS = " WHERE cohort = 0 AND place = 1"
+BEFORE_THE_MIX = {  # of a bundle that waits: what `ledger verify` finds, if anything; and what is released
+    "n": (f"UPDATE bundle SET n = 5{WAITS}", "cohorts of different sizes", set()),  # no mix is made
+    "place": (f"UPDATE bundle SET place = 4{WAITS}", "in none of its places", {0, 1}),
+    "cohort": (f"UPDATE bundle SET cohort = 7{WAITS}", "", {0, 1}),
+    "item": (f"UPDATE bundle SET item = '{'00' * 40}'{WAITS}", "", {0, 1}),
+    "messages": (f"UPDATE bundle SET messages = '00' || SUBSTR(messages, 3){WAITS}", "", {1}),  # nobody can read it
+    "messages removed": (f"UPDATE bundle SET messages = ''{WAITS}", "", {0, 1}),
+}
+
+
+def test_what_notices_a_change_is_said_of_each_column() -> None:
+    """Of the tables of a shuffler; `study` is in no statement, as there is one."""
+    with closing(open_database("sqlite:///:memory:")) as database:
+        columns = {
+            table: {name for (name,) in database.rows("SELECT name FROM pragma_table_info(?)", table)} - {"study"}
+            for table in ("bundle", "mixed")
+        }
+    assert columns == {
+        "bundle": {what.partition(" ")[0] for what in BEFORE_THE_MIX},
+        "mixed": {"cohort", "number", "message"},  # see CHANGED
+    }
+
+
+@pytest.mark.slow
+@for_each("what", list(BEFORE_THE_MIX))
+def test_a_bundle_that_was_changed_before_the_mix_is_in_no_release(what: str) -> None:
+    statement, says, cohorts = BEFORE_THE_MIX[what]
+    with TemporaryDirectory() as folder, shuffled_study(Path(folder)) as study:
+        study.come_all([1] * 8)
+        study.report()
+        with closing(open_database(study.shuffler.address)) as database, database.transaction():
+            assert database.change(statement) == 1
+        if says:
+            with pytest.raises(Corrupted, match=says):
+                study.shuffler.verify()
+        assert {each["cohort"] for each in study.release()} == cohorts
+        released = {each["cohort"]: json.loads(each["mixed"]) for each in study.entries(study.service, "released")}
+        assert {cohort: said["reports"] for cohort, said in released.items()} == {
+            cohort: 3 if cohort == 0 else 4 for cohort in cohorts
+        }
+        study.verify()
 
 
 @pytest.fixture(scope="module")

@@ -15,12 +15,13 @@ from maskedbandit.channels.offers import Offer
 from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.channels.split_and_mix import SplitAndMix
 from maskedbandit.device import Device
-from maskedbandit.device.service_calls import DeviceRequest
+from maskedbandit.device.service_calls import DeviceRequest, ServiceCalls
 from maskedbandit.device.shuffled_reports import read_mixing_channel
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.shuffle import sealed_messages
+from maskedbandit.shuffle.envelopes import name_person
 from maskedbandit.store.book.mixes import decode_mix
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.own_keys import read_seal_key
@@ -99,7 +100,28 @@ def test_the_service_sees_no_device_that_reports(study: ShuffledStudy) -> None:
     before = len(study.passed)
     study.report()
     assert {each.to for each in study.passed[before:]} == {"shuffler.test"}
-    assert all("authorization" not in json.loads(body) for body in study.bodies[before:])
+
+
+def test_the_shuffler_gets_no_key_of_the_service(tmp_path: Path) -> None:
+    """Neither with a report nor when its person leaves; the service gets it with each request."""
+    with shuffled_study(tmp_path) as study:
+        study.key = study.service.keys["client"]
+        study.come("person", 1)
+        study.report()
+        study.devices["person"].leave("small")
+        shown = [(each.to, "authorization" in names) for each, names in zip(study.passed, study.headers, strict=True)]
+        assert set(shown) == {("leader.test", True), ("shuffler.test", False)}
+        asked = [each.path.rpartition("/")[2] for each in study.passed if each.to == "shuffler.test"]
+        assert asked == ["bundle", "withdraw"]
+
+
+def test_a_device_that_shows_its_key_to_the_shuffler_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def reach(self: Device, address: str) -> ServiceCalls:
+        return ServiceCalls(address, self._calls.find_key("small"), self._transport)
+
+    monkeypatch.setattr(Device, "_reach_shuffler", reach)
+    with pytest.raises(AssertionError, match="True"):
+        test_the_shuffler_gets_no_key_of_the_service(tmp_path)
 
 
 def read_all(study: ShuffledStudy, of: Any) -> bytes:
@@ -132,6 +154,9 @@ def test_what_each_of_both_stores_joins_nobody_with_a_message(study: ShuffledStu
     messages = [each for bundle in bundles.values() for each in bundle]
     service = read_all(study, study.service)
     assert not [each for each in messages if each.encode() in service or bytes.fromhex(each) in service]
+    tickets = [place["ticket"] for place in study.places.values()]
+    names, shuffler = [name_person(each) for each in tickets], read_all(study, study.shuffler)
+    assert all(each.hex().encode() in shuffler for each in names)  # until then it knows whose each bundle is
     assert len(study.release()) == 2
     service, shuffler = read_all(study, study.service), read_all(study, study.shuffler)
     assert not [each for each in messages if each.encode() in service or bytes.fromhex(each) in service]
@@ -141,7 +166,7 @@ def test_what_each_of_both_stores_joins_nobody_with_a_message(study: ShuffledStu
         assert each.encode() not in service + shuffler
     for bundle in bundles.values():  # of each message there is one copy in rows and files, in no order of a bundle
         assert "".join(bundle).encode() not in shuffler
-    tickets = [place["ticket"] for place in study.places.values()]
+    assert not [each for each in names if each.hex().encode() in shuffler or each in shuffler]
     assert not [each for each in tickets if each.encode() in shuffler]
     assert all(each.encode() in service for each in tickets)
 
@@ -176,11 +201,11 @@ def test_the_shuffler_cannot_read_what_it_mixes(study: ShuffledStudy) -> None:
 
 def test_the_order_is_drawn_from_the_systems_bits(study: ShuffledStudy, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is the shuffle of `shuffle/`, whose uniformity is tested there, of the messages in an order of their own."""
-    given = list[list[bytes]]()
+    given, sources = list[list[bytes]](), list[Any]()
 
     def note(items: list[bytes], bits: Bits) -> None:
         given.append(list(items))
-        assert type(bits) is Bits
+        sources.append(bits._source)
         sealed_messages.shuffle(items, bits)
 
     monkeypatch.setattr(mixes, "shuffle", note)
@@ -188,6 +213,15 @@ def test_the_order_is_drawn_from_the_systems_bits(study: ShuffledStudy, monkeypa
     study.release()
     assert len(given) == 2
     assert all(each == sorted(each) for each in given)  # so nothing of the order of arrival is left
+    assert sources == [Bits()._source] * 2  # in place of the system's, which no seed of the shuffler is
+
+
+def test_a_shuffler_that_draws_the_order_from_a_seed_is_found(
+    study: ShuffledStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mixes, "Bits", lambda: seeded(1))
+    with pytest.raises(AssertionError):
+        test_the_order_is_drawn_from_the_systems_bits(study, monkeypatch)
 
 
 # the law of what is released

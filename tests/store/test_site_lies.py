@@ -17,7 +17,9 @@ from maskedbandit.secagg.messages import SURVIVORS, pack_flags, pack_message
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.sites import people, rounds
 from maskedbandit.store.sites.people import name_for_coordinator
+from maskedbandit.store.sites.study import SiteStudy
 from maskedbandit.store.sites.verify import verify_site
+from tests.store.forgetful import forget_refusal
 from tests.store.site_scene import AtSite, Sites
 from tests.store.small_study import WINDOW, Clock
 from tests.store.test_rounds import fill
@@ -215,6 +217,52 @@ def test_what_was_changed_at_a_site_is_found(scene: Sites, statement: str) -> No
             verify_site(database, site.witness, "small")
 
 
+def read_secrets(site: AtSite) -> dict[int, tuple[str, str]]:
+    """What the site keeps secret of rounds, by cohort."""
+    find = "SELECT cohort, value, seed FROM site_round WHERE value IS NOT NULL"
+    return {cohort: (value, seed) for cohort, value, seed in site.study.database.rows(find)}
+
+
+ENDS: dict[str, Callable[[Sites], Any]] = {
+    "it was opened": lambda scene: scene.sites[0].do("round", play_until(scene, 4)[0]),
+    "it was left": lambda scene: scene.sites[0].do("round", first_due(scene)._replace(phase=1, message=b"x")),
+    "the study ended": lambda scene: scene.sites[0].do("end"),
+}
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_a_secret_of_a_round_that_is_over_is_found(scene: Sites, how: str) -> None:
+    """Nothing of it is kept; whoever keeps it, or writes it down again, is found by `ledger verify`."""
+    site = scene.sites[0]
+    assert site.do("round", first_due(scene)).message
+    kept = read_secrets(site)
+    assert kept.keys() == {0}
+    verify_site(site.study.database, site.witness, "small")
+    ENDS[how](scene)
+    assert read_secrets(site) == {}
+    verify_site(site.study.database, site.witness, "small")
+    with site.study.database.transaction():
+        site.study.database.change("UPDATE site_round SET value = ?, seed = ? WHERE cohort = 0", *kept[0])
+    with pytest.raises(Corrupted, match="were kept, and it is over"):
+        verify_site(site.study.database, site.witness, "small")
+
+
+def test_no_round_is_joined_after_the_study_ended(scene: Sites) -> None:
+    """Whoever runs the study has said that it is archived, and asks for a sum all the same."""
+    site, due = scene.sites[0], first_due(scene)
+    site.do("end")
+    answer = site.do("round", due)
+    assert (answer.message, answer.why) == (b"", "out_of_turn")
+    assert verify_site(site.study.database, site.witness, "small").joined == 0
+
+
+@pytest.mark.parametrize("how", ["it was opened", "it was left"])
+def test_a_site_that_erases_no_secret_is_found(scene: Sites, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    monkeypatch.setattr(rounds, "forget_secrets", lambda session, which: None)
+    with pytest.raises(AssertionError):
+        test_a_secret_of_a_round_that_is_over_is_found(scene, how)
+
+
 def test_a_second_place_of_somebody_who_is_in_a_sum(scene: Sites) -> None:
     """Neither the ticket of another person, nor one of a further cohort, takes an outcome into another sum."""
     site = scene.sites[0]
@@ -232,14 +280,12 @@ def test_a_second_place_of_somebody_who_is_in_a_sum(scene: Sites) -> None:
     site.do("note_place", bob, 9, {"ticket": "e" * 32})  # whose place went back: nothing of that cohort has begun
 
 
-def test_a_site_that_forgets_whose_ticket_it_is_is_found(scene: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(people, "Disagreement", NotRaised)
-    with pytest.raises(AssertionError):
+@pytest.mark.parametrize("says", ["the place of another one", "moved a place", "is in a sum", "is being added up"])
+def test_a_site_that_takes_any_place_is_found(scene: Sites, monkeypatch: pytest.MonkeyPatch, says: str) -> None:
+    """Broken twins, each of which forgets one of the refusals; no two people have one ticket in the database either."""
+    monkeypatch.setitem(SiteStudy.operations, "note_place", forget_refusal(people.note_place, says))
+    with pytest.raises((pytest.fail.Exception, Corrupted), match=r"DID NOT RAISE|does not keep its own rules"):
         test_a_second_place_of_somebody_who_is_in_a_sum(scene)
-
-
-class NotRaised(AssertionError):
-    """In place of the error that is due."""
 
 
 def test_one_sum_of_a_cohort(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ from maskedbandit.store.studies import find_witness
 from maskedbandit.store.study import Study
 from maskedbandit.study import site_stages
 from maskedbandit.study.protocol import Protocol
+from tests.store.forgetful import forget_refusal
 from tests.store.site_scene import Sites
 from tests.store.small_study import WINDOW, Clock
 
@@ -377,13 +378,10 @@ def test_back_to_an_older_list(scene: Sites, clock: Clock) -> None:
 def test_a_site_that_takes_places_of_an_older_list_is_found(
     scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(people, "Disagreement", NotRaised)
-    with pytest.raises(NotRaised):
+    twin = forget_refusal(people.note_place, "of an older list of sites")
+    monkeypatch.setitem(SiteStudy.operations, "note_place", twin)
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
         test_back_to_an_older_list(scene, clock)
-
-
-class NotRaised(AssertionError):
-    """In place of the error that is due."""
 
 
 @pytest.mark.parametrize("agrees", [False, True])

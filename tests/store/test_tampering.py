@@ -351,7 +351,7 @@ OF_THE_SERVICE = {
     "tally",
     "webhook",
 }  # who may ask, what was asked, and what pages count: nothing of a study follows from them
-# which test_settled_tampering.py, test_helping_tampering.py and test_shuffling.py look at
+# which test_settled_tampering.py, test_helping_tampering.py and service/test_shuffler_kills.py look at
 OF_TWO_OPERATORS = {"upload", "listed", "helped_report", "bundle", "mixed"}
 # test_rounds.py, test_site_lies.py and test_site_lists.py
 OF_SITES = {"round", "round_message", "site_place", "site_report", "site_round", "site_message", "agreed_list"}

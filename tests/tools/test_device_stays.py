@@ -6,6 +6,7 @@ from random import Random
 import pytest
 
 from tests.for_each import for_each
+from tests.statistics import mean_is
 from tools.figures.device_stays import (
     EVERY,
     HONEST,
@@ -37,14 +38,15 @@ def test_the_next_contact(first: float, since: float, at: float) -> None:
 
 
 def test_the_line_is_the_chance_that_enough_are_still_there() -> None:
-    """Against 4000 cohorts, of which no message is sent: five standard deviations, one false alarm in a million."""
-    random, n, stay = Random(5), 30, 12.0
+    """Against 4000 cohorts, of which no message is sent."""
+    random, n, stay, honest = Random(5), 30, 12.0, Fraction(7, 10)
     there = [
-        sum(random.expovariate(1 / stay) > 2 + EVERY * random.random() for _ in range(n))
-        >= count_opened(n, Fraction(7, 10))
+        sum(random.expovariate(1 / stay) > 2 + EVERY * random.random() for _ in range(n)) >= count_opened(n, honest)
         for _ in range(4000)
     ]
-    assert sum(there) / 4000 == pytest.approx(find_chance(Fraction(7, 10), stay, n), abs=5 * 0.5 / 4000**0.5)
+    mean_is(there, find_chance(honest, stay, n))
+    with pytest.raises(AssertionError, match="the mean is"):
+        mean_is(there, find_chance(honest, 1.1 * stay, n))
 
 
 def test_the_least_stay() -> None:

@@ -13,6 +13,7 @@ from maskedbandit.backends.sealed_shares import SealedShares
 from maskedbandit.backends.secagg import SecAgg
 from maskedbandit.backends.shuffler import Shuffler
 from maskedbandit.channels.distributed import Distributed
+from maskedbandit.channels.packing import unpack_residues
 from maskedbandit.channels.split_and_mix import SplitAndMix
 from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.core import kernel
@@ -111,28 +112,39 @@ def test_what_a_policy_is_told_has_the_distribution_of_the_lab() -> None:
         same_distribution_of_two(hear(Quiet("0.5", GAUSSIAN, backend=Watched()), 150), ideal)
 
 
-def vectors_of_arms(describe) -> list[int]:
-    """How many numbers each user sent, and whether anything but noise differs in length or form by the arm."""
+def describe_user(arm, z) -> list[float]:
+    """What a device of a study of two arms adds to the sums."""
     study = ContextRehearsal(FIRST, Distributed(1).carrying(linear_sums(2)), CONTEXTS, "x", 9, seeded(1))
-    return [len(describe(study, arm, np.array([0.5, 0.5]), 1.0)) for arm in range(2)]
+    return study.describe_user(arm, np.array(z), 1.0)
 
 
 def test_a_user_adds_to_the_sums_of_all_arms() -> None:
-    """A message has the same length whichever arm the device chose; one block alone would tell it: the control."""
-    assert len(set(vectors_of_arms(ContextRehearsal.describe_user))) == 1
-    study = ContextRehearsal(FIRST, Distributed(1).carrying(linear_sums(2)), CONTEXTS, "x", 9, seeded(1))
-    blocks = np.reshape(study.describe_user(1, np.array([0.5, 0.25]), 1.0), (2, 5))
-    assert blocks.tolist() == [[0] * 5, [0.25, 0.125, 0.0625, 0.5, 0.25]]
+    """A message has the same length whichever arm the device chose."""
+    blocks = [[0] * 5, [0.25, 0.125, 0.0625, 0.5, 0.25]]
+    assert np.reshape(describe_user(1, [0.5, 0.25]), (2, 5)).tolist() == blocks
+    assert np.reshape(describe_user(0, [0.5, 0.25]), (2, 5)).tolist() == blocks[::-1]
 
 
-def test_messages_do_not_tell_which_arm_a_device_chose() -> None:
-    """Under a sum that is watched before it is opened, residues of both arms have the same width and range."""
-    channel = Distributed("0.1", GAUSSIAN).carrying(linear_sums(2))
-    offer, bits = channel.offer(8), seeded(3)
-    study = ContextRehearsal(FIRST, channel, CONTEXTS, "x", 9, seeded(1))
-    for arm in range(2):
-        sent = channel.randomize_vector(study.describe_user(arm, np.array([0.5, 0.5]), 1.0), offer.at(0), bits)
-        assert 0 <= sent < offer.modulus**10
+def zeros_that_are_sent(kind, arm) -> list[int]:
+    """The numbers that devices send in the block of the arm that they did not choose."""
+    channel, bits, found = kind("0.5", GAUSSIAN).carrying(linear_sums(2)), seeded(3), []
+    offer, vector = channel.offer(8), describe_user(arm, [0.5, 0.5])
+    half = offer.modulus // 2
+    for _ in range(60):
+        sent = unpack_residues(channel.randomize_vector(vector, offer.at(0), bits), 10, offer.modulus, half)
+        found += [(each + half) % offer.modulus - half for each in sent[5 * (1 - arm) :][:5]]
+    return found
+
+
+@for_each("arm", [0, 1])
+def test_zeros_for_the_other_arms_have_noise_shares_too(arm) -> None:
+    """Else they would tell which arm a device chose: the control."""
+    channel, bits = Distributed("0.5", GAUSSIAN).carrying(linear_sums(2)), seeded(4)
+    noise, least = channel.release_noise(8), channel.counted_on(8)
+    drawn = [noise.noise_share(least, bits) for _ in range(300)]
+    same_distribution_of_two(zeros_that_are_sent(Distributed, arm), drawn)
+    with pytest.raises(AssertionError, match="two distributions"):
+        same_distribution_of_two(zeros_that_are_sent(Quiet, arm), drawn)
 
 
 def test_a_cohort_that_fails_is_thrown_away_with_its_users() -> None:

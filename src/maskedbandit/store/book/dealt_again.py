@@ -1,8 +1,9 @@
 """In which turn cohorts are dealt, by which others know them (study/cohort_numbers.py).
 
 It is another turn after each time a cohort was discarded, and after a copy was reconciled from which entries are
-missing. Nobody knows which turns there were in the ledger that was lost, so what is dealt after that has turns that it
-had not: they begin with a hash, that of the entry that says so, which no other ledger has.
+missing. Nobody knows which turns there were in the ledger that was lost, so what is dealt after that has turns that
+begin with a hash, that of the entry that says so. Each that was lost is the same with a chance of one in 65,536; then
+nobody is added up twice either, as sites and the shuffler take part in each turn of a cohort once.
 """
 
 from collections import Counter

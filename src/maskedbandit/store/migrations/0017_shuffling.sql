@@ -5,7 +5,7 @@ CREATE TABLE bundle (
   cohort BIGINT NOT NULL,
   place BIGINT NOT NULL,
   n BIGINT NOT NULL,              -- places of the cohort
-  item TEXT NOT NULL,             -- the hash of the envelope
+  item TEXT NOT NULL,             -- a hash of the ticket, and that of the envelope
   messages TEXT NOT NULL,         -- encrypted for the study's service, in hexadecimal
   PRIMARY KEY (study, cohort, place)
 );

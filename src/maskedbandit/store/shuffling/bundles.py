@@ -1,7 +1,8 @@
 """Bundles, as they come to the shuffler from people's devices: one of each place, until the cohort is mixed.
 
-Whoever has the pass of a place may send its bundle. Nothing of the sender is stored but the place, and that goes when
-the cohort is mixed. Of a person who left there is an empty one until then: what comes later is refused.
+Whoever has the pass of a place may send its bundle. Nothing of the sender is stored but the place and a hash of its
+ticket, and both go when the cohort is mixed. Of a person who left there is an empty one until then: what comes later is
+refused.
 """
 
 from hashlib import sha256

@@ -79,6 +79,8 @@ def join_attempt(session: SiteSession, terms: RoundTerms, tickets: Sequence[str]
     The coordinator knows who saw the arm. Whoever is unknown here, as an answer was lost or the person's data was
     erased, counts as the default, with a noise share as all others.
     """
+    if session.state != "running":
+        raise OutOfTurn(f"{session.name} is {session.state} at this site")
     channel: Any = session.protocol.channel
     last = max((attempt for cohort, attempt in session.joined if cohort == terms.cohort), default=0)
     if not last < terms.attempt <= channel.backend.attempts:

@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 from maskedbandit.errors import Corrupted
 from maskedbandit.store.book.checks import as_corrupted
-from maskedbandit.store.book.site_entries import SiteBegan
+from maskedbandit.store.book.site_entries import SiteBegan, SiteEnded
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.sites.book import SiteBook, read_site_book
-from maskedbandit.store.sites.rounds import parse_terms
+from maskedbandit.store.sites.rounds import LAST, parse_terms
 
 
 class VerifiedSite(NamedTuple):
@@ -49,7 +49,13 @@ def verify_site(database: Database, witness: Witness, study: str) -> VerifiedSit
 
 
 def check_rounds_of_site(database: Database, book: SiteBook) -> None:
-    """Raise `Corrupted` unless the attempts that are stored are those of the ledger."""
+    """Raise `Corrupted` unless the attempts that are stored are those of the ledger, without secrets if they are over.
+
+    One is over once the site answered its last message, or left it, or joined the next one, or the study ended.
+    """
+    find = "SELECT cohort, attempt FROM site_message WHERE study = ? AND (phase = ? OR sent = '')"
+    over, last = set(database.rows(find, book.study, LAST)), dict(book.joined.keys())
+    ended = any(isinstance(each, SiteEnded) for each in book.entries)
     find = "SELECT cohort, attempt, terms, value, seed FROM site_round WHERE study = ?"
     said = dict(book.joined)
     for cohort, attempt, terms, value, seed in database.rows(find, book.study):
@@ -61,5 +67,7 @@ def check_rounds_of_site(database: Database, book: SiteBook) -> None:
             raise Corrupted(f"{which} is not what the ledger says")
         if (value is None) != (seed is None):
             raise Corrupted(f"a secret of {which} was removed, and another one not")
+        if value is not None and (ended or (cohort, attempt) in over or attempt < last[cohort]):
+            raise Corrupted(f"the secrets of {which} were kept, and it is over")
     if said:
         raise Corrupted(f"attempt {min(said)[1]} of cohort {min(said)[0]} of {book.study} was removed")
