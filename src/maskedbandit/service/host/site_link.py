@@ -62,8 +62,8 @@ class SiteLink:
     async def _exchange(self) -> None:
         """Send what was answered at the turn before, and answer what is due now.
 
-        Once in a turn of the clock, whatever is due: so neither how long an answer takes, nor what else the site does
-        meanwhile, is seen by the coordinator.
+        Once in a turn of the clock, whatever is due: so neither how long an answer takes, unless that is longer than a
+        turn, nor what else the site does meanwhile, is seen by the coordinator.
         """
         sent, self._answers = self._answers, []
         try:
