@@ -186,7 +186,7 @@ class Session(Holding):
             with self.witness.watching(database, name, book.seen, self.head, self.worst.to_text()):
                 pass
         self.memory = protocol.channel.memory(protocol.k)
-        if book.releases:
+        if book.releases and self.state != "archived":  # then it was erased
             find = "SELECT memory FROM release WHERE study = ? AND cohort = ?"
             ((text,),) = database.rows(find, name, book.releases[-1].cohort)
             self.memory = read_memory(text, self.memory)
