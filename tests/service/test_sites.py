@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.service.host.helper_pairing import pair_with_operator
+from maskedbandit.service.host.hosting import Hosting
+from maskedbandit.service.host.site import SiteHost
 from tests.service.sites_inside import CoordinatorWire, SitesInside, wait_for_links
 
 
@@ -140,3 +143,35 @@ def test_one_exchange_in_a_turn_of_the_clock(sites: SitesInside) -> None:
     sites.sites[0].tick()
     sites.sites[0].run(wait_for_links(sites.sites[0].host))
     assert len(sites.passed) == before + 1
+
+
+def test_how_long_a_site_adds_up_is_not_measured(sites: SitesInside, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes longer if more was reported: the round of the clock that goes on beside it says nothing of its time."""
+    host, measured = sites.sites[0].host, list[bool]()
+    monkeypatch.setattr(
+        host.metrics.tick, "set", lambda seconds: measured.append(any(each.under_way for each in host.links.values()))
+    )
+    writer, real, answered = host.held["small"], host.held["small"].submit, list[str]()
+
+    async def go_round_and_answer(*operation: Any) -> Any:
+        found = await real(*operation)
+        await host._round()
+        answered.append(operation[0])
+        return found
+
+    def submit(*operation: Any) -> Any:
+        return go_round_and_answer(*operation) if operation[0] == "round" else real(*operation)
+
+    monkeypatch.setattr(writer, "submit", submit)
+    sites.fill()
+    sites.clock.now += 21_000
+    sites.go_round()
+    assert len(sites.releases()) == 2
+    assert len(answered) >= 10
+    assert set(measured) == {False}
+
+
+def test_a_site_that_is_measured_while_it_adds_up_is_found(sites: SitesInside, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SiteHost, "_settling", Hosting._settling)
+    with pytest.raises(AssertionError):
+        test_how_long_a_site_adds_up_is_not_measured(sites, monkeypatch)

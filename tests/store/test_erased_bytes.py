@@ -1,6 +1,7 @@
 """What was erased is in no file of a SQLite database any more, looked for byte by byte."""
 
 import asyncio
+import json
 import struct
 from pathlib import Path
 from random import Random
@@ -10,11 +11,15 @@ from typing import Any
 import pytest
 
 from maskedbandit.service.host import scrubbing
+from maskedbandit.store import erasure
+from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.databases import sqlite
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.databases.postgresql import Postgresql
 from maskedbandit.store.databases.sqlite import Sqlite
+from maskedbandit.store.studies import find_witness
+from maskedbandit.store.study import Study
 from maskedbandit.store.traces import Scrubber, has_traces
 from tests.service.inside import inside
 from tests.store.databases import fresh_postgresql
@@ -83,6 +88,57 @@ def erased(folder: Path, released: bool, seed: int = 0) -> list[str]:
 @pytest.mark.parametrize("released", [False, True])
 def test_erased_data_is_in_no_file(tmp_path: Path, released: bool) -> None:
     assert erased(tmp_path, released) == []
+
+
+ROOT = {"name": "tree", "counter": "root", "noise": "discrete_gaussian", "epsilon": 1, "length": 1000}
+KARY = {"name": "tree", "epsilon": 1, "length": 1000}
+
+
+def archive_sums(folder: Path, channel: dict[str, Any], value: float) -> tuple[str, str]:
+    """What a channel kept of outcomes, the first of which is this one, and what is left of it in an archived study."""
+    folder.mkdir()
+    clock, budget = Clock(), {"epsilon": 20, "delta": "1/1000000"}
+    protocol = small_protocol(channel=channel, policy="dpucb", budget=budget)
+    study = small_study(f"sqlite:///{folder}/study.db", folder / "witness", clock, protocol)
+    arms = list[int]()
+    for i in range(20):
+        given = study.assign(f"person {i}")
+        if given.ticket is None:
+            break
+        study.expose(given.ticket)
+        study.report(given.ticket, value if not arms else 1)
+        arms.append(given.arm)
+    clock.now += 2 * WINDOW
+    assert study.tick()
+    find = "SELECT memory FROM release ORDER BY step DESC LIMIT 1"
+    before = str(study.database.rows(find)[0][0])
+    mark = before[:120].encode()  # of all, which is in several pages
+    assert traces(folder, [mark])
+    study.stop()
+    study.archive()
+    assert traces(folder, [mark]) == []
+    study.close()
+    database = open_database(f"sqlite:///{folder}/study.db")
+    with Study(database, find_witness(database, folder / "witness"), "small", clock, "tester") as again:
+        assert again.state == "archived"
+        verify_study(again.database, find_witness(again.database, folder / "witness"), "small")
+        return before, str(again.database.rows(find)[0][0])
+
+
+@pytest.mark.parametrize("channel", [ROOT, KARY], ids=["root", "kary"])
+def test_what_a_channel_kept_of_sums_is_erased_with_a_study(tmp_path: Path, channel: dict[str, Any]) -> None:
+    """Whoever has it takes the noise off what was released: it is the noise, or the sums themselves."""
+    worlds = [archive_sums(tmp_path / str(value), channel, value) for value in (0, 1)]
+    if channel is ROOT:
+        sums = [sum(map(sum, json.loads(before)[1])) for before, _ in worlds]
+        assert sums[1] == sums[0] + 1
+    assert [left for _, left in worlds] == ["", ""]
+
+
+def test_a_study_that_keeps_its_sums_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(erasure, "forget_memories", lambda database, study: None)
+    with pytest.raises(AssertionError):
+        archive_sums(tmp_path / "kept", ROOT, 1)
 
 
 def test_a_server_scrubs_the_files_also_of_studies_that_are_archived(

@@ -270,6 +270,28 @@ def test_an_export_tells_nobody_the_noise_of_a_tree(tmp_path) -> None:
     house.verify()
 
 
+@pytest.mark.slow
+def test_a_copy_of_a_study_that_was_archived_since_keeps_no_noise_of_a_tree(tmp_path) -> None:
+    channel = {"name": "tree", "epsilon": 1, "length": 10_000}
+    house = House(tmp_path, PROTOCOL.table | {"policy": "dpucb", "channel": channel})
+    house.play(0, 50)
+    kept = house.keep()
+    house.play(50, 100)
+    with house.open() as study:
+        study.stop()
+        house.now += 10**6
+        while study.tick():
+            house.now += 10**6
+        study.archive()
+    export = house.export()
+    house.restore(kept)
+    house.reconcile(bring_back, export)
+    with house.open() as study:
+        assert study.state == "archived"
+        assert set(study.database.rows("SELECT memory FROM release")) == {("",)}
+    house.verify()
+
+
 def test_nothing_is_reconciled_that_is_whole(tmp_path) -> None:
     house = House(tmp_path)
     house.play(0, 100)

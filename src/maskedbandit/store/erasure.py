@@ -72,7 +72,14 @@ def leave(session: Session, ticket: str) -> int:
 
 
 def erase_everybody(session: Session) -> None:
-    """Erase the data of all people."""
+    """Erase the data of all people, and what the channel kept for further releases."""
     session.write()
     find = f"SELECT {COLUMNS} FROM place WHERE study = ? AND erased IS NULL"
     erase_places(session, session.database.rows(find, session.name))
+    forget_memories(session.database, session.name)
+
+
+def forget_memories(database: Database, study: str) -> None:
+    """Erase what a channel kept for further releases, of which there are none: sums of outcomes, or their noise."""
+    if database.change("UPDATE release SET memory = '' WHERE study = ? AND memory NOT IN ('', '[]')", study):
+        database.change("UPDATE study SET traces = traces + 1 WHERE study = ?", study)

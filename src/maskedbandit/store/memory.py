@@ -1,4 +1,7 @@
-"""What a channel keeps between its releases, as text: the noise of a tree's nodes, which is drawn once."""
+"""What a channel keeps between its releases, as text: the noise of a tree's nodes, which is drawn once, or plain sums.
+
+Whoever has it takes the noise off what was released, so it is erased when the study is archived.
+"""
 
 import json
 from typing import Any

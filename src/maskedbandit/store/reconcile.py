@@ -3,7 +3,7 @@
 **Bringing back.** `exported` writes what the ledger rests on: its entries, the decisions, and who was in each released
 cohort, as hashes, with what each was charged. If such a file reaches as far as the witness has seen, the gap is filled,
 and nothing is lost but the people who were waiting. The file tells nobody a reward: of a ticket it has the hash, and
-the leaves (members.py), and what a channel keeps, which is noise, can be read with the keys of the witness alone. No
+the leaves (members.py), and what a channel keeps (memory.py) can be read with the keys of the witness alone. No
 export has a salt, so whoever has these keys too, and the tickets, cannot try which reports fit a leaf.
 
 **Burning.** Without it nobody knows who took part in the releases that are missing. A person has one place in a study,
@@ -30,7 +30,7 @@ from maskedbandit.store.book.chain import ENTRY, Head, Link, check_chain, is_on_
 from maskedbandit.store.book.entries import parse_entries, state_after
 from maskedbandit.store.book.witness import Seen, Witness
 from maskedbandit.store.databases.database import Database, Row
-from maskedbandit.store.erasure import remove_place
+from maskedbandit.store.erasure import forget_memories, remove_place
 from maskedbandit.store.lease import read_clock
 from maskedbandit.store.members import read_members
 from maskedbandit.store.study_rows import read_studies, read_study
@@ -127,6 +127,7 @@ def bring_back(database: Database, witness: Witness, study: str, file: Path) -> 
         state = state_after(parse_entries(study, theirs))
         if state == "archived":
             empty_places(database, study, {person for person, *_ in count_charges(database, study)})
+            forget_memories(database, study)
         keep = "UPDATE study SET people = ?, reached = ?, state = ?, traces = traces + 1 WHERE study = ?"
         database.change(keep, people, clock, state, study)
         brought = head.entries - len(ours)

@@ -184,7 +184,7 @@ class Session(Holding):
         self.offers = cache(protocol.offers)
         self.note_head(book.seen)
         self.memory = protocol.channel.memory(protocol.k)
-        if book.releases:
+        if book.releases and self.state != "archived":  # then it was erased
             find = "SELECT memory FROM release WHERE study = ? AND cohort = ?"
             ((text,),) = database.rows(find, name, book.releases[-1].cohort)
             self.memory = read_memory(text, self.memory)

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import maskedbandit as mb
-from maskedbandit.errors import InvalidValue
+from maskedbandit.errors import InvalidValue, PersonalValue
 from tests.for_each import for_each
 
 MEANS = {"plain": 0.3, "bold": 0.5, "loud": 0.4}
@@ -58,16 +58,30 @@ def test_a_replay_finds_the_best_arm_and_its_mean() -> None:
     ("changes", "said"),
     [
         ({"arm": None}, "log is 'dict': it must be a data frame with a column 'arm'"),
-        ({"reward": np.full(3000, 0.5)}, "column 'reward' is 0.5: it must be 0 or 1"),
+        ({"reward": np.full(3000, 0.5)}, "column 'reward' in row 0 must be 0 or 1 (the value given is personal"),
         ({"propensity": np.zeros(3000)}, "column 'propensity' is 0.0: it must be a probability above 0"),
         ({"propensity": np.full(3000, np.nan)}, "column 'propensity' is nan"),
-        ({"age": np.full(3000, 2.0)}, "column 'age' is 2.0: it must be a number in"),
+        ({"age": np.full(3000, 2.0)}, "column 'age' in row 0 must be a number in [0, 1] (the value given is personal"),
     ],
 )
 def test_what_is_wrong_is_named(changes, said) -> None:
     table = {name: values for name, values in {**visits(), **changes}.items() if values is not None}
     with pytest.raises(InvalidValue, match=re.escape(said)):
         mb.FrameLog(table, contexts=["age"])
+
+
+@for_each("column", ["reward", "age"])
+def test_an_error_is_the_same_whatever_is_wrong_of_a_person(column) -> None:
+    """Errors end in logs: what somebody's outcome or context is, is in none of them."""
+    said = set()
+    for wrong in (7.25, -3.5, float("nan"), "bought twice", "0, 1"):
+        table = {**visits(), "age": np.full(3000, 0.5)}
+        table[column] = np.array([wrong if i == 17 else each for i, each in enumerate(table[column])], object)
+        with pytest.raises(PersonalValue) as refused:
+            mb.FrameLog(table, contexts=["age"])
+        assert refused.value.__suppress_context__ or refused.value.__context__ is None
+        said.add(str(refused.value).replace(repr(column), "it").partition(" must")[0])
+    assert said == {"column it in row 17", "column it"}
 
 
 @for_each("made", [pd.DataFrame, pl.DataFrame])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from maskedbandit.core import Floats, Integers
-from maskedbandit.errors import InvalidValue
+from maskedbandit.errors import InvalidValue, PersonalValue
 from maskedbandit.lab.logs.log import CHUNK, Chunk, Log
 
 
@@ -47,19 +47,14 @@ class FrameLog(Log):
     def __post_init__(self) -> None:
         labels = self._column(self.arm)
         names, arms = np.unique(labels.astype(str), return_inverse=True)
-        reward, propensity = (self._column(name).astype(np.float64) for name in (self.reward, self.propensity))
-        known = [self._column(name).astype(np.float64) for name in self.contexts]
-        for name, values, least in (
-            (self.propensity, propensity, 1e-12),
-            *zip(self.contexts, known, [0.0] * len(known), strict=True),
-        ):
-            outside = values[~((values >= least) & (values <= 1))]
-            if outside.size:
-                allowed = "a probability above 0" if name == self.propensity else "a number in [0, 1]"
-                raise InvalidValue(f"column {name!r}", float(outside[0]), allowed)
-        if not np.isin(reward, (0, 1)).all():
-            wrong = reward[~np.isin(reward, (0, 1))]
-            raise InvalidValue(f"column {self.reward!r}", float(wrong[0]), "0 or 1")
+        reward, propensity = (self._read_numbers(name) for name in (self.reward, self.propensity))
+        known = [self._read_numbers(name) for name in self.contexts]
+        outside = propensity[~((propensity >= 1e-12) & (propensity <= 1))]
+        if outside.size:
+            raise InvalidValue(f"column {self.propensity!r}", float(outside[0]), "a probability above 0")
+        for name, values in zip(self.contexts, known, strict=True):
+            refuse_rows(name, (values >= 0) & (values <= 1), "a number in [0, 1]")
+        refuse_rows(self.reward, np.isin(reward, (0, 1)), "0 or 1")
         users = np.stack(known or [np.ones(labels.size)], axis=1)
         time, pool = np.arange(labels.size), np.zeros(labels.size, np.int64)
         found = {
@@ -92,6 +87,15 @@ class FrameLog(Log):
             raise InvalidValue(f"column {name!r}", "empty", "at least one visit")
         return found
 
+    def _read_numbers(self, name: str) -> Floats:
+        """A column of numbers; raise if it has anything else."""
+        column = self._column(name)
+        try:
+            found: Floats = column.astype(np.float64)
+        except (TypeError, ValueError):
+            raise PersonalValue(f"column {name!r}", "numbers alone") from None
+        return found
+
     def pools(self) -> tuple[Integers, Integers]:
         return np.array([0, self.k]), np.arange(self.k)
 
@@ -103,3 +107,9 @@ class FrameLog(Log):
         for start in range(0, self.events, CHUNK):
             rows = slice(start, start + CHUNK)
             yield Chunk(time[rows], user[rows], arm[rows], click[rows], pool[rows], propensity[rows])
+
+
+def refuse_rows(name: str, right: Any, allowed: str) -> None:
+    """Raise unless all rows of a column are right: what is in one is of a person, so the row is named alone."""
+    if not right.all():
+        raise PersonalValue(f"column {name!r} in row {int(np.argmin(right))}", allowed)

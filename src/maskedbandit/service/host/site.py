@@ -73,6 +73,10 @@ class SiteHost(HostWithPages):
         if found and found[-1] != self._coordinator:
             self._coordinator, self._calls = found[-1], None
 
+    @property
+    def _settling(self) -> bool:
+        return any(link.under_way for link in self.links.values())
+
     def _settle(self, held: Mapping[str, Writer]) -> Looks:
         for name in [name for name, link in self.links.items() if held.get(name) is not link.writer]:
             self.links.pop(name).end()

@@ -30,9 +30,14 @@ class SiteLink:
         self._answers: list[RoundAnswer] = []  # for the next turn
         self.task: asyncio.Task[None] | None = None
 
+    @property
+    def under_way(self) -> bool:
+        """Whether it does what is due, which takes longer if more was reported of what is added up."""
+        return self.task is not None and not self.task.done()
+
     def go_on(self) -> None:
         """Begin to do what is due, unless that is under way."""
-        if self.task is None or self.task.done():
+        if not self.under_way:
             self.task = asyncio.create_task(self._try())
 
     def end(self) -> None:
@@ -57,8 +62,8 @@ class SiteLink:
     async def _exchange(self) -> None:
         """Send what was answered at the turn before, and answer what is due now.
 
-        Once in a turn of the clock, whatever is due: so neither how long an answer takes, nor what else the site does
-        meanwhile, is seen by the coordinator.
+        Once in a turn of the clock, whatever is due: so neither how long an answer takes, unless that is longer than a
+        turn, nor what else the site does meanwhile, is seen by the coordinator.
         """
         sent, self._answers = self._answers, []
         try:
