@@ -29,7 +29,7 @@ def of_room(room: Room) -> str:
     """The stub of a package that finds the classes in its files."""
     found = [room[name] for name in room]
     homes = imports({each.__name__: each.__module__ for each in found})
-    return f"{HEADER}{homes}from maskedbandit.rooms import Room\n\nroom: Room\n"
+    return f"{HEADER}import maskedbandit.rooms\n{homes}\nroom: maskedbandit.rooms.Room\n"
 
 
 def of_names(package: ModuleType) -> str:

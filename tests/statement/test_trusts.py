@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from maskedbandit.statement import trusts
+from maskedbandit.statement.find_trust import find_trust_words, list_trust_words
 from maskedbandit.statement.trusts.trusted_server import TrustedServer
 from maskedbandit.study.protocol import Protocol
 from tests.for_each import for_each
@@ -39,17 +39,17 @@ def make_study(model: str) -> Protocol:
 
 @for_each("model", list(MODELS))
 def test_a_study_has_the_words_of_one_trust_model(model: str) -> None:
-    found = trusts.find_trust_words(make_study(model))
+    found = find_trust_words(make_study(model))
     assert type(found).__name__ == model
     said = [found.say_trust(""), found.say_seen(), *found.list_unprotected(), *found.list_assumptions()]
     assert all(each == each.strip() != "" for each in said)
 
 
 def test_all_are_looked_at() -> None:
-    assert {each.__name__ for each in trusts.list_trust_words()} == MODELS.keys()
+    assert {each.__name__ for each in list_trust_words()} == MODELS.keys()
 
 
 def test_two_that_claim_one_study_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TrustedServer, "holds", staticmethod(lambda protocol: True))
     with pytest.raises(ValueError, match="too many values"):
-        trusts.find_trust_words(make_study("OwnSites"))
+        find_trust_words(make_study("OwnSites"))

@@ -1,5 +1,6 @@
 # Written by `make golden`, for type checkers and editors. Do not edit.
 
+import maskedbandit.rooms
 from maskedbandit.channels.central import Central as Central
 from maskedbandit.channels.central_sum import CentralSum as CentralSum
 from maskedbandit.channels.distributed import Distributed as Distributed
@@ -12,6 +13,5 @@ from maskedbandit.channels.shuffled import Shuffled as Shuffled
 from maskedbandit.channels.split_and_mix import SplitAndMix as SplitAndMix
 from maskedbandit.channels.tree import Tree as Tree
 from maskedbandit.channels.two_servers import TwoServers as TwoServers
-from maskedbandit.rooms import Room
 
-room: Room
+room: maskedbandit.rooms.Room

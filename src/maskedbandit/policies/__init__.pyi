@@ -1,5 +1,6 @@
 # Written by `make golden`, for type checkers and editors. Do not edit.
 
+import maskedbandit.rooms
 from maskedbandit.policies.answer.equal_split import EqualSplit as EqualSplit
 from maskedbandit.policies.answer.pooled_elimination import PooledElimination as PooledElimination
 from maskedbandit.policies.answer.sequential_halving import SequentialHalving as SequentialHalving
@@ -51,6 +52,5 @@ from maskedbandit.policies.select.kl_lucb import KLLUCB as KLLUCB
 from maskedbandit.policies.select.top_arms import TopArms as TopArms
 from maskedbandit.policies.select.uniform_arms_above import UniformArmsAbove as UniformArmsAbove
 from maskedbandit.policies.select.uniform_top_arms import UniformTopArms as UniformTopArms
-from maskedbandit.rooms import Room
 
-room: Room
+room: maskedbandit.rooms.Room

@@ -5,11 +5,11 @@ from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.renyi_divergences import INF
 from maskedbandit.statement.content import Points
 from maskedbandit.statement.facts import Facts
+from maskedbandit.statement.find_trust import find_trust_words
 from maskedbandit.statement.outcomes import compute_deviation, name_outcomes, say_both, say_defaults, say_further_noise
 from maskedbandit.statement.population import say_population
 from maskedbandit.statement.promises import describe_channel, name_variant
 from maskedbandit.statement.sentences import say_composition, say_control, say_so_far, say_unit, say_where
-from maskedbandit.statement.trusts import find_trust_words
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import Reward
 from maskedbandit.words import say_count, say_decimal, say_duration, say_things

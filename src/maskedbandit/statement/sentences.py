@@ -3,9 +3,9 @@
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.odds import best_guess, in_hundred
 from maskedbandit.statement.facts import Facts
+from maskedbandit.statement.find_trust import find_trust_words
 from maskedbandit.statement.outcomes import name_outcomes, say_both, say_further_sums
 from maskedbandit.statement.population import list_relied_on, list_revealed
-from maskedbandit.statement.trusts import find_trust_words
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.words import say_count, say_decimal, say_duration, say_things
 

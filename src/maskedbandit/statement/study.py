@@ -28,12 +28,12 @@ from maskedbandit.statement.content import (
 )
 from maskedbandit.statement.evidence import gather_evidence
 from maskedbandit.statement.facts import Facts
+from maskedbandit.statement.find_trust import find_trust_words
 from maskedbandit.statement.outcomes import name_further, name_outcomes
 from maskedbandit.statement.points import answer_points
 from maskedbandit.statement.promises import list_loss_parameters, name_trust, name_variant, state_amount, state_promise
 from maskedbandit.statement.sentences import list_assumptions, list_unprotected, say_odds, say_so_far, say_where
 from maskedbandit.statement.trust_picture import STATIONS
-from maskedbandit.statement.trusts import find_trust_words
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.words import one_line
 

@@ -36,8 +36,8 @@ from maskedbandit.service.views.describe import check_visible, read_simulated
 from maskedbandit.service.views.status import say_who_asked
 from maskedbandit.service.views.view import StudyView
 from maskedbandit.statement import sentences as privacy
+from maskedbandit.statement.find_trust import find_trust_words
 from maskedbandit.statement.page import make_environment
-from maskedbandit.statement.trusts import find_trust_words
 
 SECURITY_POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
