@@ -254,17 +254,28 @@ def anchors(document: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+def definitions(source: str) -> set[str]:
+    """The classes and functions of a file of Python, also those inside of a class."""
+    return set(re.findall(r"^ *(?:class|def) (\w+)", source, re.MULTILINE))
+
+
+PLACES = {".md": anchors, ".py": definitions}  # what a link may name of a file, by its ending
+
+
 def dead(document: str, folder: Path) -> list[str]:
-    """Relative links that lead nowhere."""
+    """Relative links that lead nowhere; one into a file of Python may name a class or a function of it."""
     found = []
     for link in re.findall(r"\]\(([^)\s]+)\)", FENCED.sub("", document)):
         page, _, anchor = link.partition("#")
         if "://" in link or link.startswith("mailto:"):
             continue
         target = folder / page
-        text = target.read_text() if page.endswith(".md") and target.exists() else "" if page else document
-        if not target.exists() or (anchor and anchor not in anchors(text)):
+        if not target.exists():
             found.append(link)
+        elif anchor:
+            places = PLACES[target.suffix](target.read_text()) if page else anchors(document)
+            if anchor not in places:
+                found.append(link)
     return found
 
 
@@ -275,10 +286,12 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 def test_a_dead_link_is_found(tmp_path: Path) -> None:
     (tmp_path / "there.md").write_text("# One heading: it's here\n")
+    (tmp_path / "there.py").write_text("class Test:\n    def test_it(self):\n        called()\n")
     links = (
-        "[a](there.md) [b](there.md#one-heading-its-here) [c](gone.md) [d](there.md#two) [e](#none) [f](https://a.b/c)"
+        "[a](there.md) [b](there.md#one-heading-its-here) [c](gone.md) [d](there.md#two) [e](#none) [f](https://a.b/c) "
+        "[g](there.py#Test) [h](there.py#test_it) [i](there.py#called)"
     )
-    assert dead(links, tmp_path) == ["gone.md", "there.md#two", "#none"]
+    assert dead(links, tmp_path) == ["gone.md", "there.md#two", "#none", "there.py#called"]
 
 
 # --- versions -----------------------------------------------------------------------------------------------

@@ -7,6 +7,8 @@ import pytest
 from scipy.stats import skellam
 
 from maskedbandit.errors import InvalidValue
+from maskedbandit.law import SKELLAM, Law
+from maskedbandit.noise_bounds import log_mgf
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.loss import Loss
 from tests.for_each import for_each
@@ -32,6 +34,17 @@ def test_half_the_noise_shares_are_noise_of_half_the_variance():
 def test_a_sensitivity_is_a_whole_number():
     with pytest.raises(InvalidValue, match="sensitivity"):
         Skellam(4).loss(Fraction(1, 2))
+
+
+@for_each("deviation", [0.5, 3.0, 40.0])
+def test_moments_are_those_of_the_proposition(deviation):
+    """E e^{λX} ≤ e^{λ²σ²} for |λ| ≤ √2, since cosh λ ≤ e^{λ²/2} [CZ23, Prop. 1, Claim 1]; at λ = 3 no more."""
+    law = Law(SKELLAM, scale=deviation, grid=1.0, per_release=1.0)
+    for lam in np.linspace(0.01, np.sqrt(2), 50).tolist():
+        for sign in (1, -1):
+            assert log_mgf(law, 1, sign * lam) <= (lam * deviation) ** 2
+        assert np.cosh(lam) <= np.exp(lam**2 / 2)
+    assert log_mgf(law, 1, 3.0) > (3 * deviation) ** 2  # the control
 
 
 @for_each(("epsilon", "known"), [("0.1", 0.336), ("0.5", 1.52), ("1", 2.41)])

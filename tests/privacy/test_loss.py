@@ -422,6 +422,19 @@ def test_the_grid_of_orders_is_fine_enough(rho, delta):
     assert best <= Loss.zcdp(rho).epsilon(delta) <= best * (1.005 if rho == 1e-3 else 1.01)
 
 
+@for_each("epsilon", [Fraction(1, 10), Fraction(1), Fraction(3)])
+def test_losses_are_within_the_simple_conversions(epsilon):
+    """ε²/2-zCDP is (ε (√(2 ln(1/δ)) + ε/2), δ)-private, and of pure ε R(α) ≤ α ε²/2 [CZ23, Lem. 10]."""
+    half, large = epsilon**2 / 2, float(epsilon)
+    for delta in (1e-3, 1e-6, 1e-9):
+        simple = large * (math.sqrt(2 * math.log(1 / delta)) + large / 2)
+        assert Loss.zcdp(half).epsilon(delta) < simple
+        assert Loss.zcdp(4 * half).epsilon(delta) > simple  # the control: of twice the ε
+    pure = Loss.pure(epsilon)
+    assert all(bound <= order * half for order, bound in zip(ORDERS, pure.curve, strict=True))
+    assert any(bound > order * half for order, bound in zip(ORDERS, Loss.pure(2 * epsilon).curve, strict=True))
+
+
 def test_delta_is_set_aside_first():
     loss = Loss.zcdp(0.1)
     aside = replace(loss, delta=Fraction(1, 10**6))

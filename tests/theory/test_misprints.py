@@ -3,6 +3,13 @@
 import math
 from fractions import Fraction
 
+import numpy as np
+
+from maskedbandit.channels.distributed import Distributed
+from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
+from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.noises.skellam import Skellam
+from maskedbandit.policies.regret.successive_elimination import published_radius
 from maskedbandit.privacy.loss import Loss
 from maskedbandit.privacy.renyi_divergences import ORDERS
 from tests.for_each import for_each
@@ -61,10 +68,28 @@ def test_the_lecture_needs_slack_of_at_most_three() -> None:
     assert not any((1 + y) ** 2 <= 1 + 3 * y for y in (Fraction(101, 100), Fraction(2)))
 
 
-def test_failures_of_batches_add_up_to_more_than_p() -> None:
-    """p / b^2 adds up to 1.645 p, and p / (b (b + 1)) to p [CZ23, Lem. 2]."""
-    assert round(sum(1 / b**2 for b in range(1, 10**6)), 3) == 1.645
+def test_failures_of_batches_add_up_to_more_than_the_lemma_says() -> None:
+    """[CZ23, Lem. 2] says 3 p. Of A arms in batch b the rewards have ln(4 A b^2 / p) = ln(2 / q), q = p / (2 A b^2).
+
+    They fail with q. The noise has ln(2 / 2q), at which Assumption 1 allows a failure of 4q, a bound of noise alone 2q.
+    """
+    in_all = sum(1 / b**2 for b in range(1, 10**6))
+    assert round(in_all, 3) == 1.645
+    assumed, alone = (in_all * (1 + noise) / 2 for noise in (4, 2))  # q is 1/2 of p / (A b^2)
+    assert (round(assumed, 2), round(alone, 2)) == (4.11, 2.47)
+    assert alone < 3 < assumed
     assert sum(Fraction(1, b * (b + 1)) for b in range(1, 1000)) == 1 - Fraction(1, 1000)
+
+
+@for_each("noise", [DiscreteLaplace(), Skellam(), DiscreteGaussian()])
+@for_each("n", [16, 4096])
+def test_noise_alone_leaves_the_published_radius_as_rarely_as_is_said(noise, n) -> None:
+    """With probability of at most 2 e^-z, which is the 2q of the test before."""
+    channel = Distributed(Fraction(1, 2), noise, grid="paper")
+    mass, g = channel.release_noise(n), channel.steps(n)
+    for z in (0.7, 3.0, 10.0):
+        beyond = math.floor(published_radius(channel.law(), n, z) * g) + 1
+        assert 2 * mass.pmf(np.arange(beyond, beyond + 80 * g)).sum() <= 2 * math.exp(-z)
 
 
 def test_the_program_of_the_paper_draws_hardly_any_noise() -> None:

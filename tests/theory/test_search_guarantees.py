@@ -35,6 +35,30 @@ def test_the_rate_of_ada_p_tt_solves_its_equation() -> None:
     assert RATES["ada_p_tt"](SS19B, 1e6) == pytest.approx(8 * time)
 
 
+@given(distinct, losses)
+@settings(max_examples=40)
+def test_the_rate_of_ada_p_tt_is_within_a_constant_of_the_larger_time(means, epsilon) -> None:
+    """(8 + 16 √2) max{T*_β, C T*_TV / ε}, C the largest gap over the smallest: "for most instances" [AJMB24]."""
+    time = characteristic_time(means, "gaussian", 0.5, variance=0.25)
+    larger = max(time, ratio_of_gaps(means) * characteristic_time(means, "TV") / epsilon)
+    assert RATES["ada_p_tt"](means, epsilon) <= (8 + 16 * math.sqrt(2)) * larger * (1 + 1e-9)
+
+
+def test_where_gaps_differ_the_rate_of_ada_p_tt_is_far_above_the_larger_time() -> None:
+    """The control: without C no constant would do."""
+    means, epsilon = [0.9, 0.89, 0.0], 1e-3
+    time = characteristic_time(means, "gaussian", 0.5, variance=0.25)
+    larger = max(time, characteristic_time(means, "TV") / epsilon)
+    assert round(ratio_of_gaps(means)) == 90
+    assert RATES["ada_p_tt"](means, epsilon) > 100 * larger
+
+
+def ratio_of_gaps(means) -> float:
+    """The largest gap over the smallest."""
+    gaps = sorted(max(means) - mean for mean in means)[1:]
+    return gaps[-1] / gaps[0]
+
+
 @for_each("y", [0.0, 1e-3, 1.0, 12.0, 1e4])
 def test_the_inflation_of_ada_p_tt_star_is_the_largest_root(y) -> None:
     x = largest_inflation(y)

@@ -144,6 +144,36 @@ def test_what_the_paper_pays_for_its_constants():
     assert (best.loss.epsilon(), literal.loss.epsilon()) == (1.0, 0.2)
 
 
+class TestPrintedRelaxation:
+    """Γ = k ln² T ln(k T ln T / γ) / ε, which is to cover all running sums of all arms [MT15, Lem. 5]."""
+
+    def printed(self, k, horizon, failure):
+        """Γ in the policy, and the law of its tree at ε = 1."""
+        law = Tree(epsilon=1, counter="binary", length=horizon, divide=k).law()
+        relaxed = DPUCB(interval="paper", failure=failure).init(k, horizon).relaxed * law.scale
+        log = math.log(horizon)
+        assert relaxed == pytest.approx(k * log**2 * math.log(k * horizon * log / failure))
+        return relaxed, law
+
+    @for_each("k", [2, 5, 100])
+    @for_each("failure", [0.1, 1e-6])
+    def test_covers_the_sums_of_73_users_and_more(self, k, failure):
+        """It is above a bound of Chernoff's that holds for all sums at once, with a failure of this probability."""
+        for horizon in (73, 74, 100, 127, 128, 1000, 1023, 1024, 10**6, 2**30):
+            relaxed, law = self.printed(k, horizon, failure)
+            noisiest = 2 ** (horizon.bit_length() - 1) - 1  # all binary digits are 1
+            assert relaxed > bound_noise(law, noisiest, noisiest, math.log(2 * k * horizon / failure))
+
+    def test_does_not_cover_those_of_two_users(self):
+        """Exactly: the first release has one draw, and is off by more than Γ with four times the probability."""
+        relaxed, law = self.printed(k=2, horizon=2, failure=0.1)
+        noise = mb.noises.DiscreteLaplace(round(law.scale))
+        assert (round(relaxed, 2), law.scale, nodes(law, 1)) == (3.19, 4.0, 1.0)
+        outside = 2 * noise.pmf(np.arange(math.floor(relaxed) + 1, 400)).sum()
+        assert outside == pytest.approx(0.414, abs=1e-3)
+        assert outside > 4 * 0.1
+
+
 class TestSettings:
     def test_the_papers_interval_is_for_binary_laplace_trees(self):
         paper = DPUCB(interval="paper")

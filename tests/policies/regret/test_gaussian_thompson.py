@@ -270,6 +270,19 @@ def test_two_decisions_refute_the_published_theorem():
     assert proved == pytest.approx(0.36, abs=0.01)
 
 
+@pytest.mark.slow
+def test_the_regret_of_inflated_draws_is_far_above_the_published_one():
+    """[TD18, Thm. 2] has ln² T / ε + √(k T ln k): a variance c times as large costs c times the leading term."""
+    horizon = 10_000
+    published = math.log(horizon) ** 2 + math.sqrt(5 * horizon * math.log(5))
+    plain, inflated = (
+        mb.simulate(policy, RAW, C2, horizon, runs=10, seed=1).regret[:, -1]
+        for policy in (GaussianThompson(), GaussianThompson(epsilon=1))
+    )
+    assert plain.max() < published
+    assert inflated.min() > 2 * published
+
+
 def test_claims_set_the_inflation():
     square = math.log(1000) ** 2
     assert GaussianThompson(epsilon="0.5").init(2, 1000)[-3:] == pytest.approx((2 * square, 0, 0.5))

@@ -17,8 +17,8 @@ get the arm that looks best.
 
 Regret = O(Σ_a ln T / gap_a + k ln T / ε) with p = 1/T, on central and distributed channels [CZ23, Thm. 1].
 
-Departures: the radius has no term for rounding, and its failures add up to p. That of the paper, `radius="paper"`, sums
-p / b² instead, which is 1.645 p:
+Departures: the radius has no term for rounding, and its failures add up to p. That of the paper, `radius="paper"`, has
+1.5 p / b² for each batch, which adds up to 2.47 p:
 
     β = √(ln(4 A b² / p) / (2n)) + σ √z / n + h z / n,       z = ln(2 A b² / p)     [CZ23, Lem. 2].
 
