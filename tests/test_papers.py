@@ -36,7 +36,7 @@ NUMBERED: dict[str, dict[str, Iterable[int]]] = {  # the kinds of statements of 
         "Fig. ": range(1, 5),
     },
 }
-COLUMNS = ("statement", "it says", "here", "tested by", "seen in", "what differs, and why")
+COLUMNS = ("statement", "it says", "what differs, and why", "where, tested by, seen in")
 NOT_HERE = "not here"
 NUMBERS = re.compile(r"([A-Z][a-z]+\.? (?:11\.)?)(\d+)((?:(?:, | to )\d+)*)")  # a kind, a number, and more of them
 
@@ -56,9 +56,10 @@ def unfounded(page: str) -> list[str]:
     """Statements of which a row names neither file and test, nor why they are not here."""
     wrong = []
     for row in rows(page):
-        there = "](../../src/" in row["here"] or "](../../experiments/" in row["here"]
-        tested = "](../../tests/" in row["tested by"]
-        absent = row["here"] == NOT_HERE and not row["tested by"]
+        where = row["where, tested by, seen in"]
+        there = "](../../src/" in where or "](../../experiments/" in where
+        tested = "](../../tests/" in where
+        absent = where.startswith(NOT_HERE) and not there and not tested
         if not all((row["it says"], row["what differs, and why"], absent or (there and tested))):
             wrong.append(row["statement"])
     return wrong
@@ -89,12 +90,12 @@ def test_no_number_of_a_paper_is_left_out(name) -> None:
 
 
 def test_a_row_that_says_nothing_and_a_number_that_is_missing_are_found() -> None:
-    head = "| " + " | ".join(COLUMNS) + " |\n|---|---|---|---|---|---|\n"
+    head = "| " + " | ".join(COLUMNS) + " |\n|---|---|---|---|\n"
     page = head + (
-        "| Thm. 1 | a | [f](../../src/f.py) | [t](../../tests/t.py) | | nothing |\n"
-        "| Lem. 2, 4 | b | not here | | | why |\n"
-        "| Lem. 6 to 8 [X] | c | [f](../../src/f.py) | | | nothing |\n"
-        "| the end | d | not here | | | |\n"
+        "| Thm. 1 | a | nothing | [f](../../src/f.py), [t](../../tests/t.py) |\n"
+        "| Lem. 2, 4 | b | why | not here, [a figure](../figures/f.svg) |\n"
+        "| Lem. 6 to 8 [X] | c | nothing | [f](../../src/f.py) |\n"
+        "| the end | d | | not here |\n"
     )
     assert unfounded(page) == ["Lem. 6 to 8 [X]", "the end"]
     assert left_out(page, {"Thm. ": (1, 2), "Lem. ": range(2, 9)}) == ["Thm. 2", "Lem. 3", "Lem. 5"]
