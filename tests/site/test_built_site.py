@@ -34,6 +34,7 @@ LOOKED_AT = [
         "policies/noise_aware_klucb",
         "policies/track_and_stop",
         "channels/shuffled",
+        "papers/distributed",
         "experiments/league_central",
     ]
 ]

@@ -164,6 +164,11 @@ class TestPrintedRelaxation:
             noisiest = 2 ** (horizon.bit_length() - 1) - 1  # all binary digits are 1
             assert relaxed > bound_noise(law, noisiest, noisiest, math.log(2 * k * horizon / failure))
 
+    def test_allows_each_arm_more_pulls_than_there_are_users(self):
+        """8 Γ / gap² of each of the four worse arms, in the setting of [MT15, Fig. 1] at ε = 1."""
+        relaxed, _ = self.printed(k=5, horizon=10**6, failure=0.1)
+        assert 4 * 8 * relaxed / 0.5**2 > 2 * 10**6
+
     def test_does_not_cover_those_of_two_users(self):
         """Exactly: the first release has one draw, and is off by more than Γ with four times the probability."""
         relaxed, law = self.printed(k=2, horizon=2, failure=0.1)

@@ -62,6 +62,23 @@ def test_published_radii_of_other_noises():
     assert beta(policy, gaussian, k, batch, n) == pytest.approx(hoeffding + math.sqrt(2 * z) / epsilon / n, rel=1e-12)
 
 
+def test_renyi_privacy_narrows_the_published_radius_most_where_epsilon_is_small():
+    """[CZ23, Sec. 7]: Skellam noise with s = 10 against discrete Laplace noise, on the paper's grids."""
+
+    def ratio(epsilon: float) -> float:
+        pure, renyi = (
+            mb.channels.Distributed(epsilon=epsilon, noise=noise, grid="paper").law()
+            for noise in (mb.noises.DiscreteLaplace(), mb.noises.Skellam())
+        )
+        policy = SE(failure=0.1, radius="paper")
+        return beta(policy, renyi, 10, 12, 4096) / beta(policy, pure, 10, 12, 4096)
+
+    ratios = [ratio(epsilon) for epsilon in (0.1, 0.5, 1)]
+    assert ratios == sorted(ratios)
+    assert ratios[0] < 0.75
+    assert ratios[-1] < 1
+
+
 @for_each(("gap", "left"), [(0.19, [1, 1]), (0.21, [1, 0])])
 def test_an_arm_leaves_when_the_intervals_part(gap, left):
     s = SE().init(2, 1000)
