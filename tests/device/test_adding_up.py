@@ -191,6 +191,27 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown graph": (change_rounds(graph="x"), "graph of a place"),
     "no attempts": (change_rounds(attempts=0), "attempts of a place"),
     "nothing": ({"rounds": 1}, "rounds of a place"),
+    "more attempts than anybody needs": (change_rounds(attempts=101), "attempts of a place"),
+    "a part of many digits": (change_rounds(corrupted="1/10000000000"), "corrupted of a place"),
+    "more people than there are": (
+        {"offer": change_offer(n=2**60, modulus=2**62)},
+        "the number of devices of a cohort",
+    ),
+    "noise that takes for ever": (
+        {"offer": change_offer(noise={"scale": Fraction(10**12)}, terms=(("epsilon", Fraction(1, 10**12)),))},
+        "the scale of a noise",
+    ),
+    "neighbours without end": (
+        {
+            "offer": change_offer(n=10**6, modulus=2**62, noise={"least": 1000}),
+            **change_rounds(corrupted="99/100", graph="sparse"),
+        },
+        "the number of neighbours",
+    ),
+    "a graph of all": (
+        {"offer": change_offer(n=10**4, modulus=2**62, noise={"least": 7000}), **change_rounds(graph="complete")},
+        "the number of neighbours",
+    ),
 }
 
 

@@ -4,6 +4,8 @@ import json
 import struct
 from collections.abc import Iterator
 from fractions import Fraction
+from hashlib import sha256
+from math import ceil
 from pathlib import Path
 from random import Random
 from sqlite3 import Connection
@@ -12,7 +14,15 @@ import pytest
 
 from maskedbandit.device import adding_up
 from maskedbandit.device.device_book import BookedPlace
+from maskedbandit.device.service_calls import MOST_ANSWER
+from maskedbandit.privacy.sampling import Bits
+from maskedbandit.secagg.client import RoundClient
+from maskedbandit.secagg.graph import HASH_SIZE
 from maskedbandit.secagg.kept_round import RoundDue
+from maskedbandit.secagg.round_rules import MOST_DEVICES, MOST_NEIGHBOURS, RoundRules
+from maskedbandit.secagg.server import RoundServer
+from maskedbandit.service.request.limits import BATCH
+from maskedbandit.service.round_messages import LONGEST_SENT
 from tests.service.adding_devices import CHANNEL, WAIT, WINDOW, AddingDevices, read_ticket
 
 
@@ -173,3 +183,28 @@ def test_a_device_that_answers_only_with_an_outcome_is_found(tmp_path: Path, mon
 
     monkeypatch.setattr(adding_up, "answer_due", answer)
     assert watch(tmp_path / "nothing", None) != watch(tmp_path / "a one", 1.0)
+
+
+def play_first_phases(n: int) -> tuple[int, int]:
+    """Bytes of the longest message that a device gets, and of the longest that it sends, on a complete graph of n."""
+    seed = bytes(32)
+    plan = RoundRules(graph="complete", smallest=1).plan(n, n - 1, 2**10, ring=sha256(seed).digest())
+    server, clients = RoundServer(plan, seed), [RoundClient(plan, user, 0, Bits()) for user in range(n)]
+    told = sent = 0
+    for _ in range(3):
+        for user in sorted(server.waiting):
+            message = server.message_for(user)
+            answer = clients[user].receive(message)
+            told, sent = max(told, len(message)), max(sent, len(answer))
+            server.receive(user, answer)
+        server.close()
+    return told, sent
+
+
+def test_messages_of_as_many_neighbours_as_there_may_be() -> None:
+    """They fit into what the service and the device take: they grow by the same number of bytes for each neighbour."""
+    (told, sent), (more_told, more_sent) = (play_first_phases(n) for n in (17, 25))  # flags of whole bytes
+    neighbours = Fraction(MOST_NEIGHBOURS - 24, 8)
+    assert 4 * ceil((more_sent + neighbours * (more_sent - sent)) / 3) == LONGEST_SENT < BATCH
+    proof = HASH_SIZE * MOST_NEIGHBOURS * (1 + (MOST_DEVICES // MOST_NEIGHBOURS).bit_length())
+    assert 4 * (more_told + neighbours * (more_told - told) + proof) / 3 < MOST_ANSWER

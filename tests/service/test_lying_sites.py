@@ -193,15 +193,12 @@ def altering(alter: Callable[[Any], Any], path: str) -> Any:
     return handle
 
 
-@pytest.mark.parametrize("lie", ["the place of another person", "another cohort", "a cohort that is being added up"])
+@pytest.mark.parametrize("lie", ["the place of another person", "another cohort"])
 def test_a_lie_about_a_place(tmp_path: Path, lie: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sites = SitesInside(tmp_path)
     at, ann = sites.sites[0], sites.come(0, "ann", 1)
     told: dict[str, Any] = {"ticket": ann["ticket"]} if lie == "the place of another person" else {}
-    cohort = {"another cohort": 7, "a cohort that is being added up": 0}.get(lie)
-    if cohort == 0:
-        writer: Any = at.host.held["small"]
-        writer.study._session.joined[0, 1] = None
+    cohort = 7 if lie == "another cohort" else None
 
     def alter(said: Any) -> Any:
         return {"assigned": said["assigned"] | told, "cohort": said["cohort"] if cohort is None else cohort}

@@ -126,7 +126,8 @@ class PlaceTable:
     def __init__(self, given: Sequence[tuple[int, int, str, int | None]]) -> None:
         self._database = sqlite3.connect(":memory:")
         self._database.execute(
-            "CREATE TABLE place (study, assigned, arm, propensity, returned, cohort DEFAULT 0, loss DEFAULT 0)"
+            "CREATE TABLE place "
+            "(study, assigned, arm, propensity, returned, exposed DEFAULT NULL, cohort DEFAULT 0, loss DEFAULT 0)"
         )
         add = "INSERT INTO place (study, assigned, arm, propensity, returned) VALUES ('small', ?, ?, ?, ?)"
         self._database.executemany(add, given)

@@ -77,7 +77,7 @@ def test_who_may_change_the_list(sites: SitesInside) -> None:
 
 
 def test_a_site_that_left(sites: SitesInside) -> None:
-    """It is told so, and its people keep their arms."""
+    """It is told so, and its people keep their arms; nothing waits for it."""
     sites.add()
     kept = sites.come(0, "ann", None)
     assert sites.coordinator.ask("PUT", PATH, {"list": sites.named[1:]}, "owner").status == 200
@@ -85,6 +85,7 @@ def test_a_site_that_left(sites: SitesInside) -> None:
     confirm(sites, 1)
     confirm(sites, 2)
     sites.go_round(rounds=2)
+    assert LIST_WAITS not in sites.sites[0].host.attention.sentences
     again = sites.sites[0].assign("ann")
     assert (again["arm"], again["ticket"], again["again"]) == (kept["arm"], kept["ticket"], True)
     assert sites.sites[0].assign("bob")["ticket"] is None

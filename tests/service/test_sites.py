@@ -56,6 +56,61 @@ def test_a_site_that_is_cut_off_goes_on(sites: SitesInside, monkeypatch: pytest.
     assert {each["arm"]: each["total"] for each in sites.releases()} == sums
 
 
+def lose_answer(sites: SitesInside, monkeypatch: pytest.MonkeyPatch, unit: str) -> dict[str, Any]:
+    """The coordinator gives a person a place, who sees the arm, and the site does not hear it: what it did not hear."""
+    real, lost = CoordinatorWire.handle_async_request, list[Any]()
+
+    async def lose(self: CoordinatorWire, request: httpx.Request) -> httpx.Response:
+        lost.append((await real(self, request)).json())
+        raise httpx.ReadError("lost")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CoordinatorWire, "handle_async_request", lose)
+        assert sites.sites[0].study("assign", {"unit": unit, "evaluated": True}).status == 503
+    found: dict[str, Any] = lost[0]["assigned"]
+    return found
+
+
+def test_an_answer_that_was_lost_is_given_again(sites: SitesInside, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also after the cohort was added up: the person has the arm, and counts as the default."""
+    monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", lambda self, people, n, bits: 0)
+    lost = lose_answer(sites, monkeypatch, "ann")
+    assert lost["exposed"]
+    sums = sites.fill(15)
+    sites.clock.now += 21_000
+    sites.go_round()
+    assert {each["arm"]: each["total"] for each in sites.releases()} == sums
+    for cut in (False, True):  # from then on the site knows it
+        sites.wires[0].cut = cut
+        again = sites.sites[0].study("assign", {"unit": "ann"}).json
+        assert [again[key] for key in ("arm", "ticket", "exposed")] == [lost["arm"], lost["ticket"], True]
+    assert sites.sites[0].study("report", {"ticket": lost["ticket"], "value": 1}).code == "late"
+
+
+def test_the_arm_of_a_cohort_that_was_discarded(tmp_path: Path) -> None:
+    """It stays the person's, and the coordinator is not asked for another one, which it would charge."""
+    sites = SitesInside(tmp_path, budget={"epsilon": 3})
+    sites.fill()
+    first = sites.sites[0].assign("person 0")
+    sites.clock.now += 21_000
+    writer: Any = sites.coordinator.host.held["small"]
+    for _ in range(2):
+        for number, each in enumerate(sites.sites):
+            each.tick()
+            each.run(wait_for_links(each.host))
+            if number == 1:
+                link = each.host.links["small"]
+                link._answers = [answer._replace(message=b"") for answer in link._answers]
+    sites.go_round()
+    assert sites.releases() == []
+    assert sum(writer.study._session.discards.values()) == 2
+    asked = len(sites.passed)
+    again = sites.sites[0].assign("person 0")
+    assert (again["arm"], again["ticket"], again["again"]) == (first["arm"], first["ticket"], True)
+    assert len(sites.passed) == asked
+    sites.close()
+
+
 CANARY = 0.73129046
 
 

@@ -74,6 +74,13 @@ def test_what_two_operators_do_not_carry_is_refused_by_name(changes: dict[str, A
 
 
 SECAGG = {"name": "distributed", "epsilon": 1, "honest": "7/10", "backend": {"name": "secagg", "corrupted": "1/10"}}
+
+
+def secagg(**backend: Any) -> dict[str, Any]:
+    """The channel of devices that add up, with changes of how they do."""
+    return SECAGG | {"backend": {"name": "secagg", "corrupted": "1/10", **backend}}
+
+
 DEVICES = {"channel": SECAGG, "operators": None, "rounds": {"wait": "5 minutes"}}
 WRONG_ROUNDS: list[tuple[dict[str, Any], str]] = [
     ({"rounds": None}, "rounds is None: it must be a [rounds] table"),
@@ -89,6 +96,22 @@ WRONG_ROUNDS: list[tuple[dict[str, Any], str]] = [
     ({"reward": {"grace": "1 day"}}, "grace of the reward is '86400000 ms'"),
     ({"reward": {"rule": "first"}}, "rule of the reward is 'first': it must be last"),
     ({"guardrail": GUARDRAIL}, "guardrail is 'given': it must be left out"),
+    ({"channel": secagg(attempts=101)}, "attempts of the backend is 101: it must be a whole number from 1 to 100"),
+    ({"channel": secagg(corrupted="1/10000000000")}, "corrupted of the backend is '1/10000000000': it must be a"),
+    ({"channel": secagg(corrupted=0.1234567891)}, "numbers with at most nine digits"),
+    ({"channel": secagg(smallest=2**33)}, "smallest of the backend"),
+    ({"channel": secagg(graph="complete"), "people": 20_000}, 'fit into one message: use graph = "sparse"'),
+    (
+        {
+            "channel": secagg(corrupted="999/1000", smallest=1) | {"honest": "1/1000"},
+            "policy": {"name": "successive_elimination", "least": 10_000},
+            "people": 20_000,
+        },
+        "a smaller `corrupted`",
+    ),
+    ({"people": 10**7}, "the number of devices of a cohort is 10000000: it must be at most 1000000"),
+    ({"policy": {"name": "successive_elimination", "least": 20}}, "honest users counted on in a cohort of 20 is 14"),
+    ({"channel": SECAGG | {"epsilon": "1/1000", "grid": 10**6}}, "the scale of a noise in steps is '1000000000'"),
 ]
 
 

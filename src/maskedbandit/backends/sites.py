@@ -66,6 +66,9 @@ class Sites(Adder):
                 raise InvalidValue(name, getattr(self, name), "a whole number of at least 0")
         if type(self.attempts) is not int or self.attempts < 1:
             raise InvalidValue("attempts", self.attempts, "a whole number of at least 1")
+        if self.threshold > len(shares) - 1:
+            allowed = f"at most {len(shares) - 2} of {len(shares)} sites: two others must agree on what is opened"
+            raise InvalidValue("colluding", self.colluding, allowed)
         if self.threshold > len(shares) - 1 - self.lost:
             most = len(shares) - 1 - self.threshold
             allowed = f"at most {most} of {len(shares)} sites, if {self.colluding} collude: sites open a sum together"

@@ -1,10 +1,15 @@
 """What an offer costs the person who takes part: from its own text, and from nothing that a service says beside it."""
 
+from __future__ import annotations
+
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from maskedbandit.channels.offers import NoiseShare, Offer
-from maskedbandit.device.own_rounds import OwnRounds
 from maskedbandit.errors import InvalidValue
+
+if TYPE_CHECKING:
+    from maskedbandit.secagg.round_rules import AgreedRounds
 
 MOST_OFFERED_STEPS = 2**20  # in one unit of reward: reports of more would be of another size than anybody needs
 LEAST_OFFERED_EPSILON = Fraction(1, 10**6)  # of local trust: numbers with more noise might not be sent
@@ -39,10 +44,12 @@ def price_mixed_offer(offer: Offer, least: int, cap: int = 1) -> tuple[Fraction,
     epsilon = check_offered_person(offer, least, "", Fraction(0))
     if cap > 1:
         raise InvalidValue("cap of a place", cap, "1, as one reward of a person is mixed")
+    if offer.noise is not None:
+        offer.noise.check_draws()
     return epsilon, Fraction(read_mixing_channel(offer).loss(offer.n).delta)
 
 
-def price_summed_offer(offer: Offer, least: int, cap: int, rounds: OwnRounds) -> Fraction:
+def price_summed_offer(offer: Offer, least: int, cap: int, rounds: AgreedRounds) -> Fraction:
     """The epsilon of an offer to devices that add up, for all attempts together, or raise `InvalidValue`.
 
     **Guarantee**: whoever accepts it adds a value, with a noise share, to a sum that is opened if so many honest
@@ -50,6 +57,9 @@ def price_summed_offer(offer: Offer, least: int, cap: int, rounds: OwnRounds) ->
     """
     epsilon = check_offered_person(offer, least, "", Fraction(0))
     counted = offer.noise.least if offer.noise is not None else 0
+    if offer.noise is not None:
+        offer.noise.check_draws()
+    rounds.rules.check_devices(offer.n, counted)  # first: a plan has all of them
     rounds.rules.plan(offer.n, counted, max(offer.modulus, 2))  # raises if no round counts on so many
     if not offer.n * offer.steps < offer.modulus <= MOST_ADDED:
         allowed = f"above {offer.n * offer.steps}, so that sums fit, and at most {MOST_ADDED}"

@@ -20,18 +20,22 @@ Where the devices of a cohort add up by themselves there is a cohort, and what t
 Whoever wrote it may have written anything: what privacy rests on is held to what the person agreed to, see agreed.py.
 """
 
+from __future__ import annotations
+
 import json
 import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from maskedbandit.channels.offers import Offer, from_lines
-from maskedbandit.device.own_rounds import OwnRounds, read_own_rounds
 from maskedbandit.errors import InvalidValue, PersonalValue
 from maskedbandit.study.operators import ADDRESS, LONGEST_NAME, ROLES, OperatorKeys
+
+if TYPE_CHECKING:
+    from maskedbandit.secagg.round_rules import AgreedRounds
 
 STUDY_TEXT = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 TICKET_TEXT = re.compile("[0-9a-z]{1,64}")
@@ -94,7 +98,7 @@ class OwnPlace:
     exposed: int | None  # None: nobody said yet that the arm was seen
     window: int
     grace: int
-    rounds: OwnRounds | None = None  # in which the devices of the cohort add up, if they do
+    rounds: AgreedRounds | None = None  # in which the devices of the cohort add up, if they do
 
     @property
     def is_local(self) -> bool:
@@ -181,8 +185,15 @@ def read_place(given: Any) -> OwnPlace:
         None if exposed is None else read_whole("exposed of a place", exposed),
         window,
         grace,
-        None if adding is None else read_own_rounds(adding),
+        None if adding is None else read_agreed_rounds(adding),
     )
+
+
+def read_agreed_rounds(given: Any) -> AgreedRounds:
+    """What the devices of the cohort agree on."""
+    from maskedbandit.secagg.round_rules import AgreedRounds  # brings cryptography, which only a round needs
+
+    return AgreedRounds.from_table(given, "a place")
 
 
 def read_further_outcomes(given: Any) -> list[tuple[str, tuple[float, float, float, int]]]:

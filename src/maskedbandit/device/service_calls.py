@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import httpx
 
 CONTACT_PATIENCE = 10.0  # seconds for each step of a request
-MOST_ANSWER = 2**20  # bytes
+MOST_ANSWER = 2**22  # bytes: of the keys of all neighbours in a round, with the proof that they are those of a million
 SERVICE_URL = re.compile(r"https?://[^\s/?#@]+(/[^\s?#@]*)?")
 
 

@@ -24,7 +24,7 @@ have 2t > k + a under a lying server: no user's two secrets come out then, but p
 """
 
 from functools import lru_cache
-from math import comb
+from math import perm
 from typing import NamedTuple
 
 from maskedbandit.errors import InvalidValue
@@ -40,9 +40,15 @@ class Neighbourhood(NamedTuple):
 
 @lru_cache(maxsize=256)
 def choose_neighbours(
-    n: int, corrupted: int, lost: int, malicious: bool = False, secrecy: int = 40, correctness: int = 20
+    n: int,
+    corrupted: int,
+    lost: int,
+    malicious: bool = False,
+    secrecy: int = 40,
+    correctness: int = 20,
+    most: int | None = None,
 ) -> Neighbourhood:
-    """The least even k below n - 1 that a threshold fits, or else the complete graph.
+    """The least even k below n - 1, and up to `most`, that a threshold fits, or else the complete graph.
 
     Raises `InvalidValue` if the complete graph does not suffice, as then no other does: some t fits if a + b < k, or
     a + 2b < k; the means kc/(n-1) and kd/(n-1) exceed a and b by k P(more) < 1/8 and 1/4 at most; so c + d < n - 1,
@@ -58,7 +64,7 @@ def choose_neighbours(
             raise InvalidValue(name, value, "at least 2: a failure in 4 rounds")
     safe = complete_graph(n, corrupted, lost, malicious)
     k = 2
-    while k < n - 1:
+    while k < n - 1 and (most is None or k <= most):
         a = _most(n, corrupted, k, secrecy + 1)
         b = _most(n, lost, k, correctness)
         found = Neighbourhood(k, sparse_threshold(k, a, malicious), k - b)
@@ -128,7 +134,10 @@ def _most(n: int, marked: int, k: int, power: int) -> int:
 
 
 def _connected(n: int, bad: int, k: int, power: int) -> bool:
-    """Whether two runs of k/2 bad users that cut the ring in two have a probability below 2^-power."""
+    """Whether two runs of k/2 bad users that cut the ring in two have a probability below 2^-power.
+
+    C(n-k, bad-k) / C(n, bad) is the product of (bad - i) / (n - i) for i < k.
+    """
     if k > bad:
         return True
-    return n * (n - k - 1) * comb(n - k, bad - k) << power < 2 * comb(n, bad)
+    return n * (n - k - 1) * perm(bad, k) << power < 2 * perm(n, k)

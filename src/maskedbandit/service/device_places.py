@@ -4,6 +4,7 @@ from typing import Any
 
 from maskedbandit.channels.channel import find_backend
 from maskedbandit.channels.offers import to_lines
+from maskedbandit.secagg.round_rules import AgreedRounds
 from maskedbandit.service.messages import DeviceOperator, DeviceOutcome, DevicePlace, DeviceTerms, PlaceRounds
 from maskedbandit.store.requests import Assigned
 from maskedbandit.store.study import Study
@@ -41,8 +42,7 @@ def describe_place_rounds(study: Study) -> PlaceRounds | None:
     if study.protocol.rounds is None:
         return None
     backend: Any = find_backend(study.protocol.channel)
-    rules = backend.rules
-    return PlaceRounds(str(rules.corrupted), rules.server, rules.graph, rules.smallest, backend.attempts)
+    return PlaceRounds(**AgreedRounds(backend.rules, backend.attempts).to_table())
 
 
 def list_operators(study: Study) -> list[DeviceOperator] | None:

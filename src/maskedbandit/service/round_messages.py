@@ -4,8 +4,13 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from maskedbandit.secagg.masks import KEY
+from maskedbandit.secagg.messages import PARCEL
+from maskedbandit.secagg.round_rules import MOST_NEIGHBOURS
 from maskedbandit.service.messages import Body, Ticket
 from maskedbandit.service.site_messages import Count, PhaseNumber
+
+LONGEST_SENT = 4 * -(-(2 + 2 * KEY + MOST_NEIGHBOURS * PARCEL) // 3)  # key shares for so many, in base64
 
 
 class AnsweredByDevice(Body):
@@ -14,7 +19,7 @@ class AnsweredByDevice(Body):
     cohort: Count
     attempt: Count
     phase: PhaseNumber
-    message: Annotated[str, Meta(max_length=2**19)]
+    message: Annotated[str, Meta(max_length=LONGEST_SENT)]
 
 
 class AnswerRound(Body):

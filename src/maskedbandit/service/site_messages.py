@@ -26,7 +26,7 @@ class PlaceOfSite(Struct):
     """What the person gets, and of a place its cohort."""
 
     assigned: Assigned
-    cohort: int | None
+    cohort: CohortNumber | None
 
 
 class EraseAtSite(Body):
@@ -101,3 +101,4 @@ class RoundsDue(Struct):
     due: list[RoundOfSite]
     sites: str  # the hash of the newest list of sites
     first: int  # the cohort from which on it holds
+    listed: bool  # whether the site is in it

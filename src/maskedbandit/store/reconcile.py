@@ -27,6 +27,7 @@ from maskedbandit.errors import BehindWitness, InvalidValue
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.store.accounts import Accounts, Losses, add_charge, find_places
 from maskedbandit.store.book.chain import ENTRY, Head, Link, check_chain, is_on_chain, next_link, read_links
+from maskedbandit.store.book.dealt_again import has_turns
 from maskedbandit.store.book.entries import parse_entries, state_after
 from maskedbandit.store.book.witness import Seen, Witness
 from maskedbandit.store.databases.database import Database, Row
@@ -131,7 +132,7 @@ def bring_back(database: Database, witness: Witness, study: str, file: Path) -> 
         keep = "UPDATE study SET people = ?, reached = ?, state = ?, traces = traces + 1 WHERE study = ?"
         database.change(keep, people, clock, state, study)
         brought = head.entries - len(ours)
-        if Protocol.from_text(read_study(database, study).protocol).shuffled and state != "archived":
+        if has_turns(Protocol.from_text(read_study(database, study).protocol)) and state != "archived":
             head = write_burned(database, witness, study, head, 0, seen._replace(worst=ZERO.to_text()))
     witness.saw(study, head, find_worst(database, study, seen).to_text())
     Scrubber().scrub(database)
@@ -185,8 +186,9 @@ def burn_missing(database: Database, witness: Witness, study: str) -> str:
 def write_burned(database: Database, witness: Witness, study: str, head: Head, missing: int, seen: Seen) -> Head:
     """Write down what everybody was charged, and give the places of cohorts without a release to other people.
 
-    With a shuffler that is so although nothing is missing. It has the reports of people who came after the copy was
-    made, of whom nothing is known here, nor were they charged here; after this entry their passes fit no cohort.
+    With a shuffler or sites that is so although nothing is missing. These know people who came after the copy was made,
+    of whom nothing is known here, nor were they charged here, and sites may have joined the rounds of their cohorts.
+    After this entry all cohorts are others, in which these people have no part.
     """
     database.change(
         "UPDATE place SET returned = assigned WHERE study = ? AND returned IS NULL "

@@ -18,6 +18,7 @@ from maskedbandit.channels.mixing_channel import MixingChannel
 from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.errors import InvalidValue
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
+from maskedbandit.secagg.round_rules import AgreedRounds
 from maskedbandit.study.device_rounds import DeviceRounds
 from maskedbandit.study.naming import STUDY_PARTS, expand_table
 from maskedbandit.study.operators import Operators
@@ -94,6 +95,7 @@ def check_adding_devices(found: Channel, backend: SecAgg, rounds: DeviceRounds |
         raise InvalidValue("server", backend.server, allowed)
     if backend.dropout:
         raise InvalidValue("dropout", str(backend.dropout), "left out: devices of a live study are lost by themselves")
+    AgreedRounds.from_table(AgreedRounds(backend.rules, backend.attempts).to_table(), "the backend")
 
 
 def put_shares(given: Any, sites: SitesOfStudy) -> Any:

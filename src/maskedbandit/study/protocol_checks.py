@@ -13,8 +13,10 @@ from maskedbandit.study import tables
 from maskedbandit.study.live_channel import MANY_PEOPLE
 from maskedbandit.study.naming import refuse_unknown
 from maskedbandit.study.policy_checks import (
+    check_cohorts_of_devices,
     check_cohorts_of_sites,
     check_control,
+    check_drawn_shares,
     check_policy_of_guardrail,
     check_policy_of_study,
     check_tree,
@@ -52,8 +54,13 @@ def check_parts_together(protocol: Any) -> None:
         check_policy_of_guardrail(policy, protocol.stages)
         protocol.guardrail.check_policy(policy, channel.law(), protocol.choices, protocol.aim)
     check_tree(channel, people)
+    most = people or MANY_PEOPLE
     if protocol.sites is not None:
-        check_cohorts_of_sites(channel, policy, people or MANY_PEOPLE)
+        check_cohorts_of_sites(channel, policy, most)
+    if protocol.rounds is not None:
+        check_cohorts_of_devices(channel, policy, most)
+    if protocol.rounds is not None or protocol.shuffled:
+        check_drawn_shares(channel, policy, most)
     try:
         Budget(protocol.budget).after(None, protocol.price(max(people or 1000, 1000)))
     except BudgetExceeded as why:

@@ -1551,6 +1551,7 @@ export interface components {
             due: components["schemas"]["RoundOfSite"][];
             sites: string;
             first: number;
+            listed: boolean;
         };
         /**
          * RoundOfSite

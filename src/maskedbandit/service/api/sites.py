@@ -99,7 +99,8 @@ async def go_round_of_site(call: Call, body: AnswerRounds) -> RoundsDue:
     due: list[RoundDue] = await writer.submit("rounds", site, answers, body.confirmed, body.signed)
     call.host.contacts[call.study, site] = call.host.clock()
     newest: SiteStage = study.site_lists.stages[-1]
-    return RoundsDue(study.state, [describe_due(each) for each in due], newest.name, newest.first)
+    told = [describe_due(each) for each in due]
+    return RoundsDue(study.state, told, newest.name, newest.first, site in newest.keys)
 
 
 def describe_due(due: RoundDue) -> RoundOfSite:

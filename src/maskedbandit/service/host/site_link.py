@@ -26,7 +26,7 @@ class SiteLink:
     def __init__(self, writer: Writer, ask: Ask, clock: Callable[[], int]) -> None:
         self.writer, self._ask, self._clock = writer, ask, clock
         self.state = LinkState()
-        self.unconfirmed = False  # the coordinator has another list of sites
+        self.unconfirmed = False  # the coordinator has another list of sites, in which this one is
         self._answers: list[RoundAnswer] = []  # for the next turn
         self.task: asyncio.Task[None] | None = None
 
@@ -79,7 +79,7 @@ class SiteLink:
             raise Malformed(f"the coordinator asks for {len(due)} answers at once")
         study: Any = self.writer.study
         name, first = read_newest(said)
-        self.unconfirmed = name != study.stages[-1].name
+        self.unconfirmed = name != study.stages[-1].name and said.get("listed") is not False
         due = list_agreed(study.stages, name, first, due)
         self._answers = [await self._answer(each) for each in due]
 

@@ -1,6 +1,7 @@
 """The [operators] and [sites] tables of a protocol in the OpenAPI document: who takes part besides the service."""
 
 from maskedbandit.backends.sites import MOST_SITES
+from maskedbandit.secagg.round_rules import LARGEST_SMALLEST, MOST_ATTEMPTS
 from maskedbandit.service.request.enrolment_schema import Schema, describe_table
 from maskedbandit.study.operators import ADDRESS, FINGERPRINT, LONGEST_NAME
 
@@ -61,8 +62,13 @@ def describe_backend_of_sums(fraction: Schema) -> Schema:
             "corrupted": part | {"description": "the part of the devices that may tell all that they know: 0"},
             "server": {"type": "string", "const": "honest"},
             "graph": {"type": "string", "enum": ["auto", "complete", "sparse"], "description": "who helps whom: auto"},
-            "smallest": {"type": "integer", "minimum": 1, "description": "the fewest honest people counted on: 32"},
-            "attempts": attempts,
+            "smallest": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": LARGEST_SMALLEST,
+                "description": "the fewest honest people counted on: 32",
+            },
+            "attempts": attempts | {"maximum": MOST_ATTEMPTS},
         },
         ("name",),
     )

@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 from msgspec import ValidationError, convert, to_builtins
+from msgspec.structs import replace
 
 from maskedbandit.service.host.elsewhere import Said
 from maskedbandit.service.host.partner_calls import PartnerAway, PartnerRefuses
@@ -70,27 +71,39 @@ def pass_on(why: PartnerAway | PartnerRefuses) -> Said:
 
 
 async def assign_person(call: Call, writer: Writer, body: Assign) -> Assigned:
-    """The arm of a person: that which the coordinator gives, or, while it is away, the one that the person has."""
+    """The arm of a person: the one that she has for ever if she is in a sum, or else that which the coordinator gives.
+
+    While the coordinator is away whoever is known here has the arm that was given before. An arm of which no outcome
+    can count here has no ticket.
+    """
     host, signers = find_site_host(call), writer.study.protocol.signed_by
     if signers:
         check_token(signers, call.study, body.unit, body.token, host.clock())
     person = name_for_coordinator(host.witness, writer.study.protocol.project, body.unit)
+    if (known := await writer.submit("place_in_sum", person)) is not None:
+        return repeat_answer(known)
     asked = {"person": person, "evaluated": body.evaluated, "attributes": body.attributes}
     try:
         given = await host.ask_coordinator("POST", f"{call.study}/site/assign", asked)
     except PartnerRefuses as why:
         raise pass_on(why) from None
     except PartnerAway as away:
-        known: SitePlace | None = await writer.submit("place", person)
-        if known is None:
+        if (known := await writer.submit("place", person)) is None:
             raise pass_on(away) from None
-        return Assigned(**{**json.loads(known.answer), "again": True, "exposed": known.exposed is not None})
+        return repeat_answer(known)
     found = read_place(given)
     if found.assigned.ticket is not None:
-        await writer.submit("note_place", person, found.cohort, to_builtins(found.assigned))
+        noted = await writer.submit("note_place", person, found.cohort, to_builtins(found.assigned))
+        if noted is None:
+            return replace(found.assigned, ticket=None)
         if found.assigned.exposed:
             await writer.submit("expose", found.assigned.ticket)
     return found.assigned
+
+
+def repeat_answer(known: SitePlace) -> Assigned:
+    """What a person was told, who is told it again."""
+    return Assigned(**{**json.loads(known.answer), "again": True, "exposed": known.exposed is not None})
 
 
 def read_place(given: Any) -> PlaceOfSite:

@@ -11,11 +11,12 @@ COLUMN_STEPS = [1, 5, 10, 30, 60, 300, 600, 1800, 3600, 10_800, 21_600, 43_200] 
 COLUMN_STEPS = [1000 * each for each in (*COLUMN_STEPS, *(DAY_SECONDS << i for i in range(12)))]
 FINE_COLUMNS = 480  # columns that are kept, at most about so many
 DELAYS = (1, 10, 60, 300, 600, 1800, 3600, 21_600, 86_400)  # seconds, at which the columns of delays end
+KEPT_OR_DISCARDED = "(returned IS NULL OR returned > exposed)"  # who saw the arm of a cohort that was discarded later
 PlaceTally = tuple[int, int, int, int | None]  # of a cohort: its arm, places that are kept, seen, and when the last was
 
 
 class CountedPlaces(Struct, frozen=True):
-    """The places that were given before a time."""
+    """The places that were given before a time: those of discarded cohorts count as kept, as they did before that."""
 
     returned: tuple[int, ...]  # places that went back, by arm
     delays: tuple[int, ...] = (0,) * (len(DELAYS) + 1)
@@ -40,19 +41,20 @@ class CountedPlaces(Struct, frozen=True):
         for at, seen in self.exposures.items():
             add_to_column(exposures, at * self.step // step, seen)
         which, values = "WHERE study = ? AND assigned >= ? AND assigned < ?", (study, self.until, until)
-        find = f"SELECT assigned / {step}, arm, COUNT(*), COUNT(returned) FROM place {which} GROUP BY 1, 2"
+        back = f"SUM(CASE WHEN {KEPT_OR_DISCARDED} THEN 0 ELSE 1 END)"
+        find = f"SELECT assigned / {step}, arm, COUNT(*), {back} FROM place {which} GROUP BY 1, 2"
         for at, arm, count, back in database.rows(find, *values):
             add_to_column(columns, int(at), tuple(int(count) * (i == arm) for i in range(k)))
             returned[arm] += int(back)
         find = (
-            f"SELECT cohort, arm, COUNT(*), COUNT(exposed), MAX(exposed) FROM place {which} AND returned IS NULL "
+            f"SELECT cohort, arm, COUNT(*), COUNT(exposed), MAX(exposed) FROM place {which} AND {KEPT_OR_DISCARDED} "
             "GROUP BY cohort, arm"
         )
         for cohort, arm, count, seen, latest in database.rows(find, *values):
             _, count_before, seen_before, before = cohorts.get(cohort, (arm, 0, 0, None))
             latest = max((each for each in (before, latest) if each is not None), default=None)
             cohorts[int(cohort)] = int(arm), count_before + int(count), seen_before + int(seen), latest
-        kept_and_seen = f"{which} AND returned IS NULL AND exposed IS NOT NULL GROUP BY 1"
+        kept_and_seen = f"{which} AND {KEPT_OR_DISCARDED} AND exposed IS NOT NULL GROUP BY 1"
         for at, count in database.rows(f"SELECT exposed / {step}, COUNT(*) FROM place {kept_and_seen}", *values):
             add_to_column(exposures, int(at), (int(count),))
         cases = " ".join(f"WHEN exposed - assigned <= {1000 * each} THEN {i}" for i, each in enumerate(DELAYS))
@@ -65,8 +67,8 @@ class CountedPlaces(Struct, frozen=True):
         """How many saw their arms from a time on, each of them within so long: those of one column are looked at."""
         column = since // self.step
         find = (
-            "SELECT COUNT(*) FROM place WHERE study = ? AND assigned >= ? AND assigned < ? AND returned IS NULL "
-            "AND exposed >= ? AND exposed < ?"
+            "SELECT COUNT(*) FROM place WHERE study = ? AND assigned >= ? AND assigned < ? "
+            f"AND {KEPT_OR_DISCARDED} AND exposed >= ? AND exposed < ?"
         )
         end = (column + 1) * self.step
         ((inside,),) = database.rows(find, study, since - within, min(end, self.until), since, end)

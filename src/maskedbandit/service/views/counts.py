@@ -8,12 +8,13 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from maskedbandit.service.views.counted_places import COLUMN_STEPS, CountedPlaces, add_to_column
+from maskedbandit.service.views.counted_places import COLUMN_STEPS, CountedPlaces, PlaceTally, add_to_column
 from maskedbandit.service.views.early_people import EarlyPeople, find_early_people
 from maskedbandit.service.views.health import count_wasted
 from maskedbandit.service.views.sample_ratio import RatioEvidence
 from maskedbandit.service.views.tally import Tally
 from maskedbandit.store.book.book import Book, read_published
+from maskedbandit.store.book.dealt_again import count_discards
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.database import Database
 from maskedbandit.study.deck import CohortDeck
@@ -79,8 +80,9 @@ def count_places(database: Database, book: Book, now: int, tally: Tally) -> Stud
     with tally.lock:
         settled = tally.settle(database, book, horizon.time)
         counted, seen_alike = settled.places.on(database, study, k, horizon.time), settled.ratio.found
+    cohorts = leave_out_discarded(database, book, counted.cohorts)
     dealt, seen = [0] * k, [0] * k
-    for arm, count, exposed, _ in counted.cohorts.values():
+    for arm, count, exposed, _ in cohorts.values():
         dealt[arm] += count
         seen[arm] += exposed
     step, columns = in_columns(counted, k)
@@ -92,7 +94,7 @@ def count_places(database: Database, book: Book, now: int, tally: Tally) -> Stud
         counted.returned,
         count_wasted(database, study, min(horizon.time, now - reward.exposure)),
         counted.count_exposed(database, study, now - window, reward.exposure),
-        tuple(list_cohorts(demand.deck, counted, book.released, window, over)),
+        tuple(list_cohorts(demand.deck, cohorts, book.released, window, over)),
         step,
         columns,
         counted.delays,
@@ -101,6 +103,17 @@ def count_places(database: Database, book: Book, now: int, tally: Tally) -> Stud
         demand.served,
         demand.answer,
     )
+
+
+def leave_out_discarded(database: Database, book: Book, cohorts: dict[int, PlaceTally]) -> dict[int, PlaceTally]:
+    """The same without the people of cohorts as they were before these were discarded."""
+    found = dict(cohorts)
+    for cohort in count_discards(book.entries).keys() & cohorts.keys():
+        find = "SELECT COUNT(*) FROM place WHERE study = ? AND cohort = ? AND returned > exposed"
+        gone = int(database.rows(find, book.study, cohort)[0][0])
+        arm, kept, seen, latest = cohorts[cohort]
+        found[cohort] = arm, kept - gone, seen - gone, latest if seen > gone else None
+    return found
 
 
 def keep_counts(database: Database, witness: Witness, study: str, people: int, tally: Tally) -> None:
@@ -138,12 +151,12 @@ def in_columns(counted: CountedPlaces, k: int) -> tuple[int, tuple[ArrivalColumn
 
 
 def list_cohorts(
-    deck: CohortDeck, counted: CountedPlaces, released: Mapping[int, int], window: int, over: bool
+    deck: CohortDeck, counted: Mapping[int, PlaceTally], released: Mapping[int, int], window: int, over: bool
 ) -> list[CohortStanding]:
     """The state of each cohort. Once its stage has ended, or the study is over, none of its places is dealt."""
     found = []
     for places in deck.cohorts:
-        _, dealt, seen, latest = counted.cohorts.get(places.cohort, (0, 0, 0, None))
+        _, dealt, seen, latest = counted.get(places.cohort, (0, 0, 0, None))
         deadline = None if latest is None else latest + window
         if places.cohort in released:
             state, deadline = "released", None

@@ -26,12 +26,13 @@ ends the groups of the moment, must not do so because of which arms the newest p
 """
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import exp, lgamma, log
 
 from msgspec import Struct
 
+from maskedbandit.service.views.counted_places import KEPT_OR_DISCARDED
 from maskedbandit.store.databases.database import Database
 
 RATIO_ALARM = 0.001  # the probability with which an application that shows all arms alike is ever warned of
@@ -88,13 +89,18 @@ class SampleRatio(Struct):
         """The part of what is bet that is bet on an arm: they add up to at most 1, however many are added."""
         return 0.5 / self.first if arm < self.first else 0.5 ** (arm - self.first + 2)
 
-    def upto(self, database: Database, study: str, epochs: Sequence[int], k: int, until: int) -> RatioEvidence:
-        """With all places that were given before a time, of which it is decided whether they were seen."""
+    def upto(
+        self, database: Database, study: str, epochs: Sequence[int], k: int, until: int, discards: Iterable[int] = ()
+    ) -> RatioEvidence:
+        """With all places that were given before a time, of which it is decided whether they were seen.
+
+        When a cohort is discarded, places that were seen go back too.
+        """
         if until <= self.scanned:
             return self.found
         back = "SELECT DISTINCT returned FROM place WHERE study = ? AND assigned >= ? AND assigned < ?"
         found = database.rows(f"{back} AND returned IS NOT NULL", study, self.scanned, until)
-        cuts = sorted(each for each in self.cuts.union(int(at) for (at,) in found) if each > self.cut)
+        cuts = sorted(each for each in self.cuts.union(discards, (int(at) for (at,) in found)) if each > self.cut)
         known = bisect_left(cuts, until + 1)
         for start in range(0, known, FEW_CUTS):
             self._add(database, study, epochs, k, cuts[start : min(start + FEW_CUTS, known)])
@@ -104,7 +110,7 @@ class SampleRatio(Struct):
     def _add(self, database: Database, study: str, epochs: Sequence[int], k: int, cuts: list[int]) -> None:
         """Add the places that were given between these times."""
         find = (
-            "SELECT assigned, cohort, arm, loss, CASE WHEN returned IS NULL THEN 0 ELSE 1 END FROM place "
+            f"SELECT assigned, cohort, arm, loss, CASE WHEN {KEPT_OR_DISCARDED} THEN 0 ELSE 1 END FROM place "
             "WHERE study = ? AND assigned > ? AND assigned < ?"
         )
         groups = dict[tuple[int, int, int], tuple[list[int], list[int]]]()

@@ -1,8 +1,9 @@
 """The places of a study, counted once: what is settled is kept, and only newer places are counted again.
 
 A place is settled when somebody saw it in time, or when it went back: its row changes no more, except that it may be
-erased, which no count depends on. As the clock of a study never goes back, all places that were given before the oldest
-one that is not settled can be counted for ever. So a study of a million people costs no more to look at than a new one.
+erased, or its cohort discarded, which no count depends on that is kept. As the clock of a study never goes back, all
+places that were given before the oldest one that is not settled can be counted for ever. So a study of a million people
+costs no more to look at than a new one.
 
 The process that holds a study writes down what it counted, each time that many more places are settled, so that a start
 need not count them again. What is written follows from rows that change no more, so it is right whenever it is written
@@ -19,6 +20,7 @@ from maskedbandit.service.views.counted_places import CountedPlaces
 from maskedbandit.service.views.early_people import EarlyPeople
 from maskedbandit.service.views.sample_ratio import SampleRatio
 from maskedbandit.store.book.book import Book
+from maskedbandit.store.book.site_entries import Discarded
 from maskedbandit.store.databases.database import Database, do_again
 
 KEPT_EVERY = 20_000  # places: when so many more are settled they are written down
@@ -64,7 +66,8 @@ class Tally:
         if (until := min(until, for_ever)) > settled.places.until:
             settled.places = settled.places.on(database, study, k, until)
         epochs = [each.epoch for each in book.demand.deck.cohorts]
-        settled.ratio.upto(database, study, epochs, k, settled.places.until)
+        discards = [each.at for each in book.entries if isinstance(each, Discarded)]
+        settled.ratio.upto(database, study, epochs, k, settled.places.until, discards)
         return settled
 
     def is_behind(self, people: int) -> bool:

@@ -1,11 +1,14 @@
 """The people of a site: the places that the coordinator gave them, and their outcomes, which stay here.
 
 note_place -> note_exposure -> take_report, until the window is over or the cohort's round is joined
+
+Whoever has a place in a cohort when its first round is joined is in its sum, and has no other place for ever. Whatever
+is told of a person after that, the arm is hers, and only her outcome does not count.
 """
 
 import hmac
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from maskedbandit.errors import Conflict, Disagreement, Late, NotExposed, UnknownTicket
@@ -35,11 +38,12 @@ def name_for_coordinator(witness: Witness, project: str, unit: str) -> str:
     return hmac.digest(witness.secret("people of sites"), f"{project}\n{check_unit(unit)}".encode(), "sha256").hex()
 
 
-def note_place(session: SiteSession, person: str, cohort: int, answer: dict[str, Any]) -> SitePlace:
+def note_place(session: SiteSession, person: str, cohort: int, answer: dict[str, Any]) -> SitePlace | None:
     """Write down the place that the coordinator gave a person, or raise `Disagreement` if it is not the person's own.
 
-    Whoever comes again after the place went back has a new one, unless the cohort of the old one has begun to be added
-    up: then no outcome of the person may be in another sum.
+    Whoever comes again after the place went back has a new one, unless the person is in a sum. If an earlier answer was
+    lost, the cohort may be added up by now: then the place is written down, and no outcome of it is taken. None, and
+    nothing is written down, after the study has ended here, and for cohorts of older lists, which get nobody new.
     """
     database, name = session.database, session.name
     place = SitePlace(answer["ticket"], person, cohort, json.dumps(answer), None)
@@ -51,18 +55,34 @@ def note_place(session: SiteSession, person: str, cohort: int, answer: dict[str,
         if before.cohort != cohort:
             raise Disagreement("the coordinator moved a place to another cohort")
         return before
-    if any(joined == cohort for joined, _ in session.joined):
-        raise Disagreement("the coordinator gave a place of a cohort that is being added up")
-    if cohort < 0 or find_cohort(cohort) < session.stages[-1].first:
-        raise Disagreement(
-            "the coordinator gave a place of a cohort of an older list of sites than this site agreed to"
-        )
+    if before is not None and is_added_up(session, before.cohort):
+        raise Disagreement("the coordinator gave a second place to a person who is in a sum")
+    if session.state != "running" or find_cohort(cohort) < session.stages[-1].first:
+        return None
     if before is not None:
-        if any(joined == before.cohort for joined, _ in session.joined):
-            raise Disagreement("the coordinator gave a second place to a person who is in a sum")
         remove_place_of_site(session, before.ticket)
     database.insert("site_place", f"study, {COLUMNS}", [(name, *place)])
     return place
+
+
+def is_added_up(session: SiteSession, cohort: int) -> bool:
+    """Whether this site has joined a round of a cohort."""
+    return any(joined == cohort for joined, _ in session.joined)
+
+
+def keep_places(session: SiteSession, cohort: int, tickets: Collection[str]) -> None:
+    """A round of a cohort is joined: if it is the first one, these people have places in it, and saw their arms.
+
+    The site may have heard neither that an arm was seen, nor that a place of somebody else went back as it was not.
+    """
+    if is_added_up(session, cohort):
+        return
+    find = "SELECT ticket FROM site_place WHERE study = ? AND cohort = ?"
+    here = {ticket for (ticket,) in session.database.rows(find, session.name, cohort)}
+    for ticket in here.difference(tickets):
+        remove_place_of_site(session, ticket)
+    keep = "UPDATE site_place SET exposed = ? WHERE study = ? AND cohort = ? AND exposed IS NULL"
+    session.database.change(keep, session.now, session.name, cohort)
 
 
 def remove_place_of_site(session: SiteSession, ticket: str) -> None:
@@ -86,6 +106,13 @@ def find_place_of(session: SiteSession, person: str) -> SitePlace | None:
     find = f"SELECT {COLUMNS} FROM site_place WHERE study = ? AND person = ?"
     row = session.database.one(find, session.name, person)
     return None if row is None else SitePlace(*row)
+
+
+def find_place_in_sum(session: SiteSession, person: str) -> SitePlace | None:
+    """The place of a person who is in a sum, and keeps it whatever becomes of the cohort. To ask leaves no trace."""
+    session.silent = True
+    found = find_place_of(session, person)
+    return found if found is not None and is_added_up(session, found.cohort) else None
 
 
 def find_place(session: SiteSession, ticket: str) -> SitePlace:
@@ -119,7 +146,7 @@ def take_report(
     if place.exposed is None:
         raise NotExposed("say first that the person saw the arm: a report must not decide who is in a cohort")
     over = session.now > place.exposed + session.protocol.reward.taken_for
-    if over or any(cohort == place.cohort for cohort, _ in session.joined):
+    if over or is_added_up(session, place.cohort):
         raise Late("the window in which this outcome counts is over")
     name = name_report(session.protocol, ticket, event, metric, proof)
     find = "SELECT value FROM site_report WHERE study = ? AND ticket = ? AND event = ? AND proof = ?"

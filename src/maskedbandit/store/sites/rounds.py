@@ -32,7 +32,7 @@ from maskedbandit.secagg.kept_round import (
 from maskedbandit.secagg.masks import KEY
 from maskedbandit.store.held_rounds import make_plan
 from maskedbandit.store.holding import check_still_newest
-from maskedbandit.store.sites.people import read_rewards
+from maskedbandit.store.sites.people import keep_places, read_rewards
 from maskedbandit.store.sites.session import SiteSession
 from maskedbandit.study.coalitions import count_site_places
 from maskedbandit.study.site_stages import find_stage
@@ -103,6 +103,7 @@ def join_attempt(session: SiteSession, terms: RoundTerms, tickets: Sequence[str]
     bits, noise = Bits(), channel.release_noise(terms.n)  # fresh bits: none from before a fork or a snapshot
     value = noise.sum_of_shares(len(rewards), channel.counted_on(terms.n), bits) if rewards else 0
     value += sum(encode_reward(session.protocol.reward.of(told), offer.steps, bits) for told in rewards)
+    keep_places(session, terms.cohort, tickets)
     forget_secrets(session, f"cohort = {terms.cohort:d}")  # of attempts before: nothing of them is answered any more
     row = (session.name, terms.cohort, terms.attempt, write_terms(terms), str(value % plan.modulus), urandom(KEY).hex())
     session.database.insert("site_round", "study, cohort, attempt, terms, value, seed", [row])

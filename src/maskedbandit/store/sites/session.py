@@ -19,7 +19,7 @@ from maskedbandit.study.site_stages import Stages
 class SiteSession(Holding):
     """The site's part of the study of this name, which no other process holds."""
 
-    silent: bool  # of the operation under way: it is a report
+    silent: bool  # of the operation under way: it is a report, or a question
     joined: dict[Attempt, SiteJoined]
     agreed: dict[Attempt, SiteAgreed]
     stages: Stages  # the lists of the sites to which this one agreed

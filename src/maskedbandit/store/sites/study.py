@@ -18,7 +18,14 @@ from maskedbandit.store.databases.database import Database, do_again
 from maskedbandit.store.held_study import HeldStudy
 from maskedbandit.store.own_keys import read_own_keys
 from maskedbandit.store.sites.lists import ToldList, admit_lists, follow_told
-from maskedbandit.store.sites.people import erase_person_of_site, find_place_of, note_exposure, note_place, take_report
+from maskedbandit.store.sites.people import (
+    erase_person_of_site,
+    find_place_in_sum,
+    find_place_of,
+    note_exposure,
+    note_place,
+    take_report,
+)
 from maskedbandit.store.sites.rounds import answer_round
 from maskedbandit.store.sites.session import SiteSession, end_site
 from maskedbandit.study.operators import OperatorKeys
@@ -35,6 +42,7 @@ class SiteStudy(HeldStudy[SiteSession]):
 
     operations: ClassVar[dict[str, Callable[..., Any]]] = {  # by verb: functions of a session, within a transaction
         "place": find_place_of,
+        "place_in_sum": find_place_in_sum,
         "note_place": note_place,
         "expose": note_exposure,
         "report": take_report,
