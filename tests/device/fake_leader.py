@@ -1,6 +1,7 @@
 """A service in memory that answers devices as the interface says, on a wire that writes down all that can be seen.
 
-It is the leader of a study of two operators, or the service of one of local trust.
+It is the leader of a study of two operators, or the service of one of local trust, or of one with a shuffler; then it
+answers as the shuffler, too.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from maskedbandit.backends.prio3 import Prio3
 from maskedbandit.channels.local import Local
 from maskedbandit.channels.offers import Offer
+from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.channels.two_servers import TwoServers
 from maskedbandit.device import Agreed, Device
 from maskedbandit.secagg.prio3 import FIELD, HELPER, LEADER
@@ -64,6 +66,15 @@ def make_local_place(**changes: Any) -> dict[str, Any]:
     return place | changes
 
 
+DELTA, PASS = "1/1000000", "5b" * 64
+COINS = Shuffled(1, DELTA, honest="3/4")
+
+
+def make_mixed_place(**changes: Any) -> dict[str, Any]:
+    """A place with a shuffler."""
+    return make_place(offer=COINS.offer(20).at(7).to_text()) | changes
+
+
 class Message(NamedTuple):
     """What can be seen of a request by whoever carries it, but for the letters and numbers that are random."""
 
@@ -84,6 +95,7 @@ class Leader:
         self.uploads: dict[str, dict[str, Any]] = {}
         self.left: list[str] = []
         self.reports: dict[str, dict[str, Any]] = {}  # by the outcome
+        self.bundles: list[dict[str, Any]] = []
         self.place: dict[str, Any] = make_local_place()
         self.exposed: int | None = EXPOSED
         self.seen: list[Message] = []
@@ -101,7 +113,7 @@ class Leader:
             number, body = len(self.seen), json.loads(content)
             shown = []
             for name, value in body.items():
-                if name in ("report", "leader", "helper", "proof"):
+                if name in ("report", "leader", "helper", "proof", "sealed"):
                     value = len(value), self._first.setdefault(value, number)
                 elif name == "value":  # its noise makes it random, but for repeats
                     value = self._first.setdefault(content.decode(), number)
@@ -120,11 +132,15 @@ class Leader:
     def answer(self, path: str, body: dict[str, Any]) -> tuple[int, Any]:
         if path == f"/v1/studies/{STUDY}/assign":
             return self.assign(body)
+        if path == f"/v1/studies/{STUDY}/bundle":
+            return self.take_bundle(body)
         if body["ticket"] != TICKET:
             return 404, {"code": "unknown_ticket"}
         if path == f"/v1/studies/{STUDY}/expose":
             self.exposed = self.time if self.exposed is None else self.exposed
             return 200, {"status": "exposed"}
+        if path == f"/v1/studies/{STUDY}/pass":
+            return 200, {"status": "given", "shown": PASS}
         if path == f"/v1/studies/{STUDY}/report":
             return self.take_report(body)
         if path == f"/v1/studies/{STUDY}/leave":
@@ -150,6 +166,15 @@ class Leader:
         again = "assigned" in self._first
         self._first.setdefault("assigned", 0)
         return 200, given | {"again": again, "device": self.place | {"again": again, "exposed": self.exposed}}
+
+    def take_bundle(self, body: dict[str, Any]) -> tuple[int, Any]:
+        """What becomes of a bundle: the first one stands."""
+        if body["shown"] != PASS:
+            return 409, {"code": "forged"}
+        self.bundles = self.bundles or [body]
+        if self.bundles[0] != body:
+            return 409, {"code": "conflict"}
+        return 200, {"status": "stored" if self.bundles[0] is body else "duplicate"}
 
     def take_report(self, body: dict[str, Any]) -> tuple[int, Any]:
         """What becomes of a report with noise."""

@@ -12,15 +12,18 @@ import maskedbandit.noises
 from maskedbandit.channels.local import Local
 from maskedbandit.channels.response import Response
 from maskedbandit.device.own_place import read_place
+from maskedbandit.device.shuffled_reports import read_mixing_channel
 from maskedbandit.errors import Forged
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.privacy.statistics import capped_sum
 from maskedbandit.secagg.prio3 import FIELD, SEED
 from maskedbandit.secagg.uploads import ReportTerms, ShareReader
 from maskedbandit.service.messages import Report
+from maskedbandit.shuffle.envelopes import BundleTerms, name_person, open_envelope, open_messages
 from tests.for_each import for_each
 from tests.golden.fixed_bytes import PAGES
-from tests.golden.vectors import FILES, FOLDER, PRIVATE, write_text
+from tests.golden.fixed_operators import PRIVATE
+from tests.golden.vectors import FILES, FOLDER, write_text
 
 HOW = "run `make golden`, read the difference, and commit it if it is meant"
 
@@ -111,6 +114,38 @@ def test_offers_are_accepted_or_refused_for_many_reasons() -> None:
     reasons = {entry["refused"] for entry in found if "refused" in entry}
     assert {each.split()[0] for each in reasons} >= {"n", "steps", "modulus", "noise", "channel", "position", "metric"}
     assert {"the text of an offer", "epsilon of an offer", "cap of an offer"} <= reasons
+
+
+def test_mixed_offers_are_accepted_or_refused_for_many_reasons() -> None:
+    found = entries("mixed_offers", "offers")
+    for channel in ("Shuffled", "SplitAndMix"):
+        assert sum("delta" in entry for entry in found if f"channel={channel} " in entry["text"]) >= 15
+    assert {"epsilon" in entry for entry in found} == {"refused" not in entry for entry in found} == {True, False}
+    reasons = {entry["refused"] for entry in found if "refused" in entry}
+    named = ("n", "steps", "modulus", "noise", "channel", "position", "metric", "epsilon", "cap", "coins", "needed")
+    assert {f"{name} of an offer" for name in (*named, "delta", "messages", "epsilon and delta")} <= reasons
+    assert {"epsilon", "delta", "honest", "eta", "grid", "cap of a place"} <= reasons
+    assert any(reason.startswith("the number of honest users") for reason in reasons)
+
+
+@for_each("entry", entries("bundles"), ids=lambda entry: f"{entry['place']['offer']} {entry['steps']}")
+def test_bundles_hold_what_they_say(entry) -> None:
+    """What opens them is what a shuffler and a service run, and both sides read the same pass."""
+    place, body = read_place(entry["place"]), json.loads(entry["body"])
+    who = name_person(place.ticket)
+    terms = BundleTerms(place.protocol, place.cohort, place.offer.digest, place.offer.position, who)
+    channel = read_mixing_channel(place.offer)
+    below, sealed = channel.below(place.offer), urlsafe_b64decode(body.pop("sealed"))
+    bundle = open_envelope(sealed, channel.bundle_size(place.offer), below, terms, PRIVATE[1])
+    assert [str(each) for each in open_messages(bundle, below, terms.of_cohort, PRIVATE[0])] == entry["messages"]
+    assert body == {
+        "cohort": 3,
+        "n": place.offer.n,
+        "place": place.offer.position,
+        "offer": place.offer.digest.hex(),
+        "who": who.hex(),
+        "shown": entry["shown"],
+    }
 
 
 def test_tokens_are_accepted_or_refused_for_every_reason() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 from unittest.mock import patch
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from maskedbandit.backends.prio3 import Prio3
 from maskedbandit.channels.offers import NoiseShare, Offer
@@ -28,18 +27,12 @@ from maskedbandit.secagg.uploads import ReportTerms, ShareReader, seal_report
 from maskedbandit.study.operators import OperatorKeys
 from maskedbandit.study.signatures import LONGEST_LIFE, check_token, sign_person
 from tests.golden.fixed_bytes import PAGE, PAGES, Entry, make_bytes, read_bytes
+from tests.golden.fixed_operators import OPERATORS, PRIVATE, SEAL_KEYS, make_place
 from tests.golden.fixed_seals import FixedSuite
 from tests.golden.local_vectors import list_local_offers, list_local_reports
+from tests.golden.mixed_vectors import list_bundles, list_mixed_offers
 
 FOLDER = Path(__file__).parent.parent.parent / "vectors"
-
-
-PRIVATE = [X25519PrivateKey.from_private_bytes(make_bytes(role, 32)) for role in ("leader", "helper")]
-OPERATORS = [
-    OperatorKeys(private.public_key().public_bytes_raw(), make_bytes(f"signs {role}", 32))
-    for role, private in enumerate(PRIVATE)
-]
-SEAL_KEYS = OPERATORS[0].seals, OPERATORS[1].seals
 
 
 def list_fingerprints() -> list[Entry]:
@@ -104,24 +97,12 @@ def list_seals() -> list[Entry]:
     return found
 
 
-def make_place(steps: int) -> Entry:
-    """A place, as it is handed to a device."""
-    offer = TwoServers(epsilon=1, grid=steps, backend=Prio3()).offer(100).at(7)
-    operators = [
-        {"name": name, "seals": keys.seals.hex(), "signs": keys.signs.hex(), "address": address}
-        for name, keys, address in zip(("Clinic", "University"), OPERATORS, ("", "https://helper.example"), strict=True)
-    ]
-    place: Entry = {"study": "newsletter", "arm": "bold", "ticket": "k3v7", "again": False, "exposed": 1764000000000}
-    place |= {"offer": offer.to_text(), "terms": {"protocol": make_bytes("protocol", 32).hex(), "cohort": 3}}
-    place |= {"operators": operators, "window": 21600000, "grace": 86400000}
-    return place | {"least": 0, "most": 1, "default": 0}
-
-
 def list_uploads() -> list[Entry]:
     """Whole bodies of requests."""
     found = []
     for steps, said, turn in ((1, 0, 0), (1, 1, 0), (255, 255, 12)):
-        place, name = make_place(steps), f"upload {steps} {said}"
+        place = make_place(TwoServers(epsilon=1, grid=steps, backend=Prio3()).offer(100).at(7))
+        name = f"upload {steps} {said}"
         random, ephemeral = make_bytes(name, NONCE + 2 * SEED), [make_bytes(f"{name} {role}", 32) for role in (0, 1)]
         with patch.object(uploads, "REPORT_SUITE", FixedSuite(iter(ephemeral))):
             body = seal_upload(read_place(place), said, turn, read_bytes(random))
@@ -270,6 +251,8 @@ FILES: dict[str, Callable[[], Entry]] = {
     "offers": lambda: {"offers": list_offers()},
     "local_offers": lambda: {"offers": list_local_offers()},
     "local_reports": lambda: {"reports": list_local_reports()},
+    "mixed_offers": lambda: {"offers": list_mixed_offers()},
+    "bundles": lambda: {"bundles": list_bundles()},
     "tokens": lambda: {"signed": list_signed_tokens(), "checked": list_checked_tokens()},
     "samplers": lambda: {"pages": [page.hex() for page in PAGES], "draws": list_draws()},
 }

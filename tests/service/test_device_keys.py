@@ -22,7 +22,7 @@ from tests.service.inside import Inside, Reply
 from tests.service.test_people import PUBLIC, rows, sign
 
 SHOP, APP = "https://shop.example", "http://localhost:5173"
-VERBS = ("assign", "expose", "report", "budget", "upload", "round", "leave")
+VERBS = ("assign", "expose", "report", "budget", "upload", "pass", "round", "leave")
 
 
 @pytest.fixture

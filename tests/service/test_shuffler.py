@@ -13,6 +13,7 @@ from maskedbandit.errors import InvalidValue
 from maskedbandit.store.helping.study import register_study
 from tests.service.shuffler_inside import SHUFFLER, SPLIT, ShuffledStudy, even_coins, shuffled_study
 from tests.service.test_connect import read_programs, shown
+from tests.service.test_people import PUBLIC
 
 
 @pytest.fixture
@@ -114,7 +115,7 @@ def test_the_page_names_the_shuffler_and_its_last_mix(study: ShuffledStudy) -> N
     programs = read_programs(page)
     leader, shuffler = study.operators
     assert f'Agreed(1, operators=("{leader}", "{shuffler}"), delta=0.001)' in programs["python"]
-    assert "Pages do not report to a shuffler" in page
+    assert "A page may send what it seals" in page
     study.come_all([1] * 8)
     study.report()
     study.release()
@@ -123,6 +124,27 @@ def test_the_page_names_the_shuffler_and_its_last_mix(study: ShuffledStudy) -> N
     assert f"Messages of its last mix {digest[:10]}…" in text
     assert "Reports in it 4 of 4" in text
     assert "Shuffler University" in text
+
+
+def test_pages_of_signed_people_are_told_what_they_agree_to(tmp_path: Path) -> None:
+    with shuffled_study(tmp_path, signed_by=PUBLIC[0]) as study:
+        leader, shuffler = study.operators
+        programs = read_programs(shown(study.service))
+        assert f'new Agreed(1, {{ operators: ["{leader}", "{shuffler}"], delta: 0.001 }})' in programs["web"]
+
+
+def test_pages_of_all_sites_may_send_to_a_shuffler(study: ShuffledStudy) -> None:
+    """What a browser asks first, and the answers that it reads: there is no key whose sites they could be."""
+    for verb in ("bundle", "withdraw"):
+        asked = [("origin", "https://shop.example"), ("access-control-request-method", "POST")]
+        first = study.shuffler.ask("OPTIONS", f"/v1/studies/small/{verb}", None, None, asked)
+        assert (first.status, first.headers["access-control-allow-origin"]) == (204, "https://shop.example")
+        found = study.shuffler.ask("POST", f"/v1/studies/small/{verb}", {}, None, asked)
+        assert (found.status, found.headers["access-control-allow-origin"]) == (422, "https://shop.example")
+    for path in ("/v1/studies/small", "/v1/helping/small", "/v1/pair", "/readyz"):
+        for method in ("OPTIONS", "GET", "POST"):
+            found = study.shuffler.ask(method, path, None, None, [("origin", "https://shop.example")])
+            assert not any(name.startswith("access-control-") for name in found.headers), path
 
 
 def test_the_end_of_a_study_erases_what_the_shuffler_has(study: ShuffledStudy) -> None:

@@ -27,9 +27,9 @@ def make_operator(folder: Path, database: str | None, command: Sequence[str] = C
     return Live(folder, database, command)
 
 
-def pair(leader: Live, helper: Live) -> dict[str, dict[str, str]]:
+def pair(leader: Live, helper: Live, helps: Sequence[str] = HELPS) -> dict[str, dict[str, str]]:
     """Both begin and are paired: the [operators] of their study."""
-    helper.begin(*HELPS)
+    helper.begin(*helps)
     (invited,) = say(helper, "helper", "invite")
     found = do(leader, "helper", "pair", helper.url, invited["invitation"], "--name", "Clinic")
     assert found.returncode == 0, found.stderr

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.device.fake_leader import (
+    DELTA,
     EXPOSED,
     HOUR,
     PINNED,
@@ -16,6 +17,7 @@ from tests.device.fake_leader import (
     Message,
     listening,
     make_local_place,
+    make_mixed_place,
     make_place,
 )
 from tests.service.web_pages import Site, open_page, somebody
@@ -31,9 +33,9 @@ WORLDS: dict[str, list[tuple[int, float]]] = {
 }
 CONTACTS = (3 * HOUR, WINDOW, WINDOW, WINDOW + 1, WINDOW + HOUR)
 FAULTS: dict[int, str | int] = {0: 503, 2: "unanswered", 3: 503, 5: 429}
-MAKE = """([url, pinned, reports, place]) => {
+MAKE = """([url, pinned, delta, reports, place]) => {
   globalThis.now = place.exposed;
-  globalThis.device = new Device("me", url, new Agreed(1, { operators: pinned }),
+  globalThis.device = new Device("me", url, new Agreed(1, { operators: pinned, delta }),
     { key: "mb_device_1_2", reports, clock: () => now });
   globalThis.happened = 0;
   globalThis.record = (value) => { happened += value; return device.record(place.study, value); };
@@ -68,6 +70,7 @@ WAYS = {
     "standing": (make_place, "standing"),
     "deadline": (make_place, "deadline"),
     "local": (make_local_place, "deadline"),
+    "shuffled": (make_mixed_place, "standing"),
 }
 
 
@@ -77,8 +80,10 @@ def watch(browser: Browser, site: Site, way: str, world: str, twin: str = "") ->
     leader, place = Leader(), make()
     leader.faults = dict(FAULTS)
     with listening(leader, site.url) as url, somebody(browser) as context:
+        if way == "shuffled":
+            place["operators"][1]["address"] = url  # as everything that is sent is seen by one observer
         page = open_page(context, f"{site.url}/")
-        page.evaluate(MAKE, [url, list(PINNED), reports, place])
+        page.evaluate(MAKE, [url, list(PINNED), DELTA, reports, place])
         if twin:
             page.evaluate(TWINS[twin])
         events: list[tuple[int, float | None]] = [(time, None) for time in CONTACTS] + list(WORLDS[world])
@@ -109,9 +114,16 @@ def test_worlds_look_alike(browser: Browser, site: Site, way: str) -> None:
     assert find_telling(browser, site, way) == []
 
 
-@pytest.mark.parametrize("twin", TWINS)
-def test_a_device_that_tells_is_found(browser: Browser, site: Site, twin: str) -> None:
-    way = "local" if twin == "draws twice if something happened" else "standing"
+DRAWS_TWICE = "draws twice if something happened"
+TELLING = [
+    *(("standing", twin) for twin in TWINS if twin != DRAWS_TWICE),
+    ("local", DRAWS_TWICE),
+    *(("shuffled", twin) for twin in TWINS),
+]
+
+
+@pytest.mark.parametrize(("way", "twin"), TELLING)
+def test_a_device_that_tells_is_found(browser: Browser, site: Site, way: str, twin: str) -> None:
     assert find_telling(browser, site, way, twin, ("a bit",)) == ["a bit"]
 
 
@@ -123,3 +135,7 @@ def test_something_is_seen(browser: Browser, site: Site) -> None:
     assert names.isdisjoint({"cookie", "referer", "if-none-match", "if-modified-since"})
     assert dict(seen[0].head)["Origin"] == site.url
     assert len(watch(browser, site, "local", "a bit")) == 2
+    seen = watch(browser, site, "shuffled", "a bit")
+    asked = [(message.time >= EXPOSED + WINDOW, dict(message.head)[""].rpartition("/")[2]) for message in seen]
+    assert asked == [(False, "pass")] * 2 + [(True, "bundle")] * 3
+    assert ["Authorization" in dict(message.head) for message in seen] == [True, True, False, False, False]

@@ -8,6 +8,7 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..");
 export const EXACT_FILES = [
   ...["bits", "sampling", "rounding", "fractions", "outcomes"],
   ...["local_reports", "offer_prices", "sealed_places"],
+  ...["powers", "coins", "splitting", "mixed_messages", "mixed_places"],
 ].map((name) => `src/core/${name}.ts`);
 
 const OPERATORS = ["+", "-", "*", "/", "%", "**", "<<", ">>", ">>>", "&", "|", "^"];

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from maskedbandit.channels.mixing_channel import MixingChannel
 
 MOST_OFFERED_COINS = 2**13  # more would be of a cohort in which each person sends thousands of messages
+LARGEST_MIXED_MODULUS = 2**62
 
 
 class Withdrawal(NamedTuple):
@@ -51,6 +52,9 @@ def read_mixing_channel(offer: Offer) -> "MixingChannel":
             raise InvalidValue("epsilon and delta of an offer", (str(epsilon), str(delta)), allowed)
         found: MixingChannel = Shuffled(epsilon, delta, honest=Fraction(needed, coins))
     elif offer.noise is not None:
+        if not offer.n * offer.steps < offer.modulus <= LARGEST_MIXED_MODULUS:
+            allowed = f"above {offer.n * offer.steps}, so that sums fit, and at most {LARGEST_MIXED_MODULUS}"
+            raise InvalidValue("modulus of an offer", offer.modulus, allowed)
         honest = Fraction(offer.noise.least, offer.n)
         found = SplitAndMix(epsilon, terms.get("eta", Fraction(0)), honest=honest, grid=offer.steps)
     else:

@@ -4,6 +4,9 @@ import { priceLocalOffer } from "./offer_prices.js";
 import { type PinnedOperators, isFingerprint } from "./operators.js";
 import type { OwnPlace } from "./place.js";
 
+const NOTHING = new Fraction(0n);
+const ONE = new Fraction(1n);
+
 /** What a person agreed to beside the epsilon. */
 export interface AgreedTerms {
   /** Fingerprints of the leader's and the helper's keys, which come with the application; or local trust alone. */
@@ -12,6 +15,8 @@ export interface AgreedTerms {
   readonly least?: number;
   /** Only noise whose epsilon bounds the loss whatever happens; false: discrete Gaussian noise as well. */
   readonly pure?: boolean;
+  /** Above 0: also studies with a shuffler, where each place may break the promise with this probability. */
+  readonly delta?: number | string;
 }
 
 /** What all studies of a person together may cost, and for whom reports are sealed. */
@@ -20,16 +25,18 @@ export class Agreed {
   readonly operators: PinnedOperators | null;
   readonly least: number;
   readonly pure: boolean;
+  readonly delta: Fraction;
 
   /** A number is the shortest decimal that prints as it does; a text may also be a fraction, as "1/3". */
-  constructor(epsilon: number | string, { operators, least = 1, pure = true }: AgreedTerms = {}) {
-    this.epsilon = readEpsilon(epsilon);
+  constructor(epsilon: number | string, { operators, least = 1, pure = true, delta = 0 }: AgreedTerms = {}) {
+    this.epsilon = readNumber("epsilon", epsilon, "a finite number above 0", (found) => found.exceeds(NOTHING));
     if (operators !== undefined && !arePinned(operators)) {
       const allowed = "two different fingerprints, each of 64 hexadecimal digits, or left out";
       throw refuseValue("operators", operators, allowed);
     }
     if (!Number.isInteger(least) || least < 1) throw refuseValue("least", least, "a whole number of at least 1");
     if (typeof pure !== "boolean") throw refuseValue("pure", pure, "true or false");
+    this.delta = readNumber("delta", delta, "a probability from 0 on, below 1", isChance);
     this.operators = operators ?? null;
     this.least = least;
     this.pure = pure;
@@ -38,14 +45,13 @@ export class Agreed {
   /** Whether all operators of a place, if it has any, have the keys that came with the application. */
   async trusts(place: OwnPlace): Promise<boolean> {
     if (!place.operators.length) return true;
-    return this.operators !== null && (await import("./two_servers.js")).hasPinnedKeys(place, this.operators);
+    return this.operators !== null && (await loadSealing(place)).hasPinnedKeys(place, this.operators);
   }
 
   /** What a place costs, or a refusal unless it is what the person agreed to. */
   async check(place: OwnPlace): Promise<Fraction> {
     if (place.operators.length) {
-      const { operators, least } = this;
-      if (operators) return (await import("./two_servers.js")).priceSealedPlace(place, operators, least);
+      if (this.operators) return (await loadSealing(place)).pricePlace(place, this.operators, this);
       throw refuseValue("operators of a place", "given", "left out: none came with the application");
     }
     const prices = place.outcomes.map(({ offer, cap, metric }) =>
@@ -66,14 +72,18 @@ export class Agreed {
 const arePinned = (given: unknown): boolean =>
   Array.isArray(given) && given.length === 2 && given[0] !== given[1] && given.every(isFingerprint);
 
-function readEpsilon(given: number | string): Fraction {
-  const nothing = new Fraction(0n);
-  let epsilon = nothing;
+/** What seals is large: only a place that needs it loads it. */
+const loadSealing = (place: OwnPlace) => (place.shuffled ? import("./shuffler.js") : import("./two_servers.js"));
+
+const isChance = (found: Fraction): boolean => !NOTHING.exceeds(found) && ONE.exceeds(found);
+
+/** An exact number; a number of JavaScript is the shortest decimal that prints as it does. */
+function readNumber(name: string, given: unknown, allowed: string, fits: (found: Fraction) => boolean): Fraction {
   try {
-    epsilon = Fraction.fromText(String(given));
+    const found = Fraction.fromText(String(given));
+    if (fits(found)) return found;
   } catch {
     // refused below
   }
-  if (!epsilon.exceeds(nothing)) throw refuseValue("epsilon", given, "a finite number above 0");
-  return epsilon;
+  throw refuseValue(name, given, allowed);
 }

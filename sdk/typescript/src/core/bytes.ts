@@ -6,7 +6,7 @@ export const encodeText = (text: string): Bytes => new TextEncoder().encode(text
 
 /** The base64 of bytes with - and _, as URLs have it, with its padding. */
 export const writeBase64 = (bytes: Bytes): string =>
-  btoa(String.fromCharCode(...bytes)).replace(/\+/g, "-").replace(/\//g, "_");
+  btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")).replace(/\+/g, "-").replace(/\//g, "_");
 
 /** All parts in one. */
 export function joinBytes(...parts: Bytes[]): Bytes {

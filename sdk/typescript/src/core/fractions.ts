@@ -58,6 +58,9 @@ export class Fraction {
   }
 }
 
+/** a/b rounded up, for whole numbers that are not negative. */
+export const divideUp = (a: bigint, b: bigint): bigint => (a + b - 1n) / b;
+
 function findDivisor(a: bigint, b: bigint): bigint {
   while (b) [a, b] = [b, a % b];
   return a;

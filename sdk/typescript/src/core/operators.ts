@@ -8,6 +8,9 @@ const KEY_TEXT = /^[0-9a-f]{64}$/;
 const ADDRESS_TEXT = /^(https?:\/\/[!-~]{1,200})?$/;
 const PRINTABLE = /^[^\p{C}\p{Zl}\p{Zp}\p{Zs}]$|^ $/u;
 
+/** An address to which something can be sent. */
+export const SERVICE_URL = /^https?:\/\/[^\s/?#@]+(\/[^\s?#@]*)?$/;
+
 /** Fingerprints of the leader's and the helper's keys. */
 export type PinnedOperators = readonly [string, string];
 

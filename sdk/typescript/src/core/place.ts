@@ -7,6 +7,7 @@ import { OwnOutcome, isFiniteNumber } from "./outcomes.js";
 const STUDY_TEXT = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 const TICKET_TEXT = /^[0-9a-z]{1,64}$/;
 const DIGEST_TEXT = /^[0-9a-f]{64}$/;
+const MIXING_CHANNELS = ["Shuffled", "SplitAndMix"];
 const MOST_PLACE_REWARDS = 10 ** 4; // that may count: the largest cap of a study
 export const LATEST_TIME = 2 ** 53; // milliseconds: numbers that JSON has exactly everywhere
 
@@ -20,7 +21,7 @@ export class OwnPlace {
     readonly again: boolean,
     readonly outcomes: readonly OwnOutcome[], // the reward, and further ones
     readonly protocol: string, // its digest, in hexadecimal
-    readonly cohort: number | null, // of two operators
+    readonly cohort: number | null, // of two operators, of whom the second one may be a shuffler
     readonly operators: readonly HandedOperator[], // the leader and the helper; none under local trust
     readonly exposed: number | null, // null: nobody said yet that the arm was seen
     readonly window: number,
@@ -30,6 +31,11 @@ export class OwnPlace {
   /** The offer for the reward. */
   get offer(): Offer {
     return this.outcomes[0]!.offer;
+  }
+
+  /** Whether the second operator is a shuffler. */
+  get shuffled(): boolean {
+    return this.operators.length > 0 && MIXING_CHANNELS.includes(this.offer.channel);
   }
 
   /** When the window ends, of a place whose arm was seen. */

@@ -4,7 +4,7 @@
  */
 import type { Bits } from "./bits.js";
 import { refuseValue } from "./errors.js";
-import type { Fraction } from "./fractions.js";
+import { type Fraction, divideUp } from "./fractions.js";
 
 /** A coin of probability p. */
 export function bernoulli(p: Fraction, bits: Bits): boolean {
@@ -43,6 +43,16 @@ export function geometric(rate: Fraction, bits: Bits): bigint {
   return drawGeometric(rate.over, rate.under, bits);
 }
 
+/** A part of a geometric: n draws of shape 1/n sum to one, whose coins have the probability e^-rate. */
+export function polya(shape: Fraction, rate: Fraction, bits: Bits): bigint {
+  checkRatio("shape", shape, 1n);
+  checkRatio("rate", rate, 1n);
+  const [{ over: a, under: b }, { over: s, under: t }] = [shape, rate];
+  let whole = 0n;
+  for (let left = a / b; left; left -= 1n) whole += drawGeometric(s, t, bits);
+  return a % b ? whole + drawPart(a % b, b, s, t, bits) : whole;
+}
+
 function checkRatio(name: string, value: Fraction, least: bigint): void {
   if (value.over < least) throw refuseValue(name, value, least ? "above 0" : "at least 0");
 }
@@ -70,6 +80,23 @@ function drawLaplace(s: bigint, t: bigint, bits: Bits): bigint {
     const x = drawGeometric(s, t, bits);
     if (!negative) return x;
     if (x) return -x;
+  }
+}
+
+/** `polya` of shape a/b < 1 and rate s/t. */
+function drawPart(a: bigint, b: bigint, s: bigint, t: bigint, bits: Bits): bigint {
+  const length = divideUp(t, s);
+  for (;;) {
+    if (bits.below(b + a * length) < b) {
+      if (!tossCoin(s * length, t, bits)) return 0n;
+      continue;
+    }
+    let x = 1n + bits.below(length);
+    if (!tossCoin(s * x, t, bits)) continue;
+    while (tossCoin(s * length, t, bits)) x += length;
+    let i = 2n;
+    while (i <= x && bits.below(i * b) < a + (i - 1n) * b) i += 1n;
+    if (i > x) return x;
   }
 }
 

@@ -1,5 +1,6 @@
 import { MaskedBanditError } from "../core/errors.js";
 import { Fraction } from "../core/fractions.js";
+import type { HandedOperator } from "../core/operators.js";
 import { Database, type Stores, finish } from "./database.js";
 
 export const PLACE_LEFT = "left"; // why a place has ended, beside the codes of the service's refusals
@@ -23,6 +24,7 @@ export interface BookedPlace {
   joined: number; // milliseconds
   exposed: number | null; // when the person saw the arm
   untold: boolean; // the service has not answered yet that it knows of that
+  pass: string; // what the shuffler, if there is one, is shown of the place; empty until the service has given it
   usual: number; // steps of what counts without an outcome
   outcomes: Record<string, Outcome>; // by metric, that of the reward is empty
   ended: string; // why nothing more is sent; empty as long as something may be
@@ -40,10 +42,11 @@ export interface MadeReport {
   body: string; // empty once there is an answer, or a newer report
 }
 
-/** Somebody whom the service has still to forget. */
+/** Somebody whom the service, or a shuffler, has still to forget. */
 export interface Farewell {
   study: string;
-  ticket: string;
+  ticket?: string; // until the service has
+  withdrawal?: { address: string; pass: string }; // until the shuffler has
 }
 
 const STORES = ["consent", "places", "reports", "farewells"];
@@ -172,14 +175,20 @@ export class DeviceBook {
     });
   }
 
-  /** Studies that have not heard yet that the person left, with the ticket. */
+  /** Studies of which not all have heard yet that the person left. */
   async farewells(): Promise<Farewell[]> {
     return this.#file.read([], async (stores) => finish<Farewell[]>(stores("farewells").getAll()));
   }
 
-  /** The service has erased what it had. */
-  async settleFarewell(study: string): Promise<void> {
-    await this.#file.write(undefined, async (stores) => finish(stores("farewells").delete(study)));
+  /** Either of both has erased what it had. */
+  async settleFarewell(study: string, heard: "ticket" | "withdrawal"): Promise<void> {
+    await this.#file.write(undefined, async (stores) => {
+      const found = await finish<Farewell | undefined>(stores("farewells").get(study));
+      if (!found) return; // another page heard it, too
+      delete found[heard];
+      if (found.ticket || found.withdrawal) await finish(stores("farewells").put(found));
+      else await finish(stores("farewells").delete(study));
+    });
   }
 
   /** Give it back. */
@@ -226,9 +235,11 @@ const reportsOf = (study: string): IDBKeyRange => IDBKeyRange.bound([study], [st
 
 async function forgetPlace(stores: Stores, booked: BookedPlace): Promise<void> {
   if (!booked.given) return;
-  const { study, protocol, epsilon, joined, given } = booked;
-  const left = { given: null, exposed: null, untold: false, usual: 0, outcomes: {}, ended: PLACE_LEFT };
+  const { study, protocol, epsilon, joined, given, pass } = booked;
+  const left = { given: null, exposed: null, untold: false, pass: "", usual: 0, outcomes: {}, ended: PLACE_LEFT };
   await finish(stores("places").put({ study, protocol, epsilon, joined, ...left } satisfies BookedPlace));
   await finish(stores("reports").delete(reportsOf(study)));
-  await finish(stores("farewells").put({ study, ticket: given.ticket } satisfies Farewell));
+  const farewell: Farewell = { study, ticket: given.ticket };
+  if (pass) farewell.withdrawal = { address: (given["operators"] as HandedOperator[])[1]!.address, pass };
+  await finish(stores("farewells").put(farewell));
 }

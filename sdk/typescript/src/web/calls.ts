@@ -1,8 +1,9 @@
 import { MaskedBanditError, refuseValue } from "../core/errors.js";
+import { SERVICE_URL } from "../core/operators.js";
 
 const PATIENCE = 10_000; // milliseconds for a whole request
 const MOST_ANSWER = 2 ** 20; // bytes
-const ADDRESS = /^https?:\/\/[^\s/?#@]+(\/[^\s?#@]*)?$/;
+const MOST_KEPT_ALIVE = 60_000; // bytes of a body that browsers send on after its page was closed
 const TAKEN = new Set(["stored", "accepted", "duplicate"]);
 export const ENDS = new Set(["late", "unknown_ticket"]); // refusals after which nothing of a place is sent any more
 const REFUSALS = new Set([...ENDS, "conflict"]); // the service has another report of this turn
@@ -23,7 +24,7 @@ export class Calls {
   readonly #keys: DeviceKeys;
 
   constructor(url: string, keys: DeviceKeys = {}) {
-    if (!ADDRESS.test(url)) {
+    if (!SERVICE_URL.test(url)) {
       throw refuseValue("url", "not shown", "such as https://studies.example.org, without a password in it");
     }
     const all = typeof keys === "string" ? [keys] : Object.values(keys);
@@ -48,7 +49,7 @@ export class Calls {
         referrerPolicy: "no-referrer",
         cache: "no-store",
         redirect: "error",
-        keepalive: true, // a page that is closed has sent what it began to send
+        keepalive: body.length < MOST_KEPT_ALIVE, // a page that is closed has sent what it began to send
         signal: AbortSignal.timeout(PATIENCE),
       });
       return { status: response.status, body: parseObject(await readText(response)) };

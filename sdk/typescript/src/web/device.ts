@@ -12,7 +12,8 @@ import {
   refuseSpent,
   refuseWithoutConsent,
 } from "./book.js";
-import { Calls, type DeviceKeys, ENDS, readAnswer, readWord } from "./calls.js";
+import { Calls, type DeviceKeys, ENDS, readAnswer } from "./calls.js";
+import { askPass, sayFarewell, sendReport, tellExposure } from "./contacts.js";
 import { findLast, holdOutcome, isSealed, makeReports, roundDefault } from "./reports.js";
 import { type StudyOnDevice, showStudy } from "./shown.js";
 
@@ -37,9 +38,9 @@ export interface DeviceOptions {
  * The device of one person: this browser, for the pages of one origin and one service.
  *
  * **Guarantee**: what anybody sees of a device does not depend on an outcome but by what is reported of it, which is
- * sealed for two operators or has its noise: not on whether and when it was recorded, how often, and its value. It
- * depends on when the application called `assign`, `join`, `expose`, `contact` and `leave`, which must not depend on
- * it either.
+ * sealed for two operators, mixed with what others report, or has its noise: not on whether and when it was recorded,
+ * how often, and its value. It depends on when the application called `assign`, `join`, `expose`, `contact` and
+ * `leave`, which must not depend on it either.
  */
 export class Device {
   readonly #agreed: Agreed;
@@ -69,7 +70,7 @@ export class Device {
   async consent(given: boolean): Promise<void> {
     if (given) return this.#book.writeConsent(this.#clock());
     await this.#book.withdrawConsent();
-    await this.#sayFarewell();
+    await sayFarewell(this.#book, this.#calls);
   }
 
   /**
@@ -146,7 +147,7 @@ export class Device {
 
   /** Send what is due. To be called whenever the application runs, and never because of an outcome. */
   async contact(): Promise<void> {
-    await this.#sayFarewell();
+    await sayFarewell(this.#book, this.#calls);
     if (!(await this.#book.consent())) return;
     const places = [];
     for (const { study } of await this.#book.places()) {
@@ -154,7 +155,9 @@ export class Device {
       if (!booked || booked.ended || booked.exposed === null) continue;
       const place = this.#read(booked);
       if (!(await this.#maySend(place))) continue;
-      if (!booked.untold || (await this.#tellExposure(place))) places.push(place);
+      if (booked.untold && !(await tellExposure(this.#book, this.#calls, place))) continue;
+      if (place.shuffled && !booked.pass) await askPass(this.#book, this.#calls, place);
+      places.push(place);
     }
     for (const place of places) await this.#report(place);
   }
@@ -164,7 +167,7 @@ export class Device {
     if (!(await this.#book.leave(study))) {
       throw new MaskedBanditError("unknown_study", `this device is in no study ${JSON.stringify(study)}`);
     }
-    await this.#sayFarewell();
+    await sayFarewell(this.#book, this.#calls);
   }
 
   /** All that the person may want to know: which studies, what was sent when, what it costs, and to whom. */
@@ -186,7 +189,7 @@ export class Device {
   async #take(given: unknown, seen: boolean): Promise<void> {
     const now = this.#clock();
     const place = readPlace(given);
-    if (!place.grace && !(this.#standing && isSealed(place))) {
+    if (!place.grace && !(this.#standing && isSealed(place) && !place.shuffled)) {
       throw refuseValue("grace of a place", place.grace, "above 0, as this device reports after the window");
     }
     if (!isSealed(place)) this.#calls.checkKey(place.study);
@@ -199,6 +202,7 @@ export class Device {
       joined: now,
       exposed: place.exposed === null ? (seen ? now : null) : Math.min(place.exposed, now),
       untold: false,
+      pass: "",
       usual: roundDefault(place),
       outcomes: {},
       ended: place.again ? PLACE_ELSEWHERE : "",
@@ -220,22 +224,11 @@ export class Device {
     return this.#agreed.trusts(place).catch(() => false); // what seals is loaded now, and the network may be away
   }
 
-  /** Tell the service that the person saw the arm; whether it knows. */
-  async #tellExposure(place: OwnPlace): Promise<boolean> {
-    const reply = await this.#calls.post(place.study, "expose", JSON.stringify({ ticket: place.ticket }));
-    const word = readWord(reply);
-    const told = reply.status === 200 && word === "exposed";
-    const ended = reply.status !== 200 && ENDS.has(word) ? word : "";
-    if (told || ended) await this.#book.change(place.study, (booked) => ({ ...booked, untold: false, ended }));
-    return told;
-  }
-
   /** Send what is due of a place. */
   async #report(place: OwnPlace): Promise<void> {
     for (const report of await this.#takeReports(place)) {
       if ((await this.#book.find(place.study))?.ended !== "") return; // she left while the one before was sent
-      const action = isSealed(place) ? "upload" : "report";
-      const answer = readAnswer(await this.#calls.post(place.study, action, report.body));
+      const answer = readAnswer(await sendReport(this.#calls, place, report.body));
       if (answer) await this.#book.settle(report, answer, ENDS.has(answer));
     }
   }
@@ -244,7 +237,7 @@ export class Device {
   async #takeReports(place: OwnPlace): Promise<MadeReport[]> {
     for (;;) {
       const booked = await this.#book.find(place.study);
-      if (!booked || booked.ended) return [];
+      if (!booked || booked.ended || (place.shuffled && !booked.pass)) return [];
       const before = await this.#book.reports(place.study);
       const now = this.#clock();
       const last = findLast(before);
@@ -253,15 +246,6 @@ export class Device {
       if (turn === last?.turn) return before.filter((each) => each.turn === turn && each.body);
       const made = await makeReports(place, booked, turn, now);
       if (await this.#book.keepReports(place.study, last?.turn ?? -1, made)) return made;
-    }
-  }
-
-  /** Ask the service to erase what it has of studies that the person left, until it has. */
-  async #sayFarewell(): Promise<void> {
-    for (const { study, ticket } of await this.#book.farewells()) {
-      const reply = await this.#calls.post(study, "leave", JSON.stringify({ ticket }));
-      const erased = reply.status === 200 ? "left" : "unknown_ticket";
-      if (readWord(reply) === erased) await this.#book.settleFarewell(study);
     }
   }
 

@@ -37,9 +37,8 @@ export async function makeReports(
   const make = (metric: string, says: number, body: string): MadeReport =>
     ({ study, turn, metric, made: now, says, size: body.length, answer: "", body });
   if (isSealed(place)) {
-    const { sealUpload } = await import("../core/two_servers.js"); // what seals is large: only such a place needs it
     const says = booked.outcomes[""]?.steps ?? booked.usual;
-    return [make("", says, await sealUpload(place, BigInt(says), turn))];
+    return [make("", says, await sealReport(place, BigInt(says), turn, booked.pass))];
   }
   return place.outcomes.map((outcome) => {
     const held = booked.outcomes[outcome.metric]?.held;
@@ -47,6 +46,12 @@ export async function makeReports(
     const value = drawLocalValue(outcome.offer, scaled, new Bits()); // fresh: none from before the computer slept
     return make(outcome.metric, Number(value), writeLocalReport(ticket, value, outcome.metric, drawBytes));
   });
+}
+
+/** What seals is large: only such a place loads it. */
+async function sealReport(place: OwnPlace, says: bigint, turn: number, pass: string): Promise<string> {
+  if (place.shuffled) return (await import("../core/shuffler.js")).sealBundleReport(place, says, pass);
+  return (await import("../core/two_servers.js")).sealUpload(place, says, turn);
 }
 
 /** Whether reports are sealed for two operators; else their noise is added here. */

@@ -1,17 +1,20 @@
 /**
  * The law of every sampler, against its exact probabilities. By the inequality of Dvoretzky, Kiefer, Wolfowitz and
  * Massart the distribution function of DRAWS draws is further from the true one than TOLERANCE with probability
- * FALSE_ALARM at most, so one of the eleven laws here is refused with probability 1.1 10^-8 at most if the samplers are
- * right. The seeds are fixed, so this happens always or never.
+ * FALSE_ALARM at most, so one of the fifteen laws here is refused with probability 1.5 10^-8 at most if the samplers
+ * are right. The seeds are fixed, so this happens always or never.
  */
 import { createCipheriv } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { Bits } from "../../src/core/bits.js";
 import { Fraction } from "../../src/core/fractions.js";
 import { drawLocalValue, randomizeResponse } from "../../src/core/local_reports.js";
+import { drawBundle } from "../../src/core/mixed_messages.js";
 import { readOffer } from "../../src/core/offers.js";
 import { roundOutcome } from "../../src/core/rounding.js";
-import { bernoulli, bernoulliExp, discreteGaussian, discreteLaplace, geometric } from "../../src/core/sampling.js";
+import {
+  bernoulli, bernoulliExp, discreteGaussian, discreteLaplace, geometric, polya,
+} from "../../src/core/sampling.js";
 
 const DRAWS = 60_000;
 const FALSE_ALARM = 1e-9;
@@ -59,6 +62,29 @@ const addCoin = (law: number[], p: number) => law.map((q, at) => q * (1 - p) + (
 const LOCAL = "maskedbandit-offer-1 channel=Local n=9 steps=2 modulus=0 noise=";
 const laplaceOffer = readOffer(`${LOCAL}DiscreteLaplace:2:1 terms=epsilon:1 position=0`);
 const gaussOffer = readOffer(`${LOCAL}DiscreteGaussian:1:1 terms=epsilon:2 position=0`);
+
+const COINS = "maskedbandit-offer-1 channel=Shuffled n=9 steps=1 modulus=0 noise=";
+const coinsOffer = readOffer(`${COINS} terms=coins:30,delta:1/100,epsilon:1,needed:30 position=2`); // four of them
+const SHARES = "maskedbandit-offer-1 channel=SplitAndMix n=9 steps=2 modulus=64 noise=DiscreteLaplace:4:3";
+const sharesOffer = readOffer(`${SHARES} terms=epsilon:1/2,eta:1/100,messages:4 position=2`);
+
+/** Weights of a part of a geometric, of a shape and a rate. */
+function weighPolya(shape: number, rate: number, z: number): number {
+  let weight = z < 0 ? 0 : 1;
+  for (let x = 1; x <= z; x++) weight *= ((shape + x - 1) / x) * Math.exp(-rate);
+  return weight;
+}
+
+/** The law of the difference of two parts, and so much more. */
+function lawOfShares(shape: number, rate: number, more: number): number[] {
+  const part = Array.from({ length: 200 }, (_, x) => weighPolya(shape, rate, x));
+  return makeLaw((z) => part.reduce((sum, p, x) => sum + p * (part[x + Math.abs(z - more)] ?? 0), 0));
+}
+
+const add = (messages: bigint[]): bigint => messages.reduce((sum, message) => sum + message, 0n);
+
+/** A residue as the whole number that is nearest to 0. */
+const unwrap = (sum: bigint, modulus: bigint): bigint => ((sum + modulus / 2n) % modulus) - modulus / 2n;
 
 /** A uniform number from 0 to 1 of so many binary digits, as a sampler has that rounds. */
 const roundUniform = (bits: Bits, digits: bigint) => (Number(bits.below(1n << digits)) + 0.5) / 2 ** Number(digits);
@@ -131,6 +157,30 @@ const LAWS: [name: string, law: number[], draw: Sampler, twin: Sampler][] = [
     addCoin(makeLaw(gauss(1)), 0.6),
     (bits) => drawLocalValue(gaussOffer, read("3/10"), bits),
     (bits) => drawLocalValue(laplaceOffer, read("3/10"), bits),
+  ],
+  [
+    "a part of a geometric, of shape 1/3 and rate 2/7",
+    makeLaw((z) => weighPolya(1 / 3, 2 / 7, z)),
+    (bits) => polya(read("1/3"), read("2/7"), bits),
+    (bits) => polya(read("1/4"), read("2/7"), bits),
+  ],
+  [
+    "a one and the ones of four coins, for a shuffler",
+    makeLaw((z) => [1, 4, 6, 4, 1][z - 1] ?? 0),
+    (bits) => add(drawBundle(coinsOffer, 1n, bits)),
+    (bits) => 1n + 4n * bits.below(2n), // one coin, four times
+  ],
+  [
+    "a step and a noise share, for a shuffler",
+    lawOfShares(1 / 3, 1 / 4, 1),
+    (bits) => unwrap(add(drawBundle(sharesOffer, 1n, bits)), 64n),
+    (bits) => 1n + discreteLaplace(read("4"), bits), // a whole draw
+  ],
+  [
+    "the last message of a bundle that adds up",
+    makeLaw((z) => (z >= 0 && z < 64 ? 1 : 0)),
+    (bits) => drawBundle(sharesOffer, 2n, bits).at(-1)!,
+    (bits) => add(drawBundle(sharesOffer, 2n, bits)) % 64n, // all of the value in one of them
   ],
 ];
 

@@ -3,11 +3,13 @@ import { Bits } from "../../src/core/bits.js";
 import { Fraction } from "../../src/core/fractions.js";
 import { randomizeResponse } from "../../src/core/local_reports.js";
 import { roundOutcome } from "../../src/core/rounding.js";
-import { bernoulli, bernoulliExp, discreteGaussian, discreteLaplace, geometric } from "../../src/core/sampling.js";
+import {
+  bernoulli, bernoulliExp, discreteGaussian, discreteLaplace, geometric, polya,
+} from "../../src/core/sampling.js";
 import { fromHex, readVectors } from "../vectors.js";
 
 const { pages, draws } = readVectors("samplers");
-const SERVERS_ALONE = ["polya", "exact_poisson", "skellam"]; // noise that no device of these ways draws
+const SERVERS_ALONE = ["exact_poisson", "skellam"]; // noise that no device of these ways draws
 
 const read = (text: string) => Fraction.fromText(text);
 
@@ -18,6 +20,7 @@ const SAMPLERS: Record<string, (entry: any, bits: Bits) => bigint | boolean> = {
   geometric: (entry, bits) => geometric(read(entry.rate), bits),
   discrete_laplace: (entry, bits) => discreteLaplace(read(entry.scale), bits),
   discrete_gaussian: (entry, bits) => discreteGaussian(read(entry.variance), bits),
+  polya: (entry, bits) => polya(read(entry.shape), read(entry.rate), bits),
   response: (entry, bits) => randomizeResponse(read(entry.reward), read(entry.epsilon), bits),
   round_outcome: (entry, bits) => roundOutcome(read(entry.value), BigInt(entry.steps), bits),
 };
@@ -47,6 +50,8 @@ test("what cannot be drawn is refused", () => {
   for (const p of ["-1/2", "3/2"]) expect(() => bernoulli(read(p), bits)).toThrow(/^p is /);
   expect(() => bernoulliExp(read("-1"), bits)).toThrow(/^gamma is /);
   expect(() => geometric(read("0"), bits)).toThrow(/^rate is /);
+  expect(() => polya(read("0"), read("1"), bits)).toThrow(/^shape is /);
+  expect(() => polya(read("1"), read("-1"), bits)).toThrow(/^rate is /);
   expect(() => discreteLaplace(read("0"), bits)).toThrow(/^scale is /);
   expect(() => discreteGaussian(read("-1"), bits)).toThrow(/^variance is /);
 });

@@ -27,6 +27,13 @@ test.for([
   expect(chooseTurn(PLACE, last, now, standing)).toBe(turn);
 });
 
+test("with a shuffler nothing is sent within the window, and one report after it", () => {
+  const [{ place }] = readVectors("bundles").bundles;
+  const mixed = readPlace({ ...place, exposed: 0, window: 100, grace: 50 });
+  const found = [0, 99, 100, 150, 151].map((now) => chooseTurn(mixed, null, now, true));
+  expect(found).toEqual([null, null, 0, 0, null]);
+});
+
 test("under local trust nothing is sent within the window, and one report after it", () => {
   const found = [0, 99, 100, 150, 151].map((now) => chooseTurn(LOCAL, null, now, true));
   expect(found).toEqual([null, null, 0, 0, null]);

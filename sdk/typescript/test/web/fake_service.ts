@@ -16,6 +16,8 @@ export const PINNED = [
   await computeFingerprint(SEALED.operators[1]),
 ] as const;
 
+const PASS = "5b".repeat(64);
+
 type Table = Record<string, any>;
 
 /** A place for two operators, as a backend hands it over. */
@@ -28,6 +30,17 @@ export function localPlace(changes: Table = {}): Table {
     "maskedbandit-offer-1 channel=Response n=100 steps=1 modulus=0 noise= terms=epsilon:1/2 position=7";
   return { ...rest, offer, terms: { protocol: terms.protocol }, ...changes };
 }
+
+const { place: MIXED } = readVectors("bundles").bundles[0];
+export const [DELTA, SHUFFLER]: [string, string] = ["1/1000000", MIXED.operators[1].address];
+const { place: SHARED } = readVectors("bundles").bundles.at(-1);
+
+/** A place with a shuffler, of coins. */
+export const mixedPlace = (changes: Table = {}): Table => ({ ...structuredClone(MIXED), ...changes });
+
+/** One of noise shares, whose messages add up. */
+export const sharedPlace = (changes: Table = {}): Table =>
+  ({ ...structuredClone(SHARED), ticket: TICKET, ...changes });
 
 /** The offer of a channel that adds noise, at this epsilon. */
 export const offerLaplace = (epsilon: number, terms = ""): string =>
@@ -50,6 +63,7 @@ export class FakeService {
   bodies: string[] = [];
   kept: Table[] = []; // reports that were taken
   left: string[] = [];
+  withdrawn: Table[] = [];
   faults: Record<number, "lost" | "unanswered" | number> = {}; // by the number of the request
   refusal = ""; // of `assign`
   why: string | null = null; // nobody gets a place
@@ -83,7 +97,7 @@ export class FakeService {
   }
 
   #hide(name: string, value: unknown, number: number): unknown {
-    if (!["report", "leader", "helper", "proof", "value"].includes(name)) return value;
+    if (!["report", "leader", "helper", "proof", "value", "sealed"].includes(name)) return value;
     const text = `${name} ${value}`;
     if (!this.#first.has(text)) this.#first.set(text, number);
     return name === "value" ? "noise" : [text.length, this.#first.get(text)];
@@ -96,7 +110,13 @@ export class FakeService {
       const payload = this.why ? "plain" : { colour: "red" };
       return [200, { study, arm, payload, ticket, device: this.place, why: this.place ? null : this.why }];
     }
+    if (verb === "bundle") return this.#takeBundle(body);
+    if (verb === "withdraw") {
+      this.withdrawn.push(body);
+      return [200, { status: "left" }];
+    }
     if (body.ticket !== TICKET) return [404, { code: "unknown_ticket" }];
+    if (verb === "pass") return [200, { status: "given", shown: PASS }];
     if (verb === "expose") return [200, { status: "exposed" }];
     if (verb === "leave") {
       this.left.push(body.ticket);
@@ -108,6 +128,15 @@ export class FakeService {
     if (!had) this.kept.push(body);
     return [200, { status: had ? "duplicate" : verb === "upload" ? "stored" : "accepted" }];
   }
+
+  /** A shuffler takes one bundle of a place. */
+  #takeBundle(body: Table): [number, Table] {
+    if (body.shown !== PASS) return [409, { code: "forged" }];
+    const [had] = this.kept;
+    if (had && had.sealed !== body.sealed) return [409, { code: "conflict" }];
+    if (!had) this.kept.push(body);
+    return [200, { status: had ? "duplicate" : "stored" }];
+  }
 }
 
 let books = 0;
@@ -115,10 +144,12 @@ let books = 0;
 /** A name of a book that no other test has. */
 export const nameBook = (): string => `book ${books++}`;
 
+const AGREED = new Agreed(1, { operators: PINNED, delta: DELTA });
+
 /** A device of somebody who agreed, whose clock is the service's. */
 export async function makeDevice(
   service: FakeService,
-  { name = nameBook(), agreed = new Agreed(1, { operators: PINNED }), kind = Device, ...more }: MadeDevice = {},
+  { name = nameBook(), agreed = AGREED, kind = Device, ...more }: MadeDevice = {},
 ): Promise<Device> {
   const device = new kind(name, URL, agreed, { key: KEY, clock: () => service.time, ...more });
   await device.consent(true);

@@ -8,8 +8,8 @@ import "fake-indexeddb/auto";
 import { describe, expect, test } from "vitest";
 import { Device } from "../../src/web/index.js";
 import {
-  EXPOSED, FakeService, GRACE, HOUR, type MadeDevice, type Message, STUDY, TOKEN, WINDOW,
-  localPlace, makeDevice, nameBook, sealedPlace,
+  EXPOSED, FakeService, GRACE, HOUR, KEY, type MadeDevice, type Message, STUDY, TOKEN, WINDOW,
+  localPlace, makeDevice, mixedPlace, nameBook, sealedPlace, sharedPlace,
 } from "./fake_service.js";
 
 type Event = [time: number, value: number | null]; // null: a contact
@@ -48,6 +48,8 @@ const WAYS: Record<string, Way> = {
   "at the deadline": { place: sealedPlace, reports: "deadline" },
   "local trust": { place: localPlace, reports: "standing" },
   "that is asked for": { place: localPlace, reports: "standing", asks: true },
+  "with a shuffler": { place: mixedPlace, reports: "standing" },
+  "in shares for a shuffler": { place: sharedPlace, reports: "deadline", asks: true },
 };
 
 /** All that is seen of a device in a world. */
@@ -113,8 +115,8 @@ test("worlds look alike whenever anything happens", async () => {
   const marks = [0, WINDOW, WINDOW + 1, WINDOW + GRACE, WINDOW + GRACE + 1];
   const drawTimes = (most: number): number[] =>
     Array.from({ length: below(most) }, () => (below(2) ? marks[below(marks.length)]! : below(2 * WINDOW)));
-  for (let number = 0; number < 80; number++) {
-    const way = Object.keys(WAYS)[number % 4]!;
+  for (let number = 0; number < 120; number++) {
+    const way = Object.keys(WAYS)[number % 6]!;
     const contacts = drawTimes(12).sort((one, other) => one - other);
     const faults: FakeService["faults"] = {};
     for (let at = 0; at < 20; at++) {
@@ -137,6 +139,11 @@ test("something is seen", async () => {
   }
   const asked = await watch("that is asked for", [], CONTACTS["at the end"]!, FAULTS["none"]!);
   expect(asked.verbs).toEqual(["assign", "expose", "report"]);
+  const mixed = await watch("with a shuffler", [], CONTACTS["after the end"]!, FAULTS["unanswered"]!);
+  expect(mixed.verbs).toEqual(["pass", "pass", "pass", "pass"]); // no answer comes, and so no report goes
+  const shared = await watch("in shares for a shuffler", [], CONTACTS["after the end"]!, { 3: "unanswered" });
+  expect(shared.verbs).toEqual(["assign", "expose", "pass", "bundle", "bundle"]);
+  expect(new Set(shared.bodies.slice(3)).size).toBe(1);
 });
 
 test("the outcome arrives all the same", async () => {
@@ -239,6 +246,34 @@ const TWINS: Record<string, [string, typeof Device]> = {
       }
     },
   ],
+  "whose bundle has a message less": [
+    "with a shuffler",
+    class extends Knowing {
+      override async contact(): Promise<void> {
+        const end = this.happened ? /[^"]{68}"}$/ : /"}$/; // base64 of about a message
+        await this.changing((how) => ({ ...how, body: (how.body as string).replace(end, '"}') }));
+      }
+    },
+  ],
+  "that asks for a pass when it happens": [
+    "with a shuffler",
+    class extends Knowing {
+      override async record(study: string, value: number): Promise<boolean> {
+        const counts = await super.record(study, value);
+        if (value) await this.contact();
+        return counts;
+      }
+    },
+  ],
+  "that shows its key to the shuffler if something happened": [
+    "with a shuffler",
+    class extends Knowing {
+      override async contact(): Promise<void> {
+        const key = this.happened ? { Authorization: `Bearer ${KEY}` } : {};
+        await this.changing((how) => ({ ...how, headers: { ...how.headers, ...key } }));
+      }
+    },
+  ],
   "with a header of the outcome": [
     "standing",
     class extends Knowing {
@@ -252,8 +287,9 @@ const TWINS: Record<string, [string, typeof Device]> = {
 describe("a device is found", () => {
   for (const [name, [way, kind]] of Object.entries(TWINS)) {
     test(name, async () => {
-      expect(await telling(way, "at the end", "unanswered", kind)).not.toEqual([]);
-      expect(await telling(way, "at the end", "unanswered")).toEqual([]);
+      const faults = way === "with a shuffler" ? "at times" : "unanswered"; // without its pass it sends nothing
+      expect(await telling(way, "at the end", faults, kind)).not.toEqual([]);
+      expect(await telling(way, "at the end", faults)).toEqual([]);
     });
   }
 

@@ -57,7 +57,9 @@ ROUTES = [
         from_pages=True,
     ),
     Route(
-        *("POST", f"{PATH}/pass", (), give_pass, AskPass, PassGiven, 200, LONGEST_UPLOAD), refusals=(404, 409, 410, 429)
+        *("POST", f"{PATH}/pass", (), give_pass, AskPass, PassGiven, 200, LONGEST_UPLOAD),
+        refusals=(404, 409, 410, 429),
+        from_pages=True,
     ),
     Route(
         *("POST", f"{PATH}/leave", (), leave_study, LeaveStudy, StudyLeft, 200, LONGEST_UPLOAD),

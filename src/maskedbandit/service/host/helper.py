@@ -41,5 +41,8 @@ class ShufflerHost(ServingHost):
 
     role = "shuffler"
 
+    def answers_page(self, study: str, origin: str) -> bool:
+        return True  # of all sites: it has no device keys, and a pass is needed, which is a secret of the person
+
     def _hold(self, database: Database, name: str, holder: str) -> ShufflerStudy:
         return ShufflerStudy(database, self.witness, name, self.clock, holder)

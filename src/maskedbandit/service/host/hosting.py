@@ -98,6 +98,10 @@ class Hosting(ABC):
         headers = {PROCESS: self.process_seal.decode()}
         return httpx.AsyncClient(trust_env=False, limits=LIMITS, headers=headers)
 
+    def answers_page(self, study: str, origin: str) -> bool:
+        """Whether pages of a site may ask what the devices of a study ask."""
+        return self.keys.names_origin(study, origin, self.clock())
+
     @property
     def ready(self) -> bool:
         """Whether the last round of the clock wrote everything, and the one that is under way does not hang."""

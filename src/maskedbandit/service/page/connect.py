@@ -54,7 +54,6 @@ KEYS_IN_PAGES = (
     "The key in a page is a device key, made for the pages of your site. It is worth nothing without the token that "
     "your server signs for the person who is signed in."
 )
-NO_BUNDLES_FROM_PAGES = "Pages do not report to a shuffler: hand the place on to a device in Python."
 NO_SEALS_FROM_PAGES = (
     "A page may send what it seals if a device key names its site, and such a key is for studies whose protocol has "
     "signed_by. Apps that are no pages need none, as in Python."
@@ -131,8 +130,6 @@ def choose_snippets(protocol: Protocol) -> list[Snippet]:
     if protocol.operators is None and not (signed and protocol.reward.grace):  # devices report with a device key
         return [Snippet("python", "Python", NOISE, read_snippet("noise.py.txt"))]
     page = (KEYS_IN_PAGES, read_snippet("device.js")) if signed else (NO_SEALS_FROM_PAGES,)
-    if protocol.shuffled:
-        page = (NO_BUNDLES_FROM_PAGES,)
     return [
         Snippet("curl", "curl", HANDED_ON, read_snippet("curl.sh")),
         Snippet("python", "Python", "", read_snippet(own)),
@@ -157,8 +154,8 @@ def describe_words(protocol: Protocol) -> dict[str, str]:
         return found
     return found | {
         "channel": write_channel(protocol),
-        "python_agreed": write_agreed(protocol, "operators=({})", "pure=False", "{}"),
-        "script_agreed": write_agreed(protocol, "operators: [{}]", "pure: false", "{{ {} }}"),
+        "python_agreed": write_agreed(protocol, "=", "({})", "False", "{}"),
+        "script_agreed": write_agreed(protocol, ": ", "[{}]", "false", "{{ {} }}"),
     }
 
 
@@ -207,19 +204,23 @@ def write_channel(protocol: Protocol) -> str:
     return f"{type(channel).__name__}({told})"
 
 
-def write_agreed(protocol: Protocol, operators: str, impure: str, options: str) -> str:
-    """What a person agrees to, for this study alone: its epsilon, and with whose keys reports are sealed."""
+def write_agreed(protocol: Protocol, being: str, pair: str, false: str, options: str) -> str:
+    """What a person agrees to, for this study alone: its epsilon, and with whose keys reports are sealed.
+
+    The texts are how a language writes that a name is a value, two values together, false, and all options.
+    """
     channel: Any = protocol.channel
     epsilon, more, named = Fraction(channel.epsilon), list[str](), protocol.operators
     if named is not None:
-        more.append(operators.format(f'"{named.leader.key}", "{named.helper.key}"'))
+        keys = f'"{named.leader.key}", "{named.helper.key}"'
+        more.append(f"operators{being}{pair.format(keys)}")
     if protocol.shuffled:
-        more.append(f"delta={write_delta(Fraction(protocol.price(1).delta))}")
+        more.append(f"delta{being}{write_delta(Fraction(protocol.price(1).delta))}")
     if protocol.rounds is not None:
-        more.append(f'corrupted="{channel.backend.rules.corrupted}"')
+        more.append(f'corrupted{being}"{channel.backend.rules.corrupted}"')
         epsilon *= channel.backend.attempts
     if protocol.price(1).pure_epsilon == INF and not protocol.shuffled:
-        more.append(impure)
+        more.append(f"pure{being}{false}")
     told = str(epsilon) if epsilon.denominator == 1 else f'"{epsilon}"'
     return f"{told}, {options.format(', '.join(more))}" if more else told
 

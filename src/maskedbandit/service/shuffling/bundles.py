@@ -52,8 +52,11 @@ ROUTES = [
     Route(
         *("POST", "/v1/studies/{study}/bundle", (), send_bundle, SendBundle, ReportUploaded, 200, BATCH),
         refusals=(404, 409, 410, 429),
+        from_pages=True,
     ),
     Route(
-        *("POST", "/v1/studies/{study}/withdraw", (), withdraw_bundle, ShowPass, StudyLeft), refusals=(404, 409, 429)
+        *("POST", "/v1/studies/{study}/withdraw", (), withdraw_bundle, ShowPass, StudyLeft),
+        refusals=(404, 409, 429),
+        from_pages=True,
     ),
 ]
