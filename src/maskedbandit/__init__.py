@@ -43,6 +43,7 @@ _HOME = {
     "LinearContexts": "lab.worlds.linear_contexts",
     "Loss": "privacy.loss",
     "Newsroom": "lab.logs.newsroom",
+    "Policy": "policies.policy",
     "RecordedLog": "lab.logs.recorded_log",
     "Release": "core",
     "Visits": "lab.worlds.visits",

@@ -28,6 +28,7 @@ from maskedbandit.lab.worlds.drifting import Drifting as Drifting
 from maskedbandit.lab.worlds.linear_contexts import LinearContexts as LinearContexts
 from maskedbandit.lab.worlds.named_means import uniform_means as uniform_means
 from maskedbandit.lab.worlds.visits import Visits as Visits
+from maskedbandit.policies.policy import Policy as Policy
 from maskedbandit.privacy.budget import Ledger as Ledger
 from maskedbandit.privacy.counting import CountingQuery as CountingQuery
 from maskedbandit.privacy.counting import LaplaceMechanism as LaplaceMechanism

@@ -100,7 +100,7 @@ def cost(caps: Sequence[int] = CAPS, people: int = PEOPLE, runs: int = RUNS) -> 
             found = lines(trust, epsilon, caps, people, runs)
             for label, means in found.items():
                 mean, error = np.array(means).T
-                plot.plot(caps, mean, **LOOKS[label])
+                plot.plot(caps, mean, label=label, **LOOKS[label])
                 plot.fill_between(caps, mean - 2 * error, mean + 2 * error, color=LOOKS[label]["color"], alpha=0.15)
             ends.append({label: means[-1].mean for label, means in found.items()})
             plot.set(xscale="log", yscale="log", xlim=(caps[0], caps[-1]), xlabel="cap: rewards of a person that count")

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import maskedbandit as mb
-from maskedbandit.errors import InvalidValue
+from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.extras import NotInstalled
 from maskedbandit.lab.goals.compare import Comparison
 from maskedbandit.lab.goals.result import Outcome
@@ -41,7 +41,8 @@ def closed():
 
 
 def regret(**more) -> Comparison:
-    return mb.compare(POLICIES[:1], CHANNELS, ARMS, **{"horizon": 500, "runs": 4, "seed": 7, **more})
+    given = {"policies": POLICIES[:1], "channels": CHANNELS, "instance": ARMS, "horizon": 500, "runs": 4, "seed": 7}
+    return mb.compare(**given | more)
 
 
 def search(**more) -> Comparison:
@@ -134,6 +135,28 @@ def test_the_table_of_a_comparison_is_that_of_its_results(made, tmp_path) -> Non
     assert [row["label"] for row in written] == table["label"].to_list()
 
 
+def test_a_pair_is_found_by_its_label() -> None:
+    found = regret()
+    assert list(found) == ["Raw", "Central"]
+    assert len(found) == 2
+    assert "Central" in found
+    assert found["Central"] is found.results["Central"]
+    with pytest.raises(UnknownName, match=r"label is 'central': did you mean 'Central'\? \(known: Central, Raw\)"):
+        found["central"]
+
+
+@pytest.mark.parametrize("made", [regret, search, replayed])
+def test_final_rows_are_the_last_of_each_run(made, tmp_path) -> None:
+    found = made()
+    table = found.to_frame()
+    last = table.filter(pl.col("t") == 500) if made is regret else table
+    assert found.to_frame(final=True).equals(last)
+    assert last.select("label", "run").is_unique().all()
+    assert found.to_pandas(final=True)["run"].to_list() == last["run"].to_list()
+    found.to_csv(tmp_path / "last.csv", final=True)
+    assert len((tmp_path / "last.csv").read_text().splitlines()) == last.height + 1
+
+
 def test_findings_that_only_some_policies_have_are_left_empty(tmp_path) -> None:
     found = mb.compare([mb.policies.UCB1(), mb.policies.SuccessiveElimination()], CHANNELS[0], ARMS, horizon=200)
     extra = [name for each in found.results.values() for name in each.findings]
@@ -184,6 +207,36 @@ def test_figures_are_as_wide_as_columns_and_say_what_bands_are(made, columns, tm
     names = found.results if len(found.results) > 1 else ["bounds, Central"]
     for label in names:
         assert text.count(f">{label}</text>") == 1
+
+
+ALIKE = {"central": CHANNELS[1], "no privacy": CHANNELS[0], "also central": CHANNELS[1]}
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_curves_that_lie_on_one_another_are_named_together(columns) -> None:
+    axes = regret(channels=ALIKE).plot(columns)
+    texts = axes.figure.legends[0].get_texts() if columns == 1 else axes.texts
+    assert {each.get_text() for each in texts} == {"central = also central", "no privacy"}
+
+
+def period(line) -> float:
+    """Points from one dash to the next but all of its kind, as it is drawn."""
+    return sum(line._dash_pattern[1] or (0,))
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_legend_shows_the_longest_dashes_twice(own) -> None:
+    from matplotlib import pyplot
+
+    policies = [mb.policies.EpsilonGreedy(explore=n / 10) for n in range(1, 9)]
+    given = None if own else pyplot.figure().subplots()
+    axes = regret(policies=policies, channels=CHANNELS[0]).plot(1, axes=given)
+    legend = axes.figure.legends[0] if own else axes.get_legend()
+    shown = legend.get_lines()
+    assert max(period(line) for line in shown) > 23
+    assert min(np.ptp(line.get_xdata()) - 2 * period(line) for line in shown) > 0
+    legend = axes.legend(handles=shown)  # the control: a legend as it is by default
+    assert min(np.ptp(line.get_xdata()) - 2 * period(line) for line in legend.get_lines()) < 0
 
 
 def test_one_result_is_drawn_alike_and_into_axes_that_are_given() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import maskedbandit as mb
 from maskedbandit.lab.goals.identify.identify import Found
 from maskedbandit.lab.goals.regret.simulate import ContextualRun, Run
-from maskedbandit.lab.goals.replay.replay import Replayed
+from maskedbandit.lab.goals.replay.replayed import ReplayedContexts
 from tests.for_each import for_each
 
 MILLION = np.arange(1_000_000)
@@ -31,11 +31,12 @@ RESULTS = {
     "<Found: TTUCB, Central, 1,000,000 runs, mean samples at least 499,999.5 (999,999 stopped), ε = 0.5>": Found(
         policy=mb.policies.TTUCB(), instance=ARMS, stopped=MILLION > 0, pulls=TABLE, **COMMON, **SEARCHED
     ),
-    "<Replayed: LinUCB, Central, 1,000,000 runs, mean click rate 0.2500, ε = 0.5>": Replayed(
+    "<ReplayedContexts: LinUCB, Central, 1,000,000 runs, mean click rate 0.2500, ε = 0.5>": ReplayedContexts(
         policy=mb.policies.LinUCB(),
         log=mb.Newsroom(events=10),
         users=MILLION + 1,
         clicks=(MILLION + 1) / 4,
+        pulls=TABLE,
         **COMMON,
         **dict.fromkeys(ESTIMATES, MILLION),
     ),

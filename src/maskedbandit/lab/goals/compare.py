@@ -1,13 +1,13 @@
 """Compare policies and channels: every policy over every channel, on the same instance and the same random streams."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
 from maskedbandit.channels.channel import Channel
-from maskedbandit.errors import InvalidValue
+from maskedbandit.errors import InvalidValue, UnknownName
 from maskedbandit.lab.delays.constant import AT_ONCE
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine.each_run import Workers
@@ -25,9 +25,20 @@ from maskedbandit.policies.policy import Policy
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Tidy):
-    """The result of `compare`, in the order of policies and channels."""
+    """The result of `compare`: the results of all pairs by their labels, in the order of policies and channels."""
 
-    results: dict[str, Result]  # by the labels of the pairs
+    results: dict[str, Result]
+
+    def __getitem__(self, label: str) -> Result:
+        if label not in self.results:
+            raise UnknownName("label", str(label), self.results)
+        return self.results[label]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
 
     @property
     def goal(self) -> str:
@@ -86,9 +97,9 @@ def compare(
     of a kind, with an error of at most `delta`.
 
     Run i of all pairs has the same random streams, so that differences between pairs have less variance than each of
-    them. A mapping names its policies or channels; otherwise their classes do. `executor`, `advance` and `delay` are
-    those of `simulate`, and `more` holds further arguments of it, of `identify`, `select` or `answer`, or, if the
-    instance is a log, of `replay`.
+    them. A mapping names its policies or channels; otherwise their classes do. The result of a pair is found by its
+    label, as `comparison["Central"]`. `executor`, `advance` and `delay` are those of `simulate`, and `more` holds
+    further arguments of it, of `identify`, `select` or `answer`, or, if the instance is a log, of `replay`.
 
     >>> import maskedbandit as mb
     >>> channels = [mb.channels.Raw(), mb.channels.Central(epsilon=0.5)]

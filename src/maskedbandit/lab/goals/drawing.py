@@ -11,10 +11,11 @@ from matplotlib.lines import Line2D
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.files import whole_file
 from maskedbandit.lab.goals import find_goal
-from maskedbandit.lab.goals.style import PLAIN, TEXT_STAYS_TEXT, name_ends
+from maskedbandit.lab.goals.style import PLAIN, TEXT_STAYS_TEXT, join_equal, name_ends
 
 WIDTHS = {1: 3.4, 2: 7.0}  # inches
 ENTRY = 0.15  # inches of an entry of a legend
+HANDLE = 7.1  # its line, in sizes of the text: the longest dashes are there twice
 CHARACTERS = 15  # of a note, per inch
 PAPER: Any = {"font.size": 8, "axes.linewidth": 0.6, "xtick.major.width": 0.6, "ytick.major.width": 0.6}
 DATES = {"pdf": "CreationDate", "svg": "Date"}  # left out: the same figure is the same file
@@ -29,15 +30,17 @@ def draw_result(goal: str, table: pl.DataFrame, columns: int, axes: Any, file: s
         if own:
             axes = pyplot.figure(figsize=(WIDTHS[columns], 3), layout="constrained").subplots()
         found = find_goal(goal).shown.plot(axes, with_labels(table))
+        named = join_equal(axes, found.look)
         figure = axes.figure
         if own:
-            figure.set_figheight(found.height + (ENTRY * len(found.look) if columns == 1 else 0))
+            figure.set_figheight(found.height + (ENTRY * len(named) if columns == 1 else 0))
         if own and columns == 2:
             name_ends(axes, found.ends, found.look)
         elif found.look:
-            lines = [Line2D([], [], **look, label=label) for label, look in found.look.items()]
+            lines = [Line2D([], [], **found.look[label], label=text) for label, text in named.items()]
             where: Any = {"loc": "outside lower left"} if own else {}
-            (figure if own else axes).legend(handles=lines, frameon=False, fontsize="small", **where)
+            style: Any = {"frameon": False, "fontsize": "small", "handlelength": HANDLE}
+            (figure if own else axes).legend(handles=lines, **style, **where)
         width = figure.get_figwidth() * (1 if own else axes.get_position().width)
         axes.set_xlabel(f"{axes.get_xlabel()}\n{fill(found.note, round(CHARACTERS * width))}", **PLAIN)
     if file is not None:

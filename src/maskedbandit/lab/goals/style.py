@@ -1,6 +1,6 @@
 """The style of all figures: the looks of curves, the panels, and the places of labels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count, cycle
 from textwrap import fill
 from typing import Any
@@ -71,8 +71,28 @@ def select_at(table: pl.DataFrame, name: str | None, value: Any) -> pl.DataFrame
     return table if name is None else table.filter(pl.col(name).is_null() | (pl.col(name) == value))
 
 
+def join_equal(plot: Any, labels: Iterable[str]) -> dict[str, str]:
+    """What to call each curve of a plot: the first of several that lie on one another hides the others, so it is named
+    for all of them.
+
+    >>> plot = Figure().subplots()
+    >>> for label, y in {"central": 3, "local": 9, "distributed": 3}.items():
+    ...     _ = plot.plot([1, 2], [y, y], label=label)
+    >>> join_equal(plot, ["central", "local", "distributed"])
+    {'central': 'central = distributed', 'local': 'local'}
+    """
+    drawn, named = {line.get_label(): line.get_xydata() for line in plot.lines}, dict[str, str]()
+    for label in labels:
+        seen = (each for each in named if np.array_equal(drawn.get(each, np.nan), drawn.get(label, np.nan)))
+        above = next(seen, label)
+        named[above] = f"{named[above]} = {label}" if above in named else label
+    return named
+
+
 def name_ends(plot: Any, ends: Mapping[str, float], looks: Mapping[str, Any]) -> None:
     """Write the labels beside the right ends of the curves, moved where they would overlap, but not above the top."""
+    named = join_equal(plot, ends)
+    ends = {label: ends[label] for label in named}
     scale: Any = np.log10 if plot.get_yscale() == "log" else np.asarray
     bottom, top = map(float, scale(plot.get_ylim()))
     gap, heights = (top - bottom) / 20, list[float]()
@@ -83,4 +103,4 @@ def name_ends(plot: Any, ends: Mapping[str, float], looks: Mapping[str, Any]) ->
     for label, height in zip(sorted(ends, key=lambda label: ends[label]), heights, strict=True):
         place: dict[str, Any] = {"xy": (1 + 1 / 70, (height - bottom) / (top - bottom)), "xycoords": "axes fraction"}
         said = {"color": looks[label]["color"], "va": "center", "fontsize": "small", "annotation_clip": False}
-        plot.annotate(label, **place, **said, **PLAIN)
+        plot.annotate(named[label], **place, **said, **PLAIN)

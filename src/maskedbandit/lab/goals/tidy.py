@@ -38,20 +38,27 @@ class Tidy(ABC):
     def _repr_html_(self) -> str:
         return format_html(self.lines(), self.title())
 
-    def to_frame(self) -> Any:
-        """A tidy table as a polars DataFrame; this needs the extra `lab`."""
+    def to_frame(self, *, final: bool = False) -> Any:
+        """A tidy table as a polars DataFrame; this needs the extra `lab`. With `final` it has a row for each run alone.
+
+        That is the row of its last checkpoint, if there are several.
+        """
         pl = import_extra("polars")
-        frames = [pl.DataFrame(block).with_columns(pl.col(pl.Null).cast(pl.Float64)) for block in self.blocks()]
+        frames = [pl.DataFrame(block).with_columns(pl.col(pl.Null).cast(pl.Float64)) for block in self.chosen(final)]
         return pl.concat(frames, how="diagonal_relaxed")
 
-    def to_pandas(self) -> Any:
-        """A tidy table as a pandas DataFrame, if pandas is installed."""
+    def to_pandas(self, *, final: bool = False) -> Any:
+        """A tidy table as a pandas DataFrame, if pandas is installed; `final` is as for `to_frame`."""
         pandas = import_extra("pandas")
-        return pandas.concat([pandas.DataFrame(block) for block in self.blocks()], ignore_index=True)
+        return pandas.concat([pandas.DataFrame(block) for block in self.chosen(final)], ignore_index=True)
 
-    def to_csv(self, file: str | Path) -> None:
-        """A tidy table as a CSV file, which needs no other package."""
-        blocks = self.blocks()
+    def chosen(self, final: bool) -> list[Block]:
+        """The blocks of a table: of all rows, or of those that are the last of a run."""
+        return [keep_final(block) if final else block for block in self.blocks()]
+
+    def to_csv(self, file: str | Path, *, final: bool = False) -> None:
+        """A tidy table as a CSV file, which needs no other package; `final` is as for `to_frame`."""
+        blocks = self.chosen(final)
         names = list(dict.fromkeys(name for block in blocks for name in block))
         with whole_file(Path(file)) as draft:
             rows = csv.writer(Lines(draft), lineterminator="\n")
@@ -81,6 +88,18 @@ class Lines:
     def write(self, text: str) -> None:
         """One line."""
         self._file.write(text.encode())
+
+
+def keep_final(block: Block) -> Block:
+    """The rows of the last checkpoint; all rows, if there are no checkpoints.
+
+    >>> keep_final({"policy": "UCB1", "run": np.array([0, 0, 1, 1]), "t": np.array([8, 9, 8, 9])})
+    {'policy': 'UCB1', 'run': array([0, 1]), 't': array([9, 9])}
+    """
+    if "t" not in block:
+        return block
+    last = block["t"] == block["t"].max()
+    return {name: each[last] if isinstance(each, np.ndarray) else each for name, each in block.items()}
 
 
 def column(block: Block, name: str) -> Iterator[Any]:

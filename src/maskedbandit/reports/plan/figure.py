@@ -44,7 +44,7 @@ def save_plan_figure(question: Question, trust: Sequence[str], runs: int | None,
         for name, points in curves.items():
             x, means, lows, highs, bounds = np.array(points).reshape(-1, 5).T
             line: dict[str, Any] = style[name]
-            axes.plot(x, means, **line)
+            axes.plot(x, means, label=name, **line)
             axes.fill_between(x, lows, highs, color=line["color"], alpha=0.15, linewidth=0)
             axes.plot(x, bounds, color=line["color"], linewidth=0.8, linestyle=":")
             if points:

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import maskedbandit as mb
-from maskedbandit.lab.goals.replay.replay import Replayed
+from maskedbandit.lab.goals.replay.replayed import ReplayedContexts
 from maskedbandit.lab.goals.replay.rows import cells, summary
 from maskedbandit.privacy.loss import Loss
 from tests.for_each import for_each
@@ -43,7 +43,7 @@ def rows(*tables: pl.DataFrame) -> list[dict[str, object]]:
 
 def test_a_replay_is_a_row_for_each_run() -> None:
     policy, channel, twos = mb.policies.RandomChoice(), mb.channels.Central(epsilon=2), np.arange(2)
-    found = Replayed(
+    found = ReplayedContexts(
         policy=policy,
         channel=channel,
         log=Corner(),
@@ -51,6 +51,7 @@ def test_a_replay_is_a_row_for_each_run() -> None:
         reward=np.full((2, 1), 3.0),
         users=np.array([10, 20]),
         clicks=np.array([2.0, 5.0]),
+        pulls=np.array([[4, 3, 3], [9, 6, 5]]),
         matched=twos + 30,
         weighted=twos + 0.1,
         weighted_error=twos + 0.2,

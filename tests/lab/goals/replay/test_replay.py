@@ -12,7 +12,8 @@ import pytest
 import maskedbandit as mb
 from maskedbandit.errors import BiasedLog
 from maskedbandit.lab.goals.replay import log_contexts
-from maskedbandit.lab.goals.replay.replay import Replayed, replay
+from maskedbandit.lab.goals.replay.replay import replay
+from maskedbandit.lab.goals.replay.replayed import ReplayedContexts
 from maskedbandit.lab.goals.replay.scrutiny import Scrutiny
 from maskedbandit.lab.logs.log import Log
 from maskedbandit.lab.logs.newsroom import Newsroom
@@ -48,7 +49,7 @@ def value(policy: FixedWeights, log: Newsroom, seed: int = 0) -> float:
     return total / log.events
 
 
-def deviations(found: Replayed, truth: float) -> list[float]:
+def deviations(found: ReplayedContexts, truth: float) -> list[float]:
     """How far the three estimates are off, in standard errors: of rejection, by inverse propensity, self-normalised."""
     by = (found.rate, found.rate_error), (found.weighted, found.weighted_error)
     return [float((x[0] - truth) / e[0]) for x, e in (*by, (found.normalised, found.normalised_error))]

@@ -14,7 +14,8 @@ from maskedbandit.lab.engine import context_play as contextual
 from maskedbandit.lab.engine.context_loop import run_contexts
 from maskedbandit.lab.engine.threads import Threads
 from maskedbandit.lab.goals.replay.log_contexts import LogContexts
-from maskedbandit.lab.goals.replay.replay import Replayed, replay
+from maskedbandit.lab.goals.replay.replay import replay
+from maskedbandit.lab.goals.replay.replayed import ReplayedContexts
 from maskedbandit.lab.logs.log import Chunk
 from tests.for_each import for_each
 from tests.lab.corner import POOLS, Corner
@@ -157,7 +158,7 @@ class Looped:
     function, options = run_contexts, {}
 
 
-def short(biased: bool) -> Replayed:
+def short(biased: bool) -> ReplayedContexts:
     """Many runs that end with the second visit that is taken."""
     found = replay(WEIGHTS, RAW, Corner(120, biased), horizon=2, runs=RUNS, seed=9, executor=partial(Threads, 1))
     assert np.all(found.users == 2)

@@ -13,7 +13,8 @@ from maskedbandit.lab.delays.constant import Constant
 from maskedbandit.lab.delays.geometric import Geometric
 from maskedbandit.lab.engine import context_play as contextual
 from maskedbandit.lab.engine.threads import Threads
-from maskedbandit.lab.goals.replay.replay import Replayed, replay
+from maskedbandit.lab.goals.replay.replay import replay
+from maskedbandit.lab.goals.replay.replayed import ReplayedContexts
 from maskedbandit.lab.logs.log import CHUNK
 from maskedbandit.lab.logs.newsroom import Newsroom
 from maskedbandit.policies.contextual.fixed_weights import FixedWeights
@@ -23,7 +24,7 @@ from tests.lab.corner import Corner
 RAW, LEARNS = mb.channels.Raw(), LinUCB(alpha=0.5)
 
 
-def numbers_of(found: Replayed) -> list[Any]:
+def numbers_of(found: ReplayedContexts) -> list[Any]:
     names = "reward", "users", "clicks", "matched", "weighted", "normalised", "random", "releases", "weighted_error"
     return [getattr(found, name) for name in names]
 

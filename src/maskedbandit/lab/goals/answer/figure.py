@@ -60,7 +60,7 @@ def plot(axes_of: Axes, table: pl.DataFrame) -> Plotted:
         mine = rows.filter(pl.col("label") == label).sort("horizon")
         some = mine.filter(pl.col("share") > 0)
         marker = "." if label not in theory else ""
-        axes_of.plot(some["horizon"], some["share"], **{"marker": marker} | look[label])
+        axes_of.plot(some["horizon"], some["share"], **{"marker": marker, "label": label} | look[label])
         if label not in theory:
             where = some["horizon"], some["low"], some["high"]
             axes_of.fill_between(*where, color=look[label]["color"], alpha=0.12, linewidth=0)

@@ -72,6 +72,8 @@ def key(rows: pl.DataFrame, table: pl.DataFrame, column: str) -> str:
     text = "Lines are means of runs" + (", bands hold 90 % of them." if column == "mean" else ".")
     if rows.select((pl.col("stopped") < pl.col("runs")).any()).item():
         text += " A triangle says how many runs stopped before they were cut off: their mean is at least that."
+    if (rows["trust"] == "theory").any():
+        text += " Thin grey lines are bounds, which are computed."
     if (rows["trust"] == "published").any():
         text += " Lone marks were read off a published figure."
     if "critical" in table.columns:
@@ -106,7 +108,7 @@ def panel(plot: Any, shown: pl.DataFrame, column: str, against: str, look: dict[
         if points.height == 0:  # horizontal
             points = pl.concat([mine.with_columns(pl.lit(x).alias(against)) for x in plot.get_xlim()])
         x, y, colour = points[against].to_numpy(), points[column].to_numpy(), look[label]["color"]
-        plot.plot(x, y, **{"marker": "." if mine["runs"][0] else ""} | look[label])
+        plot.plot(x, y, **{"marker": "." if mine["runs"][0] else "", "label": label} | look[label])
         if column == "mean" and mine["runs"][0] > 1:
             plot.fill_between(x, points["low"], points["high"], color=colour, alpha=0.15, linewidth=0)
         for row in points.filter(pl.col("stopped") < pl.col("runs")).iter_rows(named=True):

@@ -149,7 +149,7 @@ def panel(
         if points.height == 0:
             continue
         t, mean, error = (points[name].to_numpy() for name in (against, "mean", "error"))
-        plot.plot(t, mean, marker="." if points.height < 3 else "", **look[label])
+        plot.plot(t, mean, marker="." if points.height < 3 else "", label=label, **look[label])
         low = np.maximum(mean - errors * error, mean / 10)  # a band must stay positive on a logarithmic axis
         if error.any():
             plot.fill_between(t, low, mean + errors * error, color=look[label]["color"], alpha=0.2, linewidth=0)
@@ -193,7 +193,7 @@ def varied_panel(plot: Any, rows: pl.DataFrame, *, against: str, look: dict[str,
     for label in rows["label"].unique(maintain_order=True):
         mine, colour = rows.filter(pl.col("label") == label).sort(against), look[label]["color"]
         x, mean, error = (mine[name].fill_null(0).to_numpy() for name in (against, "mean", "error"))
-        plot.plot(x, mean, marker=".", **look[label])
+        plot.plot(x, mean, marker=".", label=label, **look[label])
         low = np.maximum(mean - 2 * error, mean / 10)  # a band must stay positive on a logarithmic axis
         plot.fill_between(x, low, mean + 2 * error, color=colour, alpha=0.2, linewidth=0)
         if len(look) <= FEW:

@@ -94,7 +94,7 @@ def privacy(plot: Any, rows: pl.DataFrame, varied: list[str]) -> None:
         if not mine["x"].is_finite().all():  # without privacy: a horizontal line
             mine = pl.concat([mine.with_columns(pl.lit(x).alias("x")) for x in plot.get_xlim()])
         x, y, error = (mine[name].to_numpy() for name in ("x", "relative", "interval"))
-        plot.plot(x, y, **{"marker": "."} | look[label])
+        plot.plot(x, y, **{"marker": ".", "label": label} | look[label])
         band = y - error, y + error
         plot.fill_between(x, *band, color=look[label]["color"], alpha=0.15, linewidth=0)
         ends[label] = float(y[-1])

@@ -16,17 +16,18 @@ only from the visits taken; for a policy that does not learn, all three estimate
 The loss of a replay is that of the study it imitates, in which every user is served. It is no guarantee for the log:
 there the context of a visit decides whether it is taken, so another context would shift all later cohorts by a user.
 
-A log whose stated probabilities are wrong is detected, see scrutiny.py.
+A log whose stated probabilities are wrong is detected, see scrutiny.py. Policies without contexts are replayed on what
+log_arms.py makes of a log.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Unpack
+from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 
 from maskedbandit.channels.channel import Channel
-from maskedbandit.core import Floats, Integers
+from maskedbandit.core import Integers
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.lab.engine import context_play
 from maskedbandit.lab.engine.checkpoints import list_checkpoints
@@ -51,14 +52,15 @@ from maskedbandit.lab.engine.context_play import (
 )
 from maskedbandit.lab.engine.each_run import MOST_RUNS, Task
 from maskedbandit.lab.goals.drive import LONGEST
+from maskedbandit.lab.goals.replay.log_arms import replay_arms
 from maskedbandit.lab.goals.replay.log_contexts import LogContexts
+from maskedbandit.lab.goals.replay.replayed import Replayed, ReplayedContexts
 from maskedbandit.lab.goals.replay.scrutiny import Scrutiny
-from maskedbandit.lab.goals.result import Outcome, Result, describe_run
 from maskedbandit.lab.goals.runs import RunOptions, Runs
-from maskedbandit.lab.goals.tidy import Block
 from maskedbandit.lab.logs.log import Log
 from maskedbandit.lab.streams import Streams
 from maskedbandit.policies.contextual_policy import ContextualPolicy
+from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.exact import to_whole
 
 
@@ -101,69 +103,34 @@ class Replay(Task[tuple[Finished, float]]):
         return single
 
 
-@dataclass(frozen=True, repr=False, kw_only=True)
-class Replayed(Result):
-    """The result of `replay`: one row per run.
+@overload
+def replay(
+    policy: ContextualPolicy,
+    channel: Channel,
+    log: Log,
+    context: Literal["user", "product"] = "user",
+    horizon: int | None = None,
+    runs: int = 1,
+    seed: int = 0,
+    **how: Unpack[RunOptions],
+) -> ReplayedContexts: ...
 
-    Its loss is that of a user of the study that is replayed; a published replay has no guarantee, see above.
-    """
 
-    goal: ClassVar[str] = "replay"
-
-    policy: ContextualPolicy
-    log: Log
-    t: Integers  # [c] visits taken at each checkpoint
-    reward: Floats  # [runs, c] clicks so far; nan where a run took fewer visits
-    users: Integers  # [runs] visits taken
-    clicks: Floats  # [runs]
-    matched: Integers  # [runs] visits whose article the policy would have shown
-    weighted: Floats  # [runs] estimate by inverse propensities
-    weighted_error: Floats  # [runs] its standard error
-    normalised: Floats  # [runs] self-normalised estimate
-    normalised_error: Floats
-    random: Floats  # [runs] the click rate of showing a uniformly random article, from all visits
-
-    @property
-    def rate(self) -> Floats:
-        """Click rate of the visits taken."""
-        return self.clicks / np.maximum(self.users, 1)
-
-    @property
-    def rate_error(self) -> Floats:
-        """The standard error of `rate`, given what the policy learned."""
-        return np.sqrt(self.rate * (1 - self.rate) / np.maximum(self.users, 1))
-
-    def outcome(self) -> Outcome:
-        """The click rate; runs on a recorded log share its visits."""
-        error = float(self.rate_error.mean()) if self.log.recorded else None
-        return Outcome("click rate", self.rate, digits=4, own_error=error)
-
-    def blocks(self) -> list[Block]:
-        """One row for each run. `relative` is the click rate over that of random choice in the same visits."""
-        return [
-            {
-                **describe_run(self),
-                "log": str(self.log),
-                "recorded": self.log.recorded,
-                "run": self.runs_from + np.arange(self.users.size),
-                "taken": self.users,
-                "matched": self.matched,
-                "rate": self.rate,
-                "rate_error": self.rate_error,
-                "random": self.random,
-                "relative": self.rate / self.random,
-                "weighted": self.weighted,
-                "weighted_error": self.weighted_error,
-                "normalised": self.normalised,
-                "normalised_error": self.normalised_error,
-                "releases": self.releases,
-                **self.findings,
-            }
-        ]
+@overload
+def replay(
+    policy: Policy,
+    channel: Channel,
+    log: Log,
+    context: Literal["user", "product"] = "user",
+    horizon: int | None = None,
+    runs: int = 1,
+    seed: int = 0,
+    **how: Unpack[RunOptions],
+) -> Replayed: ...
 
 
 def replay(
-    policy: ContextualPolicy,
+    policy: Policy,
     channel: Channel,
     log: Log,
     context: Literal["user", "product"] = "user",
@@ -176,7 +143,8 @@ def replay(
 
     Runs on a recorded log share its visits. At most `horizon` visits are taken (by default any number). `context` is
     what policies see: numbers of the user, or ("product") their products with those of each article, for shared models.
-    All else is as for `simulate`; workers read a recorded log from its folder.
+    A policy without contexts, such as `UCB1`, is replayed on a log all of whose arms could be shown to every visitor,
+    such as a `FrameLog`. All else is as for `simulate`; workers read a recorded log from its folder.
 
     >>> import maskedbandit as mb
     >>> found = mb.replay(mb.policies.LinUCB(alpha=0.3), mb.channels.Raw(), mb.Newsroom(events=20_000), seed=7)
@@ -184,6 +152,20 @@ def replay(
     True
     """
     given = Runs.of(replay, runs, seed, how)
+    if not isinstance(policy, ContextualPolicy):
+        return replay_arms(policy, channel, log, context, horizon, given)
+    return replay_contexts(policy, channel, log, context, horizon, given)
+
+
+def replay_contexts(
+    policy: ContextualPolicy,
+    channel: Channel,
+    log: Log,
+    context: Literal["user", "product"],
+    horizon: int | None,
+    given: Runs,
+) -> ReplayedContexts:
+    """These replays of a contextual policy."""
     context_play.check_contextual_play(policy, channel, LogContexts(log, context), given.delay)
     horizon = to_whole("horizon", horizon if horizon is not None else log.events, 1, LONGEST)
     marks = list_checkpoints(horizon)
@@ -199,11 +181,12 @@ def replay(
     w, total = tallies[WEIGHT], tallies[VALUE]
     weighted, normalised = total / events, total / np.maximum(w, 1e-300)
     squares = tallies[VALUE_SQUARE] - 2 * normalised * tallies[BOTH] + normalised**2 * tallies[SQUARE]
-    return Replayed(
+    return ReplayedContexts(
         **parts,
         t=marks,
         reward=np.array([np.where(marks <= row.counts[USERS], row.reward, np.nan) for row in rows]),
         users=np.array([row.counts[USERS] for row in rows]),
+        pulls=np.array([row.pulls for row in rows]),
         clicks=np.array([row.totals[REWARD] for row in rows]),
         matched=np.array([row.counts[MATCHED] for row in rows]),
         weighted=weighted,
