@@ -35,7 +35,7 @@ def told_before_the_commit() -> None:
     real, commit = Writer.submit, Sqlite.commit
 
     def submit(self: Writer, verb: str, *given: Any) -> Any:
-        if verb not in ("assign", "expose", "report", "upload"):
+        if verb not in ("assign", "expose", "report", "upload", "take_bundle"):
             return real(self, verb, *given)
         loop = asyncio.get_running_loop()
         early = loop.create_future()
