@@ -7,11 +7,11 @@ from contextlib import closing, contextmanager
 from os import urandom
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import httpx
 
-from maskedbandit.device.own_place import read_place
+from maskedbandit.device.own_place import OwnPlace, read_place
 from maskedbandit.device.sealing import seal_upload
 from maskedbandit.service.host.partner_calls import PartnerCalls
 from maskedbandit.store.databases.connection import open_database
@@ -20,7 +20,7 @@ from maskedbandit.store.pairing import sign_invitation, write_pairing
 from maskedbandit.study.operators import OperatorKeys
 from tests.quick import QUICK
 from tests.service.helper_inside import HelperInside
-from tests.service.inside import TABLE, Inside
+from tests.service.inside import TABLE, Inside, Reply
 from tests.service.two_operators_inside import ADDRESS
 from tests.store.two_operators import name_operators
 
@@ -30,13 +30,14 @@ WINDOW = 1000  # milliseconds
 class HelperWire(httpx.AsyncBaseTransport):
     """Carries what the leader asks to the application of a helper, which has a thread of its own."""
 
-    def __init__(self, helper: HelperInside, thread: ThreadPoolExecutor) -> None:
+    def __init__(self, helper: Any, thread: ThreadPoolExecutor) -> None:
         self.helper, self.thread, self.asked = helper, thread, 0
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """The answer of the helper."""
         self.asked += 1
-        given = request.method, request.url.path, await request.aread() or None, None, [*request.headers.items()]
+        path = request.url.raw_path.decode()
+        given = request.method, path, await request.aread() or None, None, [*request.headers.items()]
         found = self.thread.submit(self.helper.ask, *given).result()
         return httpx.Response(found.status, headers=found.headers, content=found.body)
 
@@ -61,13 +62,16 @@ class StudyOfTwo:
 class ManyStudiesOfTwo:
     """Both services, and the studies that are under way."""
 
+    second: ClassVar[Any] = HelperInside
+    taken_for: ClassVar[int] = WINDOW  # milliseconds in which reports count
+
     def __init__(self, folder: Path, thread: ThreadPoolExecutor) -> None:
         self.leader = Inside(f"sqlite:///{folder}/leader.db", folder / "leader")
         for each in (self.leader.host.devices, self.leader.host.tickets):
             each.rate = each.burst = 1e9  # all devices of these studies are in one place
         self.thread, clock = thread, self.leader.clock
-        self.helper: HelperInside = thread.submit(
-            lambda: HelperInside(f"sqlite:///{folder}/helper.db", folder / "helper", clock)
+        self.helper = thread.submit(
+            lambda: self.second(f"sqlite:///{folder}/helper.db", folder / "helper", clock)
         ).result()
         self.wire = self.leader.host.links.transport = HelperWire(self.helper, thread)
         self.operators = self.pair()
@@ -119,15 +123,19 @@ class ManyStudiesOfTwo:
             place = read_place(each["device"] | {"exposed": self.leader.clock()})
             if gone():
                 continue
-            found = await self.leader.asked(
-                "POST", f"{path}/upload", seal_upload(place, value, 0, urandom).encode(), None
-            )
+            assert place.cohort is not None
+            found = await self.send(study, place, value)
             assert (found.status, found.json["status"]) == (200, "stored"), found
             study.told[place.cohort] = study.told.get(place.cohort, 0) + value
 
+    async def send(self, study: StudyOfTwo, place: OwnPlace, value: int) -> Reply:
+        """The device of a place reports a value."""
+        body = seal_upload(place, value, 0, urandom).encode()
+        return await self.leader.asked("POST", f"/v1/studies/{study.name}/upload", body, None)
+
     def settle(self) -> None:
         """The windows are over, and both operators release what is due."""
-        self.leader.clock.now += WINDOW + 1
+        self.leader.clock.now += self.taken_for + 1
         self.leader.tick()
         self.leader.run(self.leader.host.links.rest())
 
@@ -146,23 +154,26 @@ class ManyStudiesOfTwo:
             self.leader.run(wave())
             self.settle()
 
+    def read_entries(self, study: StudyOfTwo) -> list[dict[str, Any]]:
+        """What the leader's ledger says of the releases of a study."""
+        entries = self.leader.ask("GET", f"/v1/studies/{study.name}/ledger", None, "officer").json["entries"]
+        return [each for each in (json.loads(entry["body"]) for entry in entries) if each["kind"] == "released"]
+
     def read(self, study: StudyOfTwo) -> list[CohortOfTwo]:
         """What was released of a study."""
-        entries = self.leader.ask("GET", f"/v1/studies/{study.name}/ledger", None, "officer").json["entries"]
-        said = [each for each in (json.loads(entry["body"]) for entry in entries) if each["kind"] == "released"]
         return [
             CohortOfTwo(
                 float.fromhex(each["total"]), study.told.get(each["cohort"], 0), json.loads(each["helper"])["reports"]
             )
-            for each in said
+            for each in self.read_entries(study)
         ]
 
 
 @contextmanager
-def many_studies_of_two() -> Iterator[ManyStudiesOfTwo]:
+def many_studies_of_two(kind: type[ManyStudiesOfTwo] = ManyStudiesOfTwo) -> Iterator[Any]:
     """Both services, with databases in memory where there is a folder for that."""
     with TemporaryDirectory(dir=QUICK) as folder, ThreadPoolExecutor(1) as thread:
-        made = ManyStudiesOfTwo(Path(folder), thread)
+        made = kind(Path(folder), thread)
         try:
             yield made
         finally:

@@ -35,7 +35,7 @@ def told_before_the_commit() -> None:
     real, commit = Writer.submit, Sqlite.commit
 
     def submit(self: Writer, verb: str, *given: Any) -> Any:
-        if verb not in ("assign", "expose", "report", "upload"):
+        if verb not in ("assign", "expose", "report", "upload", "take_bundle"):
             return real(self, verb, *given)
         loop = asyncio.get_running_loop()
         early = loop.create_future()
@@ -62,6 +62,18 @@ def told_before_the_commit() -> None:
 
     Writer.submit = submit
     Sqlite.commit = slow
+
+
+def write_down_who_sends() -> None:
+    """A shuffler logs whose each bundle is."""
+    real = Writer.submit
+
+    def submit(self: Writer, verb: str, *given: Any) -> Any:
+        if verb == "take_bundle":
+            print("a bundle of", given[3].hex(), file=sys.stderr)
+        return real(self, verb, *given)
+
+    Writer.submit = submit
 
 
 class Unfenced(Mutant):
@@ -130,6 +142,8 @@ def install(name: str, address: str) -> None:
     if name == "told before the commit":
         told_before_the_commit()
         return
+    if name == "writes down who sends":
+        write_down_who_sends()
     if name in ("heads without end", "few descriptors, and no cap"):
         server_module.Connection = lambda most, **given: HttpToolsProtocol(**given)
     if name in ("few descriptors", "few descriptors, and no cap"):  # the first of which is no mutant

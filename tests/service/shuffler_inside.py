@@ -146,15 +146,20 @@ class ShuffledStudy:
         made.consent(True)
         return made
 
-    def come(self, unit: str, value: float | None) -> dict[str, Any]:
-        """A person comes, sees the arm, and has an outcome or none."""
+    def take_place(self, unit: str) -> dict[str, Any]:
+        """A person comes, and sees the arm."""
         place: dict[str, Any] = self.service.assign(unit)["device"]
         assert self.service.study("expose", {"ticket": place["ticket"]}).status == 200
-        self.devices[unit] = device = self.make_device(unit)
-        device.join(place)
-        if value is not None:
-            assert device.record("small", value)
+        self.devices[unit] = self.make_device(unit)
+        self.devices[unit].join(place)
         self.places[unit] = place
+        return place
+
+    def come(self, unit: str, value: float | None) -> dict[str, Any]:
+        """A person comes, sees the arm, and has an outcome or none."""
+        place = self.take_place(unit)
+        if value is not None:
+            assert self.devices[unit].record("small", value)
         return place
 
     def come_all(self, values: list[float | None], start: int = 0) -> list[str]:

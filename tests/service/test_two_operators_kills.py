@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
-from maskedbandit.store.databases.connection import open_database
 from tests.service.live import COMMAND, Live
 from tests.service.test_helper_processes import HELPS, do, say
-from tests.service.two_operators_journal import TABLE, DeviceJournal, HeldAgainst, check_both
+from tests.service.two_operators_journal import DeviceJournal
 from tests.store.databases import fresh_postgresql
 
 KILLS, PEOPLE_AT_ONCE = 20, 2
@@ -27,9 +27,9 @@ def make_operator(folder: Path, database: str | None, command: Sequence[str] = C
     return Live(folder, database, command)
 
 
-def pair(leader: Live, helper: Live, helps: Sequence[str] = HELPS) -> dict[str, dict[str, str]]:
+def pair(leader: Live, helper: Live, role: Sequence[str] = HELPS) -> dict[str, dict[str, str]]:
     """Both begin and are paired: the [operators] of their study."""
-    helper.begin(*helps)
+    helper.begin(*role)
     (invited,) = say(helper, "helper", "invite")
     found = do(leader, "helper", "pair", helper.url, invited["invitation"], "--name", "Clinic")
     assert found.returncode == 0, found.stderr
@@ -50,47 +50,45 @@ def wait_for(journal: DeviceJournal, answers: int) -> None:
         time.sleep(0.005)
 
 
-def count_releases(leader: Live) -> int:
-    """How many cohorts were released."""
-    database = open_database(leader.address)
-    try:
-        return int(database.rows("SELECT COUNT(*) FROM release WHERE study = ?", TABLE["name"])[0][0])
-    finally:
-        database.close()
-
-
-def play(folder: Path, postgresql: bool, kills: int = KILLS, mutant: str = "", seed: int = 33) -> HeldAgainst:
+def play(
+    folder: Path,
+    postgresql: bool,
+    kills: int = KILLS,
+    mutant: str = "",
+    seed: int = 33,
+    kind: type[DeviceJournal] = DeviceJournal,
+) -> Any:
     """Kills of either operator at random, under the load of devices; then both are held against the journal.
 
-    A leader that is a mutant alone is killed.
+    If there is a mutant, it is whom the devices report to, and is killed alone.
     """
     leads, helps = (fresh_postgresql() if postgresql else None for _ in range(2))
-    command = ("-m", "tests.service.mutant_server", mutant, "serve") if mutant else COMMAND
-    leader = make_operator(folder / "leader", leads, command)
-    helper = make_operator(folder / "helper", helps)
+    mutated = ("-m", "tests.service.mutant_server", mutant, "serve") if mutant else COMMAND
+    leader = make_operator(folder / "leader", leads, mutated if kind.stores == "leader" else COMMAND)
+    helper = make_operator(folder / "helper", helps, mutated if kind.stores == "helper" else COMMAND)
     random = Random(seed)
     try:
         # where what was told is lost, places that nobody reports of come back, and people find one
-        reward = TABLE["reward"] | ({"exposure": "1 second"} if mutant else {})
-        leader.start_study(TABLE | {"operators": pair(leader, helper), "reward": reward})
-        journal = DeviceJournal(leader, folder / "journal")
+        reward = kind.table["reward"] | ({"exposure": "1 second"} if mutant else {})
+        leader.start_study(kind.table | {"operators": pair(leader, helper, kind.second), "reward": reward})
+        journal = kind(leader, helper, folder / "journal")
         with ThreadPoolExecutor(PEOPLE_AT_ONCE) as people:
             tasks = [people.submit(journal.run, i) for i in range(PEOPLE_AT_ONCE)]
             try:
                 for _ in range(kills):
                     wait_for(journal, journal.answered + random.randrange(1, 12))
-                    if mutant or random.random() < 0.5:
+                    if (kind.stores if mutant else random.choice(("leader", "helper"))) == "leader":
                         leader.kill_and_begin()
                     else:
                         assert helper.end(signal.SIGKILL) == -signal.SIGKILL
-                        helper.begin(*HELPS)
+                        helper.begin(*kind.second)
                 wait_for(journal, journal.answered + 20)
             finally:
                 journal.over = True
             for each in tasks:
                 each.result()
         assert (leader.end(), helper.end()) == (0, 0)
-        found = check_both(journal, leader, helper)
+        found = journal.hold()
         assert "Traceback" not in leader.said() + helper.said()
         return found
     finally:
