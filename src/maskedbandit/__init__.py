@@ -41,6 +41,7 @@ _HOME = {
     "LaplaceMechanism": "privacy.counting",
     "Ledger": "privacy.budget",
     "LinearContexts": "lab.worlds.linear_contexts",
+    "LogisticContexts": "lab.worlds.logistic_contexts",
     "Loss": "privacy.loss",
     "Newsroom": "lab.logs.newsroom",
     "Policy": "policies.policy",

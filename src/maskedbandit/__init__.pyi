@@ -26,6 +26,7 @@ from maskedbandit.lab.worlds.changing import Changing as Changing
 from maskedbandit.lab.worlds.clipped_gaussian import ClippedGaussian as ClippedGaussian
 from maskedbandit.lab.worlds.drifting import Drifting as Drifting
 from maskedbandit.lab.worlds.linear_contexts import LinearContexts as LinearContexts
+from maskedbandit.lab.worlds.logistic_contexts import LogisticContexts as LogisticContexts
 from maskedbandit.lab.worlds.named_means import uniform_means as uniform_means
 from maskedbandit.lab.worlds.visits import Visits as Visits
 from maskedbandit.policies.policy import Policy as Policy

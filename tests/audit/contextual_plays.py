@@ -21,7 +21,7 @@ from maskedbandit.lab.engine.context_loop import DONE, run_contexts
 from maskedbandit.lab.engine.context_play import CONTEXT_KERNELS, ContextPlay
 from maskedbandit.lab.worlds.contexts import ArmAnswer, Contexts
 from maskedbandit.policies.contextual_policy import ContextualPolicy
-from maskedbandit.privacy.statistics import clip_vector
+from maskedbandit.privacy.statistics import Factors, clip_vector
 from maskedbandit.reports.audit.runs import Twin, break_nothing
 
 KEYS = np.zeros(2, np.uint64)
@@ -124,6 +124,7 @@ class Heard(NamedTuple):
     sent: list[Sent]
     closed: list[tuple[int, int]]  # model and size of the cohorts that the policy closed
     arrived: list[int]  # users in the order in which their rewards did
+    weighed: list[Factors]  # of each of them
 
 
 def written(state: Any) -> list[Any]:
@@ -157,6 +158,7 @@ def listen(
     noises: list[tuple[float, int]] = []
     sent: list[Sent] = []
     delays: list[int] = []
+    weighed: list[Factors] = []
 
     def unchanged(do: Any, *args: Any) -> Any:
         before = written(play.state)
@@ -204,6 +206,10 @@ def listen(
     def arrived(s: Any, arm: int, z: np.ndarray) -> None:
         unchanged(policy.arrived, s, arm, z)
 
+    def factors(*args: Any) -> Factors:
+        weighed.append(unchanged(policy.factors, *args))
+        return weighed[-1]
+
     def late(numbers: Any, of_delays: Any) -> int:
         delays.append(int(draw_delay(numbers, of_delays)))
         return delays[-1]
@@ -211,6 +217,7 @@ def listen(
     sums = perturbed_with(draws) if isinstance(channel, Tree) else play.channel.perturb
     kernels = {name: getattr(policy, name) for name in CONTEXT_KERNELS}
     heard = {"ask": ask, "due": due, "tell": tell, "arrived": arrived, "noise": noise, "perturb": perturb}
+    heard |= {"factors": factors}
     shown = {"present": guests.present, "answer": guests.answer, "draw_delay": late}
     calls = {**run_contexts.__globals__, **kernels, **heard, **shown}
     bare = {"clip_vector": lambda z, signed: None} if type(guests).bare else {}
@@ -222,4 +229,4 @@ def listen(
     with np.errstate(over="ignore"):
         assert go(*parts, *how, KEYS, rng, rng, rng, of_delays) == DONE
     there = sorted((t + 1 + delays[t], t) for t in range(horizon))
-    return Heard(play, served, sent, closed, [t for at, t in there if at < horizon])
+    return Heard(play, served, sent, closed, [t for at, t in there if at < horizon], weighed)

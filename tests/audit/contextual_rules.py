@@ -20,7 +20,8 @@ from maskedbandit.channels.tree import Tree
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.law import LAPLACE, NO_NOISE, draws_of_one
 from maskedbandit.policies.contextual.ada_c_gope import AdaCGOPE
-from maskedbandit.privacy.statistics import clip_context
+from maskedbandit.policies.contextual.newton_ucb import NewtonUCB
+from maskedbandit.privacy.statistics import Factors, clip_context
 from maskedbandit.reports.audit.runs import Twin, break_nothing
 from tests.audit.contextual_plays import Guests, Heard, listen
 
@@ -65,23 +66,26 @@ def cohorts(heard: Heard, guests: Guests) -> list[list[int]]:
     return found
 
 
-def vector(z: np.ndarray, reward: float, products: Fraction | int) -> np.ndarray:
+def vector(z: np.ndarray, of: Factors, products: Fraction | int) -> np.ndarray:
     """What a user adds, written down once more."""
     z = clip_context(z)
     pairs = combinations_with_replacement(range(z.size if products else 0), 2)
-    return np.array([float(products) * z[i] * z[j] for i, j in pairs] + [reward * each for each in z])
+    return np.array([float(products) * of.products * z[i] * z[j] for i, j in pairs] + [of.reward * each for each in z])
 
 
 def check_sums(heard: Heard, guests: Guests) -> None:
     """A release is the sum of its cohort's vectors; so every vector is in one release, or in an open cohort."""
     policy, m, g = heard.play.policy, heard.play.progress.open.size, heard.play.law.grid or 1.0
+    factors = dict(zip(heard.arrived, heard.weighed, strict=True))
+    if not isinstance(policy, NewtonUCB):  # whose factors are in tests/policies/test_newton_ucb.py
+        assert factors == {t: (1, guests.rewards[t, heard.arms[t]]) for t in factors}, "not the reward of a user"
     for sent, users in zip(heard.sent, cohorts(heard, guests), strict=True):
         total = np.zeros_like(sent.sums)
         for t in users:
             arm = heard.arms[t]
             if m == 1 or arm == sent.model:
                 x = guests.contexts[t][arm if guests.rows > 1 else 0]
-                total += vector(x, guests.rewards[t, arm], policy.products) * g
+                total += vector(x, factors[t], policy.products) * g
         np.testing.assert_array_equal(sent.sums, total, err_msg="not the sum of the vectors of a cohort")
 
 

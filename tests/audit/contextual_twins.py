@@ -46,7 +46,7 @@ def deliver_twice(calls: Hooks) -> Hooks:
 
 def add_twice(calls: Hooks) -> Hooks:
     """A reward counts twice."""
-    return {"add_statistics": lambda sums, z, reward, products: calls["add_statistics"](sums, z, 2 * reward, products)}
+    return {"add_statistics": lambda sums, z, products, reward: calls["add_statistics"](sums, z, products, 2 * reward)}
 
 
 def keep_sums(calls: Hooks) -> Hooks:

@@ -28,9 +28,10 @@ from maskedbandit.policies.contextual.ada_c_oful import AdaCOFUL
 from maskedbandit.policies.contextual.fixed_weights import FixedWeights
 from maskedbandit.policies.contextual.lin_thompson import LinThompson
 from maskedbandit.policies.contextual.lin_ucb import LinUCB
+from maskedbandit.policies.contextual.newton_ucb import NewtonUCB
 from maskedbandit.policies.contextual.random_choice import RandomChoice
 from maskedbandit.privacy.loss import ZERO
-from maskedbandit.privacy.statistics import linear_sums, reward_sums
+from maskedbandit.privacy.statistics import Factors, linear_sums, reward_sums
 from tests.audit.contextual_plays import Bare, Guests, Wild, listen
 from tests.audit.contextual_rules import (
     ARMS,
@@ -64,6 +65,8 @@ POLICIES = {
     "lin_ucb, shared": LinUCB(model="shared", **COHORTS),
     "lin_thompson": LinThompson(**COHORTS, products="0.25"),
     "lin_thompson, shared": LinThompson(model="shared", **COHORTS),
+    "newton_ucb": NewtonUCB(**COHORTS),
+    "newton_ucb, shared": NewtonUCB(model="shared", **COHORTS, products=1),
 }
 CHANNELS: dict[str, Channel] = {
     "central": Central("0.5"),
@@ -119,7 +122,7 @@ def test_without_noise_it_costs_everything(policy):
     """The control."""
     rng = generator(7)
     guests = log_for(policy, rng)
-    with pytest.raises(AssertionError, match=r"betray the arm|costs inf times"):
+    with pytest.raises(AssertionError, match=r"betray the arm|costs inf times|cohort of others"):
         check_neighbours(policy, Raw(), guests, neighbours(policy, guests, rng, 8), AT_ONCE)
 
 
@@ -172,8 +175,9 @@ def cost_of(policy: Any, channel: Channel, guests: Guests, others: Any) -> float
 
 @for_each("name", [name for name, each in CHANNELS.items() if each.law().kind == LAPLACE])
 @for_each("products", ["1", "0.25"])
-def test_two_arms_cost_the_pure_loss_exactly(name, products):
-    found = cost_of(LinUCB(first=3, growth=0, products=products), CHANNELS[name], *pair(HALF, HALF, arm=1))
+@for_each("kind", [LinUCB, NewtonUCB])
+def test_two_arms_cost_the_pure_loss_exactly(name, products, kind):
+    found = cost_of(kind(first=3, growth=0, products=products), CHANNELS[name], *pair(HALF, HALF, arm=1))
     assert 1 - 1e-6 < found <= 1 + 1e-9
 
 
@@ -280,6 +284,39 @@ def test_a_policy_that_remembers_who_asked_is_rejected():
         check(Learns(**COHORTS), CENTRAL, AT_ONCE)
 
 
+class KnowsTheNewest(NewtonUCB):
+    """The model is fitted to a reward before it is released."""
+
+    @staticmethod
+    @kernel
+    def factors(s, model, z, reward):
+        s.weights[model] += reward * z
+        return NewtonUCB.factors(s, model, z, reward)
+
+
+def test_a_model_that_knows_rewards_before_their_release_is_rejected():
+    with pytest.raises(AssertionError, match="the state of the policy has changed"):
+        check(KnowsTheNewest(**COHORTS), CENTRAL, AT_ONCE)
+
+
+class ForgetsTheRange(NewtonUCB):
+    """The residual is not divided by its range, nor cut."""
+
+    @staticmethod
+    @kernel
+    def factors(s, model, z, reward):
+        of = NewtonUCB.factors(s, model, z, reward)
+        return Factors(of.products, 2 * of.reward)
+
+
+def test_residuals_that_are_not_divided_by_their_range_are_rejected():
+    policy, broken = NewtonUCB(first=3, growth=0), ForgetsTheRange(first=3, growth=0)
+    assert cost_of(policy, CENTRAL, *pair(HALF, HALF, arm=1)) <= 1 + 1e-9
+    assert cost_of(broken, CENTRAL, *pair(HALF, HALF, arm=1)) > 1.4
+    with pytest.raises(AssertionError, match="further apart"):
+        check(ForgetsTheRange(**COHORTS), CENTRAL, AT_ONCE)
+
+
 class Stretches(AdaCOFUL):
     """Multiplies rewards with vectors of up to three times the length that is allowed."""
 
@@ -296,4 +333,4 @@ def test_a_reward_that_is_multiplied_with_too_much_is_rejected():
 
 def test_every_contextual_policy_is_audited():
     found = {name for name in mb.policies.room if mb.policies.room[name].goal == "contextual"}
-    assert found == {"lin_ucb", "lin_thompson", *PUBLIC, "random_choice", "fixed_weights"}
+    assert found == {"lin_ucb", "lin_thompson", "newton_ucb", *PUBLIC, "random_choice", "fixed_weights"}

@@ -41,8 +41,10 @@ def drive(policy: ContextualPolicy, keep: Callable[[Any], Any] = lambda s: s) ->
         policy.direction(s, arm, CONTEXTS[arm], z)
         policy.arrived(s, arm, z)
         reward = float(rng.random() < CONTEXTS[arm] @ WEIGHTS)
-        products = np.outer(z, z)[np.triu_indices(2)] if protected else np.zeros(0)
-        sums[arm if models > 1 else 0] += np.concatenate([products, reward * z])
+        model = arm if models > 1 else 0
+        of = policy.factors(s, model, z, reward)
+        products = of.products * np.outer(z, z)[np.triu_indices(2)] if protected else np.zeros(0)
+        sums[model] += np.concatenate([products, of.reward * z])
         n += 1
         if policy.due(s, law, 0, n):
             for model in range(models):

@@ -17,10 +17,12 @@ from maskedbandit.privacy.statistics import (
     SINGLE_REWARD,
     Statistics,
     clip_context,
+    clip_factors,
     clip_vector,
     linear_sums,
     reward_sums,
     root_above,
+    weighted_sums,
 )
 from tests.for_each import for_each
 
@@ -112,6 +114,91 @@ class TestLinear:
             assert u.max() <= statistics.steps
 
 
+def weighed(z, a, b, c):
+    """(c a z z', b z), each product once."""
+    return np.concatenate([float(c) * a * np.outer(z, z)[np.triu_indices(z.size)], b * z])
+
+
+def worst_weighed(d, c, most, size=1500):
+    """The largest distances of random pairs of users, in sum and in squares, whose |b| is at most `most`."""
+    rng = np.random.default_rng(1)
+    z = [clip_context(each) for each in contexts(d, rng, size)]
+    a, b = rng.choice([0.0, 0.5, 1.0, rng.random()], size), rng.choice([-most, most, rng.uniform(-most, most)], size)
+    users = [weighed(*each, c) for each in zip(z, a, b, strict=True)]
+    near = [weighed(each, x, y, c) for each, x, y in zip(z, a[::-1], -b, strict=True)]  # the same context
+    pairs = [apart(u, v) for others in (users[1:], near) for u, v in zip(users, others, strict=False)]
+    return np.array(pairs).max(axis=(0, 1))
+
+
+def at_an_eighth(c):
+    """Two unit vectors whose product is 1 / (8 c^2), and of which z z' - v v' is diagonal."""
+    angle = (math.pi / 2 - math.acos(1 / (8 * c * c))) / 2
+    z = np.array([math.cos(angle), math.sin(angle)])
+    return z, z[::-1]
+
+
+class TestWeighted:
+    @for_each("d", DIMENSIONS)
+    @for_each("c", [Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(1)])
+    def test_no_two_users_are_further_apart(self, d, c):
+        l1, square = worst_weighed(d, c, 0.5)
+        assert l1 <= weighted_sums(d, c).l1
+        assert square <= weighted_sums(d, c).square
+
+    @for_each("d", DIMENSIONS)
+    def test_factors_that_nobody_clipped_are_further_apart(self, d):
+        """The control: b = r - p, which is not divided by its range."""
+        _, square = worst_weighed(d, Fraction(1, 4), 1.0)
+        assert square > 3 * weighted_sums(d, Fraction(1, 4)).square
+
+    @for_each("d", DIMENSIONS)
+    @for_each("c", [Fraction(1, 4), Fraction(1)])
+    def test_two_models_attain_the_sum(self, d, c):
+        z = weighed(np.full(d, d**-0.5), 1.0, 0.5, c)
+        assert apart(z, z)[1][0] == pytest.approx(float(weighted_sums(d, c).l1), rel=2e-6)
+
+    @for_each("c", [Fraction(1, 256), Fraction(1, 4), Fraction(5, 8)])
+    def test_one_context_attains_the_square_if_products_count_little(self, c):
+        z = np.array([1.0, 0.0])
+        assert apart(weighed(z, 1.0, 0.5, c), weighed(z, 0.0, -0.5, c))[0][1] == weighted_sums(2, c).square
+
+    @for_each("c", [Fraction(3, 4), Fraction(1)])
+    def test_two_contexts_attain_it_else(self, c):
+        z, v = at_an_eighth(float(c))
+        found = apart(weighed(z, 1.0, 0.5, c), weighed(v, 1.0, -0.5, c))[0][1]
+        assert found == pytest.approx(float(weighted_sums(2, c).square), rel=1e-12)
+        assert found > 1 + c * c  # the other case would be too small
+
+    @for_each("c", [Fraction(1, 4), Fraction(1, 2), Fraction(1)])
+    def test_no_angle_exceeds_the_square(self, c):
+        """All pairs of a plane, degree by degree, with all extreme factors; 99 % of the bound is too small."""
+        angle = np.deg2rad(np.arange(360))
+        z = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        users = np.array([weighed(each, a, b, c) for each in z for a in (0, 1) for b in (-0.5, 0.5)])
+        norms = (users * users).sum(axis=1)
+        largest = (norms[:, None] + norms[None, :] - 2 * users @ users.T).max()
+        assert 0.99 * weighted_sums(2, c).square < largest < weighted_sums(2, c).square + 1e-9
+
+    @for_each("c", [Fraction(1, 256), Fraction(1, 2), Fraction(1)])
+    def test_numbers_are_whole_steps_in_range(self, c):
+        statistics, rng = weighted_sums(3, c), np.random.default_rng(2)
+        for z in contexts(3, rng, 200):
+            factors = clip_factors(rng.uniform(-0.5, 1.5), rng.uniform(-1, 1))
+            u = weighed(clip_context(z), *factors, c) * statistics.steps
+            assert u.size == statistics.size
+            assert np.array_equal(u, np.rint(u))
+            assert np.abs(u).max() <= statistics.steps
+
+    @given(st.floats(allow_nan=False), st.floats(allow_nan=False))
+    @settings(max_examples=150, derandomize=True, deadline=None)
+    def test_factors_are_clipped_to_their_ranges(self, a, b):
+        found = clip_factors(a, b)
+        assert 0 <= found.products <= 1
+        assert -0.5 <= found.reward <= 0.5
+        assert abs(min(max(a, 0), 1) - found.products) <= 1 / 128
+        assert abs(min(max(b, -0.5), 0.5) - found.reward) <= 2**-15
+
+
 @for_each("d", DIMENSIONS)
 def test_of_public_contexts_a_user_adds_the_context_or_nothing(d):
     statistics = reward_sums(d)
@@ -139,8 +226,9 @@ def test_two_users_differ_in_so_many_numbers(d):
 
 @for_each("products", [Fraction(1, 3), Fraction(1, 512), Fraction(3, 257), 0, -1, Fraction(257, 256)])
 def test_products_are_on_the_grid_of_contexts(products):
-    with pytest.raises(InvalidValue, match=r"products is .*a multiple of 1/256, above 0 and at most 1"):
-        linear_sums(2, True, products)
+    for sums in (lambda: linear_sums(2, True, products), lambda: weighted_sums(2, products)):
+        with pytest.raises(InvalidValue, match=r"products is .*a multiple of 1/256, above 0 and at most 1"):
+            sums()
 
 
 @for_each("products", [Fraction(1, 256), Fraction(3, 256), Fraction(3, 4), Fraction(1)])
@@ -254,7 +342,7 @@ class TestValues:
             replace(SINGLE_REWARD, **{name: value})
 
     @for_each("d", [0, -1, 1.5, True, None, 10**4])
-    @for_each("of", [linear_sums, reward_sums])
+    @for_each("of", [linear_sums, weighted_sums, reward_sums])
     def test_dimensions(self, d, of):
         with pytest.raises(InvalidValue, match="d is"):
             of(d)

@@ -9,6 +9,7 @@ from maskedbandit.policies.contextual.ada_c_oful import AdaCOFUL as AdaCOFUL
 from maskedbandit.policies.contextual.fixed_weights import FixedWeights as FixedWeights
 from maskedbandit.policies.contextual.lin_thompson import LinThompson as LinThompson
 from maskedbandit.policies.contextual.lin_ucb import LinUCB as LinUCB
+from maskedbandit.policies.contextual.newton_ucb import NewtonUCB as NewtonUCB
 from maskedbandit.policies.contextual.random_choice import RandomChoice as RandomChoice
 from maskedbandit.policies.identify.ada_p_tt import AdaPTT as AdaPTT
 from maskedbandit.policies.identify.ada_p_tt_star import AdaPTTStar as AdaPTTStar

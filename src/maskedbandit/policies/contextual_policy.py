@@ -4,9 +4,10 @@ The statistics of a user with context z and reward r are bounded vectors (see pr
 a cohort is released for every model: one for each arm ("disjoint"), or one for all ("shared").
 
 Policies that protect "users" receive sums of (z z', r z) and store no context: other users learn about a user only from
-releases. Because the arm depends on the context, the number of users of an arm is secret too. So every user is in the
-cohorts of all models that the user could have been given, and adds zeros to all of them but one. That is joint
-differential privacy: a user's own arm is not hidden from that user [SS18].
+releases. A model that is not linear has other `factors` than 1 and r, which a device computes from z, r and releases.
+Because the arm depends on the context, the number of users of an arm is secret too. So every user is in the cohorts of
+all models that the user could have been given, and adds zeros to all of them but one. That is joint differential
+privacy: a user's own arm is not hidden from that user [SS18].
 
 Policies that protect "rewards" take contexts and arms to be public. They receive sums of r z only, where z may be any
 vector that follows from public values. They may store public values: `direction` may, and `ask` may store what is the
@@ -23,7 +24,7 @@ from maskedbandit.core import kernel
 from maskedbandit.law import Law
 from maskedbandit.policies.policy import Policy
 from maskedbandit.privacy.loss import ZERO, Loss
-from maskedbandit.privacy.statistics import Statistics, linear_sums, reward_sums
+from maskedbandit.privacy.statistics import Factors, Statistics, linear_sums, reward_sums
 
 
 class Aim(NamedTuple):
@@ -34,7 +35,7 @@ class Aim(NamedTuple):
 
 
 class ContextualPolicy(Policy):
-    """A contextual policy: a frozen dataclass of parameters, and five kernels.
+    """A contextual policy: a frozen dataclass of parameters, and six kernels.
 
     `x` has one row for each arm, or one row that all arms share; `pool` holds the arms to choose from.
     """
@@ -85,6 +86,15 @@ class ContextualPolicy(Policy):
         """Write to z the vector that the reward is multiplied with; x is the row of the arm."""
         for i in range(z.size):  # Numba compiles `z[:] = x` for seconds
             z[i] = x[i]
+
+    @staticmethod
+    @kernel
+    def factors(s: Any, model: int, z: np.ndarray, reward: float) -> Factors:
+        """What z z' and z are multiplied with in the statistics of a user whose reward has arrived.
+
+        They are in the range for which `statistics` is calibrated. The state stays as it is.
+        """
+        return Factors(1.0, reward)
 
     @staticmethod
     @kernel

@@ -26,13 +26,25 @@ If z zᵀ is multiplied by c ≤ 1, the same steps give l1 = c (d + 1) + 2 √d,
 + 2 − 2 p: that is 2 c² + 2 + 1 / (2 c²), at p = −1 / (2 c²), if 2 c² ≥ 1, and else 4, at p = −1. Contexts without
 negative numbers have p ≥ 0, hence square = 2 c² + 2, which different blocks attain too.
 
+A user of a model whose weights are public may add (c a z zᵀ, b z) instead, with factors 0 ≤ a ≤ 1 and |b| ≤ 1/2 that
+depend on z, r and the weights in any way: those of a step of Newton's method are in newton_ucb.py. Different blocks are
+at most c (d + 1) + √d apart, and so are two users of one block. In squares, with p = zᵀv in one block,
+
+    |c a Z − c a' V|² + |b z − b' v|² ≤ c² (a² + a'² − 2 a a' p²) + (1 + |p|) / 2,
+
+as |b z − b' v|² is convex in (b, b'), so largest where both are ±1/2. The right side is convex in a and in a', so
+largest where both are 0 or 1: it is at most 1, c² + 1, or c² (2 − 2 p²) + (1 + |p|) / 2, of which the largest value
+over p is 2 c² + 1/2 + 1 / (32 c²) if 8 c² ≥ 1, and else 1. Different blocks are at most 2 c² + 1/2 apart, the value at
+p = 0.
+
 All numbers are multiples of a step, so that integer noise hides them: contexts are cut to multiples of 1/256, towards
-zero, and a product of two has 2¹⁶ steps.
+zero, and a product of two has 2¹⁶ steps. a is a multiple of 1/64, and b of 2⁻¹⁴.
 """
 
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +54,7 @@ from maskedbandit.errors import InvalidValue, PersonalValue
 from maskedbandit.privacy.exact import to_whole
 
 CONTEXT_STEPS = 2**8
+FACTOR_STEPS = 2**6  # of what z z' is multiplied with; what z is multiplied with has CONTEXT_STEPS times as many
 MOST_REWARDS = 10**4
 
 
@@ -132,6 +145,36 @@ def linear_sums(d: int, signed: bool = True, products: Fraction = Fraction(1)) -
     size, l1 = d * (d + 1) // 2 + d, c * (1 + d) + root_above(4 * d)
     low, steps = -1 if signed else 0, CONTEXT_STEPS**2 * c.denominator
     return Statistics(size, l1, square, low, steps, moved=2 * size)  # of two models
+
+
+def weighted_sums(d: int, products: Fraction = Fraction(1)) -> Statistics:
+    """a z_i z_j for i <= j, row by row, times `products`; then b z_1, ..., b z_d: a in [0, 1] and b in [-1/2, 1/2].
+
+    >>> weighted_sums(4).l1, weighted_sums(4, Fraction(1, 2)).square
+    (Fraction(7, 1), Fraction(5, 4))
+    """
+    linear = linear_sums(d, True, products)
+    c = Fraction(products)
+    square = 1 + c * c
+    if 8 * c * c >= 1:
+        square = max(square, 2 * c * c + Fraction(1, 2) + 1 / (32 * c * c))
+    l1, steps = c * (1 + d) + root_above(d), FACTOR_STEPS * linear.steps
+    return replace(linear, l1=l1, square=square, steps=steps)
+
+
+class Factors(NamedTuple):
+    """What z z' and z are multiplied with in the statistics of a user: 1 and the reward, if the model is linear."""
+
+    products: float
+    reward: float
+
+
+@kernel
+def clip_factors(products: float, reward: float) -> Factors:
+    """Factors as they enter `weighted_sums`: in their range, and the nearest multiples of a step."""
+    a = min(max(products, 0.0), 1.0) * FACTOR_STEPS
+    b = min(max(reward, -0.5), 0.5) * FACTOR_STEPS * CONTEXT_STEPS
+    return Factors(math.floor(a + 0.5) / FACTOR_STEPS, math.floor(b + 0.5) / FACTOR_STEPS / CONTEXT_STEPS)
 
 
 def reward_sums(d: int) -> Statistics:

@@ -22,6 +22,7 @@ from maskedbandit.lab.rehearsal import rehearse_contexts
 from maskedbandit.lab.rehearsal.rehearse_contexts import ContextRehearsal
 from maskedbandit.policies.contextual.lin_thompson import LinThompson
 from maskedbandit.policies.contextual.lin_ucb import LinUCB
+from maskedbandit.policies.contextual.newton_ucb import NewtonUCB
 from maskedbandit.privacy.statistics import linear_sums
 from maskedbandit.study.rehearsed_device import RehearsedDevice
 from tests.for_each import for_each
@@ -43,7 +44,12 @@ def python(monkeypatch):
 @for_each("delay", [mb.delays.Constant(0), mb.delays.Constant(5), mb.delays.Geometric(mean=7)])
 @for_each(
     ("policy", "contexts"),
-    [(FIRST, CONTEXTS), (LinThompson(first=8, growth=0.0), CONTEXTS), (replace(FIRST, model="shared"), SHARED)],
+    [
+        (FIRST, CONTEXTS),
+        (LinThompson(first=8, growth=0.0), CONTEXTS),
+        (replace(FIRST, model="shared"), SHARED),
+        (NewtonUCB(first=8), CONTEXTS),  # whose statistics are made when the reward arrives
+    ],
 )
 def test_a_rehearsal_is_the_run_of_the_lab(policy, contexts, delay) -> None:
     """With the same seed, where noise is too small to change a decision."""

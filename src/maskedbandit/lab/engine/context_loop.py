@@ -50,14 +50,14 @@ class ContextProgress(NamedTuple):
 
 
 # what the loop calls: contexts, a policy and a channel
-present = answer = ask = direction = arrived = due = tell = perturb = noise = HOOK
+present = answer = ask = direction = factors = arrived = due = tell = perturb = noise = HOOK
 
 
 @kernel
-def add_statistics(sums: Floats, z: Floats, reward: float, products: float) -> None:
-    """The statistics of a user: z_i z_j for i <= j times `products`, unless that is 0, then r z."""
+def add_statistics(sums: Floats, z: Floats, products: float, reward: float) -> None:
+    """The statistics of a user: z_i z_j for i <= j times `products`, if they are added, then z times `reward`."""
     at = 0
-    if products > 0.0:
+    if sums.size > z.size:
         for i in range(z.size):
             for j in range(i, z.size):
                 sums[at] += products * z[i] * z[j]
@@ -101,7 +101,8 @@ def run_contexts(
             slot = pop_due_slot(p.flight)
             own = p.arm[slot] if m > 1 else 0
             arrived(s, p.arm[slot], p.z[slot])
-            add_statistics(p.sums[own], p.z[slot], p.paid[slot], products)
+            of = factors(s, own, p.z[slot], p.paid[slot])
+            add_statistics(p.sums[own], p.z[slot], products * of.products, of.reward)
             begin, end = source.starts[p.pool[slot]], source.starts[p.pool[slot] + 1]
             if not hidden or m == 1:
                 begin, end = 0, 1

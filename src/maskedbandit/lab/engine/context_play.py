@@ -20,7 +20,7 @@ from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
 from maskedbandit.privacy.loss import ZERO, Loss
 
 SIZES = 4096  # different sizes of cohorts in a run
-CONTEXT_KERNELS = ("ask", "tell", "due", "direction", "arrived")
+CONTEXT_KERNELS = ("ask", "tell", "due", "direction", "factors", "arrived")
 
 
 class Finished(NamedTuple):

@@ -1,11 +1,12 @@
 """A contextual study over a real protocol, all parties in one process: a device for every user.
 
 A device knows its user's context and chooses the arm from released sums alone. When the reward has arrived, after its
-delay, the device joins the open cohort with its vector of statistics: its own block for the model of its arm, zeros for
-all others, so that nobody sees which arm it was. When the cohort closes, each device checks what it is offered and adds
-its noise to every number, and the channel's `backend` carries the vectors in one round. The policy is told the sums,
-and how many values are in them. What the compiled loop (engine/context_loop.py) draws at once has the same
-distribution, with the same contexts, rewards and delays at the same seed.
+delay, the device makes its vector of statistics, from these and from what is released by then, and joins the open
+cohort: with its own block for the model of its arm and zeros for all others, so that nobody sees which arm it was. When
+the cohort closes, each device checks what it is offered and adds its noise to every number, and the channel's `backend`
+carries the vectors in one round. The policy is told the sums, and how many values are in them. What the compiled loop
+(engine/context_loop.py) draws at once has the same distribution, with the same contexts, rewards and delays at the same
+seed.
 
 Before an arm is chosen the user agrees to a cohort of at least the size that the policy would close now, and is
 charged for it. The actual cohort may be larger if the reward is late; it costs no more.
@@ -18,7 +19,7 @@ rehearse.py.
 
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,6 +38,16 @@ from maskedbandit.policies.contextual_policy import Aim, ContextualPolicy
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.privacy.statistics import clip_vector
 from maskedbandit.study.rehearsed_device import RehearsedDevice
+
+
+class Arrival(NamedTuple):
+    """A user whose reward arrives, and the least size of a cohort that the user agreed to."""
+
+    name: str
+    agreed: int
+    arm: int
+    z: Floats
+    reward: float
 
 
 @dataclass
@@ -72,13 +83,15 @@ class ContextRehearsal:
 
     def describe_user(self, arm: int, z: Floats, reward: float) -> list[float]:
         """What a user adds to the sums of all models: zeros, but for the model of the arm."""
-        sums = np.zeros((self.models, self.size))
-        add_statistics(sums[arm if self.models > 1 else 0], z, reward, float(self.policy.products))
+        sums, model = np.zeros((self.models, self.size)), arm if self.models > 1 else 0
+        of = self.policy.factors(self.state, model, z, reward)
+        add_statistics(sums[model], z, float(self.policy.products) * of.products, of.reward)
         return [float(x) for x in sums.ravel()]
 
-    def join(self, device: RehearsedDevice) -> None:
+    def join(self, user: Arrival) -> None:
         """The reward of a user has arrived: the device joins the open cohort, which may close."""
-        self.open.append(device)
+        adds = self.describe_user(user.arm, user.z, user.reward)
+        self.open.append(RehearsedDevice(user.name, adds, self.channel, user.agreed))
         n = len(self.open)
         if not self.is_due(n):
             return
@@ -109,7 +122,7 @@ def rehearse_contexts(
     study = ContextRehearsal(policy, channel, contexts, name, horizon, Bits(of_noise.bytes))
     signed, stream, x = contexts.signed, Rewards(of_rewards, keys), np.zeros((contexts.rows, contexts.d))
     regrets, rewards, pulls = np.zeros(len(marks)), np.zeros(len(marks)), np.zeros(contexts.k, np.int64)
-    late = list[tuple[int, int, RehearsedDevice]]()  # when each reward arrives, those of one time by user
+    late = list[tuple[int, int, Arrival]]()  # when each reward arrives, those of one time by user
     mark, regret, total = 0, 0.0, 0.0
     for t in range(horizon):
         pool = contexts.present(world, t, t, x, stream)
@@ -128,8 +141,7 @@ def rehearse_contexts(
         z = np.zeros(contexts.d)
         policy.direction(study.state, arm, x[arm if len(x) > 1 else 0], z)
         clip_vector(z, signed)
-        adds = study.describe_user(arm, z, lags.default if lost else float(reply.reward))
-        heappush(late, (due, t, RehearsedDevice(user, adds, study.channel, size)))
+        heappush(late, (due, t, Arrival(user, size, arm, z, lags.default if lost else float(reply.reward))))
         mark = marked(marks, mark, t + 1, regret, total, regrets, rewards)
     if study.cohorts.thrown_away and not study.releases:
         study.cohorts.give_up()

@@ -7,6 +7,7 @@ from maskedbandit.lab.worlds.changing import Changing as Changing
 from maskedbandit.lab.worlds.clipped_gaussian import ClippedGaussian as ClippedGaussian
 from maskedbandit.lab.worlds.drifting import Drifting as Drifting
 from maskedbandit.lab.worlds.linear_contexts import LinearContexts as LinearContexts
+from maskedbandit.lab.worlds.logistic_contexts import LogisticContexts as LogisticContexts
 from maskedbandit.lab.worlds.visits import Visits as Visits
 
 room: maskedbandit.rooms.Room

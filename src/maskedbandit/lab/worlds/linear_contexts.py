@@ -43,6 +43,17 @@ def draw_context(x: Floats, row: int, rng: np.random.Generator) -> None:
     clip_vector(x[row], True)
 
 
+@kernel
+def predict_linear(parameters: LinearParameters, x: Floats, arm: int) -> float:
+    """The arm's weights times its context."""
+    model = arm if parameters.weights.shape[0] > 1 else 0
+    row = arm if x.shape[0] > 1 else 0
+    value = 0.0
+    for j in range(x.shape[1]):
+        value += parameters.weights[model, j] * x[row, j]
+    return value
+
+
 @dataclass(frozen=True)
 class LinearContexts(Contexts):
     """Mean rewards that are linear in the context.
@@ -100,12 +111,7 @@ class LinearContexts(Contexts):
     def answer(parameters: LinearParameters, i: int, t: int, x: Floats, arm: int, stream: Rewards) -> ArmAnswer:
         best, mean = -1.0, 0.0
         for a in range(parameters.arms.size):
-            model = a if parameters.weights.shape[0] > 1 else 0
-            row = a if x.shape[0] > 1 else 0
-            value = 0.0
-            for j in range(x.shape[1]):
-                value += parameters.weights[model, j] * x[row, j]
-            value = min(max(value, 0.0), 1.0)
+            value = min(max(predict_linear(parameters, x, a), 0.0), 1.0)
             best = max(best, value)
             if a == arm:
                 mean = value

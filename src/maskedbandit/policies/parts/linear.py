@@ -119,8 +119,8 @@ def fit_model(s: Models, model: int, noise: float) -> None:
 
 
 @kernel
-def learn(s: Models, law: Law, model: int, n: int, sums: np.ndarray) -> None:
-    """Receive the released sums of a cohort of n users."""
+def add_sums(s: Models, model: int, n: int, sums: np.ndarray) -> None:
+    """Add the released sums of a cohort of n users to those of the releases before."""
     d, entry = s.gram.shape[1], 0
     for i in range(d):
         for j in range(i, d):
@@ -131,7 +131,19 @@ def learn(s: Models, law: Law, model: int, n: int, sums: np.ndarray) -> None:
         s.response[model, i] += sums[entry + i]
     s.users[model] += n
     s.releases[model] += 1
-    fit_model(s, model, deviation(law, int(s.releases[model]), int(s.users[model])) / s.products)
+
+
+@kernel
+def entry_noise(s: Models, law: Law, model: int) -> float:
+    """The standard deviation of the noise in an entry of the sum of z z'."""
+    return deviation(law, int(s.releases[model]), int(s.users[model])) / s.products
+
+
+@kernel
+def learn(s: Models, law: Law, model: int, n: int, sums: np.ndarray) -> None:
+    """Receive the released sums of a cohort of n users."""
+    add_sums(s, model, n, sums)
+    fit_model(s, model, entry_noise(s, law, model))
 
 
 @kernel
