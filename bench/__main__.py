@@ -35,6 +35,7 @@ from bench.whole_reports import whole_reports
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.noises.skellam import Skellam
 from maskedbandit.privacy.sampling import Bits, discrete_laplace
+from maskedbandit.privacy.statistics import linear_sums
 
 FIVE = mb.Bernoulli([0.75, 0.625, 0.5, 0.375, 0.25])
 
@@ -147,12 +148,12 @@ def main() -> None:
     def microseconds(draw: Callable[[], object]) -> float:
         return 1e3 * least(lambda: [draw() for _ in range(1000)])
 
-    row(
-        "exact Pólya noise share, both variables, n = 1000, g/ε = 32",
-        microseconds(lambda: laplace.noise_share(1000, bits)),
-        "µs",
-        15,
-    )
+    vector = device.carrying(linear_sums(6))
+    of_vector, size = vector.release_noise(1000), vector.statistics.size
+    share = microseconds(lambda: laplace.noise_share(1000, bits))
+    shares = microseconds(lambda: of_vector.noise_shares(size, 1000, bits))
+    row("exact Pólya noise share, both variables, n = 1000, g/ε = 32", share, "µs", 15)
+    row(f"exact noise shares of {size} numbers, n = 1000, scale {float(of_vector.scale):.1g}", shares, "µs", 50)
     row("exact discrete Laplace draw, scale 10", microseconds(lambda: discrete_laplace(10, bits)), "µs", 10)
     row("exact Skellam noise share, n = 1000, ε = 1", microseconds(lambda: skellam.noise_share(1000, bits)), "µs")
     row("all that a device does to a reward, n = 1000", microseconds(sends), "µs")

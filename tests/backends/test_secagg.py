@@ -290,8 +290,8 @@ class ForAll(DiscreteLaplace):
     def stretch(self, factor):
         return ForAll(self.scale * factor)
 
-    def noise_share(self, n, bits):
-        return super().noise_share(6, bits)
+    def noise_shares(self, size, n, bits):
+        return super().noise_shares(size, 6, bits)
 
 
 def noise(channel, rounds, n=6, seed=3):
@@ -344,9 +344,9 @@ class TestEndToEnd:
             def stretch(self, factor):
                 return Watched(self.scale * factor)
 
-            def noise_share(self, n, bits):
+            def noise_shares(self, size, n, bits):
                 order.append("noise")
-                return super().noise_share(n, bits)
+                return super().noise_shares(size, n, bits)
 
         class Made(RoundClient):
             def receive(self, message):

@@ -64,10 +64,10 @@ class Swapped(DiscreteLaplace):
     def stretch(self, factor):
         return Swapped(self.scale * factor)
 
-    def noise_share(self, n, bits):
+    def noise_shares(self, size, n, bits):
         b = np.exp(-1 / float(self.scale))
         rate = Fraction(-np.log(1 - b)).limit_denominator(1000)
-        return polya(Fraction(1, n), rate, bits) - polya(Fraction(1, n), rate, bits)
+        return [polya(Fraction(1, n), rate, bits) - polya(Fraction(1, n), rate, bits) for _ in range(size)]
 
 
 class Quick(Distributed):

@@ -22,7 +22,7 @@ from maskedbandit.privacy.renyi_divergences import ORDERS
 from maskedbandit.privacy.statistics import Statistics
 from maskedbandit.theory.noise_pmf import log_pmf
 from tests.floatfree import offences
-from tests.statistics import same_distribution, seeded
+from tests.statistics import same_distribution, same_distribution_of_two, seeded
 
 SCALES = (Fraction(1, 2), Fraction(3), Fraction(10))
 N = 100_000
@@ -159,10 +159,19 @@ def check_noise_shares_add_up(noise):
 
 def check_noise_shares_use_no_float(noise):
     """But for a division of the scale, which is a Fraction."""
-    source = inspect.getsource(type(noise).noise_share)
+    source = "".join(inspect.getsource(draw) for draw in (type(noise).noise_share, type(noise).noise_shares))
     for exact in ("self.scale**2 / n", "1 / self.scale"):
         source = source.replace(exact, "exact")
     assert [what for _, what in offences(source)] == []
+
+
+def check_noise_shares_of_a_vector(noise):
+    """Those of two numbers, drawn at once, are as two that are drawn one after the other."""
+    wide, bits, n = of_scale(noise, 5), seeded(7), 2 if splits(noise) else 1
+    at_once = [wide.noise_shares(2, n, bits) for _ in range(3000)]
+    one_by_one = [(wide.noise_share(n, bits), wide.noise_share(n, bits)) for _ in range(3000)]
+    same_distribution_of_two(*(np.array([a + 1000 * b for a, b in pairs]) for pairs in (at_once, one_by_one)))
+    assert wide.noise_shares(0, n, bits) == []
 
 
 def check_scale(noise):
@@ -262,6 +271,7 @@ RULES = (
     check_whole_draws_have_the_distribution,
     check_noise_shares_add_up,
     check_noise_shares_use_no_float,
+    check_noise_shares_of_a_vector,
     check_scale,
     check_loss,
     check_vectors,

@@ -81,6 +81,13 @@ class FloatShare(Mutant):
         return int(float(bits.below(9)) * 2.0)
 
 
+class OneShareForAll(Mutant):
+    """Two numbers of a vector have the same noise, which their difference does not have."""
+
+    def noise_shares(self, size, n, bits):
+        return super().noise_shares(1, n, bits) * size
+
+
 class Narrowing(Mutant):
     def stretch(self, factor):
         return type(self)(self.scale / factor)
@@ -135,6 +142,7 @@ MUTANTS = [
     (NarrowDraw, rules.check_whole_draws_have_the_distribution),
     (TooManyShares, rules.check_noise_shares_add_up),
     (FloatShare, rules.check_noise_shares_use_no_float),
+    (OneShareForAll, rules.check_noise_shares_of_a_vector),
     (Narrowing, rules.check_scale),
     (Boasting, rules.check_loss),
     (JointlyBoasting, rules.check_joint_loss),

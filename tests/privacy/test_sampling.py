@@ -36,6 +36,8 @@ from maskedbandit.privacy.sampling import (
     bernoulli_exp,
     discrete_gaussian,
     discrete_laplace,
+    draw_laplace_shares,
+    draw_polyas,
     exact_poisson,
     geometric,
     polya,
@@ -262,6 +264,8 @@ class Coin:
             self.value = self.choose([1 / self.n] * self.n)
         return self.value
 
+    __index__ = __int__
+
     def __gt__(self, other):
         return int(self) > other
 
@@ -299,19 +303,24 @@ def one_step_coin(a, b, below):
     return below.__self__.choose([p, 1 - p]) == 0
 
 
-def polya_with_unequal_branches(a, b, s, t, below):
-    """`_polya`, but that no coin is tossed before 0 is said."""
-    length = -(-t // s)
-    while True:
-        if below(b + a * length) < b:
-            return 0
-        x = 1 + below(length)
-        if not sampling._coin(s * x, t, below):
-            continue
-        while sampling._coin(s * length, t, below):
-            x += length
-        if all(below(i * b) < a + (i - 1) * b for i in range(2, x + 1)):
-            return x
+def polya_of_thinned_units(shape, rate, bits):
+    """A broken twin of `polya`: each unit of the geometric is kept or dropped, and not each piece."""
+    return sum(bits.below(shape.denominator) < shape.numerator for _ in range(geometric(rate, bits)))
+
+
+def polyas_that_share(shape, rate, bits):
+    """A broken twin of two `draw_polyas`: both are given every piece that is kept."""
+    return draw_polyas(1, shape, rate, bits) * 2
+
+
+def pair(found):
+    """Two numbers as one."""
+    return found[0] + 1000 * found[1]
+
+
+def pmf_of_pair(pmf):
+    """Of two independent numbers, neither of which is anywhere near 1000."""
+    return lambda z: np.where(z >= 0, pmf(z % 1000) * pmf(z // 1000), 0.0)
 
 
 def explored(sampler, branches=15_000):
@@ -373,13 +382,23 @@ class TestExactLaw:
             self.adds_up(lambda path: geometric(1, path), wrong, rest=0.1)
 
     @pytest.mark.slow
-    def test_polya_with_unequal_branches_is_rejected(self, monkeypatch):
-        """What the factor 1 - β^L of the branch that says 0 is for: without it, 0 is said too often."""
+    @for_each(("shape", "rate"), [(Fraction(1, 4), 1), (Fraction(3, 4), Fraction(7, 3)), (Fraction(1, 1000), HALF)])
+    def test_paths_of_two_polyas_add_up_to_independent_ones(self, monkeypatch, shape, rate):
+        """Also if they need more than one geometric."""
         monkeypatch.setattr(sampling, "_coin", one_step_coin)
-        expected = pmf_of_polya(Fraction(1, 4), HALF)
-        self.adds_up(lambda path: sampling._polya(1, 4, 1, 2, path.below), expected, rest=0.1)
+        pmf = pmf_of_pair(pmf_of_polya(shape, rate))
+        self.adds_up(lambda path: pair(draw_polyas(2, shape, rate, path)), pmf, rest=0.1)
         with pytest.raises(AssertionError):
-            self.adds_up(lambda path: polya_with_unequal_branches(1, 4, 1, 2, path.below), expected, rest=0.1)
+            self.adds_up(lambda path: pair(polyas_that_share(shape, rate, path)), pmf, rest=0.1)
+
+    @pytest.mark.slow
+    def test_polya_of_thinned_units_is_rejected(self, monkeypatch):
+        """It has the right mean."""
+        monkeypatch.setattr(sampling, "_coin", one_step_coin)
+        shape, rate = Fraction(1, 4), HALF
+        self.adds_up(lambda path: polya(shape, rate, path), pmf_of_polya(shape, rate), rest=0.1)
+        with pytest.raises(AssertionError):
+            self.adds_up(lambda path: polya_of_thinned_units(shape, rate, path), pmf_of_polya(shape, rate), rest=0.1)
 
     def adds_up(self, sampler, pmf, rest):
         mass, unexplored = explored(sampler)
@@ -457,6 +476,25 @@ class TestShares:
         bits = seeded(4)
         same_distribution(np.array([skellam(2, bits) + skellam(2, bits) for _ in range(N)]), pmf_of_skellam(4))
 
+    @for_each(("shape", "rate"), [(Fraction(1, 50), Fraction(1, 32)), (Fraction(2, 3), 1), (Fraction(7, 2), THIRD)])
+    def test_polyas_that_are_drawn_at_once_are_independent(self, shape, rate):
+        """A sample for tails that no path reaches; the second of three and the last one."""
+        bits, pmf = seeded(5), pmf_of_pair(pmf_of_polya(shape, rate))
+        same_distribution([pair(draw_polyas(3, shape, rate, bits)[1:]) for _ in range(N // 4)], pmf)
+        with pytest.raises(AssertionError):
+            same_distribution([pair(polyas_that_share(shape, rate, bits)) for _ in range(N // 4)], pmf)
+
+    def test_shares_of_a_vector_make_a_laplace_of_each_number(self):
+        bits, n = seeded(6), 5
+        sums = np.array(
+            [
+                pair(np.sum([draw_laplace_shares(2, Fraction(1, n), 3, bits) for _ in range(n)], axis=0))
+                for _ in range(N // 4)
+            ]
+        )
+        law = pmf_of_laplace(3)
+        same_distribution(sums, lambda z: law((z + 500) % 1000 - 500) * law((z + 500) // 1000))
+
 
 class TestArguments:
     ONE = (geometric, discrete_laplace, discrete_gaussian, exact_poisson, skellam)
@@ -474,6 +512,8 @@ class TestArguments:
             polya(bad, 1, Bits())
         with pytest.raises(InvalidValue, match=r"^rate is"):
             polya(1, bad, Bits())
+        with pytest.raises(InvalidValue, match=r"^scale is"):
+            draw_laplace_shares(2, 1, bad, Bits())
 
     @for_each("bad", [-1, Fraction(4, 3), 2, 0.5, False])
     def test_bernoulli_refuses_by_name(self, bad):

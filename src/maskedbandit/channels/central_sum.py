@@ -14,7 +14,7 @@ from typing import Any
 
 from maskedbandit.channels.central import Central
 from maskedbandit.channels.channel import check_answers, check_cohort_size, whole_steps
-from maskedbandit.channels.codec import encode_reward, unwrap_residue
+from maskedbandit.channels.codec import unwrap_residue
 from maskedbandit.channels.offers import Offer
 from maskedbandit.channels.secure_sum import SummedChannel
 from maskedbandit.errors import Implausible
@@ -50,8 +50,8 @@ class CentralSum(SummedChannel):
         check_cohort_size(n)
         return 1 << (int(n) * (1 - self.statistics.low) * self.steps(n)).bit_length(), 0
 
-    def encode(self, reward: float, offer: Offer, bits: Bits) -> int:
-        return encode_reward(reward, self.steps(offer.n), bits, self.statistics)
+    def draw_own_noise(self, size: int, n: int, bits: Bits) -> list[int]:
+        return [0] * size
 
     def analyze(
         self, total: float, offer: Offer, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int

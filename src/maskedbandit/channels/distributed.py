@@ -19,7 +19,6 @@ from maskedbandit.channels.codec import (
     check_failure,
     choose_modulus,
     decode_sum,
-    encode_reward,
     fit_margin,
     least_modulus,
     noise_margin,
@@ -103,10 +102,8 @@ class Distributed(SummedChannel):
         noise = NoiseShare(type(self.noise).__name__, self.release_noise(n).scale, self.counted_on(n))
         return replace(super().offer(n, modulus), noise=noise)
 
-    def encode(self, reward: float, offer: Offer, bits: Bits) -> int:
-        n = offer.n
-        noise = self.release_noise(n).noise_share(self.counted_on(n), bits)  # before the reward is looked at
-        return encode_reward(reward, self.steps(n), bits, self.statistics) + noise
+    def draw_own_noise(self, size: int, n: int, bits: Bits) -> list[int]:
+        return self.release_noise(n).noise_shares(size, self.counted_on(n), bits)
 
     def analyze(
         self, total: float, offer: Offer, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int

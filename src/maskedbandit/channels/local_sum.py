@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from maskedbandit.channels.channel import check_answers, whole_steps
-from maskedbandit.channels.codec import ModulusRule, check_failure, decode_sum, encode_reward, fit_margin
+from maskedbandit.channels.codec import ModulusRule, check_failure, decode_sum, fit_margin
 from maskedbandit.channels.distributed import Distributed
 from maskedbandit.channels.offers import Offer
 from maskedbandit.channels.secure_sum import SummedChannel
@@ -71,9 +71,8 @@ class LocalSum(SummedChannel):
     def residues(self, n: int) -> tuple[int, int]:
         return fit_margin(self.parameters(), self.law(), n, self.steps(n), 0.0)  # the draws of users are in the law
 
-    def encode(self, reward: float, offer: Offer, bits: Bits) -> int:
-        noise = self.release_noise(offer.n).noise_share(1, bits)  # before the reward is looked at
-        return encode_reward(reward, self.steps(offer.n), bits, self.statistics) + noise
+    def draw_own_noise(self, size: int, n: int, bits: Bits) -> list[int]:
+        return self.release_noise(n).noise_shares(size, 1, bits)
 
     def analyze(
         self, total: float, offer: Offer, bits: Bits, memory: Any = None, stream: int = 0, *, answers: int

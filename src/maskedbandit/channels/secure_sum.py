@@ -13,7 +13,7 @@ from typing import Any
 
 from maskedbandit.backends.backend import Adder, Aggregate
 from maskedbandit.backends.ideal import Ideal
-from maskedbandit.channels.codec import check_modulus
+from maskedbandit.channels.codec import check_modulus, encode_reward
 from maskedbandit.channels.noisy import NoisyChannel
 from maskedbandit.channels.offers import Offer
 from maskedbandit.channels.packing import pack_vector, unpack_sum
@@ -46,8 +46,14 @@ class SummedChannel(NoisyChannel, ABC):
         """The modulus m of a cohort of n, and the margin τ that it leaves for noise."""
 
     @abstractmethod
-    def encode(self, reward: float, offer: Offer, bits: Bits) -> int:
-        """What a device adds to a sum: its reward in steps, with its noise, if it adds any."""
+    def draw_own_noise(self, size: int, n: int, bits: Bits) -> list[int]:
+        """What a device of a cohort of n adds to each number of a vector of so many."""
+
+    def encode(self, vector: Sequence[float], offer: Offer, bits: Bits) -> list[int]:
+        """What a device adds to each sum: its numbers in steps, with its noise, drawn before it looks at them."""
+        noise = self.draw_own_noise(len(vector), offer.n, bits)
+        steps = self.steps(offer.n)
+        return [encode_reward(x, steps, bits, self.statistics) + z for x, z in zip(vector, noise, strict=True)]
 
     def offer(self, n: int, modulus: int = 0) -> Offer:
         offer, m = super().offer(n), modulus or self.residues(n)[0]
@@ -55,10 +61,10 @@ class SummedChannel(NoisyChannel, ABC):
         return replace(offer, modulus=m)
 
     def randomize(self, reward: float, offer: Offer, bits: Bits) -> int:
-        return self.encode(reward, offer, bits) % offer.modulus
+        return self.encode([reward], offer, bits)[0] % offer.modulus
 
     def randomize_vector(self, vector: Sequence[float], offer: Offer, bits: Bits) -> int:
-        return pack_vector([self.encode(x, offer, bits) for x in vector], offer.modulus)
+        return pack_vector(self.encode(vector, offer, bits), offer.modulus)
 
     def aggregate(self, sent: Sequence[int], offer: Offer, bits: Bits, cohort: bytes = b"") -> Aggregate:
         return self.backend.sum(sent, offer.modulus, self.counted_on(offer.n), offer.digest + cohort, bits)

@@ -127,6 +127,9 @@ class SplitAndMix(MixingChannel):
         """The noisy residue, which the device sends as a bundle of messages alone."""
         return self.summed.randomize(reward, offer, bits)
 
+    def randomize_vector(self, vector: Sequence[float], offer: Offer, bits: Bits) -> list[int]:
+        return [number % offer.modulus for number in self.summed.encode(vector, offer, bits)]
+
     def aggregate(self, sent: Sequence[int], offer: Offer, bits: Bits, cohort: bytes = b"") -> Aggregate:
         bundles = [self.bundle(value, offer, bits) for value in sent]
         least = self.counted_on(offer.n)

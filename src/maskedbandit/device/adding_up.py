@@ -20,7 +20,7 @@ from maskedbandit.device.device_book import BookedPlace
 from maskedbandit.device.own_place import OwnPlace
 from maskedbandit.device.rounding import round_outcome
 from maskedbandit.errors import Disagreement, InvalidValue, OutOfTurn, ProtocolError
-from maskedbandit.privacy.sampling import Bits, polya
+from maskedbandit.privacy.sampling import Bits, draw_laplace_shares
 from maskedbandit.secagg.client import RoundClient
 from maskedbandit.secagg.kept_round import (
     AGREEING,
@@ -105,8 +105,8 @@ def draw_noise_share(noise: NoiseShare, bits: Bits) -> int:
 
     The same words make the same number as `DiscreteLaplace.noise_share`, which needs packages that a device has not.
     """
-    shape, rate = Fraction(1, noise.least), 1 / noise.scale
-    return polya(shape, rate, bits) - polya(shape, rate, bits)
+    (share,) = draw_laplace_shares(1, Fraction(1, noise.least), noise.scale, bits)
+    return share
 
 
 def answer_step(connection: Connection, place: OwnPlace, where: tuple[str, int], due: RoundDue) -> bytes:

@@ -21,7 +21,7 @@ from maskedbandit.noises.noise import Noise, Probabilities, draw_poisson
 from maskedbandit.privacy.exact import to_fraction
 from maskedbandit.privacy.laplace_sums import laplace_sum_curve, shortfall_loss
 from maskedbandit.privacy.loss import Loss
-from maskedbandit.privacy.sampling import Bits, discrete_laplace, polya
+from maskedbandit.privacy.sampling import Bits, discrete_laplace, draw_laplace_shares
 from maskedbandit.privacy.statistics import SINGLE_REWARD, Statistics
 
 
@@ -52,14 +52,15 @@ class DiscreteLaplace(Noise):
         return Fraction(levels)
 
     def noise_share(self, n: int, bits: Bits) -> int:
+        return self.noise_shares(1, n, bits)[0]
+
+    def noise_shares(self, size: int, n: int, bits: Bits) -> list[int]:
         if n == 1:
-            return discrete_laplace(self.scale, bits)
-        shape, rate = Fraction(1, n), 1 / self.scale
-        return polya(shape, rate, bits) - polya(shape, rate, bits)
+            return [discrete_laplace(self.scale, bits) for _ in range(size)]
+        return draw_laplace_shares(size, Fraction(1, n), self.scale, bits)
 
     def sum_of_shares(self, people: int, n: int, bits: Bits) -> int:
-        shape, rate = Fraction(people, n), 1 / self.scale
-        return polya(shape, rate, bits) - polya(shape, rate, bits)
+        return draw_laplace_shares(1, Fraction(people, n), self.scale, bits)[0]
 
     def pmf(self, z: Integers, count: float = 1.0) -> Probabilities:
         x, rate = np.abs(z), 1 / float(self.scale)

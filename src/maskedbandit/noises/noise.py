@@ -99,6 +99,10 @@ class Noise(ABC):
         A noise that cannot be split raises `InvalidValue` for n > 1.
         """
 
+    def noise_shares(self, size: int, n: int, bits: Bits) -> list[int]:
+        """The independent noise shares of one user for a vector of so many numbers."""
+        return [self.noise_share(n, bits) for _ in range(size)]
+
     def sum_of_shares(self, people: int, n: int, bits: Bits) -> int:
         """The noise of a site of so many people: the sum of `people` of the n noise shares of a draw."""
         return sum(self.noise_share(n, bits) for _ in range(people))

@@ -155,32 +155,62 @@ def discrete_gaussian(variance: Fraction | int, bits: Bits) -> int:
 
 
 def polya(shape: Fraction | int, rate: Fraction | int, bits: Bits) -> int:
-    """A part of a geometric variable: n draws of shape 1/n sum to one; two such sums differ by a Laplace [GX15].
-
-    Whole units of shape are geometrics. For a fraction r, let γ = rate, w(0) = 1 and w(x) = r β^x f(x), where
-    f(x) = Π_{i=2..x} (r+i-1)/i <= 1. Let L = ceil(1/γ). One round
-      with probability 1/(1+rL):   says 0 if a coin of β^L fails;
-      with probability rL/(1+rL):  draws u below L, and v by coins of β^L until one fails; says x = 1+u+Lv
-                                   if a coin of β^(u+1) and then all coins of f(x) succeed.
-    It says 0 with probability (1-β^L)/(1+rL), and x >= 1 with (rL/(1+rL)) (1/L) β^(u+1) (1-β^L) β^(Lv) f(x) =
-    w(x) (1-β^L)/(1+rL): the same multiple of w, so the first number said has the distribution w / Σw.
-
-    It takes at most 1.6 (1+rL) rounds on average, as 1-β^L >= 1-1/e: few, at any rate with rL small.
+    """A part of a geometric variable: n draws of shape 1/n sum to one.
 
     **Guarantee**: P(x) = C(shape+x-1, x) β^x (1-β)^shape for x = 0, 1, 2, ..., where β = e^-rate.
 
     >>> from random import Random
     >>> bits = Bits(Random(7).randbytes)
     >>> [polya(Fraction(1, 4), Fraction(1, 10), bits) for _ in range(10)]
-    [4, 0, 3, 0, 0, 5, 0, 3, 0, 0]
+    [0, 0, 0, 1, 0, 0, 1, 20, 2, 2]
     """
-    a, b = _ratio("shape", shape)
-    s, t = _ratio("rate", rate)
-    whole = 0
-    for _ in range(a // b):
-        whole += _geometric(s, t, bits.below)
-    a %= b
-    return whole + _polya(a, b, s, t, bits.below) if a else whole
+    return draw_polyas(1, shape, rate, bits)[0]
+
+
+def draw_polyas(count: int, shape: Fraction | int, rate: Fraction | int, bits: Bits) -> list[int]:
+    """So many draws of `polya`, from as few geometric variables as their shapes add up to.
+
+    A geometric g is cut in pieces: the first is uniform on 1, ..., g, the next on 1, ..., what is left of g, and so on.
+    Of r = count shape <= 1 a piece is dropped with probability 1-r, or else given to one of the draws, each as likely;
+    a draw is the sum of its pieces. If r is above 1, several geometrics share it equally.
+
+    Proof for r <= 1: let w(m) = 1-r + shape Σ_i s_i^m, the mean of s_i^m if a piece of length m is given to draw i, or
+    of 1 if it is dropped, and E(g) the mean product of these factors over the pieces of g. The first piece is uniform,
+    so g E(g) = Σ_{m=1..g} w(m) E(g-m), E(0) = 1. For the series E(u) = Σ E(g) u^g that is u E'(u) = E(u) Σ_m w(m) u^m,
+    so log E(u) = Σ_m w(m) u^m / m = -(1-r) log(1-u) - shape Σ_i log(1 - s_i u). With P(g) = (1-β) β^g the mean of all
+    is (1-β) E(β) = Π_i ((1-β) / (1 - s_i β))^shape, as of independent draws of `polya`.
+
+    A geometric has about log(1/rate) pieces, whatever the shape.
+
+    **Guarantee**: the draws are independent, and each has the distribution of `polya`.
+
+    >>> from random import Random
+    >>> draw_polyas(8, Fraction(1, 4), Fraction(1, 10), Bits(Random(7).randbytes))
+    [0, 0, 0, 0, 12, 0, 0, 5]
+    """
+    (a, b), (s, t) = _ratio("shape", shape), _ratio("rate", rate)
+    geometrics, below, found = -(-count * a // b), bits.below, [0] * count
+    for _ in range(geometrics):
+        left = _geometric(s, t, below)
+        while left:
+            piece = 1 + below(left)
+            left -= piece
+            if below(geometrics * b) < count * a:
+                found[below(count)] += piece
+    return found
+
+
+def draw_laplace_shares(count: int, part: Fraction | int, scale: Fraction | int, bits: Bits) -> list[int]:
+    """So many noise shares, each of which is this part of a discrete Laplace draw: a difference of two Pólya [GX15].
+
+    **Guarantee**: the shares are independent, and n of them with part 1/n sum to a draw of `discrete_laplace(scale)`.
+
+    >>> draw_laplace_shares(3, Fraction(1, 10**9), 1, Bits())
+    [0, 0, 0]
+    """
+    s, t = _ratio("scale", scale)
+    found = draw_polyas(2 * count, part, Fraction(t, s), bits)
+    return [plus - minus for plus, minus in zip(found[::2], found[1::2], strict=True)]
 
 
 def exact_poisson(mean: Fraction | int, bits: Bits) -> int:
@@ -252,23 +282,6 @@ def _laplace(s: int, t: int, below: Below) -> int:
             return x
         if x:
             return -x
-
-
-def _polya(a: int, b: int, s: int, t: int, below: Below) -> int:
-    """`polya` of shape a/b < 1 and rate s/t."""
-    length = -(-t // s)
-    while True:
-        if below(b + a * length) < b:
-            if not _coin(s * length, t, below):
-                return 0
-            continue
-        x = 1 + below(length)
-        if not _coin(s * x, t, below):
-            continue
-        while _coin(s * length, t, below):
-            x += length
-        if all(below(i * b) < a + (i - 1) * b for i in range(2, x + 1)):
-            return x
 
 
 def _poisson(a: int, b: int, below: Below) -> int:

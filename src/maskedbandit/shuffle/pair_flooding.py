@@ -45,7 +45,7 @@ from functools import cached_property
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.exact import Number, to_fraction, to_whole
 from maskedbandit.privacy.powers import FIXED_ONE, power_above, power_below
-from maskedbandit.privacy.sampling import Bits, bernoulli_exp, polya
+from maskedbandit.privacy.sampling import Bits, bernoulli_exp, draw_polyas
 
 LEFT_OUT = Fraction(1, 1 << 100)  # of the probability of noise, in all devices together
 PLUS, MINUS = 1, 2  # messages; 0 is neither
@@ -124,7 +124,7 @@ class PairFlooding:
         pairs, lie = self.pairs(bits), bernoulli_exp(Fraction(self.epsilon), bits)  # whatever the bit is
         share, rate = Fraction(1, to_whole("n", n, 1)), Fraction(self.noise_epsilon)
         while True:
-            plus, minus = polya(share, rate, bits), polya(share, rate, bits)
+            plus, minus = draw_polyas(2, share, rate, bits)
             if plus + minus <= self.spare:
                 return pairs + bit * (1 - (pairs == 0) * lie) + plus, pairs + minus
 

@@ -11,7 +11,9 @@ with R = q D + (1 − q) D′ and R′ = (1 − q) D + q D′ [KOV17]. The messa
 e^{−ε₀} R and e^{−ε₀} R′; so with probability e^{−ε₀} it is (R + R′) / 2 = (D + D′) / 2, and else something in which the
 first user has no part. P and Q count how many messages are of D and of D′, if one is told who is such a clone.
 
-With randomized response the share is larger: a bit is replaced by a fair coin with probability 2 / (e^{ε₀} + 1).
+With randomized response the share is larger: a bit is replaced by a fair coin with probability 2 / (e^{ε₀} + 1). That
+bound still tells who is a clone. What is learned from the number of ones alone is computed exactly, as it takes two
+binomials only: "exact_response", see shuffled_response.py.
 
 Given C = c, and with b the pmf of Bin(c, 1/2), a probability under P minus e^ε times that under Q is
 
@@ -34,12 +36,14 @@ from maskedbandit.core import Floats
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.exact import to_whole
 from maskedbandit.theory.bounds import to_positive
+from maskedbandit.theory.shuffled_response import weigh_neighbours, worst_response_delta
 
 UNSEEN_CLONES = 1e-3  # of δ: the chance of a number of clones that is left out
 GROUPS = 4096  # of numbers of clones
 TAIL_MARGIN = 1e-9  # relative, above the error of a binomial tail in floating point: 6e-11 where it is largest
 
-Randomizer = Literal["any", "response"]
+Randomizer = Literal["any", "response", "exact_response"]
+RANDOMIZERS = {"any": 10**10, "response": 10**10, "exact_response": 10**7}  # of how many users at most
 
 
 def clone_probability(local_epsilon: float, randomizer: Randomizer = "any") -> float:
@@ -48,30 +52,44 @@ def clone_probability(local_epsilon: float, randomizer: Randomizer = "any") -> f
     >>> round(clone_probability(1.0), 4), round(clone_probability(1.0, "response"), 4)
     (0.3679, 0.5379)
     """
-    if randomizer not in ("any", "response"):
-        raise InvalidValue("randomizer", randomizer, "'any' or 'response'")
     small = math.exp(-to_positive("local_epsilon", local_epsilon))
     return small if randomizer == "any" else 2 * small / (1 + small)
 
 
 def shuffled_delta(
-    epsilon: float, local_epsilon: float, n: int, randomizer: Randomizer = "any", unseen: float = 1e-15
+    epsilon: float,
+    local_epsilon: float,
+    n: int,
+    randomizer: Randomizer = "any",
+    unseen: float = 1e-15,
+    enough: float = 0.0,
 ) -> float:
-    """The δ of n shuffled messages at this ε; `unseen` is the probability of the numbers of clones that are left out.
+    """The δ of n shuffled messages at this ε; `unseen` is the probability of what is left out, which is added.
+
+    Who asks only whether δ is at most `enough` is answered sooner: with a number that is on the same side of it.
 
     **Guarantee**: shuffled messages of a randomizer of pure loss `local_epsilon` are (epsilon, δ)-private, for any
     randomizer or for randomized response of bits; idealized floats, rounded upwards.
 
-    >>> f"{shuffled_delta(0.5, 2.0, 1000):.2e}, {shuffled_delta(0.5, 2.0, 1000, 'response'):.2e}"
-    '3.93e-06, 8.65e-09'
+    >>> for randomizer in ("any", "response", "exact_response"):
+    ...     print(f"{shuffled_delta(0.5, 2.0, 1000, randomizer):.2e}")
+    3.93e-06
+    8.65e-09
+    9.04e-11
     """
     from scipy.stats import binom
 
-    share, n = clone_probability(local_epsilon, randomizer), to_whole("n", n, 1, 10**10)
+    if randomizer not in RANDOMIZERS:
+        raise InvalidValue("randomizer", randomizer, f"one of {', '.join(map(repr, RANDOMIZERS))}")
+    local_epsilon, n = to_positive("local_epsilon", local_epsilon), to_whole("n", n, 1, RANDOMIZERS[randomizer])
     if not epsilon >= 0:
         raise InvalidValue("epsilon", epsilon, "a number of at least 0")
     if epsilon >= local_epsilon:
         return 0.0
+    if randomizer == "exact_response":  # found from above, which may be above the bound where both are nearly alike
+        bound = shuffled_delta(epsilon, local_epsilon, n, "response", unseen)
+        return min(bound, worst_response_delta(epsilon, local_epsilon, n, unseen, enough))
+    share = clone_probability(local_epsilon, randomizer)
     low, high = (int(end) for end in (binom.ppf(unseen / 2, n - 1, share), binom.isf(unseen / 2, n - 1, share)))
     counts = np.arange(low, high + 1)
     first = np.arange(0, counts.size, 1 + counts.size // GROUPS)
@@ -84,14 +102,16 @@ def divergence_among(clones: np.ndarray, epsilon: float, local_epsilon: float) -
     """The δ at which a message hides among each number of clones: a difference of two binomial tails."""
     from scipy.stats import binom
 
-    small = math.exp(-local_epsilon)
-    # no difference of numbers that are nearly alike: rise is small where epsilon is close to local_epsilon
-    rise = -math.expm1(epsilon - local_epsilon) / (1 + small)
-    fall = (math.expm1(epsilon) - math.expm1(-local_epsilon)) / (1 + small)
+    rise, fall = weigh_neighbours(epsilon, local_epsilon)
     first = np.ceil((clones + 1) * fall / (rise + fall))  # where rise b(a - 1) is above fall b(a)
     more, less = rise * binom.sf(first - 2, clones, 0.5), fall * binom.sf(first - 1, clones, 0.5)
     answer: Floats = np.maximum(more * (1 + TAIL_MARGIN) - less * (1 - TAIL_MARGIN), 0.0)
     return answer
+
+
+def is_private(epsilon: float, local_epsilon: float, n: int, delta: float, randomizer: Randomizer) -> bool:
+    """Whether n shuffled messages are (epsilon, delta)-private."""
+    return shuffled_delta(epsilon, local_epsilon, n, randomizer, UNSEEN_CLONES * delta, delta) <= delta
 
 
 def shuffled_epsilon(local_epsilon: float, n: int, delta: float, randomizer: Randomizer = "any") -> float:
@@ -102,7 +122,7 @@ def shuffled_epsilon(local_epsilon: float, n: int, delta: float, randomizer: Ran
     """
     check_delta(delta)
     return _least(
-        lambda epsilon: shuffled_delta(epsilon, local_epsilon, n, randomizer, UNSEEN_CLONES * delta) <= delta,
+        lambda epsilon: is_private(epsilon, local_epsilon, n, delta, randomizer),
         to_positive("local_epsilon", local_epsilon),
     )
 
@@ -115,12 +135,11 @@ def local_epsilon_for(epsilon: float, n: int, delta: float, randomizer: Randomiz
     """
     check_delta(delta)
     low = high = to_positive("epsilon", epsilon)
-    while shuffled_delta(epsilon, high, n, randomizer, UNSEEN_CLONES * delta) <= delta:
+    while is_private(epsilon, high, n, delta, randomizer):
         low, high = high, 1.5 * high
     while high > low * (1 + 1e-4):
         middle = math.sqrt(low * high)
-        private = shuffled_delta(epsilon, middle, n, randomizer, UNSEEN_CLONES * delta) <= delta
-        low, high = (middle, high) if private else (low, middle)
+        low, high = (middle, high) if is_private(epsilon, middle, n, delta, randomizer) else (low, middle)
     return low
 
 
