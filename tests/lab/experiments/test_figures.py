@@ -72,7 +72,7 @@ def test_columns_are_drawn_against_the_horizon(tmp_path) -> None:
     )
     other = values(found.with_columns(pl.lit(1.0).alias("one")), Labels(columns={"one": "one", "regret": "regret"}))
     assert len(every.axes[0].lines) == 2
-    names = {"raw, one = central, one", "raw, regret", "central, regret"}  # both ones are the same curve
+    names = {"raw, one\n= central, one", "raw, regret", "central, regret"}  # both ones are the same curve
     assert {text.get_text() for text in other.axes[0].texts} == names
     with pytest.raises(InvalidValue, match=r"value is .trust.: it must be a column of numbers: .*regret"):
         values(found, Labels(columns={"trust": "trust"}))
@@ -152,6 +152,17 @@ def test_names_of_curves_do_not_overlap_and_stay_beside_the_plot() -> None:
     assert heights["low"] == pytest.approx(np.log10(2) / 3)
     assert max(heights.values()) == pytest.approx(1)
     assert np.diff(sorted(heights.values())).min() >= 0.05 - 1e-9
+
+
+def test_curves_that_lie_on_one_another_have_a_name_of_two_lines_and_room_for_it() -> None:
+    plot, ends = Figure().subplots(), {"one": 5.0, "other": 5.0, "third": 5.1, "fourth": 4.9}
+    plot.set(ylim=(0, 10))
+    for label, end in ends.items():
+        plot.plot([0, 1], [0, end], label=label)
+    name_ends(plot, ends, {label: {"color": "#000000"} for label in ends})
+    heights = {text.get_text(): text.xy[1] for text in plot.texts}
+    assert list(heights) == ["fourth", "one\n= other", "third"]
+    assert np.diff(list(heights.values())) == pytest.approx([0.075, 0.075])
 
 
 def test_what_else_varies_makes_curves_of_its_own(tmp_path) -> None:

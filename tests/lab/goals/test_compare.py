@@ -216,7 +216,7 @@ ALIKE = {"central": CHANNELS[1], "no privacy": CHANNELS[0], "also central": CHAN
 def test_curves_that_lie_on_one_another_are_named_together(columns) -> None:
     axes = regret(channels=ALIKE).plot(columns)
     texts = axes.figure.legends[0].get_texts() if columns == 1 else axes.texts
-    assert {each.get_text() for each in texts} == {"central = also central", "no privacy"}
+    assert {each.get_text() for each in texts} == {"central\n= also central", "no privacy"}
 
 
 def period(line) -> float:

@@ -14,7 +14,7 @@ from maskedbandit.lab.goals import find_goal
 from maskedbandit.lab.goals.style import PLAIN, TEXT_STAYS_TEXT, join_equal, name_ends
 
 WIDTHS = {1: 3.4, 2: 7.0}  # inches
-ENTRY = 0.15  # inches of an entry of a legend
+ENTRY = 0.15  # inches of a line of a legend
 HANDLE = 7.1  # its line, in sizes of the text: the longest dashes are there twice
 CHARACTERS = 15  # of a note, per inch
 PAPER: Any = {"font.size": 8, "axes.linewidth": 0.6, "xtick.major.width": 0.6, "ytick.major.width": 0.6}
@@ -33,7 +33,8 @@ def draw_result(goal: str, table: pl.DataFrame, columns: int, axes: Any, file: s
         named = join_equal(axes, found.look)
         figure = axes.figure
         if own:
-            figure.set_figheight(found.height + (ENTRY * len(named) if columns == 1 else 0))
+            lines_of_legend = sum(1 + text.count("\n") for text in named.values())
+            figure.set_figheight(found.height + (ENTRY * lines_of_legend if columns == 1 else 0))
         if own and columns == 2:
             name_ends(axes, found.ends, found.look)
         elif found.look:

@@ -73,34 +73,38 @@ def select_at(table: pl.DataFrame, name: str | None, value: Any) -> pl.DataFrame
 
 def join_equal(plot: Any, labels: Iterable[str]) -> dict[str, str]:
     """What to call each curve of a plot: the first of several that lie on one another hides the others, so it is named
-    for all of them.
+    for all of them, in as many lines.
 
     >>> plot = Figure().subplots()
     >>> for label, y in {"central": 3, "local": 9, "distributed": 3}.items():
     ...     _ = plot.plot([1, 2], [y, y], label=label)
     >>> join_equal(plot, ["central", "local", "distributed"])
-    {'central': 'central = distributed', 'local': 'local'}
+    {'central': 'central\\n= distributed', 'local': 'local'}
     """
     drawn, named = {line.get_label(): line.get_xydata() for line in plot.lines}, dict[str, str]()
     for label in labels:
         seen = (each for each in named if np.array_equal(drawn.get(each, np.nan), drawn.get(label, np.nan)))
         above = next(seen, label)
-        named[above] = f"{named[above]} = {label}" if above in named else label
+        named[above] = f"{named[above]}\n= {label}" if above in named else label
     return named
 
 
 def name_ends(plot: Any, ends: Mapping[str, float], looks: Mapping[str, Any]) -> None:
     """Write the labels beside the right ends of the curves, moved where they would overlap, but not above the top."""
     named = join_equal(plot, ends)
-    ends = {label: ends[label] for label in named}
+    labels = sorted(named, key=lambda label: ends[label])
     scale: Any = np.log10 if plot.get_yscale() == "log" else np.asarray
     bottom, top = map(float, scale(plot.get_ylim()))
-    gap, heights = (top - bottom) / 20, list[float]()
-    for label in sorted(ends, key=lambda label: ends[label]):
-        heights.append(max(float(scale(ends[label])), *(each + gap for each in heights[-1:]), bottom))
-    for i in reversed(range(len(heights))):
-        heights[i] = min(heights[i], top - gap * (len(heights) - 1 - i))
-    for label, height in zip(sorted(ends, key=lambda label: ends[label]), heights, strict=True):
+    half, heights = (top - bottom) / 40, list[float]()  # a line of text takes twice that
+    sizes = [half * (1 + named[label].count("\n")) for label in labels]
+    low, high = bottom - half, top + half
+    for label, size in zip(labels, sizes, strict=True):
+        heights.append(max(float(scale(ends[label])), low + size))
+        low = heights[-1] + size
+    for i in reversed(range(len(labels))):
+        heights[i] = min(heights[i], high - sizes[i])
+        high = heights[i] - sizes[i]
+    for label, height in zip(labels, heights, strict=True):
         place: dict[str, Any] = {"xy": (1 + 1 / 70, (height - bottom) / (top - bottom)), "xycoords": "axes fraction"}
         said = {"color": looks[label]["color"], "va": "center", "fontsize": "small", "annotation_clip": False}
         plot.annotate(named[label], **place, **said, **PLAIN)
