@@ -23,7 +23,10 @@ from maskedbandit.secagg.round_rules import MOST_DEVICES, MOST_NEIGHBOURS, Round
 from maskedbandit.secagg.server import RoundServer
 from maskedbandit.service.request.limits import BATCH
 from maskedbandit.service.round_messages import LONGEST_SENT
+from maskedbandit.service.views.rounds_of_devices import DueRound
 from tests.service.adding_devices import CHANNEL, WAIT, WINDOW, AddingDevices, read_ticket
+from tests.service.test_page import find_unsaid
+from tests.service.test_site_pages import look, sign_in
 
 
 @pytest.fixture
@@ -208,3 +211,53 @@ def test_messages_of_as_many_neighbours_as_there_may_be() -> None:
     assert 4 * ceil((more_sent + neighbours * (more_sent - sent)) / 3) == LONGEST_SENT < BATCH
     proof = HASH_SIZE * MOST_NEIGHBOURS * (1 + (MOST_DEVICES // MOST_NEIGHBOURS).bit_length())
     assert 4 * (more_told + neighbours * (more_told - told) + proof) / 3 < MOST_ANSWER
+
+
+def read_rounds(scene: AddingDevices) -> tuple[DueRound, ...]:
+    """What the page shows of rounds; when a phase began is in every world the same."""
+    view = scene.service.run(scene.service.host.view("small"))
+    found: tuple[DueRound, ...] = view.due_rounds
+    return found
+
+
+@pytest.mark.slow
+def test_the_page_says_how_far_rounds_are(scene: AddingDevices) -> None:
+    """Two devices of the first cohort and one of the second are not in contact: one more may be lost of the second."""
+    scene.fill()
+    assert [(each.attempt, each.spare) for each in read_rounds(scene)] == [(0, 2)] * 2
+    scene.service.tick(WINDOW + 1)
+    first, second, *_ = (number for number, arm in enumerate(scene.arms) if arm == "a")
+    lost = {first, second, scene.arms.index("b")}
+    scene.contact(lost=lost)
+    found = [(each.phase, each.answered, each.there, each.spare) for each in read_rounds(scene)]
+    assert found == [(0, 8, 10, 2), (0, 9, 10, 2)]
+    scene.service.tick(WAIT + 1)
+    scene.service.tick()
+    found = [(each.phase, each.answered, each.there, each.spare) for each in read_rounds(scene)]
+    assert found == [(1, 0, 8, 0), (1, 0, 9, 1)]
+    page = look(scene.service, sign_in(scene.service, "owner")).body.decode()
+    assert find_unsaid(page) == []
+    assert "The windows of 2 full cohorts are over: the devices add up." in page
+    assert "sealed key shares, 2 of 4" in page
+    scene.contact(4, lost=lost)
+    assert read_rounds(scene) == ()
+    assert [each["n"] for each in scene.read_releases()] == [8, 9]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("other", [None, 1.0])
+def test_the_page_of_rounds_is_the_same_whatever_an_outcome_is(tmp_path: Path, other: float | None) -> None:
+    shown = []
+    for number, outcome in enumerate((0.0, other)):
+        scene = AddingDevices(tmp_path / str(number))
+        scene.come(outcome)
+        for _ in range(19):
+            scene.come(1.0)
+        scene.service.tick(WINDOW + 1)
+        seen = [read_rounds(scene)]
+        for device in scene.devices:
+            device.contact()
+            seen.append(read_rounds(scene))
+        shown.append(seen)
+        scene.close()
+    assert shown[0] == shown[1]

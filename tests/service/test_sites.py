@@ -172,6 +172,22 @@ def test_a_person_is_erased_at_the_site_and_at_the_coordinator(sites: SitesInsid
     assert sites.come(0, "ann", None)["ticket"] is None
 
 
+def test_a_person_who_is_erased_after_the_sum(sites: SitesInside) -> None:
+    """Nobody is shown that she had a place, and she has the arm of whoever has none."""
+    sites.fill()
+    sites.clock.now += 21_000
+    sites.go_round()
+    site = sites.sites[0]
+    before = site.run(site.host.view("small"))
+    assert site.study("erase", {"unit": "person 0"}, "officer").json == {"places": 1}
+    after = site.run(site.host.view("small"))
+    assert (after.people, len(after.cohorts)) == (before.people - 1, len(before.cohorts))
+    for cut in (False, True):
+        sites.wires[0].cut = cut
+        given = site.study("assign", {"unit": "person 0"})
+        assert given.status == 503 if cut else given.json["ticket"] is None
+
+
 def test_a_site_joins_one_coordinator(sites: SitesInside) -> None:
     given = sites.addresses[0], sites.folders[0], "http://localhost:9", sites.invite(), "site", sites.wires[0]
     with pytest.raises(InvalidValue, match="which this site has joined"):

@@ -82,7 +82,7 @@ def test_whoever_asks_again_when_the_cohort_is_added_up(scene: Sites, clock: Clo
     site.do("expose", again.ticket)
     with pytest.raises(Late):
         site.do("report", again.ticket, 1.0)
-    assert site.do("place_in_sum", name_person(scene, 0, "ann")).ticket == given.ticket
+    assert site.do("place", name_person(scene, 0, "ann"), True).ticket == given.ticket
     scene.verify()
 
 
@@ -230,8 +230,8 @@ def test_whoever_was_in_a_cohort_that_was_discarded_keeps_the_arm(
             patch.setattr(each, "answer", lambda due: [RoundAnswer(*each.terms[:2], each.phase, b"") for each in due])
         assert scene.go_round() == []
     site, person = scene.sites[1], name_person(scene, 1, "person 1")
-    assert site.do("place_in_sum", person).ticket == before.ticket
-    assert site.do("place_in_sum", name_person(scene, 1, "nobody")) is None
+    assert site.do("place", person, True).ticket == before.ticket
+    assert site.do("place", name_person(scene, 1, "nobody"), True) is None
     again = assign(scene, 1, "person 1")
     assert again.ticket != before.ticket, "the coordinator has forgotten"
     with pytest.raises(Disagreement, match="who is in a sum"):

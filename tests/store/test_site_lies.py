@@ -17,6 +17,7 @@ from maskedbandit.secagg.messages import SURVIVORS, pack_flags, pack_message
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.sites import people, rounds
 from maskedbandit.store.sites.people import name_for_coordinator
+from maskedbandit.store.sites.session import SiteSession
 from maskedbandit.store.sites.study import SiteStudy
 from maskedbandit.store.sites.verify import verify_site
 from tests.store.forgetful import forget_refusal
@@ -276,6 +277,33 @@ def test_a_second_place_of_somebody_who_is_in_a_sum(scene: Sites) -> None:
     with pytest.raises(Disagreement, match="who is in a sum"):
         site.do("note_place", ann, 9, {"ticket": "f" * 32})
     site.do("note_place", bob, 9, {"ticket": "e" * 32})  # whose place went back: nothing of that cohort has begun
+
+
+def test_a_second_place_of_somebody_who_was_erased(scene: Sites) -> None:
+    """Her data is gone, and that she was in a sum is not forgotten: a coordinator that gives her a place is refused."""
+    site = scene.sites[0]
+    (person, ticket), *_ = site.study.database.rows("SELECT person, ticket FROM site_place ORDER BY cohort")
+    assert site.do("round", first_due(scene)).message
+    assert [site.do("erase", person) for _ in range(2)] == [1, 0]
+    assert site.do("place", person) is None
+    for table in ("site_place", "site_report"):
+        assert site.study.database.rows(f"SELECT COUNT(*) FROM {table} WHERE ticket = ?", ticket) == [(0,)]
+    with pytest.raises(Disagreement, match="who is in a sum"):
+        site.do("note_place", person, 9, {"ticket": "f" * 32})
+    verify_site(site.study.database, site.witness, "small")
+
+
+def test_a_site_that_forgets_who_was_erased_is_found(scene: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = people.erase_person_of_site
+
+    def erase(session: SiteSession, person: str) -> int:
+        done = real(session, person)
+        session.database.change("DELETE FROM site_place WHERE study = ? AND answer = ''", session.name)
+        return done
+
+    monkeypatch.setitem(SiteStudy.operations, "erase", erase)
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        test_a_second_place_of_somebody_who_was_erased(scene)
 
 
 @pytest.mark.parametrize("says", ["the place of another one", "moved a place", "is in a sum"])

@@ -80,17 +80,24 @@ def say_next_step(view: StudyView) -> Markup:
     """What happens next, and what people who come now are given."""
     found: list[str] = []
     waiting = [each.deadline for each in list_unreleased(view) if each.state == "waiting" and each.deadline is not None]
+    waiting = [] if view.state == "archived" else waiting
+    adding = [each for each in waiting if each < view.now] if (adds := say_who_adds(view.protocol)) else []
+    closing = [each for each in waiting if each not in adding]
+    opened = [each for each in list_unreleased(view) if each.state == "open"]
     if view.state == "paused":
         found.append("No places are given until it is resumed. Reports and releases go on.")
-    if waiting and view.state != "archived":
+    if adding:
+        one, many = "window of 1 full cohort is", f"windows of {say_count(len(adding))} full cohorts are"
+        found.append(f"The {one if len(adding) == 1 else many} over: {adds}.")
+    if closing:
         one, many = "full cohort waits until its window is", "full cohorts wait until their windows are"
-        cohorts = f"{say_things(len(waiting), one, many)} over"
-        found.append(Markup("{}; the next closes at {}.").format(cohorts, say_time(min(waiting))))
-    elif view.over:
+        cohorts = f"{say_things(len(closing), one, many)} over"
+        found.append(Markup("{}; the next closes at {}.").format(cohorts, say_time(min(closing))))
+    if view.over:
         if view.answer is not None and view.finish is None:
             found.append("The policy asks for nobody any more.")
         found.append("No more updates can be published for this study.")
-    elif view.state == "running" and (opened := [each for each in list_unreleased(view) if each.state == "open"]):
+    elif opened and not waiting and view.state == "running":
         left = sum(each.size - each.seen for each in opened)
         places = say_things(left, "place that nobody saw", "places that nobody saw")
         has = "The open cohort has" if len(opened) == 1 else f"The {say_count(len(opened))} open cohorts have"
@@ -106,7 +113,35 @@ def say_next_step(view: StudyView) -> Markup:
 def say_first_release(view: StudyView) -> str:
     """When there may be a release."""
     window = say_duration(view.protocol.reward.taken_for)
+    if adds := say_who_adds(view.protocol):
+        return f"{window.capitalize()} after the last person of a cohort saw the arm {adds}, and it is released."
     return f"A cohort is released {window} after its last person saw the arm."
+
+
+def say_who_adds(protocol: Protocol) -> str:
+    """What has to happen after a window, unless this server does it alone and at once."""
+    if protocol.sites is not None:
+        return "the sites add up"
+    if protocol.rounds is not None:
+        return "the devices add up"
+    if protocol.operators is not None:
+        return "the shuffler mixes the reports" if protocol.shuffled else "both operators add up"
+    return ""
+
+
+def say_missing_reports(protocol: Protocol) -> str:
+    """What becomes of people of whom no outcome is known, or no device comes back."""
+    default = say_decimal(protocol.reward.default)
+    if protocol.rounds is None and not protocol.shuffled:
+        return (
+            "How many people reported, and when, is not shown to anybody. A person who never reports counts as "
+            f"{default}, so whether a report came says what the outcome was."
+        )
+    where = "to the shuffler, from each device that comes back" if protocol.shuffled else "into a masked sum"
+    return (
+        f"Reports go {where}, and a person whose outcome is not known counts as {default}: so nobody sees who reported "
+        "what. Whoever’s device does not come back after the window is not in the sum."
+    )
 
 
 def say_widening(view: StudyView) -> str:

@@ -151,10 +151,12 @@ def say_policy(protocol: Protocol) -> str:
 def say_channel(protocol: Protocol) -> str:
     """Who adds the noise, and the name of the channel."""
     name = read_part_name(protocol.table["channel"])
+    if protocol.sites is not None:
+        return f"Each site, for its people ({name})"
+    if protocol.shuffled:
+        return f"Each device, and a shuffler mixes what they send ({name})"
     return (
-        f"{OFFERED_CHANNELS[name]} ({name})"
-        if name in OFFERED_CHANNELS and protocol.sites is None
-        else f"{name}, {protocol.channel.trust} trust"
+        f"{OFFERED_CHANNELS[name]} ({name})" if name in OFFERED_CHANNELS else f"{name}, {protocol.channel.trust} trust"
     )
 
 

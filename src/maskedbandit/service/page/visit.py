@@ -23,6 +23,7 @@ from maskedbandit.service.page import (
     metrics,
     operators,
     own_site,
+    rounds,
     sentences,
     sites,
     tables,
@@ -194,6 +195,7 @@ def load_templates() -> Environment:
     given |= {
         "operators": operators,
         "sites": sites,
+        "rounds": rounds,
         "own_site": own_site,
         "health": health,
         "arm_order": arm_order,

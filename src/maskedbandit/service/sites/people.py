@@ -80,7 +80,7 @@ async def assign_person(call: Call, writer: Writer, body: Assign) -> Assigned:
     if signers:
         check_token(signers, call.study, body.unit, body.token, host.clock())
     person = name_for_coordinator(host.witness, writer.study.protocol.project, body.unit)
-    if (known := await writer.submit("place_in_sum", person)) is not None:
+    if (known := await writer.submit("place", person, True)) is not None:
         return repeat_answer(known)
     asked = {"person": person, "evaluated": body.evaluated, "attributes": body.attributes}
     try:

@@ -122,7 +122,7 @@ def list_cohorts_of_site(database: Database, study: str, rounds: dict[int, SiteR
     """The cohorts in which people of this site have places; all people of one get the same arm."""
     count = (
         "SELECT cohort, MIN(answer), COUNT(*), COUNT(exposed) FROM site_place WHERE study = ? "
-        "GROUP BY cohort ORDER BY cohort"
+        "AND answer <> '' GROUP BY cohort ORDER BY cohort"
     )
     return [
         SiteCohort(int(cohort), json.loads(answer)["arm"], int(people), int(seen), rounds.get(int(cohort)))

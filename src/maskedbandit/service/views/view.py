@@ -27,6 +27,7 @@ from maskedbandit.service.views.estimates import (
 )
 from maskedbandit.service.views.further import estimate_guardrail, estimate_metrics, list_released
 from maskedbandit.service.views.link import LinkState
+from maskedbandit.service.views.rounds_of_devices import DueRound, list_due_rounds
 from maskedbandit.service.views.sums_of_sites import DueSum, list_due_sums
 from maskedbandit.service.views.tally import Tally
 from maskedbandit.statement.content import Statement
@@ -89,6 +90,7 @@ class StudyView(Struct, frozen=True):
     site_lists: SiteLists = SiteLists()  # of its sites, if they keep the outcomes
     contacts: tuple[tuple[int, int], ...] = ()  # when each site last asked that process, by its number
     due_sums: tuple[DueSum, ...] = ()  # of sites
+    due_rounds: tuple[DueRound, ...] = ()  # of devices
 
     @property
     def name(self) -> str:
@@ -165,6 +167,7 @@ def read_view(database: Database, witness: Witness, name: str, now: int, tally: 
         book, tally = read_published(database, witness, name), tally or Tally()
         counted, kept_in = count_places(database, book, now, tally), database.named()
         due_sums = list_due_sums(database, book, counted.cohorts)
+        due_rounds = list_due_rounds(database, book, counted.cohorts)
         finish, approvals = find_finish(book), find_approvals(database, book, now)
         named = tally.once("named", (book.head, book.horizon.step, counted.answer), lambda: book.named)
     arms, gain = show_arms(book)
@@ -187,6 +190,7 @@ def read_view(database: Database, witness: Witness, name: str, now: int, tally: 
         gain,
         find_attention(book, counted, finish, now),
         due_sums=due_sums,
+        due_rounds=due_rounds,
         site_lists=book.site_lists,
     )
 

@@ -9,6 +9,7 @@ is told of a person after that, the arm is hers, and only her outcome does not c
 import hmac
 import json
 from collections.abc import Collection, Sequence
+from secrets import token_hex
 from typing import Any, NamedTuple
 
 from maskedbandit.errors import Conflict, Disagreement, Late, NotExposed, UnknownTicket
@@ -26,7 +27,7 @@ class SitePlace(NamedTuple):
     ticket: str
     person: str  # as the coordinator knows the person
     cohort: int
-    answer: str  # of the coordinator, as JSON
+    answer: str  # of the coordinator, as JSON; empty if the person was erased, who was in a sum
     exposed: int | None
 
 
@@ -93,11 +94,17 @@ def remove_place_of_site(session: SiteSession, ticket: str) -> None:
 
 
 def erase_person_of_site(session: SiteSession, person: str) -> int:
-    """Remove a person's place and outcomes from the site: of how many places. What was added up stays in the sums."""
+    """Remove a person's place and outcomes from the site: of how many places. What was added up stays in the sums.
+
+    That somebody was in a sum is not forgotten, under the name that the site made: no other place follows.
+    """
     before = find_place_of(session, person)
-    if before is None:
+    if before is None or not before.answer:
         return 0
     remove_place_of_site(session, before.ticket)
+    if is_added_up(session, before.cohort):
+        kept = before._replace(ticket=f"erased{token_hex(16)}", answer="")
+        session.database.insert("site_place", f"study, {COLUMNS}", [(session.name, *kept)])
     return 1
 
 
@@ -108,11 +115,16 @@ def find_place_of(session: SiteSession, person: str) -> SitePlace | None:
     return None if row is None else SitePlace(*row)
 
 
-def find_place_in_sum(session: SiteSession, person: str) -> SitePlace | None:
-    """The place of a person who is in a sum, and keeps it whatever becomes of the cohort. To ask leaves no trace."""
+def find_told_place(session: SiteSession, person: str, in_sum: bool = False) -> SitePlace | None:
+    """The place that a person was told, unless it was erased. To ask leaves no trace.
+
+    Whoever is in a sum keeps it, whatever becomes of the cohort; `in_sum`: only of somebody who is.
+    """
     session.silent = True
     found = find_place_of(session, person)
-    return found if found is not None and is_added_up(session, found.cohort) else None
+    if found is None or not found.answer or (in_sum and not is_added_up(session, found.cohort)):
+        return None
+    return found
 
 
 def find_place(session: SiteSession, ticket: str) -> SitePlace:

@@ -20,8 +20,7 @@ from maskedbandit.store.own_keys import read_own_keys
 from maskedbandit.store.sites.lists import ToldList, admit_lists, follow_told
 from maskedbandit.store.sites.people import (
     erase_person_of_site,
-    find_place_in_sum,
-    find_place_of,
+    find_told_place,
     note_exposure,
     note_place,
     take_report,
@@ -41,8 +40,7 @@ class SiteStudy(HeldStudy[SiteSession]):
     """
 
     operations: ClassVar[dict[str, Callable[..., Any]]] = {  # by verb: functions of a session, within a transaction
-        "place": find_place_of,
-        "place_in_sum": find_place_in_sum,
+        "place": find_told_place,
         "note_place": note_place,
         "expose": note_exposure,
         "report": take_report,

@@ -44,7 +44,7 @@ def verify_site(database: Database, witness: Witness, study: str) -> VerifiedSit
         )
         if database.rows(stray, study):
             raise Corrupted(f"an outcome of {study} is of nobody who saw an arm at this site")
-        ((people,),) = database.rows("SELECT COUNT(*) FROM site_place WHERE study = ?", study)
+        ((people,),) = database.rows("SELECT COUNT(*) FROM site_place WHERE study = ? AND answer <> ''", study)
         return VerifiedSite(*book.head, len(book.joined), len(book.agreed), int(people))
 
 
