@@ -1,5 +1,6 @@
 """What the tests of the service are given."""
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from tests.service.live import Live, live
 from tests.service.two_operators_inside import Both
 from tests.service.web_pages import Site, build_package, serve_site
 from tests.store.databases import fresh_postgresql
+
+ROUND_REFUSALS = {"malformed", "out_of_turn", "forged", "disagreement", "too_few"}
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -75,3 +78,24 @@ def turned_server(tmp_path: Path, turned: Path) -> Iterator[Live]:
     """A server process whose clock this file turns."""
     with live(tmp_path, command=("-m", "tests.service.turned_server", str(turned), "serve")) as made:
         yield made
+
+
+@pytest.fixture
+def logged() -> Iterator[list[logging.LogRecord]]:
+    """What is written to logs: of each line the text, a reason and a place, none of which is of a message."""
+    found = list[logging.LogRecord]()
+
+    class Kept(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            found.append(record)
+
+    log, handler = logging.getLogger("maskedbandit"), Kept()
+    log.addHandler(handler)
+    yield found
+    log.removeHandler(handler)
+    for each in found:
+        assert each.exc_info is None
+        if each.getMessage() != "a study needs a look":  # which the clock says, and no message
+            assert each.getMessage() in ("this site leaves a round", "a round waits")
+            assert vars(each)["study"] == "small"
+            assert vars(each)["why"] in (*ROUND_REFUSALS, "PartnerRefuses")

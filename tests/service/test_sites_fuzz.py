@@ -9,10 +9,8 @@ A million of them, which take one core about a minute:
 """
 
 import json
-import logging
 from base64 import urlsafe_b64encode
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
 from copy import copy
 from hashlib import sha256
@@ -39,6 +37,7 @@ from maskedbandit.service.sites.people import read_place
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.rounds import take_answer
 from tests.secagg.adversary import identities_of, signer
+from tests.service.conftest import ROUND_REFUSALS
 from tests.service.inside import Inside
 from tests.service.sites_inside import SitesInside
 from tests.service.test_fuzz import mutated
@@ -47,7 +46,6 @@ from tests.service.test_two_operators_fuzz import flip
 
 pytestmark = pytest.mark.slow
 SHARE = 1.0  # of all of them
-REFUSALS = {"malformed", "out_of_turn", "forged", "disagreement", "too_few"}
 TABLES = (
     "round",
     "round_message",
@@ -64,27 +62,6 @@ TABLES = (
 def count_messages(all_of_them: int) -> range:
     """So many of them."""
     return range(round(SHARE * all_of_them))
-
-
-@pytest.fixture
-def logged() -> Iterator[list[logging.LogRecord]]:
-    """What is written to logs: of each line the text, a reason and a place, none of which is of a message."""
-    found = list[logging.LogRecord]()
-
-    class Kept(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            found.append(record)
-
-    log, handler = logging.getLogger("maskedbandit"), Kept()
-    log.addHandler(handler)
-    yield found
-    log.removeHandler(handler)
-    for each in found:
-        assert each.exc_info is None
-        if each.getMessage() != "a study needs a look":  # which the clock says, and no message
-            assert each.getMessage() in ("this site leaves a round", "a round waits")
-            assert vars(each)["study"] == "small"
-            assert vars(each)["why"] in (*REFUSALS, "PartnerRefuses")
 
 
 def dump(address: str) -> bytes:
@@ -167,19 +144,15 @@ def test_altered_answers_of_a_coordinator_are_read_or_refused() -> None:
 
 
 class PlayedRound:
-    """A round of four sites, all of which must be in the sum, step by step."""
+    """A round, step by step."""
 
-    def __init__(self) -> None:
-        seed = bytes(range(KEY))
-        self.plan = RoundPlan(
-            *(b"fuzzed", (0, 1, 2, 3), 3, 3, 4, 2**20, True, sha256(seed).digest(), (5, 20, 40, 35), 60, 1)
-        )
-        who = identities_of(self.plan.users)
+    def __init__(self, plan: RoundPlan) -> None:
+        self.plan, who = plan, identities_of(plan.users)
         self.clients = {
             user: RoundClient(self.plan, user, 7, Bits(Random(user).randbytes), signer(user), who)
             for user in self.plan.users
         }
-        self.server = RoundServer(self.plan, seed, who)
+        self.server = RoundServer(self.plan, SEED, who)
 
     def tell(self) -> dict[int, bytes]:
         """What each client is told now."""
@@ -195,20 +168,24 @@ class PlayedRound:
         return made
 
 
+SEED = bytes(range(KEY))  # of the ring
+ALL_OF_FOUR = RoundPlan(  # sites
+    *(b"fuzzed", (0, 1, 2, 3), 3, 3, 4, 2**20, True, sha256(SEED).digest(), (5, 20, 40, 35), 60, 1)
+)
 CANNOT_SEE = (1, 2, 4)  # phases in which a server cannot see into a message whose head and length are right
 
 
-def alter_sent(random: Random, phase: int, message: bytes) -> bytes:
-    """Another message of a client, which the server can tell from a sound one."""
+def alter_sent(random: Random, message: bytes, sees: bool) -> bytes:
+    """Another message of a client, which the server can tell from a sound one, whether or not it sees into it."""
     while True:
         found = flip(random, message)
-        if phase not in CANNOT_SEE or len(found) != len(message) or found[: 2 + KEY] != message[: 2 + KEY]:
+        if sees or len(found) != len(message) or found[: 2 + KEY] != message[: 2 + KEY]:
             return found
 
 
 def test_altered_messages_of_a_round_are_refused() -> None:
     """By server and clients, in each phase; afterwards the round has its sum."""
-    played, random, refused, phase = PlayedRound(), Random(3), Counter[str](), 0
+    played, random, refused, phase = PlayedRound(ALL_OF_FOUR), Random(3), Counter[str](), 0
     while played.server.phase:
         told = played.tell()
         for _ in count_messages(40_000):
@@ -221,14 +198,14 @@ def test_altered_messages_of_a_round_are_refused() -> None:
         for _ in count_messages(40_000):
             user = random.choice(list(sent))
             with pytest.raises(ProtocolError) as why:
-                played.server.receive(user, alter_sent(random, phase, sent[user]))
+                played.server.receive(user, alter_sent(random, sent[user], phase not in CANNOT_SEE))
             refused[why.value.code] += 1
         for user, message in sent.items():
             played.server.receive(user, message)
         played.server.close()
         phase += 1
     assert (phase, played.server.total) == (5, 28)
-    assert refused.keys() == REFUSALS
+    assert refused.keys() == ROUND_REFUSALS
 
 
 # --- whole requests -------------------------------------------------------------------------------------------------
@@ -311,6 +288,13 @@ def test_altered_answers_to_a_site(tmp_path: Path, logged: list[Any]) -> None:
     sites.close()
 
 
+def overwrite_answer(session: Any, party: int, given: Any) -> None:
+    """A broken twin of `take_answer`: the last answer stands."""
+    keep = "UPDATE round_message SET message = ? WHERE cohort = ? AND party = ?"
+    if not session.database.change(keep, given.message.hex(), given.cohort, party):
+        take_answer(session, party, given)
+
+
 def test_parties_that_look_at_less_are_noticed(
     tmp_path: Path, logged: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -321,11 +305,6 @@ def test_parties_that_look_at_less_are_noticed(
         with pytest.raises(BaseException, match="DID NOT RAISE"):
             test_altered_messages_of_a_round_are_refused()
 
-    def overwrite(session: Any, site: int, given: Any) -> None:
-        keep = "UPDATE round_message SET message = ? WHERE cohort = ? AND party = ?"
-        if not session.database.change(keep, given.message.hex(), given.cohort, site):
-            take_answer(session, site, given)
-
-    monkeypatch.setattr("maskedbandit.store.rounds.take_answer", overwrite)
+    monkeypatch.setattr("maskedbandit.store.rounds.take_answer", overwrite_answer)
     with pytest.raises(AssertionError):
         test_altered_requests_to_a_coordinator(tmp_path, logged, monkeypatch)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -41,8 +41,15 @@ def pair(leader: Live, helper: Live, role: Sequence[str] = HELPS) -> dict[str, d
     }
 
 
-def wait_for(journal: DeviceJournal, answers: int) -> None:
-    """Until so many uploads were answered."""
+class Answered(Protocol):
+    """People whom a service answers, while others look on."""
+
+    answered: int
+    wrong: list[BaseException]
+
+
+def wait_for(journal: Answered, answers: int) -> None:
+    """Until so much was answered."""
     end = time.monotonic() + LONGEST
     while journal.answered < answers:
         assert not journal.wrong, journal.wrong

@@ -1,0 +1,119 @@
+"""Studies of devices that add up have the law of the lab, over HTTP, with people who never come back.
+
+The lab rehearses the round. Its devices leave before a phase that is drawn at random, the last one of which is too late
+to be missing in the sum: so it loses a third more.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import maskedbandit as mb
+from maskedbandit.channels.offers import NoiseShare
+from maskedbandit.device import Agreed, adding_up
+from maskedbandit.privacy.sampling import Bits
+from tests.service.adding_devices import BETWEEN, WINDOW, AddingDevices
+from tests.service.inside import inside
+from tests.service.test_two_operators_law import GONE, MEANS, check_pulls
+from tests.store.test_rounds_law import NoisyRelease, check_noise
+
+STUDIES, PEOPLE, SIZE, EPSILON, HONEST = 20, 66, 9, 1, "1/3"
+PHASES = 4
+POLICY = {"least": SIZE, "base": 1.2, "failure": 0.95}
+SECAGG = {"name": "secagg", "smallest": 3}
+TABLE: dict[str, Any] = {
+    "people": PEOPLE,
+    "policy": {"name": "successive_elimination"} | POLICY,
+    "channel": {"name": "distributed", "epsilon": EPSILON, "honest": HONEST, "backend": SECAGG},
+    "arms": [{"name": name} for name in MEANS],
+    "budget": {"epsilon": EPSILON},
+}
+
+
+class PlayedStudies(NamedTuple):
+    """What came of some studies."""
+
+    pulls: np.ndarray  # people of each arm, in each study
+    releases: list[NoisyRelease]
+    channel: Any
+
+
+def play(folder: Path, studies: int) -> PlayedStudies:
+    """So many studies, from their first person to their last."""
+    random, agreed = Random(37), Agreed(EPSILON, corrupted=0)
+    with inside(f"sqlite:///{folder}/service.db", folder / "service") as service:
+        begun = [AddingDevices(folder / f"s{i}", service, f"s{i}", agreed, **TABLE) for i in range(studies)]
+        here = [list[bool]() for _ in begun]  # of each study, by person: whether the device is in contact again
+        while any(count_people(each) < PEOPLE for each in begun):
+            for study, stays in zip(begun, here, strict=True):
+                study.fill_cohorts(lambda arm: float(random.random() < MEANS[arm]), PEOPLE)
+                stays += [random.random() >= GONE for _ in range(len(study.devices) - len(stays))]
+            service.tick(WINDOW + 1)
+            for _ in range(PHASES + 2):
+                for study, stays in zip(begun, here, strict=True):
+                    study.contact(lost=[i for i, stay in enumerate(stays) if not stay])
+                service.tick(BETWEEN)
+        pulls = np.array([[(each.arms + each.served).count(name) for name in MEANS] for each in begun])
+        releases = [release for each in begun for release in each.measure_noise()]
+        for each in begun:
+            each.close()
+        return PlayedStudies(pulls, releases, begun[0].study.protocol.channel)
+
+
+def count_people(study: AddingDevices) -> int:
+    """How many have come."""
+    return len(study.arms) + len(study.served)
+
+
+def play_in_the_lab(runs: int) -> np.ndarray:
+    """People of each arm, in each rehearsal of the lab."""
+    policy, world = mb.policies.SuccessiveElimination(**POLICY), mb.Bernoulli(list(MEANS.values()))
+    leaves = Fraction(str(GONE)) * PHASES / (PHASES - 1)
+    backend = mb.backends.SecAgg(dropout=leaves, smallest=SECAGG["smallest"])
+    channel = mb.channels.Distributed(epsilon=EPSILON, honest=HONEST, backend=backend)
+    found: np.ndarray = mb.simulate(policy, channel, world, PEOPLE, runs, seed=37).pulls
+    return found
+
+
+@pytest.mark.slow
+def test_a_thousand_people_have_the_law_of_the_lab(tmp_path: Path) -> None:
+    """Of twenty studies, with 66 people each; it fails with other bits with a chance of at most 4e-9."""
+    found = play(tmp_path, STUDIES)
+    check_noise(found.releases, found.channel, SIZE)
+    check_pulls(found.pulls, play_in_the_lab(4 * STUDIES))
+    assert len(found.releases) > 5 * STUDIES, "hardly anything is released"
+
+
+# --- broken twins ---------------------------------------------------------------------------------------------------
+
+Draw = Callable[[NoiseShare, Bits], int]
+REAL = adding_up.draw_noise_share
+
+
+def leave_noise_out(noise: NoiseShare, bits: Bits) -> int:
+    """Devices add no noise."""
+    return 0
+
+
+def count_on_others(noise: NoiseShare, bits: Bits) -> int:
+    """Shares are those of four cohorts together."""
+    return REAL(noise._replace(least=4 * SIZE), bits)
+
+
+def draw_one_sided(noise: NoiseShare, bits: Bits) -> int:
+    """The difference of two numbers of which the second was forgotten."""
+    return abs(REAL(noise, bits))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("twin", [leave_noise_out, count_on_others, draw_one_sided])
+def test_shares_of_another_law_are_found(tmp_path: Path, twin: Draw, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adding_up, "draw_noise_share", twin)
+    found = play(tmp_path, STUDIES // 2)
+    with pytest.raises(AssertionError, match="another distribution"):
+        check_noise(found.releases, found.channel, SIZE)
