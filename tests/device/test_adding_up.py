@@ -197,10 +197,6 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"offer": change_offer(n=2**60, modulus=2**62)},
         "the number of devices of a cohort",
     ),
-    "noise that takes for ever": (
-        {"offer": change_offer(noise={"scale": Fraction(10**12)}, terms=(("epsilon", Fraction(1, 10**12)),))},
-        "the scale of a noise",
-    ),
     "neighbours without end": (
         {
             "offer": change_offer(n=10**6, modulus=2**62, noise={"least": 1000}),

@@ -29,7 +29,6 @@ from maskedbandit.errors import InvalidValue
 LONGEST_OFFER = 2**16  # characters of a text
 OFFER_DIGITS = 4000  # of a numerator or denominator: Python refuses to read a little more
 LARGEST_MODULUS = 2**64  # a modulus, and the number of users
-MOST_SCALE = 10**5  # of a noise, for each user whose share makes it: a share is drawn in about as many steps
 
 _WHOLE = r"[0-9]{1,20}"
 _NUMBER = rf"-?[0-9]{{1,{OFFER_DIGITS}}}(?:/[0-9]{{1,{OFFER_DIGITS}}})?"
@@ -52,12 +51,6 @@ class NoiseShare(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.noise}:{self.scale}:{self.least}"
-
-    def check_draws(self) -> None:
-        """Raise unless a device can draw its share in a moment: see `polya` in privacy/sampling.py."""
-        if self.scale > MOST_SCALE * self.least:
-            allowed = f"at most {MOST_SCALE} times {self.least}, the users whose shares make it: use a larger epsilon"
-            raise InvalidValue("the scale of a noise in steps", str(self.scale), f"{allowed}, or fewer steps")
 
 
 @dataclass(frozen=True)

@@ -44,8 +44,6 @@ def price_mixed_offer(offer: Offer, least: int, cap: int = 1) -> tuple[Fraction,
     epsilon = check_offered_person(offer, least, "", Fraction(0))
     if cap > 1:
         raise InvalidValue("cap of a place", cap, "1, as one reward of a person is mixed")
-    if offer.noise is not None:
-        offer.noise.check_draws()
     return epsilon, Fraction(read_mixing_channel(offer).loss(offer.n).delta)
 
 
@@ -57,8 +55,6 @@ def price_summed_offer(offer: Offer, least: int, cap: int, rounds: AgreedRounds)
     """
     epsilon = check_offered_person(offer, least, "", Fraction(0))
     counted = offer.noise.least if offer.noise is not None else 0
-    if offer.noise is not None:
-        offer.noise.check_draws()
     rounds.rules.check_devices(offer.n, counted)  # first: a plan has all of them
     rounds.rules.plan(offer.n, counted, max(offer.modulus, 2))  # raises if no round counts on so many
     if not offer.n * offer.steps < offer.modulus <= MOST_ADDED:

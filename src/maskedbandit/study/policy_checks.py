@@ -67,18 +67,7 @@ def check_cohorts_of_sites(channel: Any, policy: Policy, most: int) -> None:
 
 def check_cohorts_of_devices(channel: Any, policy: Policy, most: int) -> None:
     """Raise `InvalidValue` unless devices can add up the smallest cohort that is known, and one of so many people."""
-    for n in (*list_smallest(policy, most), most):
-        channel.backend.rules.check_devices(n, channel.counted_on(n))
-
-
-def check_drawn_shares(channel: Any, policy: Policy, most: int) -> None:
-    """Raise `InvalidValue` unless devices draw their noise shares in a moment, of the smallest cohort that is known."""
-    for n in list_smallest(policy, most):
-        if (noise := channel.offer(n).noise) is not None:
-            noise.check_draws()
-
-
-def list_smallest(policy: Policy, most: int) -> list[int]:
-    """The size of the smallest cohort, if the policy says it."""
     least = getattr(policy, "least", 1)
-    return [least] if 1 < least <= most else []
+    smallest = [least] if 1 < least <= most else []
+    for n in (*smallest, most):
+        channel.backend.rules.check_devices(n, channel.counted_on(n))

@@ -16,7 +16,6 @@ from maskedbandit.study.policy_checks import (
     check_cohorts_of_devices,
     check_cohorts_of_sites,
     check_control,
-    check_drawn_shares,
     check_policy_of_guardrail,
     check_policy_of_study,
     check_tree,
@@ -59,8 +58,6 @@ def check_parts_together(protocol: Any) -> None:
         check_cohorts_of_sites(channel, policy, most)
     if protocol.rounds is not None:
         check_cohorts_of_devices(channel, policy, most)
-    if protocol.rounds is not None or protocol.shuffled:
-        check_drawn_shares(channel, policy, most)
     try:
         Budget(protocol.budget).after(None, protocol.price(max(people or 1000, 1000)))
     except BudgetExceeded as why:

@@ -3,7 +3,7 @@ import type { Bits } from "./bits.js";
 import { Fraction } from "./fractions.js";
 import type { Offer } from "./offers.js";
 import { roundOutcome } from "./rounding.js";
-import { polya } from "./sampling.js";
+import { drawPolyas } from "./sampling.js";
 import { splitValue } from "./splitting.js";
 
 const WORD = 64n; // bits of a word, each of which is a coin
@@ -57,5 +57,6 @@ function writeOnes(ones: bigint, many: bigint): bigint[] {
 function drawNoiseShare({ noise }: Offer, bits: Bits): bigint {
   const { scale, least } = noise!;
   const [shape, rate] = [new Fraction(1n, least), new Fraction(scale.under, scale.over)];
-  return polya(shape, rate, bits) - polya(shape, rate, bits);
+  const [plus, minus] = drawPolyas(2, shape, rate, bits);
+  return plus! - minus!;
 }

@@ -43,14 +43,28 @@ export function geometric(rate: Fraction, bits: Bits): bigint {
   return drawGeometric(rate.over, rate.under, bits);
 }
 
-/** A part of a geometric: n draws of shape 1/n sum to one, whose coins have the probability e^-rate. */
-export function polya(shape: Fraction, rate: Fraction, bits: Bits): bigint {
+/**
+ * So many parts of a geometric, each of this shape: n of shape 1/n sum to one, whose coins have the probability e^-rate.
+ * The pieces of geometrics are dealt among the draws: see the proof beside its namesake.
+ */
+export function drawPolyas(count: number, shape: Fraction, rate: Fraction, bits: Bits): bigint[] {
   checkRatio("shape", shape, 1n);
   checkRatio("rate", rate, 1n);
-  const [{ over: a, under: b }, { over: s, under: t }] = [shape, rate];
-  let whole = 0n;
-  for (let left = a / b; left; left -= 1n) whole += drawGeometric(s, t, bits);
-  return a % b ? whole + drawPart(a % b, b, s, t, bits) : whole;
+  const draws = BigInt(count);
+  const [all, part] = [draws * shape.over, shape.under];
+  const geometrics = divideUp(all, part);
+  let found = new Array<bigint>(count).fill(0n);
+  for (let drawn = 0n; drawn < geometrics; drawn += 1n) {
+    let left = drawGeometric(rate.over, rate.under, bits);
+    while (left) {
+      const piece = 1n + bits.below(left);
+      left -= piece;
+      if (bits.below(geometrics * part) >= all) continue;
+      const to = bits.below(draws);
+      found = found.map((sum, draw) => (BigInt(draw) === to ? sum + piece : sum));
+    }
+  }
+  return found;
 }
 
 function checkRatio(name: string, value: Fraction, least: bigint): void {
@@ -80,23 +94,6 @@ function drawLaplace(s: bigint, t: bigint, bits: Bits): bigint {
     const x = drawGeometric(s, t, bits);
     if (!negative) return x;
     if (x) return -x;
-  }
-}
-
-/** `polya` of shape a/b < 1 and rate s/t. */
-function drawPart(a: bigint, b: bigint, s: bigint, t: bigint, bits: Bits): bigint {
-  const length = divideUp(t, s);
-  for (;;) {
-    if (bits.below(b + a * length) < b) {
-      if (!tossCoin(s * length, t, bits)) return 0n;
-      continue;
-    }
-    let x = 1n + bits.below(length);
-    if (!tossCoin(s * x, t, bits)) continue;
-    while (tossCoin(s * length, t, bits)) x += length;
-    let i = 2n;
-    while (i <= x && bits.below(i * b) < a + (i - 1n) * b) i += 1n;
-    if (i > x) return x;
   }
 }
 

@@ -13,7 +13,7 @@ import { drawBundle } from "../../src/core/mixed_messages.js";
 import { readOffer } from "../../src/core/offers.js";
 import { roundOutcome } from "../../src/core/rounding.js";
 import {
-  bernoulli, bernoulliExp, discreteGaussian, discreteLaplace, geometric, polya,
+  bernoulli, bernoulliExp, discreteGaussian, discreteLaplace, geometric, drawPolyas,
 } from "../../src/core/sampling.js";
 
 const DRAWS = 60_000;
@@ -161,8 +161,8 @@ const LAWS: [name: string, law: number[], draw: Sampler, twin: Sampler][] = [
   [
     "a part of a geometric, of shape 1/3 and rate 2/7",
     makeLaw((z) => weighPolya(1 / 3, 2 / 7, z)),
-    (bits) => polya(read("1/3"), read("2/7"), bits),
-    (bits) => polya(read("1/4"), read("2/7"), bits),
+    (bits) => drawPolyas(1, read("1/3"), read("2/7"), bits)[0]!,
+    (bits) => drawPolyas(1, read("1/4"), read("2/7"), bits)[0]!,
   ],
   [
     "a one and the ones of four coins, for a shuffler",

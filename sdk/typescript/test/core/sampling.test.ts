@@ -4,7 +4,7 @@ import { Fraction } from "../../src/core/fractions.js";
 import { randomizeResponse } from "../../src/core/local_reports.js";
 import { roundOutcome } from "../../src/core/rounding.js";
 import {
-  bernoulli, bernoulliExp, discreteGaussian, discreteLaplace, geometric, polya,
+  bernoulli, bernoulliExp, discreteGaussian, discreteLaplace, geometric, drawPolyas,
 } from "../../src/core/sampling.js";
 import { fromHex, readVectors } from "../vectors.js";
 
@@ -20,7 +20,7 @@ const SAMPLERS: Record<string, (entry: any, bits: Bits) => bigint | boolean> = {
   geometric: (entry, bits) => geometric(read(entry.rate), bits),
   discrete_laplace: (entry, bits) => discreteLaplace(read(entry.scale), bits),
   discrete_gaussian: (entry, bits) => discreteGaussian(read(entry.variance), bits),
-  polya: (entry, bits) => polya(read(entry.shape), read(entry.rate), bits),
+  polya: (entry, bits) => drawPolyas(1, read(entry.shape), read(entry.rate), bits)[0]!,
   response: (entry, bits) => randomizeResponse(read(entry.reward), read(entry.epsilon), bits),
   round_outcome: (entry, bits) => roundOutcome(read(entry.value), BigInt(entry.steps), bits),
 };
@@ -50,8 +50,8 @@ test("what cannot be drawn is refused", () => {
   for (const p of ["-1/2", "3/2"]) expect(() => bernoulli(read(p), bits)).toThrow(/^p is /);
   expect(() => bernoulliExp(read("-1"), bits)).toThrow(/^gamma is /);
   expect(() => geometric(read("0"), bits)).toThrow(/^rate is /);
-  expect(() => polya(read("0"), read("1"), bits)).toThrow(/^shape is /);
-  expect(() => polya(read("1"), read("-1"), bits)).toThrow(/^rate is /);
+  expect(() => drawPolyas(1, read("0"), read("1"), bits)[0]!).toThrow(/^shape is /);
+  expect(() => drawPolyas(1, read("1"), read("-1"), bits)[0]!).toThrow(/^rate is /);
   expect(() => discreteLaplace(read("0"), bits)).toThrow(/^scale is /);
   expect(() => discreteGaussian(read("-1"), bits)).toThrow(/^variance is /);
 });
