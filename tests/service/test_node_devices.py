@@ -7,6 +7,7 @@ test_web_two_worlds.py; samplers that round are in sdk/typescript/test/core/laws
 import json
 import secrets
 import time
+from base64 import urlsafe_b64decode
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -14,11 +15,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import maskedbandit.reports.audit.services as audit_service
 from maskedbandit.channels.local import Local
+from maskedbandit.channels.mixing_channel import MixingChannel
+from maskedbandit.channels.offers import Offer
+from maskedbandit.channels.shuffled import Shuffled
+from maskedbandit.channels.split_and_mix import SplitAndMix
 from maskedbandit.client.local_noise import NoisyReport
 from maskedbandit.reports.audit.audit import AuditPart
+from maskedbandit.secagg.prio3 import HELPER, LEADER
+from maskedbandit.shuffle.envelopes import BundleTerms, name_person, open_envelope, open_messages
+from tests.device.fake_leader import PINNED, PRIVATE, make_place
 from tests.service.live import Live
 from tests.service.node_devices import NodeDevices, build_devices, run_devices
 from tests.service.test_audit import RESPONSE, audit
@@ -90,6 +99,59 @@ def test_devices_that_draw_otherwise_are_found(built: Path, server: Live, turned
     values = play(built, server, turned, twin)
     with pytest.raises(AssertionError, match="another distribution"):
         same_distribution(np.array(values), find_probabilities)
+
+
+# --- with a shuffler ------------------------------------------------------------------------------------------------
+
+BUNDLES, DELTA = 400, "1/100"
+COINS = Shuffled(EPSILON, DELTA)
+SHARES = SplitAndMix(EPSILON, eta="1/1000")
+FIVE = COINS.offer(3).at(0)  # of sixteen coins
+
+
+def send_bundle(devices: NodeDevices, channel: MixingChannel, offer: Offer) -> list[int]:
+    """The messages of a device with an outcome of 1, as a service reads what a shuffler has opened."""
+    ticket = secrets.token_hex(8)
+    place = make_place(offer=offer.to_text(), ticket=ticket, terms={"protocol": secrets.token_hex(32), "cohort": 3})
+    agreed = {"operators": list(PINNED), "delta": DELTA}
+    given = {"url": "http://service.test", "key": "mb_device_1_2", "epsilon": EPSILON, "agreed": agreed}
+    _, body = devices.ask("report", place=place, value=1, **given)
+    protocol, at = bytes.fromhex(place["terms"]["protocol"]), offer.position or 0
+    terms, below = BundleTerms(protocol, 3, offer.digest, at, name_person(ticket)), channel.below(offer)
+    sealed = urlsafe_b64decode(json.loads(body)["sealed"])
+    bundle = open_envelope(sealed, channel.bundle_size(offer), below, terms, PRIVATE[HELPER])
+    return open_messages(bundle, below, terms.of_cohort, PRIVATE[LEADER])
+
+
+def check_coins(built: Path, twin: str = "") -> None:
+    """A one, and the ones of five coins."""
+    with run_devices(built, twin) as devices:
+        sent = [sum(send_bundle(devices, COINS, FIVE)) for _ in range(BUNDLES)]
+    same_distribution(np.array(sent), lambda ones: binom.pmf(ones - 1, 5, 0.5))
+
+
+def check_shares(built: Path, twin: str = "") -> None:
+    """The messages of two people, whose noise shares make the noise that the lab draws."""
+    offer, sums = SHARES.offer(2), list[int]()
+    with run_devices(built, twin) as devices:
+        for _ in range(BUNDLES // 2):
+            total = sum(sum(send_bundle(devices, SHARES, offer.at(place))) for place in range(2))
+            sums.append((total + offer.modulus // 2) % offer.modulus - offer.modulus // 2)
+    noise = SHARES.summed.release_noise(2)
+    same_distribution(np.array(sums), lambda values: noise.pmf(values - 2))
+
+
+@pytest.mark.parametrize("check", [check_coins, check_shares])
+def test_bundles_have_the_law_of_the_lab(built: Path, check: Callable[..., None]) -> None:
+    """With other bits it fails with a chance of at most 1e-9."""
+    check(built)
+
+
+@pytest.mark.parametrize(("check", "twin"), [(check_coins, "tosses one coin"), (check_shares, "shares too little")])
+def test_bundles_with_less_noise_are_found(built: Path, check: Callable[..., None], twin: str) -> None:
+    """Each in more than 99 of 100 tries."""
+    with pytest.raises(AssertionError, match="another distribution"):
+        check(built, twin)
 
 
 # --- the audit ------------------------------------------------------------------------------------------------------
