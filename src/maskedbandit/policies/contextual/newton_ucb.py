@@ -19,7 +19,8 @@ shift) I and width(z)² = zᵀV⁻¹ z.
 
 So every user is looked at once, at weights that were known when the user's cohort began. Later cohorts are larger, and
 their weights better: what is wrong with the parabolas of the first ones then matters little. The noise of H_i is
-multiplied by w_i − w, and matters little too.
+multiplied by w_i − w, and matters little too. On a tree, later releases take back the noise of earlier ones, if all are
+in the same units: as D is not, trees are refused.
 
 **Guarantee**: what a user adds enters one release of each model, and depends on nobody but through earlier releases. So
 a user loses what one release costs, as with LinUCB: the steps of Newton's method cost nothing more.
@@ -90,6 +91,9 @@ class NewtonUCB(LinearPolicy):
 
     def statistics(self, d: int, signed: bool) -> Statistics:
         return weighted_sums(d, Fraction(self.products))
+
+    def needs(self, law: Law) -> str:
+        return "releases that are independent of one another" if law.counter > 0 else super().needs(law)
 
     @staticmethod
     @kernel
