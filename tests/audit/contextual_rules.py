@@ -20,6 +20,7 @@ from maskedbandit.channels.tree import Tree
 from maskedbandit.lab.delays.delay import Delay
 from maskedbandit.law import LAPLACE, NO_NOISE, draws_of_one
 from maskedbandit.policies.contextual.ada_c_gope import AdaCGOPE
+from maskedbandit.policies.contextual.centred_ucb import CentredUCB
 from maskedbandit.policies.contextual.newton_ucb import NewtonUCB
 from maskedbandit.privacy.statistics import Factors, clip_context
 from maskedbandit.reports.audit.runs import Twin, break_nothing
@@ -77,7 +78,7 @@ def check_sums(heard: Heard, guests: Guests) -> None:
     """A release is the sum of its cohort's vectors; so every vector is in one release, or in an open cohort."""
     policy, m, g = heard.play.policy, heard.play.progress.open.size, heard.play.law.grid or 1.0
     factors = dict(zip(heard.arrived, heard.weighed, strict=True))
-    if not isinstance(policy, NewtonUCB):  # whose factors are in tests/policies/test_newton_ucb.py
+    if not isinstance(policy, CentredUCB | NewtonUCB):  # whose factors are in the tests of these policies
         assert factors == {t: (1, guests.rewards[t, heard.arms[t]]) for t in factors}, "not the reward of a user"
     for sent, users in zip(heard.sent, cohorts(heard, guests), strict=True):
         total = np.zeros_like(sent.sums)

@@ -25,6 +25,7 @@ from maskedbandit.law import LAPLACE
 from maskedbandit.noises.discrete_gaussian import DiscreteGaussian
 from maskedbandit.policies.contextual.ada_c_gope import AdaCGOPE
 from maskedbandit.policies.contextual.ada_c_oful import AdaCOFUL
+from maskedbandit.policies.contextual.centred_ucb import CentredUCB
 from maskedbandit.policies.contextual.fixed_weights import FixedWeights
 from maskedbandit.policies.contextual.lin_thompson import LinThompson
 from maskedbandit.policies.contextual.lin_ucb import LinUCB
@@ -65,6 +66,7 @@ POLICIES = {
     "lin_ucb, shared": LinUCB(model="shared", **COHORTS),
     "lin_thompson": LinThompson(**COHORTS, products="0.25"),
     "lin_thompson, shared": LinThompson(model="shared", **COHORTS),
+    "centred_ucb": CentredUCB(**COHORTS),
     "newton_ucb": NewtonUCB(**COHORTS),
     "newton_ucb, shared": NewtonUCB(model="shared", **COHORTS, products=1),
 }
@@ -175,7 +177,7 @@ def cost_of(policy: Any, channel: Channel, guests: Guests, others: Any) -> float
 
 @for_each("name", [name for name, each in CHANNELS.items() if each.law().kind == LAPLACE])
 @for_each("products", ["1", "0.25"])
-@for_each("kind", [LinUCB, NewtonUCB])
+@for_each("kind", [LinUCB, CentredUCB, NewtonUCB])
 def test_two_arms_cost_the_pure_loss_exactly(name, products, kind):
     found = cost_of(kind(first=3, growth=0, products=products), CHANNELS[name], *pair(HALF, HALF, arm=1))
     assert 1 - 1e-6 < found <= 1 + 1e-9
@@ -299,6 +301,12 @@ def test_a_model_that_knows_rewards_before_their_release_is_rejected():
         check(KnowsTheNewest(**COHORTS), CENTRAL, AT_ONCE)
 
 
+class ForgetsTheMiddle(CentredUCB):
+    """The reward is added, and not what it is above 1/2."""
+
+    factors = LinUCB.factors
+
+
 class ForgetsTheRange(NewtonUCB):
     """The residual is not divided by its range, nor cut."""
 
@@ -310,11 +318,12 @@ class ForgetsTheRange(NewtonUCB):
 
 
 def test_residuals_that_are_not_divided_by_their_range_are_rejected():
-    policy, broken = NewtonUCB(first=3, growth=0), ForgetsTheRange(first=3, growth=0)
-    assert cost_of(policy, CENTRAL, *pair(HALF, HALF, arm=1)) <= 1 + 1e-9
-    assert cost_of(broken, CENTRAL, *pair(HALF, HALF, arm=1)) > 1.4
-    with pytest.raises(AssertionError, match="further apart"):
-        check(ForgetsTheRange(**COHORTS), CENTRAL, AT_ONCE)
+    for right, wrong in ((NewtonUCB, ForgetsTheRange), (CentredUCB, ForgetsTheMiddle)):
+        policy, broken = right(first=3, growth=0), wrong(first=3, growth=0)
+        assert cost_of(policy, CENTRAL, *pair(HALF, HALF, arm=1)) <= 1 + 1e-9
+        assert cost_of(broken, CENTRAL, *pair(HALF, HALF, arm=1)) > 1.3
+        with pytest.raises(AssertionError, match="further apart"):
+            check_neighbours(broken, CENTRAL, *pair(HALF, HALF, arm=1), AT_ONCE)
 
 
 class Stretches(AdaCOFUL):
@@ -333,4 +342,4 @@ def test_a_reward_that_is_multiplied_with_too_much_is_rejected():
 
 def test_every_contextual_policy_is_audited():
     found = {name for name in mb.policies.room if mb.policies.room[name].goal == "contextual"}
-    assert found == {"lin_ucb", "lin_thompson", "newton_ucb", *PUBLIC, "random_choice", "fixed_weights"}
+    assert found == {"lin_ucb", "lin_thompson", "centred_ucb", "newton_ucb", *PUBLIC, "random_choice", "fixed_weights"}

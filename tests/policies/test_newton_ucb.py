@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 
 import maskedbandit as mb
 from maskedbandit.channels.channel import Channel
+from maskedbandit.errors import InvalidValue
 from maskedbandit.law import GAUSSIAN, NO_NOISE, Law
 from maskedbandit.noise_bounds import deviation
 from maskedbandit.policies.contextual.newton_ucb import NewtonUCB
@@ -144,6 +145,13 @@ def test_noise_is_narrower_than_under_a_linear_model(channel: Channel) -> None:
     both = NewtonUCB(), mb.policies.LinUCB()
     scales = [channel.carrying(policy.statistics(6, True)).law().scale for policy in both]
     assert scales[0] < 0.6 * scales[1]
+
+
+def test_trees_are_refused() -> None:
+    """The units of releases differ, so noise that later releases should take back would stay."""
+    with pytest.raises(InvalidValue, match="gives NewtonUCB releases that are independent of one another"):
+        mb.simulate(NewtonUCB(), mb.channels.Tree(1, length=64), CONTEXTS, 10)
+    assert not NewtonUCB().needs(mb.channels.Central(1).law())
 
 
 @cache

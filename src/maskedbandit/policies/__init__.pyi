@@ -6,6 +6,7 @@ from maskedbandit.policies.answer.pooled_elimination import PooledElimination as
 from maskedbandit.policies.answer.sequential_halving import SequentialHalving as SequentialHalving
 from maskedbandit.policies.contextual.ada_c_gope import AdaCGOPE as AdaCGOPE
 from maskedbandit.policies.contextual.ada_c_oful import AdaCOFUL as AdaCOFUL
+from maskedbandit.policies.contextual.centred_ucb import CentredUCB as CentredUCB
 from maskedbandit.policies.contextual.fixed_weights import FixedWeights as FixedWeights
 from maskedbandit.policies.contextual.lin_thompson import LinThompson as LinThompson
 from maskedbandit.policies.contextual.lin_ucb import LinUCB as LinUCB

@@ -358,6 +358,7 @@ def list_numbers(found: Any) -> Iterator[Any]:
         (contextual, (mb.policies.LinUCB(model="shared"), TREE, SHARED)),
         (contextual, (mb.policies.LinThompson(), CHANNELS[1], DISJOINT)),
         (contextual, (mb.policies.LinThompson(model="shared"), CHANNELS[-1], SHARED)),
+        (contextual, (mb.policies.CentredUCB(), CENTRAL, DISJOINT)),
         (contextual, (mb.policies.NewtonUCB(), CENTRAL, DISJOINT)),
         (contextual, (mb.policies.AdaCOFUL(), CENTRAL, SHARED)),
         (contextual, (mb.policies.AdaCGOPE(), CENTRAL, SHARED)),

@@ -13,17 +13,14 @@ release is
     H = Σ p (1 − p) z zᵀ,     g = Σ (r − p) z,
 
 the curvature and the slope of the cohort's log-likelihood at its weights. The sum of these parabolas over all releases,
-with a penalty ridge |w|² / 2, is highest where G(w) = Σ_i (H_i (w_i − w) + g_i) − ridge w is 0. As noise may hide that
-point, w makes three steps towards it, from 0,
-
-    w ← w + V⁻¹ G(w),     V = Σ_i H_i + (ridge + shift) I,     width(z)² = zᵀV⁻¹ z,
-
-with the shift of parts/linear.py, which is 0 without noise: then the first step is there. One step, as in a ridge
-regression, is too short where noise is wide.
+with a penalty ridge |w|² / 2, is highest where the slope G(w) = Σ_i (H_i (w_i − w) + g_i) − ridge w is 0. From 0 the
+weights make three steps of iterated ridge regression towards it (see parts/linear.py), with V = Σ_i H_i + (ridge +
+shift) I and width(z)² = zᵀV⁻¹ z.
 
 So every user is looked at once, at weights that were known when the user's cohort began. Later cohorts are larger, and
 their weights better: what is wrong with the parabolas of the first ones then matters little. The noise of H_i is
-multiplied by w_i − w, and matters little too.
+multiplied by w_i − w, and matters little too. On a tree, later releases take back the noise of earlier ones, if all are
+in the same units: as D is not, trees are refused.
 
 **Guarantee**: what a user adds enters one release of each model, and depends on nobody but through earlier releases. So
 a user loses what one release costs, as with LinUCB: the steps of Newton's method cost nothing more.
@@ -40,19 +37,19 @@ import numpy as np
 
 from maskedbandit.core import kernel
 from maskedbandit.law import Law
+from maskedbandit.policies.contextual.lin_ucb import LinUCB
 from maskedbandit.policies.parts.linear import (
     LinearPolicy,
     Models,
     add_sums,
     entry_noise,
     fit_model,
-    highest_bound,
     predict_value,
+    repeat_fit,
 )
 from maskedbandit.privacy.exact import Number
 from maskedbandit.privacy.statistics import Factors, Statistics, clip_factors, weighted_sums
 
-MORE_STEPS = 2  # after that of a ridge regression
 LARGEST_LOG_ODDS = 30.0  # beyond, a mean is 0 or 1 to thirteen digits
 
 
@@ -69,23 +66,6 @@ def residual_range(s: Models, model: int) -> float:
     for i in range(s.weights.shape[1]):
         square += s.weights[model, i] * s.weights[model, i]
     return 2.0 * logistic_mean(math.sqrt(square))
-
-
-@kernel
-def step_further(s: Models, model: int) -> None:
-    """w + V^-1 G(w)."""
-    d = s.weights.shape[1]
-    slope, along = np.zeros(d), np.zeros(d)  # G, and R' G, where R R' is the inverse of V
-    for i in range(d):
-        slope[i] = s.response[model, i] - s.ridge * s.weights[model, i]
-        for j in range(d):
-            slope[i] -= s.gram[model, i, j] * s.weights[model, j]
-    for j in range(d):
-        for i in range(j + 1):
-            along[j] += s.root[model, i, j] * slope[i]
-    for i in range(d):
-        for j in range(i, d):
-            s.weights[model, i] += s.root[model, i, j] * along[j]
 
 
 @dataclass(frozen=True)
@@ -107,13 +87,13 @@ class NewtonUCB(LinearPolicy):
     alpha: float = 4.0
     products: Number = Fraction(1, 2)
 
+    ask = LinUCB.ask
+
     def statistics(self, d: int, signed: bool) -> Statistics:
         return weighted_sums(d, Fraction(self.products))
 
-    @staticmethod
-    @kernel
-    def ask(s: Models, x: np.ndarray, pool: np.ndarray, law: Law, rng: np.random.Generator) -> int:
-        return highest_bound(s, x, pool, rng)
+    def needs(self, law: Law) -> str:
+        return "releases that are independent of one another" if law.counter > 0 else super().needs(law)
 
     @staticmethod
     @kernel
@@ -137,5 +117,4 @@ class NewtonUCB(LinearPolicy):
             found[entry + i] = sums[entry + i] * wide + step[i]
         add_sums(s, model, n, found)
         fit_model(s, model, entry_noise(s, law, model) * wide / 4.0)
-        for _ in range(MORE_STEPS):
-            step_further(s, model)
+        repeat_fit(s, model)
