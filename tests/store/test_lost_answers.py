@@ -16,7 +16,7 @@ from maskedbandit.errors import Disagreement, Late
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.secagg.kept_round import RoundAnswer
-from maskedbandit.store import reconcile
+from maskedbandit.store import reconcile as reconciling
 from maskedbandit.store.book.entries import read_entries
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.reconcile import bring_back, export_ledger
@@ -176,46 +176,84 @@ def lose_round(scene: Sites, clock: Clock, tmp_path: Path) -> None:
     assert all(len(each.study._session.joined) == 2 for each in scene.sites)
 
 
-def test_an_export_from_the_middle_of_a_round(scene: Sites, clock: Clock, tmp_path: Path) -> None:
-    """The cohorts are dealt to other people, and sites know them by other numbers."""
-    lose_round(scene, clock, tmp_path)
-    scene.study.pause()
-    scene.study.resume()
+def export(scene: Sites, tmp_path: Path) -> Path:
+    """What the coordinator exports."""
     witness, file = find_witness(scene.study.database, scene.folder), tmp_path / "export"
     file.write_text("".join(f"{line}\n" for line in export_ledger(scene.study.database, witness, "small")))
+    return file
+
+
+def reconcile(scene: Sites, tmp_path: Path, file: Path) -> None:
+    """The copy is put in the database's place, and what its ledger lacks is brought back."""
     restore(scene, tmp_path)
     with closing(open_database(scene.address)) as database:
-        bring_back(database, witness, "small", file)
+        bring_back(database, find_witness(database, scene.folder), "small", file)
     scene.study = scene.open()
-    sums = fill(scene, 16, "late")
-    clock.now += WINDOW + 1
-    assert {each.arm: each.total for each in scene.go_round()} == sums
-    scene.verify()
 
 
-def test_an_export_that_leaves_the_cohorts_as_they_were_is_found(
-    scene: Sites, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A broken twin: new people fill cohorts whose rounds the sites have joined."""
-    monkeypatch.setattr(reconcile, "has_turns", lambda protocol: False)
-    with pytest.raises(Late):
-        test_an_export_from_the_middle_of_a_round(scene, clock, tmp_path)
-
-
-def test_a_copy_that_lacks_places_alone(scene: Sites, clock: Clock, tmp_path: Path) -> None:
-    """Nobody notices it: cohorts that the sites have joined are filled, and discarded, and dealt again."""
-    lose_round(scene, clock, tmp_path)
-    restore(scene, tmp_path)
-    scene.study = scene.open()
+def fill_in_vain(scene: Sites, clock: Clock) -> None:
+    """New people fill cohorts whose rounds the sites have joined: they get their arms, and the rounds fail."""
     assert all(scene.come(i % 4, f"late {i}").ticket for i in range(8))
     clock.now += WINDOW + 1
     assert scene.go_round() == []
-    kinds = [each.kind for each in read_entries(scene.study.database, "small")]
-    assert kinds == ["started", "discarded", "discarded"]
+
+
+def release_all(scene: Sites, clock: Clock) -> None:
+    """People who come now fill cohorts that are released."""
     sums = fill(scene, 16, "later")
     clock.now += WINDOW + 1
     assert {each.arm: each.total for each in scene.go_round()} == sums
     scene.verify()
+
+
+@pytest.mark.parametrize("noticed", [True, False])
+def test_a_copy_from_before_a_round(scene: Sites, clock: Clock, tmp_path: Path, noticed: bool) -> None:
+    """With an export, if the ledger has an entry more; or without, if the copy lacks places alone."""
+    lose_round(scene, clock, tmp_path)
+    if noticed:
+        scene.study.pause()
+        scene.study.resume()
+        reconcile(scene, tmp_path, export(scene, tmp_path))
+    else:
+        restore(scene, tmp_path)
+        scene.study = scene.open()
+    fill_in_vain(scene, clock)
+    kinds = [each.kind for each in read_entries(scene.study.database, "small")]
+    assert kinds == ["started", *(["paused", "resumed"] if noticed else []), "discarded", "discarded"]
+    release_all(scene, clock)
+
+
+def lose_discards(scene: Sites, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy has all people of two cohorts, which were discarded since, as one site left; another did not join them."""
+    fill(scene, 16, "early")
+    copy(scene, tmp_path)
+    clock.now += WINDOW + 1
+    with monkeypatch.context() as patch:
+        for each in scene.sites[:1]:
+            patch.setattr(each, "answer", lambda due: [RoundAnswer(*each.terms[:2], each.phase, b"") for each in due])
+        assert scene.go_round(away=[3]) == []
+    reconcile(scene, tmp_path, export(scene, tmp_path))
+
+
+def test_a_copy_from_before_cohorts_were_discarded(
+    scene: Sites, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their places are free, and whoever was in them at a site that did not join has a new one."""
+    lose_discards(scene, clock, tmp_path, monkeypatch)
+    assert scene.study.people == 0
+    assert scene.come(3, "early 3").ticket is not None
+    sums = fill(scene, 15, "later")
+    clock.now += WINDOW + 1
+    assert {each.arm: each.total for each in scene.go_round()} == sums
+    scene.verify()
+
+
+def test_an_export_that_discards_nothing_again_is_found(
+    scene: Sites, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reconciling, "discard_again", lambda *given: None)
+    with pytest.raises(AssertionError):
+        test_a_copy_from_before_cohorts_were_discarded(scene, clock, tmp_path, monkeypatch)
 
 
 def test_whoever_was_in_a_cohort_that_was_discarded_keeps_the_arm(

@@ -27,8 +27,9 @@ from maskedbandit.errors import BehindWitness, InvalidValue
 from maskedbandit.privacy.loss import ZERO, Loss
 from maskedbandit.store.accounts import Accounts, Losses, add_charge, find_places
 from maskedbandit.store.book.chain import ENTRY, Head, Link, check_chain, is_on_chain, next_link, read_links
-from maskedbandit.store.book.dealt_again import has_turns
 from maskedbandit.store.book.entries import parse_entries, state_after
+from maskedbandit.store.book.entry import Entry
+from maskedbandit.store.book.site_entries import Discarded
 from maskedbandit.store.book.witness import Seen, Witness
 from maskedbandit.store.databases.database import Database, Row
 from maskedbandit.store.erasure import forget_memories, remove_place
@@ -118,6 +119,7 @@ def bring_back(database: Database, witness: Witness, study: str, file: Path) -> 
             ("release", [each for each in releases if each[0] in new]),
         ):
             add_missing(database, table, f"study, {EXPORTED_TABLES[table]}", [(study, *row) for row in rows])
+        discard_again(database, study, parse_entries(study, theirs)[len(ours) :], clock)
         before = count_charges(database, study)
         changed = new | {row[0] for row in dealt if row[5] is None}  # in which somebody was erased
         take_places(database, study, [row for row in dealt if row[0] in changed])
@@ -132,11 +134,24 @@ def bring_back(database: Database, witness: Witness, study: str, file: Path) -> 
         keep = "UPDATE study SET people = ?, reached = ?, state = ?, traces = traces + 1 WHERE study = ?"
         database.change(keep, people, clock, state, study)
         brought = head.entries - len(ours)
-        if has_turns(Protocol.from_text(read_study(database, study).protocol)) and state != "archived":
+        if Protocol.from_text(read_study(database, study).protocol).shuffled and state != "archived":
             head = write_burned(database, witness, study, head, 0, seen._replace(worst=ZERO.to_text()))
     witness.saw(study, head, find_worst(database, study, seen).to_text())
     Scrubber().scrub(database)
     return f"{study}: {brought} entries and {len(new)} releases were brought back from {file}"
+
+
+def discard_again(database: Database, study: str, missing: Sequence[Entry], now: int) -> None:
+    """Free the places that the copy has of cohorts that were discarded after it was made: they are those of others now.
+
+    A cohort that the sites have begun to add up since, with people of whom nothing is known here, is discarded later,
+    when it is full again and its round fails.
+    """
+    for cohort in {each.cohort for each in missing if isinstance(each, Discarded)}:
+        free = "UPDATE place SET returned = ? WHERE study = ? AND cohort = ? AND returned IS NULL"
+        database.change(free, now, study, cohort)
+        for table in ("listed", "round", "round_message"):
+            database.change(f"DELETE FROM {table} WHERE study = ? AND cohort = ?", study, cohort)
 
 
 def add_missing(database: Database, table: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
@@ -186,9 +201,8 @@ def burn_missing(database: Database, witness: Witness, study: str) -> str:
 def write_burned(database: Database, witness: Witness, study: str, head: Head, missing: int, seen: Seen) -> Head:
     """Write down what everybody was charged, and give the places of cohorts without a release to other people.
 
-    With a shuffler or sites that is so although nothing is missing. These know people who came after the copy was made,
-    of whom nothing is known here, nor were they charged here, and sites may have joined the rounds of their cohorts.
-    After this entry all cohorts are others, in which these people have no part.
+    With a shuffler that is so although nothing is missing. It has the reports of people who came after the copy was
+    made, of whom nothing is known here, nor were they charged here; after this entry their passes fit no cohort.
     """
     database.change(
         "UPDATE place SET returned = assigned WHERE study = ? AND returned IS NULL "

@@ -13,7 +13,7 @@ from maskedbandit.privacy.loss import ZERO
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store.accounts import Accounts, Losses
 from maskedbandit.store.book.checks import as_corrupted, check_log, memory_digest, read_book
-from maskedbandit.store.book.dealt_again import count_discards, find_burned, find_turn, has_turns
+from maskedbandit.store.book.dealt_again import count_discards, find_burned, find_turn
 from maskedbandit.store.book.demand import arms_of_answer
 from maskedbandit.store.book.entries import Burned
 from maskedbandit.store.book.entry import Keys
@@ -109,7 +109,7 @@ class Session(Holding):
 
     def number_of(self, cohort: int) -> int:
         """The number under which sites, or a shuffler and its devices, know a cohort."""
-        if not has_turns(self.protocol):
+        if self.protocol.sites is None and not self.protocol.shuffled:
             return cohort
         burned, until_released = self._burned
         return number_cohort(cohort, find_turn(until_released.get(cohort, burned), self.discards[cohort]))

@@ -12,12 +12,6 @@ from collections.abc import Sequence
 from maskedbandit.store.book.entries import Burned, Release
 from maskedbandit.store.book.entry import Entry
 from maskedbandit.store.book.site_entries import Discarded
-from maskedbandit.study.protocol import Protocol
-
-
-def has_turns(protocol: Protocol) -> bool:
-    """Whether others, who take part in a cohort once, know it by its turn, too."""
-    return protocol.shuffled or protocol.sites is not None
 
 
 def count_discards(entries: Sequence[Entry]) -> Counter[int]:
