@@ -32,7 +32,7 @@ def test_pages_and_answers_of_a_study_of_two_operators(tmp_path: Path) -> None:
         pages = {path: service.ask("GET", f"/studies/small{path}", None, None, cookie) for path in PAGES}
         assert {reply.status for reply in pages.values()} == {200}
         assert "reports are taken for 5 seconds more" in pages[""].body.decode()
-        assert "2 full cohorts wait" in pages[""].body.decode()
+        assert "windows of 2 full cohorts are over: both operators add up" in pages[""].body.decode()
         given = service.ask("POST", "/v1/studies/small/assign", {"unit": "person 5"}).json
         assert given["device"]["offer"].startswith("maskedbandit-offer-1 channel=TwoServers ")
         told = service.ask("POST", "/v1/studies/small/report", {"ticket": given["ticket"], "value": 1})
