@@ -17,10 +17,10 @@ with a penalty ridge |w|² / 2, is highest where the slope G(w) = Σ_i (H_i (w_i
 weights make three steps of iterated ridge regression towards it (see parts/linear.py), with V = Σ_i H_i + (ridge +
 shift) I and width(z)² = zᵀV⁻¹ z.
 
-So every user is looked at once, at weights that were known when the user's cohort began. Later cohorts are larger, and
-their weights better: what is wrong with the parabolas of the first ones then matters little. The noise of H_i is
-multiplied by w_i − w, and matters little too. On a tree, later releases take back the noise of earlier ones, if all are
-in the same units: as D is not, trees are refused.
+So every user counts in one step only, at weights that were known when the user's cohort began. Later cohorts are
+larger, and their weights better: what is wrong with the parabolas of the first ones then matters little. The noise of
+H_i is multiplied by w_i − w, and matters little too. On a tree, later releases take back the noise of earlier ones, if
+all are in the same units: as D is not, trees are refused.
 
 **Guarantee**: what a user adds enters one release of each model, and depends on nobody but through earlier releases. So
 a user loses what one release costs, as with LinUCB: the steps of Newton's method cost nothing more.
