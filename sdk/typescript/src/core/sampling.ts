@@ -44,8 +44,8 @@ export function geometric(rate: Fraction, bits: Bits): bigint {
 }
 
 /**
- * So many parts of a geometric, each of this shape: n of shape 1/n sum to one, whose coins have the probability e^-rate.
- * The pieces of geometrics are dealt among the draws: see the proof beside its namesake.
+ * So many parts of a geometric, each of this shape: n of shape 1/n sum to one, whose coins have the probability
+ * e^-rate. The pieces of geometrics are dealt among the draws: see the proof beside its namesake.
  */
 export function drawPolyas(count: number, shape: Fraction, rate: Fraction, bits: Bits): bigint[] {
   checkRatio("shape", shape, 1n);
