@@ -27,6 +27,7 @@ from bench.report import print_missed_goals, row
 from bench.searches import identification
 from bench.service import service
 from bench.short_horizons import short_horizons
+from bench.shuffled_reports import shuffled_reports
 from bench.site import site
 from bench.steps import INSTANCE, MEANS, RAW, engine, steps
 from bench.streams import streams
@@ -117,6 +118,7 @@ def main() -> None:
     bundles()
     ledgers()
     whole_reports()
+    shuffled_reports()
     studies()
     pages()
     service()

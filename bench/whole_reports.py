@@ -10,7 +10,7 @@ from os import urandom
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
-from typing import Any
+from typing import Any, NamedTuple
 
 from bench.report import row
 from bench.service import measure
@@ -19,6 +19,7 @@ from maskedbandit.secagg.prio3 import LEADER
 from maskedbandit.secagg.total_request import TotalRequest
 from maskedbandit.secagg.uploads import ReportTerms, ShareReader, Upload, seal_report
 from maskedbandit.store.batches import compare_proofs, open_batch
+from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.helping.reports import OfferedReport
 from maskedbandit.store.helping.study import HelperStudy, register_study
@@ -26,6 +27,7 @@ from maskedbandit.store.own_keys import derive_verify_key, read_own_keys, read_s
 from maskedbandit.store.pairing import write_pairing
 from maskedbandit.store.studies import find_witness, prepare_witness, write_study
 from maskedbandit.store.study import Study
+from maskedbandit.study.operators import OperatorKeys
 from maskedbandit.study.protocol import Protocol
 
 PEOPLE, TOGETHER, REPEATS = 2048, 64, 3  # people of two arms, and how many of them in a transaction
@@ -81,31 +83,40 @@ def report_centrally(folder: Path) -> float:
     return took / PEOPLE
 
 
-def report_to_both(folder: Path, grid: int) -> tuple[float, float]:
-    """Seconds of a device for each report, and of both operators together, the release included."""
-    clock, leads, helps = Clock(), f"sqlite:///{folder}/leader.db", f"sqlite:///{folder}/helper.db"
-    witnesses = []
-    for role, address in (("leader", leads), ("helper", helps)):
-        with closing(open_database(address)) as database:
-            witnesses.append(prepare_witness(database, folder / role))
+class PreparedOperators(NamedTuple):
+    """Two operators that are paired, and their study."""
+
+    protocol: Protocol
+    addresses: tuple[str, str]  # of the databases of leader and helper
+    witnesses: tuple[Witness, Witness]
+    keys: tuple[OperatorKeys, OperatorKeys]
+
+
+def prepare_operators(folder: Path, parts: dict[str, Any], shuffles: bool = False) -> PreparedOperators:
+    """A leader, and a helper or a shuffler, with databases in this folder."""
+    leads, helps = f"sqlite:///{folder}/leader.db", f"sqlite:///{folder}/helper.db"
+    with closing(open_database(leads)) as first, closing(open_database(helps)) as second:
+        witnesses = prepare_witness(first, folder / "leader"), prepare_witness(second, folder / "helper")
     leader, helper = (read_own_keys(each) for each in witnesses)
-    protocol = Protocol.from_table(
-        PROTOCOL
-        | SHORT
-        | {
-            "channel": {"name": "two_servers", "epsilon": 1, "grid": grid, "backend": "prio3"},
-            "operators": {
-                "leader": {"name": "A", "key": leader.fingerprint},
-                "helper": {"name": "B", "key": helper.fingerprint, "address": "https://b.example"},
-            },
-        }
-    )
+    operators = {
+        "leader": {"name": "A", "key": leader.fingerprint},
+        "helper": {"name": "B", "key": helper.fingerprint, "address": "https://b.example"},
+    }
+    protocol = Protocol.from_table(PROTOCOL | SHORT | {"operators": operators} | parts)
     write_study(protocol, leads, folder / "leader")
     for address, keys, role in ((leads, helper, "helper"), (helps, leader, "leader")):
         with closing(open_database(address)) as database, database.transaction():
             write_pairing(database, keys, role, "other", "https://b.example" * (role == "helper"), "secret", 0)
     with closing(open_database(helps)) as database:
-        register_study(database, witnesses[1], protocol.text, leader.fingerprint)
+        register_study(database, witnesses[1], protocol.text, leader.fingerprint, shuffles=shuffles)
+    return PreparedOperators(protocol, (leads, helps), witnesses, (leader, helper))
+
+
+def report_to_both(folder: Path, grid: int) -> tuple[float, float]:
+    """Seconds of a device for each report, and of both operators together, the release included."""
+    channel = {"name": "two_servers", "epsilon": 1, "grid": grid, "backend": "prio3"}
+    protocol, (leads, helps), witnesses, (leader, helper) = prepare_operators(folder, {"channel": channel})
+    clock = Clock()
     with ExitStack() as stack:
         study = stack.enter_context(Study(open_database(leads), witnesses[0], "bench", clock, "bench"))
         other = stack.enter_context(HelperStudy(open_database(helps), witnesses[1], "bench", clock, "bench"))
@@ -152,17 +163,23 @@ def settle(study: Study, other: HelperStudy, reader: ShareReader, due: Any, key:
     do("settle", due.cohort, other.make_total(due.cohort, due.n, listed.left_out, listed.digest, asked.signature))
 
 
+def find_cheapest(work: Any, *given: Any) -> Any:
+    """What a work with a folder of its own says of its costs, the lowest of some times."""
+    found = []
+    for _ in range(REPEATS):
+        with TemporaryDirectory() as folder:
+            found.append(work(Path(folder), *given))
+    return min(found)
+
+
+def measure_trusted() -> tuple[float, float]:
+    """Milliseconds of a report to a trusted service: in its store, with the release, and over HTTP without it."""
+    return 1000 * find_cheapest(report_centrally), 1000 * measure("service", REQUESTS, reports=True)[1].cpu
+
+
 def whole_reports() -> None:
     """Reports of one step, which are bits, and of 255 steps."""
-
-    def least(work: Any, *given: Any) -> Any:
-        found = []
-        for _ in range(REPEATS):
-            with TemporaryDirectory() as folder:
-                found.append(work(Path(folder), *given))
-        return min(found)
-
-    central, over_http = 1000 * least(report_centrally), 1000 * measure("service", REQUESTS, reports=True)[1].cpu
+    central, over_http = measure_trusted()
     row(
         "HTTP: report to a trusted service, stored",
         over_http,
@@ -171,7 +188,7 @@ def whole_reports() -> None:
         f"{central:.3g} in its store, with the release",
     )
     for grid in (1, 255):
-        sealed, both = (1000 * each for each in least(report_to_both, grid))
+        sealed, both = (1000 * each for each in find_cheapest(report_to_both, grid))
         served = both + max(0.0, over_http - central)  # what HTTP adds is the same
         row(f"  of {grid} steps to two operators, both of them", served / over_http, "times it", 3, f"{served:.3g} ms")
         with_device = served + sealed

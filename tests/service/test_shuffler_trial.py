@@ -8,19 +8,22 @@ plays a study whose arms differ by that much, and says what was found: the small
 import json
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import httpx
 import pytest
 
 from maskedbandit.store.shuffling import mixes
 from tests.quick import QUICK
-from tests.service.shuffler_inside import SPLIT, WINDOW, ShuffledStudy, shuffled_study
+from tests.service.shuffler_inside import SPLIT, WINDOW, DeviceWire, LinkWire, ShuffledStudy, shuffled_study
 from tests.service.shuffler_journal import SentBundle, hold_against_both
 
 GONE = 20  # of so many people one never comes back
+CONTACTS = 100  # after which whoever is not answered has something else than bad luck
 GAP, DELTA = 0.3, 1e-6  # between arms, and the chance of a wrong answer
 SEARCH = {"people": None, "delta": DELTA, "policy": {"name": "contemporaneous_elimination", "least": 64}}
 
@@ -51,15 +54,25 @@ class Trial:
 
     def go_on(self) -> None:
         """All places are taken; after the window those who come back report, and after the grace it is released."""
-        deck, back = self.held._session.driver.deck, [self.come()]
+        deck: Any = self.held._session.driver.deck
+        back = [self.come()]
         while deck.left:
             back.append(self.come())
         self.study.clock.now += 1000 * WINDOW
         for unit in filter(None, back):
             device = self.study.make_device(unit)
-            device.contact()
-            assert [each.answer for each in device.show()[0].sent] == ["stored"]
+            for _ in range(CONTACTS):
+                device.contact()
+                if [each.answer for each in device.show()[0].sent] in (["stored"], ["duplicate"]):
+                    break
+            else:
+                raise AssertionError("nobody answers a device")
             device.close()
+        self.study.release()
+        for _ in range(CONTACTS):
+            if not any(each.full for each in deck.unreleased()):
+                break
+            self.study.go(61)  # after the longest pause between two tries
         self.seen |= {each["cohort"]: each["total"] for each in self.study.release()}
 
 
@@ -85,6 +98,45 @@ def test_a_study_to_its_answer(changes: dict[str, Any]) -> None:
     """With other bits another arm is the answer once in a million times."""
     with TemporaryDirectory(dir=QUICK) as folder:
         check_trial(Path(folder), **changes)
+
+
+def lose_and_repeat(patch: pytest.MonkeyPatch, random: Random) -> Counter[str]:
+    """Of what passes between devices and both operators, and between these, half is lost or repeated: how often."""
+    fates, of_devices, of_service = Counter[str](), DeviceWire.handle_request, LinkWire.handle_async_request
+    errors = {"on its way": httpx.ConnectError("lost"), "on the way back": httpx.ReadError("lost")}
+
+    def draw() -> str:
+        fate = random.choice((*errors, "repeated", "", "", ""))
+        fates[fate] += 1
+        if fate == "on its way":
+            raise errors[fate]
+        return fate
+
+    def send(self: DeviceWire, request: httpx.Request) -> httpx.Response:
+        fate = draw()
+        found = [of_devices(self, request) for _ in range(2 if fate == "repeated" else 1)][-1]
+        if fate in errors:
+            raise errors[fate]
+        return found
+
+    async def ask(self: LinkWire, request: httpx.Request) -> httpx.Response:
+        fate = draw()
+        found = [await of_service(self, request) for _ in range(2 if fate == "repeated" else 1)][-1]
+        if fate in errors:
+            raise errors[fate]
+        return found
+
+    patch.setattr(DeviceWire, "handle_request", send)
+    patch.setattr(LinkWire, "handle_async_request", ask)
+    return fates
+
+
+@pytest.mark.slow
+def test_a_network_that_loses_and_repeats_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    fates = lose_and_repeat(monkeypatch, Random(38))
+    with TemporaryDirectory(dir=QUICK) as folder:
+        check_trial(Path(folder), 0.45)
+    assert min(fates[each] for each in ("on its way", "on the way back", "repeated")) > 100
 
 
 @pytest.mark.slow

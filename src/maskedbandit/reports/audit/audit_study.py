@@ -34,15 +34,14 @@ def throw_away(
     if protocol.metrics:
         second["metrics"] = [keep_outcome(each) for each in given["metrics"]]
     if protocol.shuffled:
-        allowed = "one without a shuffler: what it delivers has no senders, so nobody can play it a person's outcome"
+        allowed = "one without a shuffler: the audit plays no devices that report to one"
         raise InvalidValue("channel", protocol.channel, allowed)
     if protocol.operators is not None:
         second["operators"] = given["operators"]
     if protocol.sites is not None:
-        raise InvalidValue("channel", protocol.channel, "one without sites: no outcome comes to the service from them")
+        raise InvalidValue("channel", protocol.channel, "one without sites: the audit plays none")
     if protocol.rounds is not None:
-        allowed = "one without rounds of devices: no outcome comes to the service from them"
-        raise InvalidValue("channel", protocol.channel, allowed)
+        raise InvalidValue("channel", protocol.channel, "one without rounds of devices: the audit plays none")
     if lacks := SuccessiveElimination().needs(protocol.channel.law()):
         raise InvalidValue("channel", protocol.channel, f"one with {lacks}: audit the protocol's file, without a url")
     return Protocol.from_table(
