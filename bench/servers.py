@@ -1,7 +1,7 @@
 """The servers that are compared: `python -m bench.servers KIND FOLDER` prints its port and, if it has one, a key.
 
 `echo` is an application of ASGI that answers what it was sent; `service` is the service, over a file in the folder; in
-`alone` each of its requests has a commit of its own.
+`alone` each of its requests has a commit of its own; in `rounds of 100` the devices of cohorts of 100 add up.
 """
 
 import sys
@@ -32,16 +32,31 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.body", "body": body})
 
 
-def service(folder: Path) -> None:
-    """The service, with a study that has room for everybody."""
+def make_rounds(n: int) -> dict[str, Any]:
+    """A study whose devices add up."""
+    backend = {"name": "secagg", "corrupted": "1/10"}
+    return PROTOCOL | {
+        "people": 2 * n,
+        "policy": {"name": "successive_elimination", "least": n},
+        "arms": [{"name": name} for name in "ab"],
+        "channel": {"name": "distributed", "epsilon": 1, "honest": "4/5", "backend": backend},
+        "reward": {"window": "0 seconds", "exposure": "1 day"},
+        "rounds": {"wait": "1 hour"},
+    }
+
+
+def service(folder: Path, table: dict[str, Any]) -> None:
+    """The service, with this study."""
     address, witness = f"sqlite:///{folder}/studies.db", folder / "witness"
-    write_study(Protocol.from_table(LARGE), address, witness)
+    write_study(Protocol.from_table(table), address, witness)
     with open_study(address, folder=witness) as study:
         study.start()
     database = open_database(address)
     key = keys.write_key(database, "client", None, 0)
     database.close()
     host, listener = Host(address, witness, rate=1e9), bind_socket("127.0.0.1", 0)
+    for each in (host.devices, host.tickets):
+        each.rate = each.burst = 1e9  # all devices are at one address
     serve_host(host, listener, lambda: print(listener.getsockname()[1], key, flush=True))
 
 
@@ -55,7 +70,8 @@ def main(kind: str, folder: Path) -> None:
     else:
         if kind == "alone":
             writer.MOST_OPERATIONS = 1
-        service(folder)
+        rounds = kind.startswith("rounds of ")
+        service(folder, make_rounds(int(kind.removeprefix("rounds of "))) if rounds else LARGE)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """A study of devices that stay, of which one in twenty leaves for ever, over HTTP to its answer, and what was kept.
 
 Of those who leave some never come back, and some are in contact a few times after their window; whoever leaves after
-the masked value was sent is in the sum. The test has 480 people. `play(folder, 3200)` has as many as the documents say.
+the masked value was sent is in the sum. The test has 480 people; `play(folder, 3200)` takes about two minutes of CPU.
 """
 
 from collections import Counter
