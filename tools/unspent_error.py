@@ -127,7 +127,7 @@ def compare_stops(means: Sequence[float], epsilon: float, delta: float, runs: in
     return HowOften(float(saved.mean()), float(saved.std(ddof=1) / math.sqrt(runs)))
 
 
-def main(runs: int = 4000, few: int = 100) -> None:
+def main(runs: int = 2000, few: int = 60) -> None:
     """Print both tables."""
     print("arms, noise, growth of cohorts, δ: wrong, as a share of δ, and ln(δ / e) nats")
     for arms, noise, growth, delta, wrong in list_ties(runs):

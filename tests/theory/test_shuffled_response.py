@@ -10,7 +10,13 @@ from scipy.stats import binom
 import maskedbandit as mb
 from maskedbandit.errors import InvalidValue
 from maskedbandit.theory.amplification import local_epsilon_for, shuffled_delta, shuffled_epsilon
-from maskedbandit.theory.shuffled_response import CLOSE, MASS_MARGIN, response_delta_among, worst_response_delta
+from maskedbandit.theory.shuffled_response import (
+    CLOSE,
+    MASS_MARGIN,
+    find_likely_range,
+    response_delta_among,
+    worst_response_delta,
+)
 from tests.for_each import for_each
 from tests.theory.test_amplification import divergence, shuffled_messages
 
@@ -76,6 +82,23 @@ def test_the_search_ends_on_the_right_side_of_what_is_enough(n, local, epsilon, 
     assert (found <= enough) == (part > 1)
 
 
+@for_each("unseen", [1e-16, 1e-17, 1e-40, 1e-110])
+@for_each(("ones", "zeros"), [(0, 3000), (1500, 1500), (3000, 0)])
+def test_what_is_left_out_may_be_much_less_than_a_float_knows_of_1(ones, zeros, unseen) -> None:
+    usual = response_delta_among(ones, zeros, 0.05, 2.0)
+    assert 1e-3 < usual == pytest.approx(response_delta_among(ones, zeros, 0.05, 2.0, unseen), rel=1e-9)
+
+
+@for_each("unseen", [1e-10, 1e-100])
+@for_each(("users", "chance"), [(0, 0.1), (1, 0.1), (3000, 0.1), (3000, 1e-18), (10**10, 0.3)])
+def test_a_likely_range_leaves_out_as_little_as_it_says(users, chance, unseen) -> None:
+    low, high = find_likely_range(users, chance, unseen)
+    assert binom.cdf(low - 1, users, chance) <= unseen
+    assert binom.sf(high, users, chance) <= unseen * (1 + 1e-6)
+    assert high == 0 or binom.sf(high - 1, users, chance) > unseen * (1 - 1e-6)
+    assert high - low <= 50 * math.sqrt(users)
+
+
 def test_alike_bits_are_not_always_the_worst() -> None:
     """The twin that looks at one data set alone would promise too much."""
     alike = response_delta_among(9, 0, 0.5, 2.0)
@@ -131,6 +154,7 @@ def test_binomial_probabilities_are_within_the_margin(users, flip, far) -> None:
         (lambda: shuffled_epsilon(1, 10**8, 1e-6, "exact_response"), "n is 100000000: it must be at most 10000000"),
         (lambda: mb.theory.shuffled_delta(0.1, -1, 10, "exact_response"), "local_epsilon is -1"),
         (lambda: mb.theory.shuffled_delta(math.nan, 1, 10, "exact_response"), "epsilon is nan"),
+        (lambda: mb.theory.shuffled_delta(0.5, 1, 10, "exact_response", unseen=0.0), "unseen is 0"),
     ],
 )
 def test_what_is_wrong_is_named(call, name) -> None:

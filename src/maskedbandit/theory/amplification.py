@@ -36,7 +36,7 @@ from maskedbandit.core import Floats
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.exact import to_whole
 from maskedbandit.theory.bounds import to_positive
-from maskedbandit.theory.shuffled_response import weigh_neighbours, worst_response_delta
+from maskedbandit.theory.shuffled_response import find_likely_range, weigh_neighbours, worst_response_delta
 
 UNSEEN_CLONES = 1e-3  # of δ: the chance of a number of clones that is left out
 GROUPS = 4096  # of numbers of clones
@@ -84,13 +84,15 @@ def shuffled_delta(
     local_epsilon, n = to_positive("local_epsilon", local_epsilon), to_whole("n", n, 1, RANDOMIZERS[randomizer])
     if not epsilon >= 0:
         raise InvalidValue("epsilon", epsilon, "a number of at least 0")
+    if not 1e-110 <= unseen < 1:
+        raise InvalidValue("unseen", unseen, "a probability of at least 1e-110 and below 1")
     if epsilon >= local_epsilon:
         return 0.0
     if randomizer == "exact_response":  # found from above, which may be above the bound where both are nearly alike
         bound = shuffled_delta(epsilon, local_epsilon, n, "response", unseen)
         return min(bound, worst_response_delta(epsilon, local_epsilon, n, unseen, enough))
     share = clone_probability(local_epsilon, randomizer)
-    low, high = (int(end) for end in (binom.ppf(unseen / 2, n - 1, share), binom.isf(unseen / 2, n - 1, share)))
+    low, high = find_likely_range(n - 1, share, unseen / 2)
     counts = np.arange(low, high + 1)
     first = np.arange(0, counts.size, 1 + counts.size // GROUPS)
     mass, clones = np.add.reduceat(binom.pmf(counts, n - 1, share), first), counts[first]

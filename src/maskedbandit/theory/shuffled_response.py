@@ -44,12 +44,24 @@ def weigh_neighbours(epsilon: float, local_epsilon: float) -> tuple[float, float
     return rise, (math.expm1(epsilon) - math.expm1(-local_epsilon)) / (1 + small)
 
 
+def find_likely_range(users: int, chance: float, unseen: float) -> tuple[int, int]:
+    """The range of a binomial number, which is below it, and above it, with a probability of at most `unseen` each.
+
+    Not by `binom.isf`, which for a probability below 1e-16 says that all users are likely.
+    """
+    from scipy.special import betainc
+    from scipy.stats import binom
+
+    high = bisect_left(range(users), True, key=lambda x: bool(betainc(x + 1, users - x, chance) <= unseen))
+    return int(binom.ppf(unseen, users, chance)), high
+
+
 def count_false(users: int, local_epsilon: float, unseen: float) -> Floats:
     """The probabilities of the likely numbers of false bits; those that are left out add up to 2 `unseen` at most."""
     from scipy.stats import binom
 
     flip = 1 / (1 + math.exp(local_epsilon))
-    low, high = (int(end) for end in (binom.ppf(unseen, users, flip), binom.isf(unseen, users, flip)))
+    low, high = find_likely_range(users, flip, unseen)
     mass: Floats = binom.pmf(np.arange(low, high + 1), users, flip)
     return mass
 

@@ -9,8 +9,9 @@ that are kept for a brought.
 No visit is used twice, and which are used follows from arms, probabilities and coins: as each is kept with the same
 probability whoever came, that says nothing of rewards. So for T users, and for every policy, a replay has the
 distribution of a real study. (c_a is taken from the log: a visit that alone has the least probability is kept for
-certain, a bias of one visit. With shares that are fixed, or differ by groups, many visits have it.) A user's rewards
-under all arms are of about the same time: what drifts in the log drifts in its replay.
+certain, a bias of one visit, and visitors with a smaller one who were never shown a are missing. With shares that are
+fixed, or differ by groups each of which was shown a, neither happens.) A user's rewards under all arms are of about the
+same time: what drifts in the log drifts in its replay.
 """
 
 from dataclasses import dataclass
