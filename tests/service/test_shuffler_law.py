@@ -121,7 +121,7 @@ def test_three_thousand_people_have_the_law_of_the_lab() -> None:
     found = play()
     check_releases(found.cohorts)
     check_pulls(found.pulls)
-    assert sum(each.reports for cohorts in found.cohorts for each in cohorts) == found.reports < 0.97 * STUDIES * PEOPLE
+    assert sum(each.reports for cohorts in found.cohorts for each in cohorts) == found.reports < 0.98 * STUDIES * PEOPLE
 
 
 # --- broken twins ---------------------------------------------------------------------------------------------------

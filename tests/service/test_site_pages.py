@@ -24,7 +24,7 @@ from maskedbandit.service.views.site_view import SiteView, read_site_view
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
-from tests.service.inside import Reply
+from tests.service.inside import Inside, Reply
 from tests.service.sites_inside import SiteInside, SitesInside
 from tests.service.test_page import KIND, Page, check_only_text, find_unsaid
 from tests.service.test_roles import ALL, written
@@ -41,13 +41,13 @@ def sites(tmp_path: Path) -> Iterator[SitesInside]:
     made.close()
 
 
-def sign_in(site: SiteInside, role: str) -> str:
+def sign_in(site: Inside, role: str) -> str:
     """The cookie of a session with a key of this role, also of one that can begin none."""
     key = site.host.keys._known[site.keys[role].split("_")[2]]
     return f"{COOKIE_NAME}={new_session(site.host, key)}"
 
 
-def look(site: SiteInside, cookie: str, path: str = STUDY) -> Reply:
+def look(site: Inside, cookie: str, path: str = STUDY) -> Reply:
     """A page."""
     return site.ask("GET", path, None, None, [("cookie", cookie)])
 

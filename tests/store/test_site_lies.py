@@ -290,6 +290,8 @@ def test_a_second_place_of_somebody_who_was_erased(scene: Sites) -> None:
         assert site.study.database.rows(f"SELECT COUNT(*) FROM {table} WHERE ticket = ?", ticket) == [(0,)]
     with pytest.raises(Disagreement, match="who is in a sum"):
         site.do("note_place", person, 9, {"ticket": "f" * 32})
+    find = "SELECT answer, exposed FROM site_place WHERE person = ?"
+    assert site.study.database.rows(find, person) == [("", None)], "when she saw the arm is kept"
     verify_site(site.study.database, site.witness, "small")
 
 

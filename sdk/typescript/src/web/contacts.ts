@@ -31,7 +31,10 @@ export async function tellExposure(book: DeviceBook, calls: Calls, place: OwnPla
   return told;
 }
 
-/** Ask for the pass of a place with a shuffler, until the service has given it. */
+/**
+ * Ask for the pass of a place with a shuffler, until the service has given it. The first one stands: by it the shuffler
+ * knows the bundle, also when it is told that the person left.
+ */
 export async function askPass(book: DeviceBook, calls: Calls, place: OwnPlace): Promise<void> {
   const reply = await calls.post(place.study, "pass", JSON.stringify({ ticket: place.ticket }));
   const ended = readEnd(reply);
@@ -39,7 +42,7 @@ export async function askPass(book: DeviceBook, calls: Calls, place: OwnPlace): 
   if (reply.status !== 200 || readWord(reply) !== "given") return;
   const { showPass } = await import("../core/shuffler.js");
   const pass = await showPass(place, reply.body["shown"]);
-  await book.change(place.study, (booked) => ({ ...booked, pass }));
+  await book.change(place.study, (booked) => (booked.pass ? booked : { ...booked, pass }));
 }
 
 /** The answer to a report, from whomever it is for: a shuffler gets no key of the service. */

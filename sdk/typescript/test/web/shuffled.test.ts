@@ -142,6 +142,32 @@ describe("whoever leaves", () => {
     expect(await device.show()).toMatchObject([{ ended: "left", operators: [], sent: [] }]);
   });
 
+  test("shows the pass that its bundle had, whatever the service says to another page", async () => {
+    const name = nameBook();
+    const [first, second] = [await makeDevice(service, { name }), await makeDevice(service, { name })];
+    service.faults = { 0: "lost" };
+    await first.join(mixedPlace());
+    service.time = EXPOSED + WINDOW;
+    const usual = globalThis.fetch;
+    let answer = (): void => {};
+    const asked = new Promise<void>((keep) => {
+      globalThis.fetch = () => {
+        keep();
+        const other = Response.json({ status: "given", shown: "5c".repeat(64) });
+        return new Promise((give) => (answer = () => give(other)));
+      };
+    });
+    const waits = second.contact();
+    await asked;
+    globalThis.fetch = usual;
+    await first.contact();
+    answer();
+    await waits;
+    await first.leave(STUDY);
+    expect(service.verbs).toEqual(["pass", "pass", "bundle", "leave", "withdraw"]);
+    expect(service.withdrawn[0]!["shown"]).toBe(JSON.parse(bundles()[0]!).shown);
+  });
+
   test("is withdrawn once the shuffler has nothing of that pass, in its own words", async () => {
     for (const code of ["unknown_study", "forged", "disagreement"]) {
       service = new FakeService();

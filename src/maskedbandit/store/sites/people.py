@@ -103,7 +103,7 @@ def erase_person_of_site(session: SiteSession, person: str) -> int:
         return 0
     remove_place_of_site(session, before.ticket)
     if is_added_up(session, before.cohort):
-        kept = before._replace(ticket=f"erased{token_hex(16)}", answer="")
+        kept = before._replace(ticket=f"erased{token_hex(16)}", answer="", exposed=None)
         session.database.insert("site_place", f"study, {COLUMNS}", [(session.name, *kept)])
     return 1
 
