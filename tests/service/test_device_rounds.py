@@ -247,6 +247,23 @@ def test_the_page_says_how_far_rounds_are(scene: AddingDevices) -> None:
     assert [each["n"] for each in scene.read_releases()] == [8, 9]
 
 
+@pytest.mark.slow
+def test_a_device_that_left_may_not_be_lost_once_more(scene: AddingDevices, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of each cohort leaves the attempt, and another one is not in contact yet: one may still be lost."""
+    scene.fill()
+    first, *_, last = zip(*([i for i, of in enumerate(scene.arms) if of == arm] for arm in "ab"), strict=True)
+    leave, real = [read_ticket(scene.devices[number]) for number in first], adding_up.answer_due
+
+    def answer(connection: Connection, booked: BookedPlace, due: RoundDue, now: int) -> bytes:
+        return b"" if booked.place.ticket in leave else real(connection, booked, due, now)
+
+    monkeypatch.setattr(adding_up, "answer_due", answer)
+    scene.service.tick(WINDOW + 1)
+    scene.contact(lost=last)
+    found = [(each.phase, each.answered, each.there, each.spare) for each in read_rounds(scene)]
+    assert found == [(0, 8, 9, 1)] * 2
+
+
 def watch_page(folder: Path, outcome: float | None) -> list[tuple[DueRound, ...]]:
     """What the page shows of rounds, after each contact of a device, where one person has this outcome."""
     with closing(AddingDevices(folder)) as scene:

@@ -24,7 +24,7 @@ class DueRound(Struct, frozen=True):
     attempt: int = 0  # 0: the first one has not begun
     phase: int = 0  # counted from 0
     since: int | None = None  # when the phase began
-    there: int = 0  # devices that answered in all phases before
+    there: int = 0  # devices that answered in all phases before, and did not leave in this one
     answered: int = 0  # of these, in this one
     spare: int | None = None  # devices that may still be lost; None once it is settled who is in the sum
 
@@ -42,16 +42,17 @@ def list_due_rounds(database: Database, book: Book, cohorts: tuple[CohortStandin
         return ()
     find = "SELECT cohort, attempt, phase, since FROM round WHERE study = ?"
     under_way = {int(row[0]): row for row in database.rows(find, book.study)}
-    find = "SELECT cohort, attempt, phase, party FROM round_message WHERE study = ? AND message <> ''"
-    sent = defaultdict[tuple[int, int, int], set[int]](set)
-    for cohort, attempt, phase, device in database.rows(find, book.study):
-        sent[cohort, attempt, phase].add(device)
+    find = "SELECT cohort, attempt, phase, party, message <> '' FROM round_message WHERE study = ?"
+    sent, left = (defaultdict[tuple[int, int, int], set[int]](set) for _ in range(2))
+    for cohort, attempt, phase, device, says in database.rows(find, book.study):
+        (sent if says else left)[cohort, attempt, phase].add(device)
     found = []
     for each in cohorts:
         if each.may_be_released and each.dealt == each.size:
             due, there = DueRound(*under_way.get(each.number, (each.number,))), set(range(each.size))
             for phase in range(due.phase):
                 there &= sent[due.cohort, due.attempt, phase]
+            there -= left[due.cohort, due.attempt, due.phase]
             answered = len(there & sent[due.cohort, due.attempt, due.phase])
             spare = (
                 max(len(there) - count_needed_devices(book.protocol, each.size), 0) if due.phase <= MASKING else None
