@@ -1,0 +1,124 @@
+"""The audit of a study whose devices add up, over HTTP: as the public sees it, and as a service with devices does.
+
+In every cohort of three one device works with the service, as the protocol allows for: it takes its own value, with its
+noise, off the sum of all. Of the others one has the highest reward or the lowest, as a coin says, and the last one the
+lowest.
+"""
+
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from random import Random
+from sqlite3 import Connection
+from typing import Any
+
+import numpy as np
+import pytest
+
+from maskedbandit.channels.offers import NoiseShare
+from maskedbandit.device import Agreed, adding_up
+from maskedbandit.device.device_book import BookedPlace
+from maskedbandit.privacy.sampling import Bits
+from maskedbandit.reports.audit.audit import AuditPart
+from maskedbandit.reports.audit.samples import promise_to_samples, sampled_part
+from maskedbandit.secagg.kept_round import RoundTerms
+from tests.service.adding_devices import WINDOW, AddingDevices, read_place_of
+from tests.statistics import ALPHA
+
+ARMS, SIZE, PHASES = 40, 3, 4
+CORRUPTED = "1/3"
+SECAGG = {"name": "secagg", "corrupted": CORRUPTED, "smallest": 2}
+TABLE: dict[str, Any] = {
+    "people": 10**9,
+    "policy": {"name": "successive_elimination", "least": SIZE, "base": 1.000001, "failure": 1e-200},
+    "channel": {"name": "distributed", "epsilon": 1, "honest": "2/3", "backend": SECAGG},
+    "arms": [{"name": f"arm{i}"} for i in range(ARMS)],
+}
+PARTIES = {"the public": (0,), "the service with a device": (0, 1)}
+SEEN = ("the release", "what the others sent")
+CORRUPT, CHOSEN = 0, 1  # places of a cohort
+
+
+class AuditedDevices(AddingDevices):
+    """A study of many arms, each cohort of which is a sample."""
+
+    def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
+        super().__init__(folder, agreed=Agreed(1, corrupted=CORRUPTED), **TABLE)
+        self.random, self.own, self.worlds = Random(5), dict[int, int](), dict[int, int]()
+        patch.setattr(adding_up, "join_round", partial(self._join, adding_up.join_round))
+
+    def _join(self, real: Any, connection: Connection, booked: BookedPlace, terms: RoundTerms) -> None:
+        real(connection, booked, terms)
+        if booked.place.offer.position == CORRUPT:  # it tells the service
+            ((value,),) = connection.execute("SELECT value FROM own_round").fetchall()
+            self.own[terms.cohort] = int(value)
+
+    def go_round(self) -> None:
+        """All cohorts are filled once, and added up."""
+        since = len(self.devices)
+        while self.meet(lambda arm: None) and self.study._session.driver.deck.left:
+            pass
+        for device in self.devices[since:]:
+            place = read_place_of(device)
+            if place.offer.position == CHOSEN:
+                assert place.cohort is not None
+                self.worlds[place.cohort] = self.random.randrange(2)
+                device.record(self.name, self.worlds[place.cohort])
+        self.service.tick(WINDOW + 1)
+        self.contact(PHASES + 1, lost=range(since))
+
+    def look(self, samples: int) -> tuple[np.ndarray, np.ndarray]:
+        """What is seen of cohorts of either world."""
+        while len(self.worlds) < samples:
+            self.go_round()
+        views: tuple[list[Any], list[Any]] = [], []
+        (offer,) = self.study.protocol.offers(SIZE)
+        releases, half = self.study.releases(), offer.modulus // 2
+        assert {each.cohort for each in releases} == self.worlds.keys()
+        for each in releases:
+            others = (round(each.total * offer.steps) - self.own[each.cohort] + half) % offer.modulus - half
+            views[self.worlds[each.cohort]].append([each.total, others / offer.steps])
+        return np.array(views[0]), np.array(views[1])
+
+
+def audit(folder: Path, samples: int, patch: pytest.MonkeyPatch) -> dict[str, AuditPart]:
+    """What an audit finds, as each party; it is wrong with a probability of at most 1e-9 for each."""
+    with closing(AuditedDevices(folder, patch)) as devices:
+        views = devices.look(samples)
+        promise = promise_to_samples(devices.study.protocol.price(SIZE))
+    found = {}
+    for party, columns in PARTIES.items():
+        names = [SEEN[column] for column in columns]
+        both = views[0][:, columns], views[1][:, columns]
+        found[party] = sampled_part(party, promise, both, [], names, ALPHA)
+    return found
+
+
+@pytest.mark.slow
+def test_devices_keep_the_promise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That as many samples show something, the broken twins say: half as many show each of them."""
+    found = audit(tmp_path, 640, monkeypatch)
+    assert [each.violation for each in found.values()] == [False, False]
+
+
+Draw = Callable[[NoiseShare, Bits], int]
+REAL = adding_up.draw_noise_share
+
+
+def leave_noise_out(noise: NoiseShare, bits: Bits) -> int:
+    """Devices add no noise."""
+    return 0
+
+
+def divide_by_a_thousand(noise: NoiseShare, bits: Bits) -> int:
+    """Shares of the wrong order: of a draw that a thousand devices make together."""
+    return REAL(noise._replace(least=1000), bits)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("twin", [leave_noise_out, divide_by_a_thousand])
+def test_each_broken_draw_is_noticed(tmp_path: Path, twin: Draw, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adding_up, "draw_noise_share", twin)
+    found = audit(tmp_path, 320, monkeypatch)
+    assert found["the service with a device"].violation
