@@ -48,6 +48,15 @@ class Unmarked(Half):
 
 
 @dataclass(frozen=True)
+class Unasked(Half):
+    """The same, of the function that is looked at first."""
+
+    @staticmethod
+    def ask(s: State, law: Any, rng: np.random.Generator) -> Decision:
+        return Decision(1, s.size, 1)
+
+
+@dataclass(frozen=True)
 class Broken(Half):
     """A policy whose `ask` fails by itself."""
 
@@ -73,9 +82,9 @@ WAYS = pytest.mark.parametrize("way", ["python", pytest.param("compiled", marks=
 @WAYS
 def test_a_function_without_a_mark(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MASKEDBANDIT_KERNELS", way)
-    assert said(Unmarked()).endswith(
-        f"{line_of(Unmarked.tell)}Unmarked.tell is not a kernel: put @kernel above its definition"
-    )
+    for policy, function in ((Unmarked(), Unmarked.tell), (Unasked(), Unasked.ask)):
+        named = f"{line_of(function)}{type(policy).__name__}.{function.__name__}"
+        assert said(policy).endswith(f"{named} is not a kernel: put @kernel above its definition")
 
 
 @WAYS

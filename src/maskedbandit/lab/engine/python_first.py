@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from maskedbandit.core import Kernel
-from maskedbandit.lab.engine.compiler import bind_hooks, compile_loop, read_way, runs_interpreted
+from maskedbandit.lab.engine.compiler import bind_hooks, check_kernel, compile_loop, read_way, runs_interpreted
 from maskedbandit.lab.engine.compiling_child import CHILD_PLACE, CompilingChild, has_room_for_child
 from maskedbandit.lab.engine.digest import digest_kernels, list_code_objects, walk_functions
 from maskedbandit.lab.engine.kernel_folder import PACKAGED, find_kernel_folder, is_usable_folder
@@ -116,7 +116,7 @@ if hasattr(os, "register_at_fork"):
 @cache
 def watch_kernel(kernel: Kernel[Any, Any]) -> Kernel[Any, Any]:
     """The same kernel, with a look at the watch before each call: for a loop that runs as Python."""
-    function, look = kernel.function, WATCH.look
+    function, look = check_kernel("a function", kernel).function, WATCH.look
 
     def watched(*given: Any) -> Any:
         look()
