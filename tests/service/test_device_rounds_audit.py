@@ -21,10 +21,9 @@ from maskedbandit.device import Agreed, adding_up
 from maskedbandit.device.device_book import BookedPlace
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.reports.audit.audit import AuditPart
-from maskedbandit.reports.audit.samples import promise_to_samples, sampled_part
 from maskedbandit.secagg.kept_round import RoundTerms
 from tests.service.adding_devices import WINDOW, AddingDevices, read_place_of
-from tests.statistics import ALPHA
+from tests.service.sums_as_seen import audit_sums
 
 ARMS, SIZE, PHASES = 40, 3, 4
 CORRUPTED = "1/3"
@@ -36,7 +35,6 @@ TABLE: dict[str, Any] = {
     "arms": [{"name": f"arm{i}"} for i in range(ARMS)],
 }
 PARTIES = {"the public": (0,), "the service with a device": (0, 1)}
-SEEN = ("the release", "what the others sent")
 CORRUPT, CHOSEN = 0, 1  # places of a cohort
 
 
@@ -85,14 +83,7 @@ class AuditedDevices(AddingDevices):
 def audit(folder: Path, samples: int, patch: pytest.MonkeyPatch) -> dict[str, AuditPart]:
     """What an audit finds, as each party; it is wrong with a probability of at most 1e-9 for each."""
     with closing(AuditedDevices(folder, patch)) as devices:
-        views = devices.look(samples)
-        promise = promise_to_samples(devices.study.protocol.price(SIZE))
-    found = {}
-    for party, columns in PARTIES.items():
-        names = [SEEN[column] for column in columns]
-        both = views[0][:, columns], views[1][:, columns]
-        found[party] = sampled_part(party, promise, both, [], names, ALPHA)
-    return found
+        return audit_sums(devices.look(samples), devices.study.protocol.price(SIZE), PARTIES)
 
 
 @pytest.mark.slow

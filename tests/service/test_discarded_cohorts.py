@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.secagg.kept_round import RoundAnswer
 from maskedbandit.service.views import counts
 from maskedbandit.service.views.tally import Tally
 from maskedbandit.service.views.view import StudyView, read_view
 from maskedbandit.store.studies import find_witness
-from tests.store.site_scene import Sites
+from tests.store.site_scene import Sites, make_sites_without_noise
 from tests.store.small_study import WINDOW, Clock
 from tests.store.test_rounds import fill
 
@@ -23,10 +22,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def scene(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sites]:
-    monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", lambda self, people, n, bits: 0)
-    made = Sites(f"sqlite:///{tmp_path}/study.db", tmp_path, clock)
-    yield made
-    made.close()
+    yield from make_sites_without_noise(tmp_path, clock, monkeypatch)
 
 
 def look(scene: Sites, clock: Clock, tally: Tally) -> StudyView:

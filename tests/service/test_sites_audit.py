@@ -17,10 +17,9 @@ import pytest
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.reports.audit.audit import AuditPart
-from maskedbandit.reports.audit.samples import promise_to_samples, sampled_part
 from maskedbandit.store.databases.connection import open_database
 from tests.service.sites_inside import SitesInside
-from tests.statistics import ALPHA
+from tests.service.sums_as_seen import audit_sums
 
 ARMS, SIZE = 80, 4  # more than the rounds of which a site is told at once
 TABLE: dict[str, Any] = {
@@ -31,7 +30,6 @@ TABLE: dict[str, Any] = {
     "reward": {"window": "1 second", "exposure": "1 hour"},
 }
 PARTIES = {"the public": (0,), "the coordinator with site 0": (0, 1)}
-SEEN = ("the release", "what the others sent")
 
 
 class AuditedSites(SitesInside):
@@ -98,14 +96,7 @@ def audit(folder: Path, samples: int) -> dict[str, AuditPart]:
     """What an audit finds, as each party; it is wrong with a probability of at most 1e-9 for each."""
     folder.mkdir()
     with closing(AuditedSites(folder)) as sites:
-        views = sites.look(samples)
-        promise = promise_to_samples(sites.study.protocol.price(SIZE))
-    found = {}
-    for party, columns in PARTIES.items():
-        names = [SEEN[column] for column in columns]
-        both = views[0][:, columns], views[1][:, columns]
-        found[party] = sampled_part(party, promise, both, [], names, ALPHA)
-    return found
+        return audit_sums(sites.look(samples), sites.study.protocol.price(SIZE), PARTIES)
 
 
 @pytest.mark.slow

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.secagg.kept_round import RoundAnswer, RoundDue
 from maskedbandit.store.book.entries import Release
 from maskedbandit.store.book.verify import verify_study
@@ -192,3 +195,12 @@ class Sites:
         self.study.close()
         for each in self.sites:
             each.study.close()
+
+
+def make_sites_without_noise(
+    folder: Path, clock: Callable[[], int], patch: pytest.MonkeyPatch, **changes: Any
+) -> Iterator[Sites]:
+    """A study of sites that add none: a release says the sum of its outcomes."""
+    patch.setattr(DiscreteLaplace, "sum_of_shares", lambda self, people, n, bits: 0)
+    with closing(Sites(f"sqlite:///{folder}/study.db", folder, clock, **changes)) as made:
+        yield made

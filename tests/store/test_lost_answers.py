@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from maskedbandit.errors import Disagreement, Late
-from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.secagg.kept_round import RoundAnswer
 from maskedbandit.store import reconcile as reconciling
@@ -24,7 +23,7 @@ from maskedbandit.store.requests import Assigned
 from maskedbandit.store.sites import people, rounds
 from maskedbandit.store.sites.people import name_for_coordinator
 from maskedbandit.store.studies import find_witness
-from tests.store.site_scene import Sites
+from tests.store.site_scene import Sites, make_sites_without_noise
 from tests.store.small_study import EXPOSURE, WINDOW, Clock
 
 
@@ -35,10 +34,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def scene(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sites]:
-    monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", lambda self, people, n, bits: 0)
-    made = Sites(f"sqlite:///{tmp_path}/study.db", tmp_path, clock, budget={"epsilon": 3})
-    yield made
-    made.close()
+    yield from make_sites_without_noise(tmp_path, clock, monkeypatch, budget={"epsilon": 3})
 
 
 def fill(scene: Sites, people: int, name: str) -> dict[int, float]:

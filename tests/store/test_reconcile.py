@@ -65,6 +65,14 @@ class House:
                     done.value()
                 study.tick()
 
+    def archive(self, study: Study) -> None:
+        """The study is stopped, what is due is released, and all data of people is erased."""
+        study.stop()
+        self.now += 10**6
+        while study.tick():
+            self.now += 10**6
+        study.archive()
+
     def keep(self) -> Path:
         return Path(shutil.copy(self.file, self.folder / "kept.db"))
 
@@ -203,11 +211,7 @@ def test_whoever_was_erased_after_the_copy_is_charged_and_stays_erased(tmp_path,
             for unit in gone:
                 study.erase(unit)
         else:
-            study.stop()
-            house.now += 10**6
-            while study.tick():
-                house.now += 10**6
-            study.archive()
+            house.archive(study)
     export = house.export()
     house.restore(kept)
     house.reconcile(bring_back, export)
@@ -278,11 +282,7 @@ def test_a_copy_of_a_study_that_was_archived_since_keeps_no_noise_of_a_tree(tmp_
     kept = house.keep()
     house.play(50, 100)
     with house.open() as study:
-        study.stop()
-        house.now += 10**6
-        while study.tick():
-            house.now += 10**6
-        study.archive()
+        house.archive(study)
     export = house.export()
     house.restore(kept)
     house.reconcile(bring_back, export)

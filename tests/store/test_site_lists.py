@@ -36,7 +36,7 @@ from maskedbandit.store.studies import find_witness
 from maskedbandit.store.study import Study
 from maskedbandit.study import site_stages
 from maskedbandit.study.protocol import Protocol
-from tests.store.site_scene import Sites
+from tests.store.site_scene import Sites, make_sites_without_noise
 from tests.store.small_study import WINDOW, Clock
 
 HALVES = dict.fromkeys(range(5), "1/2")  # four sites and one that joins
@@ -49,10 +49,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def scene(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sites]:
-    monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", lambda self, people, n, bits: 0)
-    made = Sites(f"sqlite:///{tmp_path}/study.db", tmp_path, clock)
-    yield made
-    made.close()
+    yield from make_sites_without_noise(tmp_path, clock, monkeypatch)
 
 
 def come(scene: Sites, people: int, name: str, sites: tuple[int, ...] = (0, 1, 2, 3)) -> dict[int, float]:

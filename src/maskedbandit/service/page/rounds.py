@@ -6,9 +6,9 @@ from typing import Any
 from markupsafe import Markup
 
 from maskedbandit.channels.channel import find_backend
-from maskedbandit.service.page.sites import MOST_SUMS
+from maskedbandit.service.page.sites import MOST_SUMS, tabulate_progress
 from maskedbandit.service.views.view import StudyView
-from maskedbandit.words import say_count, say_duration, say_things, say_time
+from maskedbandit.words import say_count, say_duration, say_things
 
 DEVICE_PHASES = ("keys", "sealed key shares", "masked values", "key shares")  # what devices send, in turn
 ROUNDS_OF_DEVICES = ("Cohort", "Attempt", "Phase", "Since", "Answered", "May still be lost")
@@ -30,15 +30,7 @@ def tabulate_due_rounds(view: StudyView) -> list[list[str | Markup]]:
     """The rounds that are due, or will be."""
     found = list[list[str | Markup]]()
     for each in view.due_rounds[:MOST_SUMS]:
-        begun = each.since is not None
-        found.append(
-            [
-                f"Cohort {each.cohort}",
-                str(each.attempt) if begun else "–",
-                f"{DEVICE_PHASES[each.phase]}, {each.phase + 1} of {len(DEVICE_PHASES)}" if begun else "not begun",
-                "–" if each.since is None else say_time(each.since, True),
-                f"{say_count(each.answered)} of {say_count(each.there)}" if begun else "–",
-                "it is settled who is in it" if each.spare is None else say_things(each.spare, "device"),
-            ]
-        )
+        answered = "–" if each.since is None else f"{say_count(each.answered)} of {say_count(each.there)}"
+        spare = "it is settled who is in it" if each.spare is None else say_things(each.spare, "device")
+        found.append([*tabulate_progress(each, DEVICE_PHASES), answered, spare])
     return found

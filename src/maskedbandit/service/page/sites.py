@@ -7,6 +7,7 @@ from markupsafe import Markup
 
 from maskedbandit.channels.channel import find_backend
 from maskedbandit.service.page.operators import PRINTED
+from maskedbandit.service.views.rounds_of_devices import DueRound
 from maskedbandit.service.views.sums_of_sites import DueSum
 from maskedbandit.service.views.view import StudyView
 from maskedbandit.study.site_stages import find_sites_ever, find_stage
@@ -51,18 +52,17 @@ def tabulate_due_sums(view: StudyView) -> list[list[str | Markup]]:
     sites = find_sites_ever(view.site_lists.stages)
     found = list[list[str | Markup]]()
     for each in view.due_sums[:MOST_SUMS]:
-        begun = each.since is not None
-        found.append(
-            [
-                f"Cohort {each.cohort}",
-                str(each.attempt) if begun else "–",
-                f"{ROUND_PHASES[each.phase]}, {each.phase + 1} of {len(ROUND_PHASES)}" if begun else "not begun",
-                "–" if each.since is None else say_time(each.since, True),
-                ", ".join(sites[site].name for site in each.waits_for) or "–",
-                say_spare(each),
-            ]
-        )
+        waits = ", ".join(sites[site].name for site in each.waits_for) or "–"
+        found.append([*tabulate_progress(each, ROUND_PHASES), waits, say_spare(each)])
     return found
+
+
+def tabulate_progress(due: DueSum | DueRound, phases: tuple[str, ...]) -> list[str | Markup]:
+    """Of which cohort a sum is, the attempt, the phase, and since when it is due."""
+    if due.since is None:
+        return [f"Cohort {due.cohort}", "–", "not begun", "–"]
+    phase = f"{phases[due.phase]}, {due.phase + 1} of {len(phases)}"
+    return [f"Cohort {due.cohort}", str(due.attempt), phase, say_time(due.since, True)]
 
 
 def say_spare(due: DueSum) -> str:
