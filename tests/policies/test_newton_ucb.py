@@ -118,7 +118,10 @@ def likeliest(trail: Trail, arm: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.slow
 def test_users_who_are_looked_at_once_give_nearly_the_likeliest_weights() -> None:
-    """Within two deviations of the estimate itself; those of the mutant are many away."""
+    """Some 1.6 ± .6 deviations of the estimate away, at most; those of the mutant 7.5 ± .7, of eight other seeds.
+
+    By that spread a policy is on the wrong side of 4.5 with a probability below 1e-5.
+    """
     off: dict[type[NewtonUCB], float] = {}
     for policy in (NewtonUCB(first=32, growth=1, alpha=9), NeverMoves(first=32, growth=1, alpha=9)):
         trail = played(policy, RAW, CONTEXTS, 4097, seed=3)
@@ -126,8 +129,7 @@ def test_users_who_are_looked_at_once_give_nearly_the_likeliest_weights() -> Non
             best, wide = likeliest(trail, arm)
             away = float(np.abs((trail.play.state.weights[arm] - best) / wide).max())
             off[type(policy)] = max(off.get(type(policy), 0.0), away)
-    assert off[NewtonUCB] < 2
-    assert off[NeverMoves] > 4
+    assert off[NewtonUCB] < 4.5 < off[NeverMoves]
 
 
 @for_each("channel", [mb.channels.Central("0.5"), mb.channels.Central("0.5", NOISE), mb.channels.Distributed(1)])
@@ -162,6 +164,7 @@ def regret(policy: LinearPolicy, channel: Channel) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("channel", [RAW, mb.channels.Central(2, NOISE), mb.channels.Distributed(2, NOISE)])
 def test_it_learns(channel: Channel) -> None:
+    """It loses .02 to .12 of what chance does, with a deviation of .02 at most: the bounds are 9 deviations away."""
     policy = NewtonUCB() if channel is RAW else NewtonUCB(first=128)
     chance = 2 * HORIZON * 0.3
     assert regret(policy, channel) < 0.3 * chance
