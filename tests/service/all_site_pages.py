@@ -115,6 +115,8 @@ def site_pages(hostile: str) -> dict[str, str]:
         "running": (make_site_view(link=usual), "officer", "Everything fits: 7 entries."),
         "away": (make_site_view(link=away), "owner", ""),
         "long": (long, "officer", ""),
+        "unconfirmed": (make_site_view(link=LinkState(START, unconfirmed=True)), "owner", ""),
+        "unlisted": (make_site_view(link=LinkState(START, unlisted=True)), "owner", ""),
         "hostile": (worst, "officer", hostile),
     }
     found = {

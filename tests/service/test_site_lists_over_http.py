@@ -12,6 +12,7 @@ from maskedbandit.errors import Conflict, MaskedBanditError
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.service.host.enter_study import confirm_list, enter_study
 from maskedbandit.service.host.site import LIST_WAITS
+from maskedbandit.service.page.own_site import say_contact
 from maskedbandit.service.page.sites import name_undecided, tabulate_sites
 from maskedbandit.service.page.visit import render_page
 from maskedbandit.service.views.view import read_view
@@ -40,6 +41,12 @@ def confirm(sites: SitesInside, number: int) -> None:
     asyncio.run(confirm_list(*given, seen.newest.name, sites.wires[number]))
 
 
+def say_standing(sites: SitesInside, number: int) -> str:
+    """What a site's own page says of it and the coordinator."""
+    site = sites.sites[number]
+    return say_contact(site.run(site.host.view("small")))
+
+
 def test_a_site_joins(sites: SitesInside) -> None:
     sites.add()
     changed = sites.coordinator.ask("PUT", PATH, {"list": sites.named}, "officer")
@@ -47,6 +54,7 @@ def test_a_site_joins(sites: SitesInside) -> None:
     sites.sites.append(sites.enter(3))
     sites.go_round(rounds=2)
     assert LIST_WAITS in sites.sites[0].host.attention.sentences
+    assert "maskedbandit site enter small" in say_standing(sites, 0)
     assert sites.sites[0].assign("too early")["ticket"] is None
     for number in range(3):
         confirm(sites, number)
@@ -86,6 +94,8 @@ def test_a_site_that_left(sites: SitesInside) -> None:
     confirm(sites, 2)
     sites.go_round(rounds=2)
     assert LIST_WAITS not in sites.sites[0].host.attention.sentences
+    assert "This site left the study" in say_standing(sites, 0)
+    assert "left" not in say_standing(sites, 1)
     again = sites.sites[0].assign("ann")
     assert (again["arm"], again["ticket"], again["again"]) == (kept["arm"], kept["ticket"], True)
     assert sites.sites[0].assign("bob")["ticket"] is None

@@ -88,7 +88,7 @@ class SiteHost(HostWithPages):
                 )
             self.links[name].go_on()
             looks[name, COORDINATOR_AWAY] = self.links[name].state.away_since is not None
-            looks[name, LIST_WAITS] = self.links[name].unconfirmed
+            looks[name, LIST_WAITS] = self.links[name].state.unconfirmed
         return looks
 
     async def _end_settling(self) -> None:

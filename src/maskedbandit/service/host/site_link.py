@@ -26,7 +26,6 @@ class SiteLink:
     def __init__(self, writer: Writer, ask: Ask, clock: Callable[[], int]) -> None:
         self.writer, self._ask, self._clock = writer, ask, clock
         self.state = LinkState()
-        self.unconfirmed = False  # the coordinator has another list of sites, in which this one is
         self._answers: list[RoundAnswer] = []  # for the next turn
         self.task: asyncio.Task[None] | None = None
 
@@ -48,8 +47,7 @@ class SiteLink:
     async def _try(self) -> None:
         begun = self._clock()  # when it ends depends on how much was reported of what is added up
         try:
-            await self._exchange()
-            self.state = LinkState(reached=begun)
+            self.state = await self._exchange(begun)
         except PartnerAway:
             self.state = replace(self.state, away_since=self.state.away_since or begun)
         except MaskedBanditError as why:
@@ -59,8 +57,8 @@ class SiteLink:
         except Exception:
             log.exception("the way to the coordinator failed, and goes on", extra={"study": self.writer.study.name})
 
-    async def _exchange(self) -> None:
-        """Send what was answered at the turn before, and answer what is due now.
+    async def _exchange(self, begun: int) -> LinkState:
+        """Send what was answered at the turn before, and answer what is due now: how this site stands.
 
         Once in a turn of the clock, whatever is due: so neither how long an answer takes, unless that is longer than a
         turn, nor what else the site does meanwhile, is seen by the coordinator.
@@ -73,15 +71,16 @@ class SiteLink:
             raise
         if said.get("state") == "archived":
             await self.writer.submit("end")
-            return
+            return LinkState(reached=begun)
         due = read_due(said)
         if len(due) > MOST_TOLD:
             raise Malformed(f"the coordinator asks for {len(due)} answers at once")
         study: Any = self.writer.study
         name, first = read_newest(said)
-        self.unconfirmed = name != study.stages[-1].name and said.get("listed") is not False
+        other, unlisted = name != study.stages[-1].name, said.get("listed") is False
         due = list_agreed(study.stages, name, first, due)
         self._answers = [await self._answer(each) for each in due]
+        return LinkState(reached=begun, unconfirmed=other and not unlisted, unlisted=unlisted)
 
     async def _answer(self, due: RoundDue) -> RoundAnswer:
         """What the site answers; why it leaves an attempt is for its own log alone, and follows from no outcome."""

@@ -125,4 +125,10 @@ def say_contact(view: SiteView) -> Markup:
         return answered + " " + Markup(now).format(say_time(link.away_since, True))
     if link.refusal:
         return answered + " " + Markup("It refuses what this site asks: {}.").format(link.refusal)
+    if link.unlisted:
+        left = "This site left the study: its people keep their arms, and what they report is in sums of earlier lists."
+        return answered + " " + Markup(left)
+    if link.unconfirmed:
+        waits = "It has another list of sites, and its rounds wait for this site: <code>{}</code> shows it."
+        return answered + " " + Markup(waits).format(f"maskedbandit site enter {view.name}")
     return answered

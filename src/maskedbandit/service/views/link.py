@@ -10,3 +10,5 @@ class LinkState(Struct, frozen=True):
     away_since: int | None = None
     waiting: int = 0  # cohorts that are due and not settled by the helper
     refusal: str = ""  # why answers do not fit: the code of an error
+    unconfirmed: bool = False  # the coordinator has another list of sites, in which this one is
+    unlisted: bool = False  # this site left the study: it is not in the coordinator's list of sites
