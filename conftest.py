@@ -11,9 +11,11 @@ import pytest
 
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.store import studies
+from maskedbandit.store.databases import connection
 from tests.budget import say_what_is_above, take_unit, used
 from tests.quick import QUICK
 from tests.same_examples import pin_examples
+from tests.store.databases import make_tables
 from tests.thrift import leave_to_slow
 
 BEGUN = pytest.StashKey[float]()
@@ -88,6 +90,14 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object]) -> Iterator[obje
     with pytest.MonkeyPatch.context() as patch:
         repeat_bits(patch, fixturedef.argname)
         return (yield)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def tables_made_at_once() -> Iterator[None]:
+    """The tables of new databases are not migrated one version after the other, but in tests of migrations."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(connection, "migrate_tables", make_tables)
+        yield
 
 
 @pytest.fixture

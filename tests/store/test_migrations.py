@@ -13,7 +13,7 @@ import pytest
 from maskedbandit.errors import Corrupted, StorageFailed, UnknownSchema
 from maskedbandit.service.keys import read_keys
 from maskedbandit.store.book.verify import verify_study
-from maskedbandit.store.databases import migrate
+from maskedbandit.store.databases import connection, migrate
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.databases.database import Database
 from maskedbandit.store.reconcile import bring_back, export_ledger
@@ -21,10 +21,23 @@ from maskedbandit.store.studies import find_witness
 from maskedbandit.store.study import Study
 from maskedbandit.store.traces import Scrubber, has_traces
 from tests.service.inside import inside
+from tests.store.databases import empty_postgresql, make_tables
 from tests.store.small_study import WINDOW, Clock, small_study
 
 RENAMED = {"clock": "reached"}  # columns, since the first version
 ORDER = ("loss", "project", "study", "decision", "place", "reward", "release", "account", "entry")  # keys point back
+
+
+@pytest.fixture(autouse=True)
+def migrated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """New tables are those of the first version, and then those of each version."""
+    monkeypatch.setattr(connection, "migrate_tables", migrate.migrate_tables)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of a database of either kind, without tables."""
+    return f"sqlite:///{tmp_path}/study.db" if request.param == "sqlite" else empty_postgresql()
 
 
 def bare(address: str) -> Database:
@@ -118,6 +131,18 @@ def test_tables_are_made_once(address: str) -> None:
     assert database.rows("SELECT name FROM identity") == before
     assert database.rows("SELECT version FROM version") == [(migrate.list_migrations()[-1][0],)]
     database.close()
+
+
+def test_the_tables_of_other_tests_are_those_that_migrations_make() -> None:
+    """Which copy them: the same tables, columns, rules and indexes."""
+    migrated, copied = (bare("sqlite:///:memory:") for _ in range(2))
+    migrate.migrate_tables(migrated)
+    make_tables(copied)
+    schema = "SELECT type, name, tbl_name, sql FROM sqlite_master"
+    assert sorted(copied.rows(schema), key=repr) == sorted(migrated.rows(schema), key=repr)
+    assert migrate.read_version(copied) == migrate.read_version(migrated)
+    for each in (migrated, copied):
+        each.close()
 
 
 def test_tables_of_a_later_version_are_refused(address: str) -> None:

@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Match
+from starlette.routing import BaseRoute, Match
 from starlette.routing import Route as Path
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
@@ -80,6 +81,19 @@ async def answer_nothing(*request: Any) -> None:
     """Answer nothing, where only the address of whoever asks is wanted."""
 
 
+@cache
+def list_routes_of_role(role: str) -> tuple[Route, ...]:
+    """What servers of a role answer to programs."""
+    return tuple(ROUTES_OF_ROLES[role]())
+
+
+@cache
+def list_paths_of_role(role: str) -> tuple[BaseRoute, ...]:
+    """The same and their pages, as Starlette finds them: made once, however many applications a process has."""
+    found = [Path(route.path, route, methods=[route.method]) for route in list_routes_of_role(role)]
+    return *found, *(PAGES_OF_ROLES[role]() if role in PAGES_OF_ROLES else ())
+
+
 def make_application(
     host: AnyHost, companions: Sequence[Callable[[Any], Awaitable[None]]] = (), proxies: Sequence[str] = ()
 ) -> Starlette:
@@ -87,7 +101,7 @@ def make_application(
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        if shown:
+        if host.role in PAGES_OF_ROLES:
             await asyncio.to_thread(load_templates)  # before anybody waits for a page
         await host.start()
         tasks = [asyncio.ensure_future(each(host)) for each in companions]
@@ -97,14 +111,14 @@ def make_application(
         await asyncio.gather(*tasks, return_exceptions=True)
         await host.stop()
 
-    routes = ROUTES_OF_ROLES[host.role]()
-    shown = PAGES_OF_ROLES[host.role]() if host.role in PAGES_OF_ROLES else []
-    found = [Path(route.path, route, methods=[route.method]) for route in routes]
     app = Application(
-        proxies, routes=[*found, *shown], lifespan=lifespan, exception_handlers={HTTPException: answer_unknown}
+        proxies,
+        routes=list_paths_of_role(host.role),
+        lifespan=lifespan,
+        exception_handlers={HTTPException: answer_unknown},
     )
     app.service_host = host
-    one = STUDIES_PATH + "{study}/"
+    one, routes = STUDIES_PATH + "{study}/", list_routes_of_role(host.role)
     app.straight = {(each.method, each.path[len(one) :]): each for each in routes if each.path.startswith(one)}
     return app
 

@@ -9,6 +9,7 @@ An account also names the places that were charged, by their tickets: it is how 
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -24,6 +25,12 @@ COLUMNS, ONE = "project, person, period, first, spent, tickets", "project = ? AN
 def number_loss(text: str) -> int:
     """The number of the loss with this text: the first 63 bits of its hash."""
     return int.from_bytes(sha256(text.encode()).digest()[:8], "big") >> 1
+
+
+@lru_cache(maxsize=64)
+def read_loss(text: str) -> Loss:
+    """The loss with this text: studies that are opened again and again have the same few."""
+    return Loss.from_text(text)
 
 
 class Losses:
@@ -51,7 +58,7 @@ class Losses:
             found = self._database.one("SELECT text FROM loss WHERE loss = ?", number)
             if found is None or number_loss(found[0]) != number:
                 raise Corrupted(f"the text of loss {number} was changed or removed")
-            self._known[number] = Loss.from_text(found[0])
+            self._known[number] = read_loss(found[0])
         return self._known[number]
 
     def forget(self) -> None:

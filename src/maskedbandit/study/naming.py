@@ -2,9 +2,10 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields
+from functools import cache
 from importlib import import_module
 from inspect import Parameter, signature
 from typing import Any
@@ -78,6 +79,12 @@ def expand_table(part: str, value: Any) -> dict[str, Any]:
     return found
 
 
+@cache
+def read_parameters(make: Callable[..., Any]) -> Mapping[str, Parameter]:
+    """What a class, or a function that makes its objects, is given."""
+    return signature(make).parameters
+
+
 class Tables:
     """The parts that tables describe, by name.
 
@@ -127,7 +134,7 @@ class Tables:
 
     def parameters(self, part: str, value: Any) -> list[str]:
         """What a table may hold besides its name."""
-        return list(signature(self.maker(part, value)).parameters)
+        return list(read_parameters(self.maker(part, value)))
 
     def made(self, part: str, value: Any) -> Any:
         """The object that a table describes."""
@@ -143,7 +150,7 @@ class Tables:
         if isinstance(given.get("grid"), dict):
             refuse_unknown("parameter of grid", given["grid"], (each.name for each in fields(Grid)))
             given["grid"] = Grid(**given["grid"])
-        for each in signature(make).parameters.values():
+        for each in read_parameters(make).values():
             if each.name not in given and each.default is Parameter.empty:
                 raise InvalidValue(f"{each.name} of {name}", None, "given")
         try:

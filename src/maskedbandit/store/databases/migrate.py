@@ -2,13 +2,16 @@
 
 import re
 import secrets
+from collections.abc import Sequence
+from functools import cache
 from importlib.resources import files
 
 from maskedbandit.errors import StorageFailed, UnknownSchema
 from maskedbandit.store.databases.database import Database, do_again
 
 
-def list_migrations() -> list[tuple[int, str]]:
+@cache
+def list_migrations() -> tuple[tuple[int, str], ...]:
     """The number and the text of each file.
 
     >>> [number for number, _ in list_migrations()][:2]
@@ -17,7 +20,7 @@ def list_migrations() -> list[tuple[int, str]]:
     found = (
         path for path in files("maskedbandit.store").joinpath("migrations").iterdir() if path.name.endswith(".sql")
     )
-    return sorted((int(path.name[:4]), path.read_text()) for path in found)
+    return tuple(sorted((int(path.name[:4]), path.read_text()) for path in found))
 
 
 def migrate_tables(database: Database, to: int | None = None) -> None:
@@ -28,7 +31,7 @@ def migrate_tables(database: Database, to: int | None = None) -> None:
         do_again(lambda: migrate_to(database, known, newest))
 
 
-def migrate_to(database: Database, known: list[tuple[int, str]], newest: int) -> None:
+def migrate_to(database: Database, known: Sequence[tuple[int, str]], newest: int) -> None:
     """Do the files that are missing, in one transaction."""
     with database.transaction():
         database.alone()
