@@ -156,7 +156,7 @@ def drive_in_fours(policy: Policy) -> list[tuple[int, ...]]:
 
 
 def check_comes_back(policy: Policy, there_and_back: Callable[[Any], Any]) -> None:
-    """A state that was stored goes on as if it had not been: before the first decisions, and seldom before later ones."""
+    """A state that was stored goes on as if it had not been: before all of the first decisions, and some later ones."""
     numbers, often = count(), {*range(30), *(root**2 for root in range(SHORT))}
     stored = drive(policy, 4, horizon=SHORT, keep=lambda s: there_and_back(s) if next(numbers) in often else s)
     same = stored == drive_in_fours(policy)

@@ -76,6 +76,7 @@ DEAR = {
     "dpse",
     "dpucb",
     "dpucb_int",
+    "epsilon_greedy",
     "gaussian_thompson",
     "klucb",
     "lazy_dp_thompson",
@@ -85,6 +86,7 @@ DEAR = {
     "sw_ucb",
     "thompson_sampling",
     "ucb1",
+    "uniform",
 }
 
 P = mb.policies
