@@ -73,6 +73,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f"maskedbandit.{_MODULES[name]}")
     if name in _HOME:
         return getattr(import_module(f"maskedbandit.{_HOME[name]}"), name)
+    if name.startswith("_"):  # what tools ask any object for: nobody has misspelled a name
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     raise AttributeError(str(UnknownName("attribute of maskedbandit", name, __all__)))
 
 

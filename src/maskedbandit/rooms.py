@@ -66,6 +66,8 @@ class Room:
         """What the package gives for a name that it does not define: a file, or the class in a file."""
         if name in self.modules:
             return import_module(self.modules[name])
+        if name.startswith("_"):  # what tools ask any object for: nobody has misspelled a class
+            raise AttributeError(f"module {self.package!r} has no attribute {name!r}")
         try:
             return self[name]
         except UnknownName:

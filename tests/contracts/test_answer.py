@@ -117,6 +117,7 @@ def test_it_asks_for_no_more_people_than_there_are(policy):
     check_number_of_people(policy)
 
 
+@pytest.mark.sparing(1)  # each has a loop of its own
 def test_same_seed_same_runs_however_many_threads(policy):
     jobs = iter((1, 4))
 
@@ -127,6 +128,7 @@ def test_same_seed_same_runs_however_many_threads(policy):
     check_repeats(play)
 
 
+@pytest.mark.sparing(1)
 def test_relabelling_arms_keeps_the_distribution_of_the_answer(policy):
     check_relabelling(policy)
 

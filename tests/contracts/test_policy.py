@@ -33,6 +33,7 @@ from maskedbandit.policies.policy import Policy
 from tests.contracts import rules
 from tests.contracts.guide import NAME, PAGE
 from tests.contracts.rules import (
+    BY_HAND,
     LONG,
     RAW,
     SHORT,
@@ -75,6 +76,7 @@ DEAR = {
     "dpse",
     "dpucb",
     "dpucb_int",
+    "epsilon_greedy",
     "gaussian_thompson",
     "klucb",
     "lazy_dp_thompson",
@@ -84,6 +86,7 @@ DEAR = {
     "sw_ucb",
     "thompson_sampling",
     "ucb1",
+    "uniform",
 }
 
 P = mb.policies
@@ -149,7 +152,7 @@ def check_finds(best: int, pulls: np.ndarray, releases: np.ndarray) -> None:
 
 
 @each_policy
-@for_each(("together", "horizon"), [(1, LONG), (5, SHORT), (1000, SHORT)])
+@for_each(("together", "horizon"), [(1, BY_HAND), (5, SHORT), (1000, SHORT)])
 def test_decisions_are_legal_and_tells_come_in_any_order(name, together, horizon):
     decisions = drive(policy_of(name), together, horizon=horizon)
     assert decisions[-1][1] == 0 or sum(n for _, n, _ in decisions) >= horizon
@@ -167,7 +170,7 @@ def test_short_horizons_and_few_arms_are_served(name, horizon, k):
 
 
 @each_policy
-@for_each(("together", "fraction", "horizon"), [(1, 0.3, LONG), (5, 0.8, SHORT)])
+@for_each(("together", "fraction", "horizon"), [(1, 0.3, BY_HAND), (5, 0.8, SHORT)])
 def test_fewer_rewards_than_asked_for_may_be_told(name, together, fraction, horizon):
     means = (0.3, 0.5, 0.6)
     decisions = drive(policy_of(name), together, means, horizon, released=survivors(means, fraction))

@@ -329,7 +329,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*means, "--runs", "50", "--quiet", "--json"]) == 0
     again = json.loads(capsys.readouterr().out)["rows"][0]
     assert (again["epsilon"], again["difference"]) == (1.0, pytest.approx(0.2))
-    how = ["--means", "0.5,0.3", "--epsilon", "1", "--people", "2000", "--policy", "ucb1", "--trust", "central"]
+    how = ["--means", "0.5,0.3", "--epsilon", "1", "--people", "200", "--policy", "ucb1", "--trust", "central"]
     assert main(["plan", *how, "--runs", "20", "--quiet"]) == 0
     assert "theirs: no policy knows anything" in capsys.readouterr().out
     assert main(["plan", "--means", "a,b", "--epsilon", "1"]) == 2
