@@ -77,8 +77,8 @@ class Inside:
         return Host(self.address, self.folder, rate, self.clock)
 
     def run(self, what: Any) -> Any:
-        """What a coroutine gives."""
-        return self.runner.run(what)
+        """What a coroutine gives; `Runner.run` would change how signals are handled for each."""
+        return self.runner.get_loop().run_until_complete(what)
 
     def close(self) -> None:
         """End as a server ends."""

@@ -9,7 +9,7 @@ A million of them:
  20,000 whole requests to a service whose round goes on
 
 Nothing is signed in these rounds, as no device vouches for another. So a server does not see into a message whose head
-and length are right: what a round becomes in which one device sends such messages is looked at 500 times.
+and length are right: what a round becomes in which one device sends such messages is looked at 2000 times.
 """
 
 import json
@@ -38,13 +38,12 @@ from maskedbandit.secagg.round_rules import RoundRules
 from maskedbandit.service.api.device_rounds import ROUTES
 from maskedbandit.service.request.bodies import decode_base64
 from maskedbandit.service.request.route import Call
+from tests.altered_messages import count_messages, flip_bytes, mutate_body
 from tests.device.round_scene import AGREED, N, RoundScene, make_adding_place
 from tests.service.adding_devices import WINDOW, AddingDevices
 from tests.service.conftest import ROUND_REFUSALS
 from tests.service.inside import Inside
-from tests.service.test_fuzz import mutated
-from tests.service.test_sites_fuzz import SEED, PlayedRound, alter_sent, count_messages, dump, overwrite_answer
-from tests.service.test_two_operators_fuzz import flip
+from tests.service.test_sites_fuzz import SEED, PlayedRound, alter_sent, dump, overwrite_answer
 
 pytestmark = pytest.mark.slow
 USERS, CORRUPTED = 6, Fraction(1, 6)
@@ -64,7 +63,7 @@ def test_altered_bodies_are_read_or_refused(service: Inside) -> None:
     sound = [json.dumps({"ticket": TICKET, "answers": each}).encode() for each in ([], [ANSWERED])]
     for _ in count_messages(340_000):
         call = Call(service.host, service.scope("POST", "/", None, ()) | {"path_params": {}}, None, None)
-        call.raw = mutated(random, random.choice(sound))
+        call.raw = mutate_body(random, random.choice(sound))
         try:
             read = route.decoded(call)
             messages = [decode_base64("message", each.message) for each in read.answers]
@@ -87,7 +86,7 @@ def test_altered_answers_are_read_or_refused() -> None:
     sound = {"due": {"due": DUE, "over": False}, "place": assigned}
     for _ in count_messages(360_000):
         what = random.choice(list(sound))
-        reply = ServiceReply(200, read_object(mutated(random, json.dumps(sound[what]).encode())))
+        reply = ServiceReply(200, read_object(mutate_body(random, json.dumps(sound[what]).encode())))
         if what == "due":
             due = read_due_now(reply.body.get("due"))
             assert due is None or all(0 <= each < 2**62 for each in (*due.terms[:3], due.phase))
@@ -114,7 +113,7 @@ def test_altered_messages_of_a_round_are_refused() -> None:
         told = played.tell()
         for _ in count_messages(20_000):
             user = random.choice(list(told))
-            message = flip(random, told[user]) if told[user] else random.randbytes(40)
+            message = flip_bytes(random, told[user]) if told[user] else random.randbytes(40)
             try:
                 played.clone(user).receive(message)
             except ProtocolError as why:
@@ -142,7 +141,7 @@ def test_altered_messages_of_a_round_are_refused() -> None:
 def test_a_device_that_sends_something_else_harms_itself_or_the_sum() -> None:
     """The round ends with a sum, of which all but that device are part, or by a named refusal."""
     random, found = Random(4), Counter[str]()
-    for _ in count_messages(500):
+    for _ in count_messages(2000):
         played, liar, lie = PlayedRound(PLAN), random.randrange(USERS), random.randrange(PHASES)
         try:
             play_with(played, random, liar, lie)
@@ -205,9 +204,9 @@ def alter_due(random: Random, due: RoundDue) -> RoundDue:
     if kind == 0:
         return due
     if kind < 12:
-        return due._replace(message=flip(random, due.message) if due.message else random.randbytes(40))
+        return due._replace(message=flip_bytes(random, due.message) if due.message else random.randbytes(40))
     if kind < 16:
-        return due._replace(terms=due.terms._replace(ring=flip(random, due.terms.ring)))
+        return due._replace(terms=due.terms._replace(ring=flip_bytes(random, due.terms.ring)))
     name = random.choice(("cohort", "attempt", "n"))
     return due._replace(terms=due.terms._replace(**{name: random.randrange(3, 2**62)}))
 
@@ -247,7 +246,7 @@ def fuzz_service(scene: AddingDevices) -> None:
 
     async def ask() -> None:
         for _ in count_messages(20_000):
-            body = mutated(random, random.choice(sound))
+            body = mutate_body(random, random.choice(sound))
             found[(await real("POST", "/v1/studies/small/round", body, None)).status] += 1
 
     scene.service.run(ask())
@@ -263,7 +262,6 @@ def test_parties_that_look_at_less_are_noticed(
     tmp_path: Path, logged: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Broken twins: a server that reads messages of any length, and a service with which the last answer stands."""
-    monkeypatch.setattr("tests.service.test_sites_fuzz.SHARE", 0.01)
     with monkeypatch.context() as patch:
         patch.setattr(Reader, "end", lambda self: None)
         with pytest.raises(BaseException, match="DID NOT RAISE"):

@@ -47,15 +47,13 @@ from maskedbandit.store.mixes import MixRequest, open_mix
 from maskedbandit.store.own_keys import read_seal_key
 from maskedbandit.store.shuffling.study import ShufflerStudy
 from maskedbandit.study.mix_statement import MixStatement, check_mix, check_pass, digest_people, sign_mix, sign_pass
+from tests.altered_messages import SHARE, count_messages, flip_bytes, mutate_body
 from tests.service.inside import Inside
 from tests.service.shuffler_inside import GRACE, ShuffledStudy, shuffled_study
-from tests.service.test_fuzz import mutated
 from tests.service.test_shuffler_lies import ask_mix, write_bundle
-from tests.service.test_two_operators_fuzz import flip
 from tests.store.helper_scene import N
 from tests.store.test_shuffling_crash import Mixing
 
-SHARE = 1.0  # of all of them
 TOGETHER = 64
 ALLOWED = {200, 401, 403, 404, 405, 409, 410, 413, 422}
 Request = tuple[str, str, bytes, str | None]
@@ -75,7 +73,7 @@ def send_requests(study: ShuffledStudy, random: Random) -> Iterator[Request]:
     sound += [("POST", f"/v1/helping/small/cohorts/{cohort}/mix", asked, credential) for cohort in (0, 1, 2)]
     while True:
         method, path, whole, key = random.choice(sound)
-        yield method, path, mutated(random, whole), key
+        yield method, path, mutate_body(random, whole), key
 
 
 def fuzz(study: ShuffledStudy, count: int, seed: int) -> Counter[int]:
@@ -110,16 +108,10 @@ def test_nothing_that_is_sent_stops_a_shuffler(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2, 4))
-def test_nothing_of_much_that_is_sent_stops_a_shuffler(tmp_path: Path, seed: int) -> None:
+def test_nothing_of_much_that_is_sent_stops_a_shuffler(tmp_path: Path) -> None:
     with shuffled_study(tmp_path) as study:
         study.come_all([1, 0] * 4)
-        fuzz(study, 40_000, seed)
-
-
-def count_messages(all_of_them: int) -> range:
-    """So many of them."""
-    return range(round(SHARE * all_of_them))
+        fuzz(study, len(count_messages(80_000)), 2)
 
 
 def dump(address: str) -> bytes:
@@ -156,7 +148,7 @@ def test_altered_bodies_are_read_or_refused(service: Inside) -> None:
     for i in count_messages(560_000):
         route = next(each for each in routes if each.body is SendBundle) if i % 2 else random.choice(routes)
         call = Call(service.host, service.scope("POST", "/", None, ()) | {"path_params": {}}, None, None)
-        call.raw = mutated(random, sound[route.body])
+        call.raw = mutate_body(random, sound[route.body])
         try:
             found = route.decoded(call)
             if route.body in OF_TEXTS:
@@ -204,7 +196,7 @@ def test_altered_envelopes_are_not_opened() -> None:
         if keys.random.random() < 0.3:
             terms = keys.alter_terms()
         else:
-            sealed = flip(keys.random, sealed)
+            sealed = flip_bytes(keys.random, sealed)
         with pytest.raises(ProtocolError) as why:
             open_envelope(sealed, 3, 2, terms, keys.shuffler)
         refused[why.value.code] += 1
@@ -219,17 +211,19 @@ def test_altered_passes_and_requests_are_forged() -> None:
     check_mix(keys.public, keys.terms.of_cohort, digest_people(people), asked)
     for _ in count_messages(20_000):
         what = keys.random.randrange(4)
-        given = flip(keys.random, shown.encode()).decode("latin-1") if what == 0 else asked if what == 1 else shown
+        given = (
+            flip_bytes(keys.random, shown.encode()).decode("latin-1") if what == 0 else asked if what == 1 else shown
+        )
         with pytest.raises(ProtocolError) as why:
             check_pass(keys.public, keys.alter_terms() if what > 1 else keys.terms, given)
         assert why.value.code == "forged"
         cohort, named, given = keys.terms.of_cohort, people, asked
         if what == 0:
-            cohort = flip(keys.random, cohort)
+            cohort = flip_bytes(keys.random, cohort)
         elif what == 1:
-            named = flip(keys.random, people)
+            named = flip_bytes(keys.random, people)
         else:
-            given = shown if what == 2 else flip(keys.random, asked.encode()).decode("latin-1")
+            given = shown if what == 2 else flip_bytes(keys.random, asked.encode()).decode("latin-1")
         with pytest.raises(ProtocolError) as why:
             check_mix(keys.public, cohort, digest_people(named), given)
         assert why.value.code == "forged"
@@ -285,7 +279,7 @@ def test_altered_statements_are_not_believed(mixed: OneMix) -> None:
     text = said.to_text().encode()
     for _ in count_messages(60_000):
         try:
-            found = MixStatement.from_text(mutated(random, text).decode("utf-8", "surrogateescape"))
+            found = MixStatement.from_text(mutate_body(random, text).decode("utf-8", "surrogateescape"))
             mixed.match(found)
         except ProtocolError as why:
             refused[why.code] += 1
@@ -320,7 +314,7 @@ def test_altered_messages_are_in_no_release(mixed: OneMix) -> None:
     sound = json.dumps(page).encode()
     for _ in count_messages(200_000):
         try:
-            given = msgspec.json.decode(mutated(random, sound))
+            given = msgspec.json.decode(mutate_body(random, sound))
             if isinstance(given, dict):  # PartnerCalls takes nothing else for an answer
                 assert len({len(each) for each in read_page(given)}) == 1
                 found["read"] += 1
@@ -341,7 +335,7 @@ def alter_list(random: Random, messages: list[bytes]) -> list[bytes]:
     if kind == 0:
         found[at], found[at - 1] = found[at - 1], found[at]
     elif kind == 1:
-        found[at] = flip(random, found[at])
+        found[at] = flip_bytes(random, found[at])
     elif kind == 2:
         found.insert(at, random.randbytes(len(found[0])))
     elif kind == 3:
@@ -357,10 +351,10 @@ def alter_list(random: Random, messages: list[bytes]) -> list[bytes]:
 def alter_operation(random: Random, mixed: OneMix) -> tuple[Any, ...]:
     """An operation with something that is another one, so that it is to be refused."""
     cohort, n, place, who, offer, shown, sealed = random.choice(mixed.sent)
-    other = flip(random, shown.encode()).decode("latin-1")
+    other = flip_bytes(random, shown.encode()).decode("latin-1")
     kind = random.randrange(7)
     if kind == 0:
-        return "take_bundle", cohort, n, place, who, offer, shown, flip(random, sealed)
+        return "take_bundle", cohort, n, place, who, offer, shown, flip_bytes(random, sealed)
     if kind == 1:
         return "take_bundle", cohort, n, place, who, offer, other, sealed
     if kind == 2:
@@ -372,8 +366,14 @@ def alter_operation(random: Random, mixed: OneMix) -> tuple[Any, ...]:
         return "take_bundle", cohort, n, place, who, random.randbytes(32), shown, sealed
     asked = mixed.asked
     if kind == 5:
-        return "mix_cohort", asked.cohort, asked.n, flip(random, asked.people), asked.signature
-    return "mix_cohort", asked.cohort, asked.n, asked.people, flip(random, asked.signature.encode()).decode("latin-1")
+        return "mix_cohort", asked.cohort, asked.n, flip_bytes(random, asked.people), asked.signature
+    return (
+        "mix_cohort",
+        asked.cohort,
+        asked.n,
+        asked.people,
+        flip_bytes(random, asked.signature.encode()).decode("latin-1"),
+    )
 
 
 @pytest.mark.slow
@@ -413,9 +413,9 @@ class FuzzingShuffler(httpx.AsyncBaseTransport):
         """What the shuffler says."""
         status = self.random.choice((200, 200, 200, 200, 200, 200, 200, 409, 503))
         if request.method == "POST":
-            body = mutated(self.random, self.stated) if self.random.random() < 0.5 else self.stated
+            body = mutate_body(self.random, self.stated) if self.random.random() < 0.5 else self.stated
         else:
-            body = mutated(self.random, self.page())
+            body = mutate_body(self.random, self.page())
         return httpx.Response(status, content=body)
 
 
@@ -463,23 +463,16 @@ def test_altered_answers_to_a_service_release_nothing(tmp_path: Path) -> None:
 # --- broken twins ---------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def few(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """Few messages are enough to notice a party that looks at less."""
-    monkeypatch.setattr("tests.service.test_shuffler_fuzz.SHARE", 0.02)
-    return monkeypatch
-
-
 @pytest.mark.slow
-def test_envelopes_that_are_bound_to_no_place_are_noticed(few: pytest.MonkeyPatch) -> None:
-    few.setattr(BundleTerms, "of_place", property(lambda self: self.of_cohort))
+def test_envelopes_that_are_bound_to_no_place_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BundleTerms, "of_place", property(lambda self: self.of_cohort))
     with pytest.raises(BaseException, match="DID NOT RAISE"):
         test_altered_envelopes_are_not_opened()
 
 
 @pytest.mark.slow
-def test_who_believes_every_signature_is_noticed(few: pytest.MonkeyPatch, mixed: OneMix) -> None:
-    few.setattr("maskedbandit.study.mix_statement.check_signature", lambda *given: None)
+def test_who_believes_every_signature_is_noticed(monkeypatch: pytest.MonkeyPatch, mixed: OneMix) -> None:
+    monkeypatch.setattr("maskedbandit.study.mix_statement.check_signature", lambda *given: None)
     with pytest.raises(BaseException, match="DID NOT RAISE"):
         test_altered_passes_and_requests_are_forged()
     with pytest.raises(AssertionError):
@@ -487,23 +480,23 @@ def test_who_believes_every_signature_is_noticed(few: pytest.MonkeyPatch, mixed:
 
 
 @pytest.mark.slow
-def test_a_service_that_does_not_look_at_statements_is_noticed(few: pytest.MonkeyPatch, mixed: OneMix) -> None:
-    few.setattr(MixStatement, "match", lambda self, **expected: None)
+def test_a_service_that_does_not_look_at_statements_is_noticed(monkeypatch: pytest.MonkeyPatch, mixed: OneMix) -> None:
+    monkeypatch.setattr(MixStatement, "match", lambda self, **expected: None)
     with pytest.raises(AssertionError):
         test_altered_statements_are_not_believed(mixed)
 
 
 @pytest.mark.slow
-def test_a_service_that_does_not_look_at_messages_is_noticed(few: pytest.MonkeyPatch, mixed: OneMix) -> None:
+def test_a_service_that_does_not_look_at_messages_is_noticed(monkeypatch: pytest.MonkeyPatch, mixed: OneMix) -> None:
     said, _ = mixed.mix()
-    few.setattr("maskedbandit.store.mixes.digest_messages", lambda messages: said.digest)
+    monkeypatch.setattr("maskedbandit.store.mixes.digest_messages", lambda messages: said.digest)
     with pytest.raises(BaseException, match="DID NOT RAISE"):
         test_altered_messages_are_in_no_release(mixed)
 
 
 @pytest.mark.slow
-def test_a_shuffler_that_takes_the_last_report_is_noticed(few: pytest.MonkeyPatch, mixed: OneMix) -> None:
+def test_a_shuffler_that_takes_the_last_report_is_noticed(monkeypatch: pytest.MonkeyPatch, mixed: OneMix) -> None:
     """Of a place it forgets the first one."""
-    few.setattr("maskedbandit.store.shuffling.bundles.find_item", lambda *given: None)
+    monkeypatch.setattr("maskedbandit.store.shuffling.bundles.find_item", lambda *given: None)
     with pytest.raises(AssertionError):
         test_what_is_refused_changes_nothing(mixed)

@@ -1,6 +1,6 @@
 """Altered messages of sites and of their coordinator: none has a fault, changes what is stored, or is seen in a log.
 
-A million of them, which take one core about a minute:
+A million of them, all of which take one core about a minute:
 
 520,000 bodies of requests to a coordinator, and of what it answers to a site, by what reads them
 400,000 messages of rounds, read by the server of a round and by its clients, in the phase in which they are due
@@ -36,16 +36,14 @@ from maskedbandit.service.site_messages import AnswerRounds
 from maskedbandit.service.sites.people import read_place
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.rounds import take_answer
+from tests.altered_messages import SHARE, count_messages, flip_bytes, mutate_body
 from tests.secagg.adversary import identities_of, signer
 from tests.service.conftest import ROUND_REFUSALS
 from tests.service.inside import Inside
 from tests.service.sites_inside import SitesInside
-from tests.service.test_fuzz import mutated
 from tests.service.test_lying_sites import LyingSite
-from tests.service.test_two_operators_fuzz import flip
 
 pytestmark = pytest.mark.slow
-SHARE = 1.0  # of all of them
 TABLES = (
     "round",
     "round_message",
@@ -57,11 +55,6 @@ TABLES = (
     "site_round",
     "site_message",
 )
-
-
-def count_messages(all_of_them: int) -> range:
-    """So many of them."""
-    return range(round(SHARE * all_of_them))
 
 
 def dump(address: str) -> bytes:
@@ -99,7 +92,7 @@ def test_altered_bodies_are_read_or_refused(service: Inside) -> None:
     for _ in count_messages(320_000):
         route = random.choice(routes)
         call = Call(service.host, service.scope("POST", "/", None, ()) | {"path_params": {}}, None, None)
-        call.raw = mutated(random, sound[route.body.__name__])
+        call.raw = mutate_body(random, sound[route.body.__name__])
         try:
             found = route.decoded(call)
         except (InvalidValue, Malformed) as why:
@@ -120,7 +113,7 @@ def test_altered_answers_of_a_coordinator_are_read_or_refused() -> None:
     for _ in count_messages(200_000):
         what = random.choice(list(sound))
         try:
-            said = msgspec.json.decode(mutated(random, sound[what].encode()))
+            said = msgspec.json.decode(mutate_body(random, sound[what].encode()))
         except (ValueError, RecursionError):
             read["no JSON"] += 1
             continue
@@ -178,7 +171,7 @@ CANNOT_SEE = (1, 2, 4)  # phases in which a server cannot see into a message who
 def alter_sent(random: Random, message: bytes, sees: bool) -> bytes:
     """Another message of a client, which the server can tell from a sound one, whether or not it sees into it."""
     while True:
-        found = flip(random, message)
+        found = flip_bytes(random, message)
         if sees or len(found) != len(message) or found[: 2 + KEY] != message[: 2 + KEY]:
             return found
 
@@ -190,7 +183,7 @@ def test_altered_messages_of_a_round_are_refused() -> None:
         told = played.tell()
         for _ in count_messages(40_000):
             user = random.choice(list(told))
-            client, message = played.clone(user), flip(random, told[user]) if told[user] else random.randbytes(40)
+            client, message = played.clone(user), flip_bytes(random, told[user]) if told[user] else random.randbytes(40)
             with pytest.raises(ProtocolError) as why:
                 client.receive(message)
             refused[why.value.code] += 1
@@ -233,7 +226,7 @@ def fuzz_coordinator(it: LyingSite) -> None:
     async def ask() -> None:
         for _ in count_messages(50_000):
             key = it.credential if random.random() < 0.95 else None
-            body = mutated(random, random.choice(bodies))
+            body = mutate_body(random, random.choice(bodies))
             found[(await it.all.coordinator.asked("POST", "/v1/studies/small/site/rounds", body, key)).status] += 1
 
     it.all.coordinator.run(ask())
@@ -253,7 +246,7 @@ class FuzzingCoordinator(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """What the coordinator says."""
         status = self.random.choice((200, 200, 200, 200, 200, 200, 200, 409, 503))
-        return httpx.Response(status, content=mutated(self.random, self.random.choice(self.sound)))
+        return httpx.Response(status, content=mutate_body(self.random, self.random.choice(self.sound)))
 
 
 def test_altered_answers_to_a_site(tmp_path: Path, logged: list[Any]) -> None:
@@ -299,7 +292,6 @@ def test_parties_that_look_at_less_are_noticed(
     tmp_path: Path, logged: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Broken twins: one that believes every signature, and a coordinator with which the last answer stands."""
-    monkeypatch.setattr("tests.service.test_sites_fuzz.SHARE", 0.01)
     with monkeypatch.context() as patch:
         patch.setattr("maskedbandit.secagg.server.verify_signature", lambda *given: None)
         with pytest.raises(BaseException, match="DID NOT RAISE"):

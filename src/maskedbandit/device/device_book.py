@@ -7,7 +7,9 @@ service keeps those that came first; under local trust each of them has cost eps
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from sqlite3 import Connection
 from typing import Any, NamedTuple, TypeVar
@@ -32,7 +34,8 @@ _PLACE = (
 _REPORTS = "SELECT turn, made, says, size, answer, metric FROM kept_report WHERE study = ?"
 
 
-class BookedPlace(NamedTuple):
+@dataclass(frozen=True)
+class BookedPlace:
     """A place of the book."""
 
     study: str
@@ -46,7 +49,7 @@ class BookedPlace(NamedTuple):
     held: Mapping[str, Fraction]  # what holds of each outcome of which something was recorded, by its name
     shown: str  # the pass for the shuffler, if there is one, and the service has given it
 
-    @property
+    @cached_property
     def place(self) -> OwnPlace:
         """The place, of somebody who did not leave."""
         return read_place(json.loads(self.given))
