@@ -26,7 +26,7 @@ from bench.whole_reports import (
     prepare_operators,
 )
 from maskedbandit.device.own_place import OwnPlace, read_place
-from maskedbandit.device.shuffled_reports import seal_bundle_report
+from maskedbandit.device.shuffled_reports import draw_bundle, seal_bundle_report
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.mixes import open_mix
 from maskedbandit.store.own_keys import read_seal_key
@@ -102,7 +102,10 @@ def report_through_shuffler(folder: Path, channel: dict[str, Any], delta: str) -
         shown = apply_all(both.study, [("pass", each.ticket) for each in places])
         took = process_time() - start
         start = process_time()
-        bodies = [seal_bundle_report(place, place.offer.steps, each) for place, each in zip(places, shown, strict=True)]
+        bodies = [
+            seal_bundle_report(place, draw_bundle(place, place.offer.steps), each)
+            for place, each in zip(places, shown, strict=True)
+        ]
         sealed = process_time() - start
         start = process_time()
         apply_all(both.mixer, [read_bundle(body) for body in bodies])

@@ -11,7 +11,7 @@ from maskedbandit.channels.split_and_mix import SplitAndMix
 from maskedbandit.device import shuffled_reports
 from maskedbandit.device.offer_prices import price_mixed_offer
 from maskedbandit.device.own_place import read_place
-from maskedbandit.device.shuffled_reports import read_mixing_channel, seal_bundle_report
+from maskedbandit.device.shuffled_reports import draw_bundle, read_mixing_channel, seal_bundle_report
 from maskedbandit.errors import InvalidValue
 from maskedbandit.privacy.exact import Number
 from maskedbandit.privacy.sampling import Bits
@@ -122,7 +122,7 @@ def make_bundle_entry(offer: Offer, steps: int, first: int, **changes: Any) -> E
         patch.object(sealed_messages, "MESSAGE_SUITE", suite),
         patch.object(envelopes, "MESSAGE_SUITE", suite),
     ):
-        body = seal_bundle_report(read_place(place), steps, shown)
+        body = seal_bundle_report(read_place(place), draw_bundle(read_place(place), steps), shown)
     entry: Entry = {"place": place, "steps": steps, "shown": shown, "first_page": first}
     entry |= {"messages": [str(message) for message in messages], "ephemeral": [each.hex() for each in ephemeral]}
     return {**entry, "body": body}

@@ -4,7 +4,7 @@ import json
 from typing import NamedTuple
 
 from maskedbandit.device.own_place import OwnPlace
-from maskedbandit.device.shuffled_reports import seal_bundle_report
+from maskedbandit.device.shuffled_reports import draw_bundle, seal_bundle_report
 from tests.service.inside import Reply
 from tests.service.many_studies_of_two import WINDOW, ManyStudiesOfTwo, StudyOfTwo
 from tests.service.shuffler_inside import ShufflerInside
@@ -35,7 +35,8 @@ class ManyShuffledStudies(ManyStudiesOfTwo):
         """The device of a place asks the service for its pass, and sends a bundle to the shuffler."""
         path = f"/v1/studies/{study.name}"
         given = await self.leader.asked("POST", f"{path}/pass", {"ticket": place.ticket}, None)
-        body = seal_bundle_report(place, value * place.offer.steps, given.json["shown"]).encode()
+        drawn = draw_bundle(place, value * place.offer.steps)
+        body = seal_bundle_report(place, drawn, given.json["shown"]).encode()
         sent: Reply = self.thread.submit(self.helper.ask, "POST", f"{path}/bundle", body, None).result()
         return sent
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from maskedbandit.channels.shuffled import Shuffled
 from maskedbandit.device.own_place import OwnPlace
-from maskedbandit.device.shuffled_reports import seal_bundle_report
+from maskedbandit.device.shuffled_reports import draw_bundle, seal_bundle_report
 from maskedbandit.store.book.entries import CohortHelped, Mixed, Release, read_entries
 from maskedbandit.store.book.site_entries import Discarded
 from maskedbandit.store.book.verify import verify_study
@@ -134,7 +134,8 @@ class ShuffledJournal(DeviceJournal):
             assert given.code == "late", given
             return
         value = random.randrange(2)
-        body = seal_bundle_report(place, value * place.offer.steps, given.json["shown"]).encode()
+        drawn = draw_bundle(place, value * place.offer.steps)
+        body = seal_bundle_report(place, drawn, given.json["shown"]).encode()
         told = ToldReport(place.ticket, 0, sha256(body).hexdigest(), value, "")
         self.write(told)
         said = self.send(body)

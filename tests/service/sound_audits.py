@@ -10,8 +10,9 @@ from pathlib import Path
 from maskedbandit.reports.audit.audit import ERROR
 from maskedbandit.reports.audit.audit_study import SERVICE_COHORT, throw_away
 from maskedbandit.reports.audit.over_http import start_own_service
+from maskedbandit.reports.audit.parties import SEEN
 from maskedbandit.reports.audit.samples import promise_to_samples, sampled_part
-from maskedbandit.reports.audit.services import SEEN, views_of
+from maskedbandit.reports.audit.services import views_of
 from maskedbandit.study.protocol import Protocol
 
 NEWSLETTER = Path(__file__).parents[2] / "experiments" / "studies" / "newsletter.toml"

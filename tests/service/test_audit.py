@@ -18,14 +18,9 @@ from maskedbandit.privacy.exact import to_fraction
 from maskedbandit.reports.audit.audit import ERROR, AuditPart, How
 from maskedbandit.reports.audit.audit_study import SERVICE_COHORT, shared_epsilon_channel, throw_away
 from maskedbandit.reports.audit.over_http import Service, reach_service, start_own_service
+from maskedbandit.reports.audit.parties import list_seen_of_arm
 from maskedbandit.reports.audit.samples import promise_to_samples, sampled_part
-from maskedbandit.reports.audit.services import (
-    audited_protocol,
-    list_seen_of_arm,
-    make_audited_study,
-    service_parts,
-    views_of,
-)
+from maskedbandit.reports.audit.services import audited_protocol, make_audited_study, service_parts, views_of
 from maskedbandit.study.protocol import Protocol
 from tests.for_each import for_each
 from tests.service.broken_services import BROKEN, lazy_device, share_noise, silent_guardrail

@@ -16,9 +16,13 @@ KILLS = 14
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [ShuffledJournal, TossedJournal], ids=["shares", "coins"])
-def test_kills_of_either_lose_and_double_nothing(tmp_path: Path, kind: type[ShuffledJournal]) -> None:
-    found = play(tmp_path, False, KILLS, kind=kind)
+@pytest.mark.parametrize(
+    ("kind", "postgresql"),
+    [(ShuffledJournal, False), (TossedJournal, False), (ShuffledJournal, True)],
+    ids=["shares", "coins", "postgresql"],
+)
+def test_kills_of_either_lose_and_double_nothing(tmp_path: Path, kind: type[ShuffledJournal], postgresql: bool) -> None:
+    found = play(tmp_path, postgresql, KILLS, kind=kind)
     print(json.dumps(found._asdict()))
     assert found.reports > 50
     assert found.releases >= 4

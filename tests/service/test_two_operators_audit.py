@@ -9,16 +9,11 @@ from maskedbandit.errors import Disagreement
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.reports.audit.audit import AuditPart
+from maskedbandit.reports.audit.audit_study import SERVICE_COHORT, throw_away
 from maskedbandit.reports.audit.over_http import Service
+from maskedbandit.reports.audit.parties import list_parties, list_seen_of_arm
 from maskedbandit.reports.audit.samples import promise_to_samples, sampled_part
-from maskedbandit.reports.audit.services import (
-    SERVICE_COHORT,
-    list_parties,
-    list_seen_of_arm,
-    take_columns,
-    throw_away,
-    views_of,
-)
+from maskedbandit.reports.audit.services import take_columns, views_of
 from maskedbandit.secagg.prio3 import FIELD
 from maskedbandit.secagg.uploads import ShareReader
 from maskedbandit.store import settle

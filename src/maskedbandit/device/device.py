@@ -19,7 +19,7 @@ from maskedbandit.device.round_contacts import go_on_adding
 from maskedbandit.device.sealing import seal_upload
 from maskedbandit.device.service_calls import DeviceRequest, ServiceCalls
 from maskedbandit.device.shown_arms import ShownArm, read_answered_arm
-from maskedbandit.device.shuffled_reports import seal_bundle_report
+from maskedbandit.device.shuffled_reports import draw_bundle, seal_bundle_report
 from maskedbandit.device.turns import WAYS_TO_REPORT, KeptReport
 from maskedbandit.device_refusals import WrongClock
 from maskedbandit.errors import AlreadySpent, InvalidValue, Late, NoConsent, UnknownStudy
@@ -246,7 +246,7 @@ class Device:
     def _make_report(self, place: OwnPlace, outcome: OwnOutcome, booked: BookedPlace, turn: int) -> MadeReport:
         """Make the report of the outcome as it is now, once."""
         if place.shuffled:
-            return MadeReport(booked.steps, seal_bundle_report(place, booked.steps, booked.shown))
+            return MadeReport(booked.steps, seal_bundle_report(place, draw_bundle(place, booked.steps), booked.shown))
         if place.operators:
             return MadeReport(booked.steps, self._seal(place, booked.steps, turn))
         held = booked.held.get(outcome.metric)

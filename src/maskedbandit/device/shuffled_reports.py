@@ -63,20 +63,32 @@ def read_mixing_channel(offer: Offer) -> "MixingChannel":
     return found
 
 
-def seal_bundle_report(place: OwnPlace, steps: int, shown: str) -> str:
-    """The body of the request that carries a report of so many steps; its size follows from the place."""
+class DrawnBundle(NamedTuple):
+    """The messages of a report, each a number below the same bound."""
+
+    messages: list[int]
+    below: int
+
+
+def draw_bundle(place: OwnPlace, steps: int) -> DrawnBundle:
+    """The messages that say so many steps, with the noise of this device; their number follows from the place."""
+    offer = place.offer
+    channel: Any = read_mixing_channel(offer)
+    bits = Bits()  # fresh bits: none from before the process was copied
+    sent = int(channel.randomize(Fraction(steps, offer.steps), offer, bits))
+    return DrawnBundle(channel.bundle(sent, offer, bits), channel.below(offer))
+
+
+def seal_bundle_report(place: OwnPlace, drawn: DrawnBundle, shown: str) -> str:
+    """The body of the request that carries these messages of a place; its size follows from the place."""
     from maskedbandit.shuffle.envelopes import BundleTerms, name_person, seal_envelope
 
     offer, cohort = place.offer, place.cohort
     assert offer.position is not None
     assert cohort is not None
-    channel: Any = read_mixing_channel(offer)
-    bits = Bits()  # fresh bits: none from before the process was copied
-    sent = int(channel.randomize(Fraction(steps, offer.steps), offer, bits))
-    messages = channel.bundle(sent, offer, bits)
     terms = BundleTerms(place.protocol, cohort, offer.digest, offer.position, name_person(place.ticket))
     service, shuffler = (operator.keys.seals for operator in place.operators)
-    sealed = seal_envelope(messages, channel.below(offer), terms, service, shuffler)
+    sealed = seal_envelope(drawn.messages, drawn.below, terms, service, shuffler)
     body = show_pass(place, shown) | {"sealed": urlsafe_b64encode(sealed).decode()}
     return json.dumps(body, separators=(",", ":"))
 

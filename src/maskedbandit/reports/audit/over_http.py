@@ -55,10 +55,18 @@ class Service:
         self, method: str, path: str, body: Any = None, key: str | None = None, looked_at: str | None = None
     ) -> Any:
         """The answer of the service; raises the error that it reports."""
-        headers = {"Authorization": f"Bearer {key or self._key}", "Content-Type": "application/json"}
+        headers = {"Authorization": f"Bearer {key or self._key}"}
         if looked_at is not None:
             headers["If-Match"] = looked_at
-        content = None if body is None else json.dumps(body).encode()
+        return await self._request(method, path, None if body is None else json.dumps(body), headers)
+
+    async def tell(self, url: str, body: str) -> Any:
+        """The answer of another operator at this address, who is shown no key; raises the error that it reports."""
+        return await self._request("POST", url, body, {})
+
+    async def _request(self, method: str, path: str, body: str | None, headers: dict[str, str]) -> Any:
+        headers["Content-Type"] = "application/json"
+        content = None if body is None else body.encode()
         for _ in range(20):
             try:
                 reply = await self._client.request(method, path, content=content, headers=headers)

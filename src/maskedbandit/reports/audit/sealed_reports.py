@@ -16,15 +16,10 @@ from typing import Any
 
 from maskedbandit.channels.offers import Offer
 from maskedbandit.errors import Disagreement
+from maskedbandit.reports.audit.over_http import Service
 from maskedbandit.secagg.prio3 import FIELD, HELPER, SEED
 from maskedbandit.secagg.uploads import ReportTerms, seal_report
 from maskedbandit.study.operators import OperatorKeys
-
-OPERATOR_VIEWS = tuple(
-    f"what the {role} makes of {what}"
-    for role in ("leader", "helper")
-    for what in ("the release", "the release after it", "how they differ")
-)
 
 LARGEST_VIEW = 2**40  # steps: by chance a number of the field is below it once in eight million times
 
@@ -34,6 +29,11 @@ class SealedReports:
 
     def __init__(self) -> None:
         self._sums: dict[int, tuple[int, int]] = {}  # of the leader's shares, and of the helper's
+
+    async def send(self, service: Service, handed: dict[str, Any], high: int, key: str) -> None:
+        """A device uploads the highest reward or the lowest."""
+        upload = self.seal(handed, high * Offer.from_text(handed["offer"]).steps)
+        await service.ask("POST", f"/v1/studies/{handed['study']}/upload", upload, key)
 
     def seal(self, handed: dict[str, Any], value: int) -> dict[str, Any]:
         """The upload of a device for a value in steps."""
@@ -70,11 +70,3 @@ class SealedReports:
         if max(map(abs, found)) >= LARGEST_VIEW:
             raise Disagreement(f"a report of cohort {cohort} is not in the shares of both operators once")
         return [float(each) for each in found]
-
-
-def compare_views(now: list[float], after: list[float]) -> list[float]:
-    """The views of both operators of a release and of the arm's next one, in the order of `OPERATOR_VIEWS`.
-
-    Their difference has no noise if an operator used a draw twice.
-    """
-    return [number for a, b in zip(now, after, strict=True) for number in (a, b, a - b)]

@@ -5,8 +5,9 @@ and again. In every other round the first person of each arm's cohort has the hi
 says; all others have the lowest. Each further outcome of that person is like the reward or opposite to it, as other
 coins say, which the auditor knows: so the audit finds sums that share one noise by looking at two of them together. The
 audit observes of an arm its release, its next release, and the time when the arm is dealt next; with two operators also
-the view that each of them has of both releases, as it knows its own noise (sealed_reports.py). The broken twin is a
-study on the same service with twice the epsilon, from which the same is requested as from the sound one.
+the view that each of them has of both releases, as it knows its own noise (sealed_reports.py), and with a shuffler that
+of a service with which some devices work (mixed_reports.py). The broken twin is a study on the same service with twice
+the epsilon, from which the same is requested as from the sound one.
 
 The real study is only read. Each audit leaves two archived studies on the service, whose ledgers say that they were
 simulated.
@@ -23,12 +24,13 @@ from typing import Any
 
 import numpy as np
 
-from maskedbandit.channels.offers import Offer, from_lines
+from maskedbandit.channels.offers import from_lines
 from maskedbandit.client.local_noise import add_report_noise
 from maskedbandit.errors import InvalidValue, MaskedBanditError, Refused, StorageFailed
 from maskedbandit.reports.audit.audit import USUAL_AUDIT, Advance, AuditPart, How
-from maskedbandit.reports.audit.audit_study import SERVICE_COHORT, shared_epsilon_channel, throw_away
+from maskedbandit.reports.audit.audit_study import find_cohort_size, name_twin, shared_epsilon_channel, throw_away
 from maskedbandit.reports.audit.over_http import NO_WINDOW, REQUESTS_AT_ONCE, Service
+from maskedbandit.reports.audit.parties import choose_devices, compare_views, list_parties
 from maskedbandit.reports.audit.samples import (
     MOST_SAMPLES,
     Both,
@@ -36,26 +38,13 @@ from maskedbandit.reports.audit.samples import (
     promise_to_samples,
     sampled_part,
 )
-from maskedbandit.reports.audit.sealed_reports import OPERATOR_VIEWS, SealedReports, compare_views
 from maskedbandit.study.protocol import Protocol
 
 SERVICE_PART = "the service: its releases, and its arms"
 ARMS_OF_DEVICES, WINDOW_OF_DEVICES = 200, "15 seconds"  # so that a service takes as much from one address
+DEVICES_AT_ONCE = 50  # people whose devices report one after the other
 WINDOW_PATIENCE = 60  # seconds until a release must have come
 Highs = tuple[int, ...]  # whether the first person of an arm has the highest of each outcome, or the lowest
-SEEN = ("the release", "the release after it", "when the arm is dealt next", "what the device sends")
-
-
-def list_seen_of_arm(protocol: Protocol) -> list[str]:
-    """The names of what the audit observes of an arm."""
-    names = list[str]()
-    for outcome in protocol.outcomes:
-        metric = outcome.metric
-        shown = [SEEN[0], SEEN[1], *([] if metric else SEEN[2:3]), *(SEEN[3:] if outcome.on_devices else [])]
-        names += [f"{each} ({metric})" if metric else each for each in shown]
-    several = combinations([outcome.metric or "the reward" for outcome in protocol.outcomes], 2)
-    names += [f"the release, of {one} and {other} together" for one, other in several]
-    return [*names, *(OPERATOR_VIEWS if protocol.operators else ())]
 
 
 class AuditedStudy:
@@ -64,7 +53,7 @@ class AuditedStudy:
     def __init__(self, service: Service, protocol: Protocol, key: str) -> None:
         self.service, self.protocol, self._key, self._channel = service, protocol, key, shared_epsilon_channel(protocol)
         self.path, self._people, self._awaited = f"/v1/studies/{protocol.name}", 0, 0
-        self._sealed = SealedReports()
+        self._devices, self._cohort = choose_devices(protocol), find_cohort_size(protocol)
 
     async def round(self, worlds: dict[str, Highs]) -> dict[str, tuple[float, ...]]:
         """All cohorts once: when each arm was dealt first, and what that person's device sent, if it adds the noise.
@@ -72,19 +61,19 @@ class AuditedStudy:
         The first person of an arm has the outcomes of its world, and all others the lowest.
         """
         firsts = dict[str, tuple[float, ...]]()
-        units = [{"unit": f"person {self._people + i}"} for i in range(self.service.arms * SERVICE_COHORT)]
+        units = [{"unit": f"person {self._people + i}"} for i in range(self.service.arms * self._cohort)]
         self._people += len(units)
-        for start in range(0, len(units), REQUESTS_AT_ONCE):
+        many = REQUESTS_AT_ONCE if self._devices is None else DEVICES_AT_ONCE
+        for start in range(0, len(units), many):
             # each batch reports before the next is dealt, so as not to be late
-            dealt = await self.service.together(
-                f"{self.path}/assign/batch", units[start : start + REQUESTS_AT_ONCE], self._key
-            )
+            dealt = await self.service.together(f"{self.path}/assign/batch", units[start : start + many], self._key)
+            if self._devices is not None:
+                for place, each in enumerate(dealt, start):
+                    high = self._choose(each, place, worlds, firsts)[0]
+                    await self._devices.send(self.service, each["device"], high, self._key)
+                continue
             each_told = (self._told(each, place, worlds, firsts) for place, each in enumerate(dealt, start))
             reports = [report for told in each_told for report in told]
-            if self.protocol.operators is not None:
-                for report in reports:
-                    await self.service.ask("POST", f"{self.path}/upload", report, self._key)
-                continue
             # a late report makes its person one of those with the lowest reward: so less is shown, and never more
             await self.service.together(f"{self.path}/report/batch", reports, self._key, may_be="late")
         self._awaited += self.service.arms
@@ -98,16 +87,10 @@ class AuditedStudy:
     def _told(
         self, dealt: Any, place: int, worlds: dict[str, Highs], firsts: dict[str, tuple[float, ...]]
     ) -> list[dict[str, Any]]:
-        """The reports of a person; the first of an arm is noted."""
-        if dealt["ticket"] is None:
-            raise StorageFailed("the service gave a person no place: it released less than it was to release")
+        """The reports of a person, of which those of an arm's first person are noted where the device adds noise."""
         first, sent, reports = dealt["arm"] not in firsts, list[float](), list[dict[str, Any]]()
-        lowest = (0,) * len(self.protocol.outcomes)
-        highs = worlds.get(dealt["arm"], lowest) if first else lowest
-        if self.protocol.operators is not None:
-            highest = Offer.from_text(dealt["device"]["offer"]).steps
-            reports.append(self._sealed.seal(dealt["device"], highs[0] * highest))
-        for j, outcome in () if reports else enumerate(self.protocol.outcomes):
+        highs = self._choose(dealt, place, worlds, firsts)
+        for j, outcome in enumerate(self.protocol.outcomes):
             values = outcome.reward.reports(float(highs[j]))  # of one person, however many
             if outcome.on_devices:
                 values = [add_report_noise(self._channel, dealt["offer"], float(highs[j]), outcome.metric).value]
@@ -117,18 +100,28 @@ class AuditedStudy:
                 told = {"value": value, "event": str(i or ""), "metric": outcome.metric}
                 reports.append({"ticket": dealt["ticket"], **told})
         if first:
-            firsts[dealt["arm"]] = float(place), *sent
+            firsts[dealt["arm"]] += tuple(sent)
         return reports
 
+    def _choose(self, dealt: Any, place: int, worlds: dict[str, Highs], firsts: dict[str, tuple[float, ...]]) -> Highs:
+        """The outcomes of a person; when the first of an arm came is noted."""
+        if dealt["ticket"] is None:
+            raise StorageFailed("the service gave a person no place: it released less than it was to release")
+        lowest = (0,) * len(self.protocol.outcomes)
+        if dealt["arm"] in firsts:
+            return lowest
+        firsts[dealt["arm"]] = (float(place),)
+        return worlds.get(dealt["arm"], lowest)
+
     async def totals(self) -> dict[str, list[list[float]]]:
-        """All releases of each arm, in their order: the sums of all outcomes, and what two operators make of them."""
+        """All releases of each arm, in their order: the sums of all outcomes, and what insiders make of them."""
         found: dict[str, list[list[float]]] = {}
         after = 0
         while entries := (await self.service.ask("GET", f"{self.path}/ledger?after={after}"))["entries"]:
             after = entries[-1]["number"]
             for says in (json.loads(entry["body"]) for entry in entries):
                 if says["kind"] == "released":
-                    views = self._sealed.find_views(says) if self.protocol.operators else []
+                    views = self._devices.find_views(says) if self._devices else []
                     further = (total for total, _ in says.get("further", []))
                     sums = [float.fromhex(total) for total in (says["total"], *further)]
                     found.setdefault(f"arm{says['arm']}", []).append(sums + views)
@@ -188,6 +181,7 @@ async def make_audited_study(service: Service, protocol: Protocol) -> AsyncItera
         raise
     key = (await service.ask("POST", "/v1/keys", {"role": "client", "study": protocol.name}))["key"]
     try:
+        await service.wait(protocol.name)  # until another operator has heard of it
         yield AuditedStudy(service, protocol, key)
     finally:
         await service.ask("POST", f"/v1/keys/{key.split('_')[2]}/revoke")
@@ -214,7 +208,7 @@ async def all_of(several: Sequence[Coroutine[Any, Any, Both]]) -> list[Both]:
 
 async def service_parts(service: Service, protocol: Protocol, how: How = USUAL_AUDIT) -> list[AuditPart]:
     """The loss that studies with the channel of a protocol show through the API of a service, or to either operator."""
-    name, promise = f"audit-{secrets.token_hex(6)}", promise_to_samples(protocol.price(SERVICE_COHORT))
+    name, promise = f"audit-{secrets.token_hex(6)}", promise_to_samples(protocol.price(find_cohort_size(protocol)))
     many = min(count_enough_samples(promise), MOST_SAMPLES) if how.samples is None else how.samples
     if protocol.operators is not None and service.window != NO_WINDOW:  # devices upload one by one
         service.arms, service.window = ARMS_OF_DEVICES, WINDOW_OF_DEVICES
@@ -227,7 +221,7 @@ async def service_parts(service: Service, protocol: Protocol, how: How = USUAL_A
         sound, broken = [await each for each in both]
     else:
         sound, broken = await all_of(both)
-    twin = "a study with half of the noise"
+    twin = name_twin(protocol)
     return [
         sampled_part(
             SERVICE_PART + party,
@@ -239,19 +233,6 @@ async def service_parts(service: Service, protocol: Protocol, how: How = USUAL_A
         )
         for party, columns, names in list_parties(protocol)
     ]
-
-
-def list_parties(protocol: Protocol) -> list[tuple[str, list[int], list[str]]]:
-    """Which columns each party sees, and their names. Two operators do not share their views of a release."""
-    names = list_seen_of_arm(protocol)
-    public = list(range(len(names) - (len(OPERATOR_VIEWS) if protocol.operators else 0)))
-    if protocol.operators is None:
-        return [("", public, names)]
-    found, each = [], len(OPERATOR_VIEWS) // 2
-    for role, first in (("leader", len(public)), ("helper", len(public) + each)):
-        columns = [*public, *range(first, first + each)]
-        found.append((f", to the {role}", columns, [names[column] for column in columns]))
-    return found
 
 
 def take_columns(views: Both, columns: Sequence[int]) -> Both:

@@ -127,7 +127,8 @@ def audit_protocol(protocol: Protocol, how: How) -> Audit:
     for outcome in protocol.outcomes[1:]:
         found += [*of_channel(outcome.channel, how), (None, ALL_OUTCOMES)]
     if protocol.operators is not None:
-        found.append((None, "the service: no helper is run in this process; audit a running leader, by its url"))
+        second = "shuffler" if protocol.shuffled else "helper"
+        found.append((None, f"the service: no {second} is run in this process; audit a running service, by its url"))
     elif protocol.sites is not None:
         found.append((None, "the service: no sites are run in this process, and no outcome comes to it from them"))
     elif protocol.rounds is not None:
