@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.report import row
 
 PACKAGE = Path(__file__).parent.parent / "sdk" / "typescript"
-GOALS = {"web": 8, "web with two servers": 22, "web with a shuffler": 22, "server": 10}
+GOALS = {"web": 8, "web with two servers": 22, "web with a shuffler": 22, "web in rounds": 22, "server": 10}
 
 
 def bundles() -> None:

@@ -31,6 +31,7 @@ from tests.golden.fixed_operators import OPERATORS, PRIVATE, SEAL_KEYS, make_pla
 from tests.golden.fixed_seals import FixedSuite
 from tests.golden.local_vectors import list_local_offers, list_local_reports
 from tests.golden.mixed_vectors import list_bundles, list_mixed_offers
+from tests.golden.round_vectors import list_neighbourhoods, list_rounds, list_summed_offers
 
 FOLDER = Path(__file__).parent.parent.parent / "vectors"
 
@@ -253,6 +254,11 @@ FILES: dict[str, Callable[[], Entry]] = {
     "local_reports": lambda: {"reports": list_local_reports()},
     "mixed_offers": lambda: {"offers": list_mixed_offers()},
     "bundles": lambda: {"bundles": list_bundles()},
+    "rounds": lambda: {
+        "places": list_summed_offers(),
+        "neighbourhoods": list_neighbourhoods(),
+        "rounds": list_rounds(),
+    },
     "tokens": lambda: {"signed": list_signed_tokens(), "checked": list_checked_tokens()},
     "samplers": lambda: {"pages": [page.hex() for page in PAGES], "draws": list_draws()},
 }

@@ -1,7 +1,7 @@
 """A whole study whose people have devices of both kinds: pages of another site in Chromium, and Python.
 
-It runs `python -m tests.service.mixed_devices TRUST PAGES PYTHONS ROUNDS`, TRUST one of local, two_servers, shares and
-coins; the last two have a shuffler.
+It runs `python -m tests.service.mixed_devices TRUST PAGES PYTHONS ROUNDS`, TRUST one of local, two_servers, shares,
+coins and secagg; shares and coins have a shuffler, and with secagg the devices of a cohort add up by themselves.
 """
 
 import json
@@ -35,10 +35,12 @@ from tests.service.web_pages import (
     somebody,
 )
 
+CORRUPTED = "1/10"
 STUDY, EPSILON, DELTA = "headline", 200, "9/10"  # so little noise that each outcome is seen in the sum
 MEANS, GONE = {"plain": 0.4, "bold": 0.6}, 0.05  # of the arms; people who never come back
 SHARED = 5  # people who use one browser, each with a book of her own
 HOUR = 3600  # seconds
+PHASES = 5  # of a round, and one contact more, by which a device knows that it is over
 TABLE: dict[str, Any] = {
     "name": STUDY,
     "arms": [{"name": name} for name in MEANS],
@@ -55,6 +57,7 @@ class Trust(NamedTuple):
     channel: dict[str, Any]
     helps: tuple[str, ...] = ()
     noise: float = 0.5
+    adds_up: bool = False  # the devices of a cohort do, so whoever is gone is not in the sum
 
 
 TRUSTS = {
@@ -66,9 +69,18 @@ TRUSTS = {
     "coins": Trust(  # two coins, of which one must come: they move a sum by one at most
         {"name": "shuffled", "epsilon": 60, "delta": DELTA, "honest": "1/2", "backend": "shuffler"}, SHUFFLES, 1
     ),
+    "secagg": Trust(
+        {
+            "name": "distributed",
+            "epsilon": EPSILON,
+            "honest": "1/2",
+            "backend": {"name": "secagg", "corrupted": CORRUPTED, "smallest": 3},
+        },
+        adds_up=True,
+    ),
 }
-OPEN = """([name, url, key, ahead, epsilon, delta, operators]) => {
-  const agreed = new Agreed(epsilon, operators.length ? { operators, delta } : {});
+OPEN = """([name, url, key, ahead, epsilon, delta, operators, corrupted]) => {
+  const agreed = new Agreed(epsilon, operators.length ? { operators, delta } : { corrupted });
   globalThis.device = new Device(name, url, agreed, { key, clock: () => Date.now() + 1000 * ahead });
 }"""
 COME = """async ([study, unit, token, outcome]) => {
@@ -79,8 +91,8 @@ COME = """async ([study, unit, token, outcome]) => {
 }"""
 RETURN = """async () => {
   await device.contact();
-  const [{ sent }] = await device.show();
-  return sent.map(({ answer }) => answer);
+  const [{ ended, sent }] = await device.show();
+  return ended || (sent.at(-1)?.answer ?? "");
 }"""
 
 
@@ -137,20 +149,21 @@ class PersonOnPages:
     def __init__(self, around: Around, unit: str) -> None:
         self._around, self.unit, self._tab = around, unit, around.take_tab()
 
-    def _ask(self, program: str, given: Any = None) -> Any:
+    def _ask(self, program: str, asked: Any = None) -> Any:
         around = self._around
         load_page(self._tab, f"{around.site.url}/")
         ahead, operators = HOUR * around.hours, list(around.operators)
-        self._tab.evaluate(OPEN, [self.unit, around.server.url, around.key, ahead, EPSILON, DELTA, operators])
-        return self._tab.evaluate(program, given)
+        given = [self.unit, around.server.url, around.key, ahead, EPSILON, DELTA, operators, CORRUPTED]
+        self._tab.evaluate(OPEN, given)
+        return self._tab.evaluate(program, asked)
 
     def come(self, token: str, outcome: dict[str, int]) -> str:
         """She sees the arm, and has the outcome of it."""
         return str(self._ask(COME, [STUDY, self.unit, token, outcome]))
 
-    def return_later(self) -> list[str]:
-        """Another page is opened after the window: what the service answered to each report."""
-        return list(self._ask(RETURN))
+    def return_later(self) -> str:
+        """Another page is opened after the window: why nothing more is sent, or what the service answered last."""
+        return str(self._ask(RETURN))
 
 
 class PersonOnPython:
@@ -161,7 +174,7 @@ class PersonOnPython:
 
     def _open(self) -> Device:
         around = self._around
-        agreed = Agreed(EPSILON, around.operators or None, delta=DELTA)
+        agreed = Agreed(EPSILON, around.operators or None, delta=DELTA, corrupted=CORRUPTED)
         return Device(
             around.folder / self.unit, around.server.url, agreed, key=around.key, clock=lambda: self._around.now
         )
@@ -177,13 +190,16 @@ class PersonOnPython:
         device.close()
         return shown.arm
 
-    def return_later(self) -> list[str]:
-        """It is opened after the window: what the service answered to each report."""
+    def return_later(self) -> str:
+        """It is opened after the window: why nothing more is sent, or what the service answered last."""
         device = self._open()
         device.contact()
-        answers = [each.answer for each in device.show()[0].sent]
+        (shown,) = device.show()
         device.close()
-        return answers
+        return shown.ended or "".join(each.answer for each in shown.sent[-1:])
+
+
+Person = PersonOnPages | PersonOnPython
 
 
 @contextmanager
@@ -192,7 +208,7 @@ def begin_study(trust: str, people: int, rounds: int, browser: Browser, site: Si
     turned, devices = folder / "turned", folder / "devices"
     devices.mkdir()
     command = ("-m", "tests.service.turned_server", str(turned), "serve")
-    channel, helps, _ = TRUSTS[trust]
+    channel, helps, _, adds_up = TRUSTS[trust]
     table = TABLE | {"people": people, "channel": channel}
     if helps is SHUFFLES:
         table["budget"] = TABLE["budget"] | {"delta": DELTA}
@@ -203,8 +219,12 @@ def begin_study(trust: str, people: int, rounds: int, browser: Browser, site: Si
     with ExitStack() as stack:
         operators: tuple[str, ...] = ()
         if not helps:
-            table["reward"] = TABLE["reward"] | {"rule": "first"}  # each device reports once
             server = stack.enter_context(live(folder / "service", command=command))
+        if adds_up:
+            table["reward"] = {"window": "1 hour", "exposure": "1 hour"}
+            table["rounds"] = {"wait": "1 hour"}
+        elif not helps:
+            table["reward"] = TABLE["reward"] | {"rule": "first"}  # each device reports once
         else:
             server, helper = (make_operator(folder / name, None, command) for name in ("leader", "helper"))
             for each in (server, helper):
@@ -225,23 +245,26 @@ def play_mixed_study(
     """
     random, kinds = Random(seed), [PersonOnPages] * pages + [PersonOnPython] * pythons
     random.shuffle(kinds)
+    adds_up = TRUSTS[trust].adds_up
     missing, told, released = 0, list[dict[str, tuple[int, int]]](), list[dict[str, tuple[int, float]]]()
     with begin_study(trust, len(kinds), rounds, browser, site, folder) as around:
         for first in range(0, len(kinds), len(kinds) // rounds):
-            sums, back = dict.fromkeys(MEANS, (0, 0)), list[PersonOnPages | PersonOnPython]()
+            sums, back = dict.fromkeys(MEANS, (0, 0)), list[Person]()
             for number, kind in enumerate(kinds[first : first + len(kinds) // rounds], first):
                 person = kind(around, f"person {number}")
                 outcome = {arm: int(random.random() < mean) for arm, mean in MEANS.items()}
                 arm = person.come(sign_in(STUDY, person.unit, around.now), outcome)
                 gone = random.random() < GONE  # then the outcome is nowhere but on the device
                 people, total = sums[arm]
-                sums[arm] = people + 1, total + (0 if gone else outcome[arm])
+                sums[arm] = people + (not (gone and adds_up)), total + (0 if gone else outcome[arm])
                 missing += gone
                 if not gone:
                     back.append(person)
             around.turn_on()
-            for person in back:
-                answer = person.return_later()[-1]
+            if adds_up:
+                go_on_adding(around, back)
+            for person in [] if adds_up else back:
+                answer = person.return_later()
                 assert answer == ("accepted" if trust == "local" else "stored"), answer
             around.turn_on()
             around.turn_on()
@@ -251,6 +274,16 @@ def play_mixed_study(
             released.append({each["arm"]: (each["n"], each["total"]) for each in found[-len(MEANS) :]})
         last = {arm: total / n for arm, (n, total) in released[-1].items()}
         return MixedStudy(pages, pythons, missing, told, released, max(last, key=lambda arm: last[arm]))
+
+
+def go_on_adding(around: Around, back: list[Person]) -> None:
+    """Devices come back until their round is over; before the last time those who are gone are waited for."""
+    for waited in (False, True):
+        if waited:
+            around.turn_on()
+        for _ in range(PHASES):
+            back = [person for person in back if person.return_later() != "over"]
+    assert not back, "a round is not over"
 
 
 def check_releases(found: MixedStudy, noise: float) -> None:

@@ -9,6 +9,7 @@ export const EXACT_FILES = [
   ...["bits", "sampling", "rounding", "fractions", "outcomes"],
   ...["local_reports", "offer_prices", "sealed_places"],
   ...["powers", "coins", "splitting", "mixed_messages", "mixed_places"],
+  ...["noise_shares", "masked_values", "neighbours", "shamir", "summed_places"],
 ].map((name) => `src/core/${name}.ts`);
 
 const OPERATORS = ["+", "-", "*", "/", "%", "**", "<<", ">>", ">>>", "&", "|", "^"];

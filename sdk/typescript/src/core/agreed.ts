@@ -17,6 +17,8 @@ export interface AgreedTerms {
   readonly pure?: boolean;
   /** Above 0: also studies with a shuffler, where each place may break the promise with this probability. */
   readonly delta?: number | string;
+  /** For applications that stay: rounds of devices, of whose cohort at least this part may be corrupted. */
+  readonly corrupted?: number | string;
 }
 
 /** What all studies of a person together may cost, and for whom reports are sealed. */
@@ -26,9 +28,11 @@ export class Agreed {
   readonly least: number;
   readonly pure: boolean;
   readonly delta: Fraction;
+  readonly corrupted: Fraction | null;
 
   /** A number is the shortest decimal that prints as it does; a text may also be a fraction, as "1/3". */
-  constructor(epsilon: number | string, { operators, least = 1, pure = true, delta = 0 }: AgreedTerms = {}) {
+  constructor(epsilon: number | string, terms: AgreedTerms = {}) {
+    const { operators, least = 1, pure = true, delta = 0, corrupted } = terms;
     this.epsilon = readNumber("epsilon", epsilon, "a finite number above 0", (found) => found.exceeds(NOTHING));
     if (operators !== undefined && !arePinned(operators)) {
       const allowed = "two different fingerprints, each of 64 hexadecimal digits, or left out";
@@ -37,13 +41,21 @@ export class Agreed {
     if (!Number.isInteger(least) || least < 1) throw refuseValue("least", least, "a whole number of at least 1");
     if (typeof pure !== "boolean") throw refuseValue("pure", pure, "true or false");
     this.delta = readNumber("delta", delta, "a probability from 0 on, below 1", isChance);
+    const allowed = "a part of the devices of a cohort, at least 0 and below 1, or left out";
+    this.corrupted = corrupted === undefined ? null : readNumber("corrupted", corrupted, allowed, isChance);
     this.operators = operators ?? null;
     this.least = least;
     this.pure = pure;
   }
 
-  /** Whether all operators of a place, if it has any, have the keys that came with the application. */
+  /**
+   * Whether all operators of a place, if it has any, have the keys that came with the application. If devices add up,
+   * whether as many of them may be corrupted as the application says now.
+   */
   async trusts(place: OwnPlace): Promise<boolean> {
+    if (place.rounds) {
+      return this.corrupted !== null && (await import("./rounds.js")).toleratesCorrupted(place, this.corrupted);
+    }
     if (!place.operators.length) return true;
     return this.operators !== null && (await loadSealing(place)).hasPinnedKeys(place, this.operators);
   }
@@ -53,6 +65,12 @@ export class Agreed {
     if (place.operators.length) {
       if (this.operators) return (await loadSealing(place)).pricePlace(place, this.operators, this);
       throw refuseValue("operators of a place", "given", "left out: none came with the application");
+    }
+    if (place.rounds) {
+      const { corrupted, least } = this;
+      if (corrupted) return (await import("./rounds.js")).pricePlace(place, { corrupted, least });
+      const allowed = "left out: the application does not say which part of devices may be corrupted";
+      throw refuseValue("rounds of a place", "given", allowed);
     }
     const prices = place.outcomes.map(({ offer, cap, metric }) =>
       priceLocalOffer(offer, this.least, cap, metric, this.pure),

@@ -1,9 +1,9 @@
 /** The messages of a device with a shuffler: the same words make the same ones as the channels in Python. */
 import type { Bits } from "./bits.js";
 import { Fraction } from "./fractions.js";
+import { drawNoiseShare } from "./noise_shares.js";
 import type { Offer } from "./offers.js";
 import { roundOutcome } from "./rounding.js";
-import { drawPolyas } from "./sampling.js";
 import { splitValue } from "./splitting.js";
 
 const WORD = 64n; // bits of a word, each of which is a coin
@@ -22,7 +22,7 @@ export function drawBundle(offer: Offer, steps: bigint, bits: Bits): bigint[] {
     const ones = tossCoins(tossed, bits);
     return writeOnes(ones + roundOutcome(scaled, 1n, bits), tossed + 1n);
   }
-  const noise = drawNoiseShare(offer, bits);
+  const noise = drawNoiseShare(offer.noise!, bits);
   const value = roundOutcome(scaled, offer.steps, bits) + noise;
   return splitValue(value, offer.terms.get("messages")!.over, offer.modulus, bits);
 }
@@ -51,12 +51,4 @@ function writeOnes(ones: bigint, many: bigint): bigint[] {
   const messages: bigint[] = [];
   for (let at = 0n; at < many; at += 1n) messages.push(at < ones ? 1n : 0n);
   return messages;
-}
-
-/** A share of noise, of which so many as the offer counts on make one draw of discrete Laplace noise. */
-function drawNoiseShare({ noise }: Offer, bits: Bits): bigint {
-  const { scale, least } = noise!;
-  const [shape, rate] = [new Fraction(1n, least), new Fraction(scale.under, scale.over)];
-  const [plus, minus] = drawPolyas(2, shape, rate, bits);
-  return plus! - minus!;
 }

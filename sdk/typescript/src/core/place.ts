@@ -21,8 +21,9 @@ export class OwnPlace {
     readonly again: boolean,
     readonly outcomes: readonly OwnOutcome[], // the reward, and further ones
     readonly protocol: string, // its digest, in hexadecimal
-    readonly cohort: number | null, // of two operators, of whom the second one may be a shuffler
+    readonly cohort: number | null, // of two operators, of whom the second may be a shuffler, or of devices that add up
     readonly operators: readonly HandedOperator[], // the leader and the helper; none under local trust
+    readonly rounds: object | null, // what the devices of the cohort agree on, if they add up by themselves
     readonly exposed: number | null, // null: nobody said yet that the arm was seen
     readonly window: number,
     readonly grace: number,
@@ -31,6 +32,11 @@ export class OwnPlace {
   /** The offer for the reward. */
   get offer(): Offer {
     return this.outcomes[0]!.offer;
+  }
+
+  /** Whether this device alone makes its report private. */
+  get isLocal(): boolean {
+    return !this.operators.length && !this.rounds;
   }
 
   /** Whether the second operator is a shuffler. */
@@ -64,10 +70,11 @@ type Table = Readonly<Record<string, unknown>>;
 export function readPlace(given: unknown): OwnPlace {
   if (!isTable(given)) throw refuseValue("place", "not shown", "an object of JSON, as the service made it");
   const terms = isTable(given.terms) ? given.terms : {};
-  if (given.rounds !== undefined && given.rounds !== null) {
-    throw refuseValue("rounds of a place", "given", "left out: only devices in Python take part in rounds");
-  }
   const sealed = given.operators !== undefined && given.operators !== null;
+  const rounds = given.rounds ?? null;
+  if (rounds && (sealed || !isTable(rounds))) {
+    throw refuseValue("rounds of a place", "given", sealed ? "left out, as it has operators" : "an object of JSON");
+  }
   const { again, arm = "", offer = "" } = given;
   const readers = [readBounds("a place", "", given), ...readFurtherOutcomes(given.further ?? [])];
   if (typeof again !== "boolean") throw refuseValue("again of a place", again, "true or false");
@@ -86,8 +93,9 @@ export function readPlace(given: unknown): OwnPlace {
     again,
     offers.map((offer, at) => readers[at]!(offer)),
     readText("protocol of a place", terms.protocol, DIGEST_TEXT, "64 hexadecimal digits"),
-    sealed ? readWhole("cohort of a place", terms.cohort) : null,
+    sealed || rounds ? readWhole("cohort of a place", terms.cohort) : null,
     sealed ? readOperators(given.operators) : [],
+    rounds,
     given.exposed === null ? null : readWhole("exposed of a place", given.exposed),
     window,
     grace,

@@ -1,3 +1,4 @@
+import type { KeptRound } from "../core/adding_up.js";
 import { MaskedBanditError } from "../core/errors.js";
 import { Fraction } from "../core/fractions.js";
 import type { HandedOperator } from "../core/operators.js";
@@ -27,6 +28,7 @@ export interface BookedPlace {
   pass: string; // what the shuffler, if there is one, is shown of the place; empty until the service has given it
   usual: number; // steps of what counts without an outcome
   outcomes: Record<string, Outcome>; // by metric, that of the reward is empty
+  rounds?: readonly KeptRound[]; // attempts at the sum of the cohort that the device joined, if devices add up
   ended: string; // why nothing more is sent; empty as long as something may be
 }
 
@@ -156,6 +158,22 @@ export class DeviceBook {
     });
   }
 
+  /**
+   * Keep what follows from what `before` says of the attempts at a sum, unless another page came first or the place has
+   * ended.
+   *
+   * **Guarantee**: of one phase of an attempt this book keeps one answer, for ever.
+   */
+  async keepRounds(study: string, before: readonly KeptRound[], after: readonly KeptRound[]): Promise<boolean> {
+    return this.#file.write(false, async (stores) => {
+      const booked = await readPlaceOf(stores, study);
+      if (!booked || booked.ended || !(await readConsent(stores))) return false;
+      if (countSteps(booked.rounds ?? []) !== countSteps(before)) return false;
+      await finish(stores("places").put({ ...booked, rounds: after } satisfies BookedPlace));
+      return true;
+    });
+  }
+
   /** The service has answered a report; if the place has `ended`, nothing more is sent. */
   async settle(report: MadeReport, answer: string, ended: boolean): Promise<void> {
     await this.#file.write(undefined, async (stores) => {
@@ -230,6 +248,9 @@ async function readPlaceOf(stores: Stores, study: string): Promise<BookedPlace |
 async function readReports(stores: Stores, study: string): Promise<MadeReport[]> {
   return finish<MadeReport[]>(stores("reports").getAll(reportsOf(study)));
 }
+
+/** All that is ever done to attempts is to add a step. */
+const countSteps = (rounds: readonly KeptRound[]): number => rounds.reduce((sum, { steps }) => sum + steps.length, 0);
 
 const reportsOf = (study: string): IDBKeyRange => IDBKeyRange.bound([study], [study, []]);
 

@@ -2,7 +2,7 @@ import { MaskedBanditError, refuseValue } from "../core/errors.js";
 import { SERVICE_URL } from "../core/operators.js";
 
 const PATIENCE = 10_000; // milliseconds for a whole request
-const MOST_ANSWER = 2 ** 20; // bytes
+const MOST_ANSWER = 2 ** 22; // bytes: of the keys of all neighbours in a round, with the proof that they are all's
 const MOST_KEPT_ALIVE = 60_000; // bytes of a body that browsers send on after its page was closed
 const TAKEN = new Set(["stored", "accepted", "duplicate"]);
 export const ENDS = new Set(["late", "unknown_ticket"]); // refusals after which nothing of a place is sent any more

@@ -52,7 +52,7 @@ export async function sendReport(calls: Calls, place: OwnPlace, body: string): P
 }
 
 /** Why nothing of a place is sent any more, if that is what the service says. */
-function readEnd(reply: Reply): string {
+export function readEnd(reply: Reply): string {
   const word = readWord(reply);
   return reply.status !== 200 && ENDS.has(word) ? word : "";
 }

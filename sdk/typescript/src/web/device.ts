@@ -15,13 +15,14 @@ import {
 import { Calls, type DeviceKeys, ENDS, readAnswer } from "./calls.js";
 import { askPass, sayFarewell, sendReport, tellExposure } from "./contacts.js";
 import { findLast, holdOutcome, isSealed, makeReports, roundDefault } from "./reports.js";
+import { goOnAdding } from "./round_contacts.js";
 import { type StudyOnDevice, showStudy } from "./shown.js";
 
 const CLOCK_SLACK = 86_400_000; // milliseconds by which a clock may be behind when a place is taken
 const STUDY_TEXT = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 const PLACE_FIELDS = [
   ...["study", "arm", "payload", "ticket", "again", "offer", "terms", "operators", "exposed", "window", "grace"],
-  ...["least", "most", "default", "cap", "further"],
+  ...["least", "most", "default", "cap", "further", "rounds"],
 ]; // what is kept of a place
 
 /** What an application may say about a device. */
@@ -159,7 +160,7 @@ export class Device {
       if (place.shuffled && !booked.pass) await askPass(this.#book, this.#calls, place);
       places.push(place);
     }
-    for (const place of places) await this.#report(place);
+    for (const place of places) await (place.rounds ? this.#addUp(place) : this.#report(place));
   }
 
   /** Erase what there is of a study, here at once, and at the service when it can be reached. */
@@ -189,10 +190,10 @@ export class Device {
   async #take(given: unknown, seen: boolean): Promise<void> {
     const now = this.#clock();
     const place = readPlace(given);
-    if (!place.grace && !(this.#standing && isSealed(place) && !place.shuffled)) {
+    if (!place.grace && !place.rounds && !(this.#standing && isSealed(place) && !place.shuffled)) {
       throw refuseValue("grace of a place", place.grace, "above 0, as this device reports after the window");
     }
-    if (!isSealed(place)) this.#calls.checkKey(place.study);
+    if (place.isLocal) this.#calls.checkKey(place.study);
     const epsilon = await this.#agreed.check(place);
     const booked: BookedPlace = {
       study: place.study,
@@ -220,8 +221,14 @@ export class Device {
 
   /** Whether the application still has what reports of a place need: it may have other operators by now. */
   async #maySend(place: OwnPlace): Promise<boolean> {
-    if (!isSealed(place)) return this.#calls.findKey(place.study) !== "";
-    return this.#agreed.trusts(place).catch(() => false); // what seals is loaded now, and the network may be away
+    if (place.isLocal) return this.#calls.findKey(place.study) !== "";
+    return this.#agreed.trusts(place).catch(() => false); // what it needs is loaded now: the network may be away
+  }
+
+  /** Take part in the round of the cohort, from the end of the window on. */
+  async #addUp(place: OwnPlace): Promise<void> {
+    const now = this.#clock();
+    if (now > place.end) await goOnAdding(this.#book, this.#calls, place, now);
   }
 
   /** Send what is due of a place. */
@@ -263,7 +270,7 @@ function checkClock(place: OwnPlace, now: number): void {
     const message = "by the clock of this device, which is more than a day behind, the arm was not seen yet";
     throw new MaskedBanditError("wrong_clock", message);
   }
-  if (now > place.lastCall) {
+  if (now > place.lastCall && !place.rounds) {
     throw new MaskedBanditError("late", "by the clock of this device the time for reports of this place is over");
   }
 }

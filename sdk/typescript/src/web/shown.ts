@@ -1,3 +1,4 @@
+import type { KeptRound } from "../core/adding_up.js";
 import type { HandedOperator } from "../core/operators.js";
 import type { OwnPlace } from "../core/place.js";
 import type { BookedPlace, MadeReport } from "./book.js";
@@ -30,6 +31,10 @@ export function showStudy(booked: BookedPlace, place: OwnPlace | null, reports: 
     joined,
     exposed,
     ended,
-    sent: reports.map(({ study: _, body: __, ...rest }) => rest),
+    sent: [...reports.map(({ study: _, body: __, ...rest }) => rest), ...(booked.rounds ?? []).flatMap(showMasked)],
   };
 }
+
+/** The number that was sent in an attempt, if one was: whoever sees it alone, sees a uniform one. */
+const showMasked = ({ terms, masked }: KeptRound): ShownReport[] =>
+  masked ? [{ turn: terms.attempt, metric: "", ...masked, answer: "masked" }] : [];

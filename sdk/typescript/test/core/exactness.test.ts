@@ -17,6 +17,8 @@ test.for([
   ["src/core/rounding.ts", "over % under", "over % (under as any)"],
   ["src/core/outcomes.ts", "before.plus(newest)", "Fraction.fromNumber(value + 1)"],
   ["src/core/mixed_messages.ts", "left & 1n", "BigInt(Number(left) & 1)"],
+  ["src/core/masked_values.ts", "value % modulus", "BigInt(Number(value) % Number(modulus))"],
+  ["src/core/shamir.ts", "(above + secret) % PRIME", "BigInt(Math.trunc(Number(above + secret)))"],
   ["src/core/coins.ts", "(few + enough) / 2n", "BigInt(Math.trunc(Number(few + enough) / 2))"],
   ["src/core/words.ts", "this.#draw(PAGE_WORDS * WORD_BYTES)", "new Uint8Array(4096).map(() => 256 * Math.random())"],
 ] as const)("a twin in which %s has another text than %s is found", ([name, good, bad]) => {

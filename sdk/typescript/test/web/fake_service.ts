@@ -1,7 +1,7 @@
 import { vi } from "vitest";
 import { Agreed, Device, type DeviceOptions } from "../../src/web/index.js";
 import { computeFingerprint } from "../../src/core/digests.js";
-import { readVectors } from "../vectors.js";
+import { fromHex, readVectors } from "../vectors.js";
 
 export const URL = "https://studies.example";
 export const KEY = "mb_device_0123_4567";
@@ -42,6 +42,22 @@ export const mixedPlace = (changes: Table = {}): Table => ({ ...structuredClone(
 export const sharedPlace = (changes: Table = {}): Table =>
   ({ ...structuredClone(SHARED), ticket: TICKET, ...changes });
 
+export const [ROUND] = readVectors("rounds").rounds; // all messages of a device in the round of its cohort
+
+/** The place of that device, of one attempt. */
+export const roundPlace = (changes: Table = {}): Table =>
+  ({ ...structuredClone(ROUND.place), rounds: { ...ROUND.place.rounds, attempts: 1 }, ...changes });
+
+/** Make the browser draw what the device of the known round drew, until what is returned is called. */
+export function fixRandom(): () => void {
+  const page = fromHex(readVectors("samplers").pages[ROUND.first_page]);
+  const spy = vi.spyOn(crypto, "getRandomValues").mockImplementation((array) => {
+    (array as unknown as Uint8Array).set(array!.byteLength === 32 ? fromHex(ROUND.seed) : page);
+    return array;
+  });
+  return () => spy.mockRestore();
+}
+
 /** The offer of a channel that adds noise, at this epsilon. */
 export const offerLaplace = (epsilon: number, terms = ""): string =>
   `maskedbandit-offer-1 channel=Local n=100 steps=${epsilon} modulus=0 noise=DiscreteLaplace:1:1` +
@@ -67,6 +83,9 @@ export class FakeService {
   faults: Record<number, "lost" | "unanswered" | number> = {}; // by the number of the request
   refusal = ""; // of `assign`
   why: string | null = null; // nobody gets a place
+  phase = 0; // of the known round
+  pauses = false; // in each phase the device waits for others
+  answers: string[] = []; // to it, in base64
   #first = new Map<string, number>();
 
   constructor() {
@@ -97,6 +116,9 @@ export class FakeService {
   }
 
   #hide(name: string, value: unknown, number: number): unknown {
+    if (name === "answers") {
+      return (value as Table[]).map((each) => ({ ...each, message: this.#hide("sealed", each["message"], number) }));
+    }
     if (!["report", "leader", "helper", "proof", "value", "sealed"].includes(name)) return value;
     const text = `${name} ${value}`;
     if (!this.#first.has(text)) this.#first.set(text, number);
@@ -118,6 +140,7 @@ export class FakeService {
     if (body.ticket !== TICKET) return [404, { code: "unknown_ticket" }];
     if (verb === "pass") return [200, { status: "given", shown: PASS }];
     if (verb === "expose") return [200, { status: "exposed" }];
+    if (verb === "round") return [200, this.#goRound(body["answers"])];
     if (verb === "leave") {
       this.left.push(body.ticket);
       return [200, { status: "left" }];
@@ -127,6 +150,20 @@ export class FakeService {
     if (had && JSON.stringify(had) !== JSON.stringify(body)) return [409, { code: "conflict" }];
     if (!had) this.kept.push(body);
     return [200, { status: had ? "duplicate" : verb === "upload" ? "stored" : "accepted" }];
+  }
+
+  /** The others of the known round are there when they are needed. */
+  #goRound(answers: Table[]): Table {
+    for (const { phase, message } of answers) {
+      if (phase !== this.phase) continue;
+      this.answers.push(message);
+      this.phase += 1;
+    }
+    if (this.phase === ROUND.steps.length) return { due: null, over: true };
+    if (this.pauses && answers.length) return { due: null, over: false };
+    const message = Buffer.from(ROUND.steps[this.phase].received, "hex").toString("base64");
+    const padded = message.replace(/\+/g, "-").replace(/\//g, "_");
+    return { due: { ...ROUND.terms, phase: this.phase, message: padded }, over: false };
   }
 
   /** A shuffler takes one bundle of a place. */
@@ -144,7 +181,7 @@ let books = 0;
 /** A name of a book that no other test has. */
 export const nameBook = (): string => `book ${books++}`;
 
-const AGREED = new Agreed(1, { operators: PINNED, delta: DELTA });
+const AGREED = new Agreed(1, { operators: PINNED, delta: DELTA, corrupted: "1/10" });
 
 /** A device of somebody who agreed, whose clock is the service's. */
 export async function makeDevice(

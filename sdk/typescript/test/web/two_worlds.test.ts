@@ -6,11 +6,16 @@
  */
 import "fake-indexeddb/auto";
 import { describe, expect, test } from "vitest";
+import { writeBase64 } from "../../src/core/bytes.js";
 import { Device } from "../../src/web/index.js";
 import {
-  EXPOSED, FakeService, GRACE, HOUR, KEY, type MadeDevice, type Message, STUDY, TOKEN, WINDOW,
-  localPlace, makeDevice, mixedPlace, nameBook, sealedPlace, sharedPlace,
+  EXPOSED, FakeService, GRACE, HOUR, ROUND, type MadeDevice, type Message, STUDY, TOKEN, WINDOW,
+  fixRandom, localPlace, makeDevice, mixedPlace, nameBook, roundPlace, sealedPlace, sharedPlace,
 } from "./fake_service.js";
+import { TWINS } from "./telling_devices.js";
+import { fromHex } from "../vectors.js";
+
+const ROUND_SENT: string[] = ROUND.steps.map(({ sent }: any) => writeBase64(fromHex(sent)));
 
 type Event = [time: number, value: number | null]; // null: a contact
 type World = [time: number, value: number][];
@@ -50,6 +55,8 @@ const WAYS: Record<string, Way> = {
   "that is asked for": { place: localPlace, reports: "standing", asks: true },
   "with a shuffler": { place: mixedPlace, reports: "standing" },
   "in shares for a shuffler": { place: sharedPlace, reports: "deadline", asks: true },
+  "in a round": { place: roundPlace, reports: "standing" },
+  "in a round with others": { place: roundPlace, reports: "deadline", asks: true },
 };
 
 /** All that is seen of a device in a world. */
@@ -62,6 +69,8 @@ async function watch(
 ): Promise<FakeService> {
   const service = new FakeService();
   const { place, reports, asks } = WAYS[way]!;
+  const release = place === roundPlace ? fixRandom() : () => undefined;
+  service.pauses = asks ?? false;
   const device = await makeDevice(service, { reports, ...more });
   if (asks) {
     service.place = place({ exposed: null });
@@ -76,6 +85,7 @@ async function watch(
     await (value === null ? device.contact() : device.record(STUDY, value));
   }
   await device.close();
+  release();
   return service;
 }
 
@@ -116,7 +126,7 @@ test("worlds look alike whenever anything happens", async () => {
   const drawTimes = (most: number): number[] =>
     Array.from({ length: below(most) }, () => (below(2) ? marks[below(marks.length)]! : below(2 * WINDOW)));
   for (let number = 0; number < 120; number++) {
-    const way = Object.keys(WAYS)[number % 6]!;
+    const way = Object.keys(WAYS)[number % 8]!;
     const contacts = drawTimes(12).sort((one, other) => one - other);
     const faults: FakeService["faults"] = {};
     for (let at = 0; at < 20; at++) {
@@ -144,6 +154,9 @@ test("something is seen", async () => {
   const shared = await watch("in shares for a shuffler", [], CONTACTS["after the end"]!, { 3: "unanswered" });
   expect(shared.verbs).toEqual(["assign", "expose", "pass", "bundle", "bundle"]);
   expect(new Set(shared.bodies.slice(3)).size).toBe(1);
+  const round = await watch("in a round", [], CONTACTS["after the end"]!, { 1: "unanswered", 2: "lost" });
+  expect(round.verbs).toEqual(Array.from({ length: 7 }, () => "round"));
+  expect(round.answers).toEqual(ROUND_SENT.map((sent, phase) => (phase === 2 ? round.answers[2] : sent)));
 });
 
 test("the outcome arrives all the same", async () => {
@@ -164,130 +177,10 @@ test("the outcome arrives all the same", async () => {
   }
 });
 
-/** A device that knows what was recorded last, for those that tell. */
-class Knowing extends Device {
-  happened = 0;
-
-  override async record(study: string, value: number): Promise<boolean> {
-    if (value) this.happened += 1;
-    return super.record(study, value);
-  }
-
-  /** A contact whose requests are changed. */
-  async changing(change: (how: RequestInit) => RequestInit): Promise<void> {
-    const usual = globalThis.fetch;
-    globalThis.fetch = (url, how) => usual(url, change(how!));
-    await super.contact().finally(() => (globalThis.fetch = usual));
-  }
-}
-
-const TWINS: Record<string, [string, typeof Device]> = {
-  "that sends when it happens": [
-    "standing",
-    class extends Knowing {
-      override async record(study: string, value: number): Promise<boolean> {
-        const counts = await super.record(study, value);
-        await this.contact();
-        return counts;
-      }
-    },
-  ],
-  "that sends only if something was recorded": [
-    "local trust",
-    class extends Knowing {
-      override async contact(): Promise<void> {
-        if (this.happened) await super.contact();
-      }
-    },
-  ],
-  "whose size says what it says": [
-    "standing",
-    class extends Knowing {
-      override async contact(): Promise<void> {
-        await this.changing((how) => ({ ...how, body: how.body + " ".repeat(this.happened) }));
-      }
-    },
-  ],
-  "whose numbers are as long as they are": [
-    "local trust",
-    class extends Knowing {
-      override async contact(): Promise<void> {
-        const long = `${10 ** this.happened}`;
-        await this.changing((how) => ({ ...how, body: (how.body as string).replace(/ +\d/, long) }));
-      }
-    },
-  ],
-  "that draws anew on a retry if something happened": [
-    "local trust",
-    class extends Knowing {
-      override async contact(): Promise<void> {
-        const proof = "0123456789abcdef"[this.happened]!.repeat(32);
-        await this.changing((how) => ({ ...how, body: (how.body as string).replace(/[0-9a-f]{32}/, proof) }));
-        this.happened &&= (this.happened + 1) % 16;
-      }
-    },
-  ],
-  "that sends twice": [
-    "standing",
-    class extends Knowing {
-      override async contact(): Promise<void> {
-        await super.contact();
-        if (this.happened) await super.contact();
-      }
-    },
-  ],
-  "that spares what says nothing new": [
-    "standing",
-    class extends Knowing {
-      said = -1;
-      override async contact(): Promise<void> {
-        if (this.said !== this.happened) await super.contact();
-        this.said = this.happened;
-      }
-    },
-  ],
-  "whose bundle has a message less": [
-    "with a shuffler",
-    class extends Knowing {
-      override async contact(): Promise<void> {
-        const end = this.happened ? /[^"]{68}"}$/ : /"}$/; // base64 of about a message
-        await this.changing((how) => ({ ...how, body: (how.body as string).replace(end, '"}') }));
-      }
-    },
-  ],
-  "that asks for a pass when it happens": [
-    "with a shuffler",
-    class extends Knowing {
-      override async record(study: string, value: number): Promise<boolean> {
-        const counts = await super.record(study, value);
-        if (value) await this.contact();
-        return counts;
-      }
-    },
-  ],
-  "that shows its key to the shuffler if something happened": [
-    "with a shuffler",
-    class extends Knowing {
-      override async contact(): Promise<void> {
-        const key = this.happened ? { Authorization: `Bearer ${KEY}` } : {};
-        await this.changing((how) => ({ ...how, headers: { ...how.headers, ...key } }));
-      }
-    },
-  ],
-  "with a header of the outcome": [
-    "standing",
-    class extends Knowing {
-      override async contact(): Promise<void> {
-        await this.changing((how) => ({ ...how, priority: this.happened ? "high" : "low" }));
-      }
-    },
-  ],
-};
-
 describe("a device is found", () => {
   for (const [name, [way, kind]] of Object.entries(TWINS)) {
     test(name, async () => {
-      const faults = way === "with a shuffler" ? "at times" : "unanswered"; // without its pass it sends nothing
+      const faults = /shuffler|round/.test(way) ? "at times" : "unanswered"; // without answers it sends little
       expect(await telling(way, "at the end", faults, kind)).not.toEqual([]);
       expect(await telling(way, "at the end", faults)).toEqual([]);
     });

@@ -65,8 +65,8 @@ NO_PAGES = (
 
 
 NO_ROUNDS_IN_PAGES = (
-    "A page is gone before a round of devices is over: these are for programs that stay, such as those of kiosks, in "
-    "Python."
+    "A page that people close is gone before a round of devices is over: these are for programs that stay, such as "
+    "those of kiosks, in Python, or in a browser with corrupted in new Agreed()."
 )
 
 
