@@ -130,6 +130,7 @@ def test_each_broken_device_is_noticed(channel: dict[str, Any], twin: Patch, mon
     assert audit(channel, 400, ERROR)[INSIDER].violation
 
 
+@pytest.mark.slow
 def test_a_report_that_the_service_counts_twice_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     real = mix_link.open_mix
 
@@ -142,6 +143,7 @@ def test_a_report_that_the_service_counts_twice_is_noticed(monkeypatch: pytest.M
         audit(COINS, ARMS)
 
 
+@pytest.mark.slow
 def test_a_report_that_the_shuffler_leaves_out_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The coins of one of two people are enough, so there is a release."""
     real = mixes.mix_now
@@ -155,6 +157,7 @@ def test_a_report_that_the_shuffler_leaves_out_is_noticed(monkeypatch: pytest.Mo
         audit(COINS, ARMS)
 
 
+@pytest.mark.slow
 def test_a_report_that_the_shuffler_delivers_twice_is_never_released(monkeypatch: pytest.MonkeyPatch) -> None:
     """The service refuses what the shuffler states, and the audit waits in vain."""
     real = mixes.shuffle
