@@ -36,7 +36,7 @@ TWINS = {
     "tosses one coin": Twin(  # for all coins of a person
         "core/mixed_messages.js", "bits.below(1n << (many % WORD))", "(bits.below(2n) * ((1n << (many % WORD)) - 1n))"
     ),
-    "shares too little": Twin("core/mixed_messages.js", "new Fraction(1n, least)", "new Fraction(1n, 4n * least)"),
+    "shares too little": Twin("core/noise_shares.js", "new Fraction(1n, least)", "new Fraction(1n, 4n * least)"),
     "rounds flips": Twin("core/local_reports.js", "bits.below(2n)", "!bits.below(8n)"),  # 0.27 to 1/20
 }
 

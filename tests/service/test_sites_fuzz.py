@@ -267,7 +267,7 @@ def test_altered_answers_to_a_site(tmp_path: Path, logged: list[Any]) -> None:
         fuzzed = SiteLink(link.writer, lambda body: calls.ask("POST", "/", body), lambda: 0)
         for _ in count_messages(30_000):
             try:
-                await fuzzed._exchange()
+                await fuzzed._exchange(0)
                 found["read"] += 1
                 found["answered"] += any(each.message for each in fuzzed._answers)
             except (PartnerAway, PartnerRefuses, Malformed) as why:
