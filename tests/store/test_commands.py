@@ -198,7 +198,9 @@ def test_a_new_study_makes_the_folder_of_its_data(file, tmp_path, capsys) -> Non
 
 
 @pytest.mark.sparing(1)
-def test_a_database_without_studies_is_not_made_by_looking_at_it(address, capsys) -> None:
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_database_without_studies_is_not_made_by_looking_at_it(kind, tmp_path, capsys) -> None:
+    address = f"sqlite:///{tmp_path}/study.db" if kind == "sqlite" else empty_postgresql()
     for command in (["study", "status"], ["study", "simulate"], ["ledger", "verify"]):
         assert "`maskedbandit study new` makes" in refused(capsys, *command, "--database", address)
     file = Path(address.removeprefix("sqlite:///"))
