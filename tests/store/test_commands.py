@@ -19,6 +19,7 @@ from maskedbandit.store.book.verify import verify_study
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.studies import find_witness, open_study, write_study
 from maskedbandit.study.protocol import Protocol
+from tests.store.databases import empty_postgresql
 
 STUDIES = sorted((find_packaged_folder() / "studies").glob("*.toml"))
 BERNOULLI = '"bernoulli", means = [0.2, 0.8]'
