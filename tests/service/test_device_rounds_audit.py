@@ -36,6 +36,7 @@ TABLE: dict[str, Any] = {
 }
 PARTIES = {"the public": (0,), "the service with a device": (0, 1)}
 CORRUPT, CHOSEN = 0, 1  # places of a cohort
+SAMPLES = 400  # with other bits, the bound of each broken twin would be at least 5 deviations above 1
 
 
 class AuditedDevices(AddingDevices):
@@ -89,7 +90,7 @@ def audit(folder: Path, samples: int, patch: pytest.MonkeyPatch) -> dict[str, Au
 @pytest.mark.slow
 def test_devices_keep_the_promise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """That as many samples show something, the broken twins say: as many show each of them."""
-    found = audit(tmp_path, 320, monkeypatch)
+    found = audit(tmp_path, SAMPLES, monkeypatch)
     assert [each.violation for each in found.values()] == [False, False]
 
 
@@ -111,5 +112,5 @@ def divide_by_a_thousand(noise: NoiseShare, bits: Bits) -> int:
 @pytest.mark.parametrize("twin", [leave_noise_out, divide_by_a_thousand])
 def test_each_broken_draw_is_noticed(tmp_path: Path, twin: Draw, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adding_up, "draw_noise_share", twin)
-    found = audit(tmp_path, 320, monkeypatch)
+    found = audit(tmp_path, SAMPLES, monkeypatch)
     assert found["the service with a device"].violation
