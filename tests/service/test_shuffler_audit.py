@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import nullcontext
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -188,6 +190,25 @@ def test_the_shuffler_is_shown_no_key() -> None:
     asyncio.run(play())
     assert ["authorization" in each.headers for each in seen] == [True, False]
     assert [each.url.host for each in seen] == ["audit", "shuffler.test"]
+
+
+@for_each(("status", "taken"), [("stored", True), ("duplicate", True), ("unknown", False)])
+def test_a_bundle_that_came_twice_is_taken(status: str, taken: bool) -> None:
+    """A shuffler that was busy is asked again, and may have stored it before."""
+    replies = [httpx.Response(503, headers={"Retry-After": "0"}), httpx.Response(200, json={"status": status})]
+    operators = SimpleNamespace(address="https://service.test"), SimpleNamespace(address="https://shuffler.test")
+    place: Any = SimpleNamespace(study="small", operators=operators)
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        return replies.pop(0)
+
+    async def play() -> None:
+        async with httpx.AsyncClient(base_url="http://audit", transport=httpx.MockTransport(answer)) as client:
+            await mixed_reports.send_bundle(Service(client, "mb_owner_00000000_x"), place, "{}")
+
+    with nullcontext() if taken else pytest.raises(StorageFailed, match="does not take"):
+        asyncio.run(play())
+    assert not replies
 
 
 @for_each(

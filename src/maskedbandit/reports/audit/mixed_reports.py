@@ -56,7 +56,7 @@ async def send_bundle(service: Service, place: OwnPlace, body: str) -> None:
         except UnknownStudy:
             await a_while(place.study)
             continue
-        if said.get("status") == "stored":
+        if said.get("status") in ("stored", "duplicate"):  # it was stored, and said that it was busy
             return
         raise StorageFailed(f"the shuffler does not take a report: {said.get('status')}")
     raise StorageFailed("the shuffler did not hear of the study")
