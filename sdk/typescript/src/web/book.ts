@@ -249,7 +249,7 @@ async function readReports(stores: Stores, study: string): Promise<MadeReport[]>
   return finish<MadeReport[]>(stores("reports").getAll(reportsOf(study)));
 }
 
-/** All that is ever done to attempts is to add a step. */
+/** Until a place has ended, all that is ever done to attempts is to add a step. */
 const countSteps = (rounds: readonly KeptRound[]): number => rounds.reduce((sum, { steps }) => sum + steps.length, 0);
 
 const reportsOf = (study: string): IDBKeyRange => IDBKeyRange.bound([study], [study, []]);

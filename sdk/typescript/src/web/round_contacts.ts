@@ -1,7 +1,7 @@
 /** What a device asks and answers in the round of its cohort when it is in contact. */
 import type { RoundDue } from "../core/adding_up.js";
 import type { OwnPlace } from "../core/place.js";
-import type { DeviceBook } from "./book.js";
+import type { BookedPlace, DeviceBook } from "./book.js";
 import type { Calls } from "./calls.js";
 import { readEnd } from "./contacts.js";
 
@@ -19,13 +19,19 @@ export async function goOnAdding(book: DeviceBook, calls: Calls, place: OwnPlace
   for (let exchange = 0; exchange < MOST_EXCHANGES; exchange++) {
     const reply = await calls.post(study, "round", JSON.stringify({ ticket, answers }));
     const ended = readEnd(reply) || (reply.body["over"] === true ? ROUND_OVER : "");
-    if (ended) await book.change(study, (booked) => ({ ...booked, ended }));
+    if (ended) await book.change(study, (booked) => endRounds(booked, ended));
     const due = reply.status === 200 && !ended ? readDue(reply.body["due"]) : null;
     const message = due && (await keepAnswer(book, place, due, now));
     if (!due || message === null) return;
     const { cohort, attempt } = due.terms;
     answers = [{ cohort, attempt, phase: due.phase, message }];
   }
+}
+
+/** Nothing is answered any more: for the person stays what was sent, and nothing that is secret. */
+function endRounds(booked: BookedPlace, ended: string): BookedPlace {
+  const rounds = (booked.rounds ?? []).map((round) => ({ ...round, secrets: null, steps: [] }));
+  return { ...booked, ended, rounds };
 }
 
 /** What is answered, once it is kept: what another page answered stays. Null if the place has ended. */

@@ -117,6 +117,27 @@ test("its secrets are in the database before anything is sent, and gone when the
   expect(seen).toEqual([false, true, true, true, true, true, true, false]);
 });
 
+test.for([
+  [{ over: true }, 200],
+  [{ code: "late" }, 409],
+  [{ code: "unknown_ticket" }, 404],
+] as const)("its secrets are gone when the service says %j before it agreed to a sum", async ([said, status]) => {
+  const name = nameBook();
+  const device = await makeDevice(service, { name });
+  await device.join(roundPlace());
+  service.time = AFTER;
+  service.pauses = true;
+  for (let contact = 0; contact < 3; contact++) await device.contact();
+  expect(await dump(name)).toContain(ROUND.seed);
+  globalThis.fetch = async () => Response.json(said, { status });
+  await device.contact();
+  const kept = await dump(name);
+  for (const secret of [ROUND.seed, '"value"', ...SENT.slice(0, 3)]) expect(kept).not.toContain(secret);
+  const [shown] = await device.show();
+  expect(shown!.ended).not.toBe("");
+  expect(shown!.sent).toMatchObject([{ turn: 1, metric: "", made: AFTER, size: 42, answer: "masked" }]);
+});
+
 describe("it takes no part", () => {
   test("where the application does not say which part of devices may be corrupted", async () => {
     const page = await makeDevice(service, { agreed: new Agreed(1, { operators: PINNED }) });
