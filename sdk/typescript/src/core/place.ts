@@ -72,7 +72,7 @@ export function readPlace(given: unknown): OwnPlace {
   const terms = isTable(given.terms) ? given.terms : {};
   const sealed = given.operators !== undefined && given.operators !== null;
   const rounds = given.rounds ?? null;
-  if (rounds && (sealed || !isTable(rounds))) {
+  if (rounds !== null && (sealed || !isTable(rounds))) {
     throw refuseValue("rounds of a place", "given", sealed ? "left out, as it has operators" : "an object of JSON");
   }
   const { again, arm = "", offer = "" } = given;

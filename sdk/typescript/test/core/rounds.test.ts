@@ -166,7 +166,9 @@ test("a part of devices that cannot be is refused, and without one no round is j
   for (const [terms, trusts] of [[{ corrupted: "1/10" }, true], [{ corrupted: 0.2 }, false], [{}, false]] as const) {
     expect(await new Agreed(2, terms).trusts(place)).toBe(trusts);
   }
-  expect(() => readPlace({ ...ROUNDS[0].place, rounds: [] })).toThrow(/^rounds of a place is /);
+  for (const rounds of [[], "1/10", "", 0, false]) {
+    expect(() => readPlace({ ...ROUNDS[0].place, rounds })).toThrow(/^rounds of a place is /);
+  }
 });
 
 test("seals are those of RFC 8439, section 2.8.2", () => {
