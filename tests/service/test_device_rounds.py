@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from maskedbandit.device import adding_up
-from maskedbandit.device.device_book import BookedPlace
+from maskedbandit.device.booked_place import BookedPlace
 from maskedbandit.device.service_calls import MOST_ANSWER
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.secagg.client import RoundClient

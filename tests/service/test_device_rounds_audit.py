@@ -18,7 +18,7 @@ import pytest
 
 from maskedbandit.channels.offers import NoiseShare
 from maskedbandit.device import Agreed, adding_up
-from maskedbandit.device.device_book import BookedPlace
+from maskedbandit.device.booked_place import BookedPlace
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.reports.audit.audit import AuditPart
 from maskedbandit.secagg.kept_round import RoundTerms

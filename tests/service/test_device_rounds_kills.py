@@ -19,8 +19,8 @@ import httpx
 import pytest
 
 from maskedbandit.device import Agreed, Device, adding_up
+from maskedbandit.device.booked_place import BookedPlace
 from maskedbandit.device.contacts import ENDS
-from maskedbandit.device.device_book import BookedPlace
 from maskedbandit.device_refusals import Unreachable
 from maskedbandit.privacy.sampling import Bits
 from maskedbandit.secagg.kept_round import MASKING, RoundDue

@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from maskedbandit.device import adding_up
-from maskedbandit.device.device_book import BookedPlace
+from maskedbandit.device.booked_place import BookedPlace
 from maskedbandit.secagg.kept_round import AGREEING, RoundDue
 from maskedbandit.store.book.witness import Witness
 from maskedbandit.store.databases.connection import open_database

@@ -132,29 +132,32 @@ def test_each_broken_device_is_noticed(channel: dict[str, Any], twin: Patch, mon
     assert audit(channel, 400, ERROR)[INSIDER].violation
 
 
-@pytest.mark.slow
-def test_a_report_that_the_service_counts_twice_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def count_twice(patch: pytest.MonkeyPatch) -> None:
+    """The service counts a report twice."""
     real = mix_link.open_mix
 
     def open_mix(*given: Any) -> Any:
         opened = real(*given)
         return opened._replace(total=opened.total + 1)
 
-    monkeypatch.setattr(mix_link, "open_mix", open_mix)
-    with pytest.raises(Disagreement, match=r"a report of cohort \d+ is not in its release once"):
-        audit(COINS, ARMS)
+    patch.setattr(mix_link, "open_mix", open_mix)
 
 
-@pytest.mark.slow
-def test_a_report_that_the_shuffler_leaves_out_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The coins of one of two people are enough, so there is a release."""
+def leave_one_out(patch: pytest.MonkeyPatch) -> None:
+    """The shuffler loses a report. The coins of one of two people are enough, so there is a release."""
     real = mixes.mix_now
 
     def mix(session: Any, cohort: int, n: int, *given: Any) -> Any:
         session.database.change("DELETE FROM bundle WHERE cohort = ? AND place = ?", cohort, n - 1)
         return real(session, cohort, n, *given)
 
-    monkeypatch.setattr(mixes, "mix_now", mix)
+    patch.setattr(mixes, "mix_now", mix)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("twin", [count_twice, leave_one_out])
+def test_reports_that_are_not_in_a_release_once_are_noticed(twin: Patch, monkeypatch: pytest.MonkeyPatch) -> None:
+    twin(monkeypatch)
     with pytest.raises(Disagreement, match=r"a report of cohort \d+ is not in its release once"):
         audit(COINS, ARMS)
 

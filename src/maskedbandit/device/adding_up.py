@@ -16,7 +16,7 @@ from sqlite3 import Connection
 from typing import Any
 
 from maskedbandit.channels.offers import NoiseShare
-from maskedbandit.device.device_book import BookedPlace
+from maskedbandit.device.booked_place import BookedPlace
 from maskedbandit.device.own_place import OwnPlace
 from maskedbandit.device.rounding import round_outcome
 from maskedbandit.errors import Disagreement, InvalidValue, OutOfTurn, ProtocolError

@@ -4,7 +4,8 @@ import json
 import re
 from collections.abc import Callable, Sequence
 
-from maskedbandit.device.device_book import BookedPlace, DeviceBook, DueReport
+from maskedbandit.device.booked_place import BookedPlace
+from maskedbandit.device.device_book import DeviceBook, DueReport
 from maskedbandit.device.service_calls import DeviceRequest, ServiceCalls, ServiceReply
 
 TAKEN = frozenset({"stored", "accepted", "duplicate"})

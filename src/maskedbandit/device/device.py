@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from maskedbandit.checks import check_choice
 from maskedbandit.device.agreed import Agreed
+from maskedbandit.device.booked_place import BookedPlace
 from maskedbandit.device.contacts import ask_passes, say_farewell, send_reports, tell_exposures, withdraw_reports
-from maskedbandit.device.device_book import BOOK_FILE, PLACE_ELSEWHERE, PLACE_LEFT, BookedPlace, DeviceBook, MadeReport
+from maskedbandit.device.device_book import BOOK_FILE, PLACE_ELSEWHERE, PLACE_LEFT, DeviceBook, MadeReport
 from maskedbandit.device.local_reports import draw_local_value, write_local_report
 from maskedbandit.device.own_place import LATEST_TIME, STUDY_TEXT, HandedOperator, OwnOutcome, OwnPlace, read_place
 from maskedbandit.device.round_contacts import go_on_adding

@@ -7,14 +7,13 @@ service keeps those that came first; under local trust each of them has cost eps
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from pathlib import Path
 from sqlite3 import Connection
 from typing import Any, NamedTuple, TypeVar
 
 from maskedbandit.device.book_tables import BOOK_SETTINGS, BOOK_TABLES
+from maskedbandit.device.booked_place import FIND_PLACES, BookedPlace, read_booked_place
 from maskedbandit.device.own_place import OwnOutcome, OwnPlace, read_place, write_place
 from maskedbandit.device.rounding import round_outcome
 from maskedbandit.device.shuffled_reports import Withdrawal, write_withdrawal
@@ -26,33 +25,7 @@ from maskedbandit.private_files import PrivateFile
 BOOK_FILE = "device.sqlite"
 PLACE_LEFT, PLACE_ELSEWHERE = "left", "elsewhere"  # why a place has ended, beside the codes of the service's refusals
 
-_PLACE = (
-    "SELECT study, protocol, given, epsilon, joined, told, steps, ended, (SELECT json_group_object(metric, value)"
-    " FROM held_outcome WHERE held_outcome.study = own_place.study),"
-    " COALESCE((SELECT shown FROM own_pass WHERE own_pass.study = own_place.study), '') FROM own_place"
-)
 _REPORTS = "SELECT turn, made, says, size, answer, metric FROM kept_report WHERE study = ?"
-
-
-@dataclass(frozen=True)
-class BookedPlace:
-    """A place of the book."""
-
-    study: str
-    protocol: str
-    given: str  # the place as it was handed over; empty after the person left
-    epsilon: Fraction
-    joined: int
-    told: bool  # whether the service knows that the arm was seen, or the application's backend tells it
-    steps: int  # what holds of the reward, as two operators are told it; 0 under local trust
-    ended: str  # empty as long as there is something to report
-    held: Mapping[str, Fraction]  # what holds of each outcome of which something was recorded, by its name
-    shown: str  # the pass for the shuffler, if there is one, and the service has given it
-
-    @cached_property
-    def place(self) -> OwnPlace:
-        """The place, of somebody who did not leave."""
-        return read_place(json.loads(self.given))
 
 
 class DueReport(NamedTuple):
@@ -102,11 +75,11 @@ class DeviceBook:
 
     def places(self) -> list[BookedPlace]:
         """All places, as they were taken."""
-        return [read_booked_place(row) for row in self._file.rows(f"{_PLACE} ORDER BY joined, study")]
+        return [read_booked_place(row) for row in self._file.rows(f"{FIND_PLACES} ORDER BY joined, study")]
 
     def find(self, study: str) -> BookedPlace | None:
         """The place in a study."""
-        return next((read_booked_place(row) for row in self._file.rows(f"{_PLACE} WHERE study = ?", study)), None)
+        return next((read_booked_place(row) for row in self._file.rows(f"{FIND_PLACES} WHERE study = ?", study)), None)
 
     def reports(self, study: str) -> list[KeptReport]:
         """All reports that were made in a study."""
@@ -124,10 +97,12 @@ class DeviceBook:
         with self._file.transaction() as connection:
             if not connection.execute("SELECT 1 FROM consent").fetchone():
                 raise NoConsent("the person took consent back while the place was on its way")
-            rows = connection.execute(f"{_PLACE} WHERE study = ? OR protocol = ?", (place.study, digest)).fetchall()
+            rows = connection.execute(
+                f"{FIND_PLACES} WHERE study = ? OR protocol = ?", (place.study, digest)
+            ).fetchall()
             had = read_booked_place(rows[0]) if rows else None
             if had is None:
-                spent = sum((read_booked_place(row).epsilon for row in connection.execute(_PLACE)), Fraction(0))
+                spent = sum((read_booked_place(row).epsilon for row in connection.execute(FIND_PLACES)), Fraction(0))
                 epsilon, steps = check(spent), count_steps(place, None, bits)
                 told = int(place.exposed is not None)
                 row = place.study, digest, write_place(given), str(epsilon), now, told, steps, ended
@@ -172,7 +147,7 @@ class DeviceBook:
         place = booked.place
         outcome = place.find_outcome(metric)
         with self._file.transaction() as connection:
-            rows = connection.execute(f"{_PLACE} WHERE study = ? AND ended = ''", (place.study,)).fetchall()
+            rows = connection.execute(f"{FIND_PLACES} WHERE study = ? AND ended = ''", (place.study,)).fetchall()
             for booked in map(read_booked_place, rows):  # none if another process has left it
                 before = booked.held.get(metric)
                 held = outcome.add_record(before, value)
@@ -191,7 +166,7 @@ class DeviceBook:
         """
         due = []
         with self._file.transaction() as connection:
-            booked = read_booked_place(connection.execute(f"{_PLACE} WHERE study = ?", (study,)).fetchone())
+            booked = read_booked_place(connection.execute(f"{FIND_PLACES} WHERE study = ?", (study,)).fetchone())
             if booked.ended or not booked.told:
                 return []
             place = booked.place
@@ -233,7 +208,7 @@ class DeviceBook:
     def change_place(self, study: str, change: Callable[[Connection, BookedPlace], Changed]) -> Changed | None:
         """Change this in one transaction, with the place as it is now; nothing if it has ended."""
         with self._file.transaction() as connection:
-            booked = read_booked_place(connection.execute(f"{_PLACE} WHERE study = ?", (study,)).fetchone())
+            booked = read_booked_place(connection.execute(f"{FIND_PLACES} WHERE study = ?", (study,)).fetchone())
             return None if booked.ended else change(connection, booked)
 
     def end_place(self, study: str, why: str) -> None:
@@ -287,13 +262,6 @@ def forget_place(connection: Connection, study: str) -> None:
     for table in ("held_outcome", "kept_report", "own_pass", "own_round", "round_step"):
         connection.execute(f"DELETE FROM {table} WHERE study = ?", (study,))
     connection.execute("INSERT INTO farewell (study, ticket) VALUES (?, ?)", (study, json.loads(given)["ticket"]))
-
-
-def read_booked_place(row: tuple[Any, ...]) -> BookedPlace:
-    """A place from its row."""
-    study, protocol, given, epsilon, joined, told, steps, ended, values, shown = row
-    held = {metric: Fraction(text) for metric, text in json.loads(values).items()}
-    return BookedPlace(study, protocol, given, Fraction(epsilon), joined, bool(told), steps, ended, held, shown)
 
 
 def count_steps(place: OwnPlace, held: Fraction | None, bits: Bits) -> int:

@@ -4,8 +4,9 @@ import json
 from base64 import urlsafe_b64encode
 from functools import partial
 
+from maskedbandit.device.booked_place import BookedPlace
 from maskedbandit.device.contacts import ENDS
-from maskedbandit.device.device_book import BookedPlace, DeviceBook
+from maskedbandit.device.device_book import DeviceBook
 from maskedbandit.device.service_calls import DeviceRequest, ServiceCalls
 
 MOST_EXCHANGES = 6  # of a contact: one more than there are phases

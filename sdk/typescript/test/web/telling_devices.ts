@@ -19,6 +19,13 @@ class Knowing extends Device {
   }
 }
 
+/** Sends only if something was recorded. */
+class SendingIfItHappened extends Knowing {
+  override async contact(): Promise<void> {
+    if (this.happened) await super.contact();
+  }
+}
+
 /** By what they do: how they report, and what they are. */
 export const TWINS: Record<string, [string, typeof Device]> = {
   "that sends when it happens": [
@@ -33,11 +40,7 @@ export const TWINS: Record<string, [string, typeof Device]> = {
   ],
   "that sends only if something was recorded": [
     "local trust",
-    class extends Knowing {
-      override async contact(): Promise<void> {
-        if (this.happened) await super.contact();
-      }
-    },
+    SendingIfItHappened,
   ],
   "whose size says what it says": [
     "standing",
@@ -115,11 +118,7 @@ export const TWINS: Record<string, [string, typeof Device]> = {
   ],
   "that takes part in the round if something happened": [
     "in a round",
-    class extends Knowing {
-      override async contact(): Promise<void> {
-        if (this.happened) await super.contact();
-      }
-    },
+    SendingIfItHappened,
   ],
   "that leaves the round if something happened": [
     "in a round",
