@@ -8,8 +8,9 @@ between them meanwhile.
 import asyncio
 import json
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,8 @@ class Journaled(Load):
         super().__init__(server, Fault(), seed=16, others=others)
         self.history: History = Journal(server.folder / "journal")
         self._harm = harm
+        self._held = False
+        self._under_way = 0
         self.wrong: AssertionError | None = None  # what was found first
 
     def harm(self, number: int) -> None:
@@ -71,6 +74,31 @@ class Journaled(Load):
         except EOFError:  # of those who were not needed any more
             assert self.wrong
             raise self.wrong from None
+
+    @contextmanager
+    def nobody_asks(self) -> Iterator[None]:
+        """For a harm: what is under way is answered first, and all else waits."""
+        self._held = True
+        try:
+            while self._under_way and not self.over:
+                time.sleep(0.005)  # of the thread that does the harm: each request ends within 30 seconds
+            yield
+        finally:
+            self._held = False
+
+    @asynccontextmanager
+    async def _asking(self) -> AsyncIterator[None]:
+        while self._held:
+            await asyncio.sleep(0.005)
+        self._under_way += 1
+        try:
+            yield
+        finally:
+            self._under_way -= 1
+
+    async def _ask(self, verb: str, body: str) -> tuple[int, dict[str, Any]]:
+        async with self._asking():
+            return await super()._ask(verb, body)
 
     async def _client(self) -> None:
         with self._ending_it():
@@ -95,7 +123,8 @@ class Journaled(Load):
         """A release that was seen is never another one."""
         path = f"/v1/studies/{TABLE['name']}/releases"
         try:
-            reply = await asyncio.to_thread(server.ask, "GET", path, None, self.server.keys["owner"])
+            async with self._asking():
+                reply = await asyncio.to_thread(server.ask, "GET", path, None, self.server.keys["owner"])
         except (OSError, HTTPException):
             return
         if reply.status == 200:

@@ -7,7 +7,7 @@ each mutant says how often it was caught.
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -112,21 +112,32 @@ def go_on(live: Live) -> None:
 
 
 def stop_between_transactions(live: Live) -> None:
-    """SIGSTOP while no transaction is under way: the database ends one whose process is silent, and tells it so."""
-    under_way = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND xact_start IS NOT NULL"
+    """SIGSTOP while no transaction is under way: the database ends one whose process is silent, and tells it so.
+
+    Nobody asks meanwhile, so that what is under way is the clock's alone, and ends while it is waited for.
+    """
+    under_way = (
+        "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() "
+        "AND backend_type = 'client backend' AND xact_start IS NOT NULL"
+    )
     with psycopg.connect(live.address, autocommit=True) as looking:
-        for _ in range(1000):
+        for _ in range(30_000):
+            if looking.execute(under_way).fetchall() != [(1,)]:  # our own
+                continue
             stop(live)
-            if all(looking.execute(under_way).fetchall() == [(1,)] for _ in range(5)):  # our own
+            if all(looking.execute(under_way).fetchall() == [(1,)] for _ in range(5)):
                 return
             go_on(live)
     raise AssertionError("there is always a transaction under way")
 
 
 def stop_the_holder(
-    folder: Path, mutant: str, people: int, times: int, stopping: Callable[[Live], None] = stop, **changes: Any
+    folder: Path, mutant: str, people: int, times: int, between: bool = False, **changes: Any
 ) -> Journaled:
-    """SIGSTOP of the process that holds the study until another one has taken it over; then it goes on."""
+    """SIGSTOP of the process that holds the study until another one has taken it over; then it goes on.
+
+    It is stopped at any time, or `between` two transactions.
+    """
     first = server(folder / "first", fresh_postgresql(), mutant)
     second = server(folder / "second", first.address, mutant)
     second.witness, second.keys = first.witness, first.keys
@@ -134,7 +145,11 @@ def stop_the_holder(
 
     def harm() -> None:
         holder, other = next(holders)
-        stopping(holder)
+        if between:
+            with load.nobody_asks():
+                stop_between_transactions(holder)
+        else:
+            stop(holder)
         try:
             until_served(other)
         finally:
@@ -200,7 +215,7 @@ def test_one_that_writes_when_it_was_replaced_is_found(tmp_path: Path) -> None:
     """
     roomy = {"name": "successive_elimination", "least": 300}
     with pytest.raises(AssertionError, match=r"twice|two"):
-        stop_the_holder(tmp_path, "writes when replaced", 600, 2, stop_between_transactions, policy=roomy)
+        stop_the_holder(tmp_path, "writes when replaced", 600, 2, between=True, policy=roomy)
 
 
 def test_one_that_takes_silence_for_a_commit_is_found(tmp_path: Path) -> None:
