@@ -194,12 +194,14 @@ def test_an_audit_that_no_officer_approves_leaves_nothing(service: Inside) -> No
 
 
 def test_a_service_that_is_not_there() -> None:
-    async def ask() -> None:
+    async def ask(other: str | None = None) -> None:
         async with reach_service("http://127.0.0.1:9", "mb_owner_00000000_x") as service:
-            await service.ask("GET", "/v1/studies")
+            await (service.tell(f"{other}/v1/bundles", "") if other else service.ask("GET", "/v1/studies"))
 
-    with pytest.raises(StorageFailed, match="cannot be asked"):
+    with pytest.raises(StorageFailed, match="the service cannot be asked"):
         asyncio.run(ask())
+    with pytest.raises(StorageFailed, match=r"the operator at http://127\.0\.0\.1:10 cannot be asked"):
+        asyncio.run(ask("http://127.0.0.1:10"))
     for url, key in (("ftp://x", "k"), ("http://x", "a b")):
         with pytest.raises(InvalidValue):
             asyncio.run(reach_service(url, key).__aenter__())

@@ -62,23 +62,25 @@ class Service:
 
     async def tell(self, url: str, body: str) -> Any:
         """The answer of another operator at this address, who is shown no key; raises the error that it reports."""
-        return await self._request("POST", url, body, {})
+        return await self._request("POST", url, body, {}, f"the operator at {url.partition('/v1/')[0]}")
 
-    async def _request(self, method: str, path: str, body: str | None, headers: dict[str, str]) -> Any:
+    async def _request(
+        self, method: str, path: str, body: str | None, headers: dict[str, str], whom: str = "the service"
+    ) -> Any:
         headers["Content-Type"] = "application/json"
         content = None if body is None else body.encode()
         for _ in range(20):
             try:
                 reply = await self._client.request(method, path, content=content, headers=headers)
             except httpx.HTTPError as why:
-                raise StorageFailed(f"the service cannot be asked: {why or type(why).__name__}") from None
+                raise StorageFailed(f"{whom} cannot be asked: {why or type(why).__name__}") from None
             if reply.status_code not in (429, 503):
                 break
             await asyncio.sleep(float(reply.headers.get("Retry-After", 1)))
         found = reply.json()
         if reply.status_code >= 400:
             kind = ERRORS_BY_CODE.get(found.get("code", ""), StorageFailed)
-            raise kind(f"the service says: {found.get('detail', reply.status_code)}")
+            raise kind(f"{whom} says: {found.get('detail', reply.status_code)}")
         return found
 
     async def together(self, path: str, requests: list[Any], key: str, may_be: str = "") -> list[Any]:
