@@ -143,7 +143,7 @@ class Driven:
 def network_of(live: LiveService) -> Iterator[FaultyNetwork]:
     """A network before a service."""
     network = FaultyNetwork(live.port)
-    thread = threading.Thread(target=network.serve_forever, args=(0.01,))
+    thread = threading.Thread(target=network.serve_forever, args=(0.01,))  # seconds until it sees that it is to end
     thread.start()
     try:
         yield network

@@ -22,7 +22,7 @@ from tests.store.small_study import PROOF
 
 CODES = {"late": "Late", "conflict": "Conflict", "unknown_ticket": "UnknownTicket"}
 CLIENTS = 32  # connections
-IN_VAIN = 10_000  # people in a row without a place: at least 15 seconds of them, where a release is due in two
+IN_VAIN = 4000  # people in a row without a place: at least 6 seconds of them, where a release is due in two
 TRIES = 15_000  # at one request, far more than it takes a server to begin again
 TABLE: dict[str, Any] = {  # so little noise that a release tells whether a report was doubled
     "name": "load",

@@ -8,6 +8,7 @@ import resource
 import sys
 import time
 from contextlib import suppress
+from threading import Event
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -32,7 +33,7 @@ from tests.store.crash_mutants import MUTANTS, Mutant
 
 def told_before_the_commit() -> None:
     """Whoever asks about a person is answered within the transaction."""
-    real, commit = Writer.submit, Sqlite.commit
+    real, commit, told = Writer.submit, Sqlite.commit, Event()
 
     def submit(self: Writer, verb: str, *given: Any) -> Any:
         if verb not in ("assign", "expose", "report", "upload", "take_bundle"):
@@ -47,6 +48,7 @@ def told_before_the_commit() -> None:
         def telling(session: Any) -> Any:
             result = self.study.operations[verb](session, *given)
             loop.call_soon_threadsafe(settle, result, None)
+            told.set()
             return result
 
         def done(future: Any) -> None:
@@ -57,7 +59,9 @@ def told_before_the_commit() -> None:
         return early
 
     def slow(self: Sqlite) -> None:
-        time.sleep(0.2)  # most of the time, so that a kill comes meanwhile
+        if told.is_set():
+            told.clear()
+            time.sleep(0.2)  # most of the time, so that a kill comes meanwhile
         commit(self)
 
     Writer.submit = submit

@@ -66,6 +66,8 @@ CHECKED = (
     "statement, answer",
 )
 
+PARTS = 3  # of all pages, so that several processes look at them
+
 
 def is_checked(name: str) -> bool:
     """Whether the checker looks at a page."""
@@ -88,20 +90,25 @@ def pages() -> Iterator[dict[str, str]]:
         yield all_pages(views)
 
 
-@pytest.mark.parametrize("look", LOOKS_OF_PICTURES)
-def test_every_stage_can_be_read(browser: Browser, pages: dict[str, str], look: str) -> None:
-    page, text, errors = browser.new_page(**LOOKS_OF_PICTURES[look]), list[str](), list[str]()
+@pytest.mark.parametrize("part", range(PARTS))
+def test_every_stage_can_be_read(browser: Browser, pages: dict[str, str], part: int) -> None:
+    """Each page in all looks: it is loaded once, and the browser then has another size and other colours."""
+    page, text, errors = browser.new_page(), list[str](), list[str]()
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
     serve(page, text, [])
     assert set(CHECKED) <= set(pages)
-    for name, shown in pages.items():
-        text.append(shown)
+    for name in list(pages)[part::PARTS]:
+        text.append(pages[name])
         page.goto(f"{HOST}/studies/x")
         page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
-        if look != "phone" and is_checked(name):  # a phone has the colours and the words of the others
-            assert faults(page, {"dark": COLOURS, "small": ALL_ELSE}.get(look)) == [], name  # small is dark, too
-        assert find_hidden(page) == [], name
-        assert min(page.evaluate(SIZES), default=12) >= 11, name
+        for look, how in LOOKS_OF_PICTURES.items():
+            page.set_viewport_size(how["viewport"])
+            page.emulate_media(color_scheme=how["color_scheme"])
+            if look != "phone" and is_checked(name):  # a phone has the colours and the words of the others
+                checked = {"dark": COLOURS, "small": ALL_ELSE}.get(look)  # small is dark, too
+                assert faults(page, checked) == [], (name, look)
+            assert find_hidden(page) == [], (name, look)
+            assert min(page.evaluate(SIZES), default=12) >= 11, (name, look)
     assert errors == []
     page.close()
 

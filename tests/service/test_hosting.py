@@ -5,6 +5,7 @@ import asyncio
 import hmac
 from functools import partial
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from maskedbandit.store.databases.database import Database
 from maskedbandit.store.lease import name_holder, read_clock
 from maskedbandit.store.writer import Writer
 from tests.service.inside import TABLE, Inside
-from tests.service.live import LATE
+from tests.service.live import LATE, live
 
 HERE, THERE = "http://127.0.0.1:1", "http://127.0.0.1:2"
 
@@ -38,6 +39,14 @@ def held_by(service: Inside, url: str) -> str:
     """The name of a holder that is reached there."""
     service.host.url = url
     return service.host._holder()
+
+
+@pytest.mark.slow
+def test_a_server_that_begins_loads_no_statistics(tmp_path: Path) -> None:
+    """They would take half of the time until it listens, and only what forecasts and plans needs them."""
+    with live(tmp_path, command=("-X", "importtime", "-m", "maskedbandit", "serve")) as server:
+        assert "maskedbandit.service.app" in server.said()
+        assert "scipy" not in server.said()
 
 
 def test_a_refused_draft_leaves_a_running_study_alone(service: Inside) -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.service.shuffler_journal import ShuffledJournal, TossedJournal
 from tests.service.test_two_operators_kills import play
 
-KILLS = 14
+KILLS = 7
 
 
 @pytest.mark.slow
@@ -24,8 +24,8 @@ KILLS = 14
 def test_kills_of_either_lose_and_double_nothing(tmp_path: Path, kind: type[ShuffledJournal], postgresql: bool) -> None:
     found = play(tmp_path, postgresql, KILLS, kind=kind)
     print(json.dumps(found._asdict()))
-    assert found.reports > 50
-    assert found.releases >= 4
+    assert found.reports > 20
+    assert found.releases >= 2
     assert found.waiting <= 2  # what the shuffler mixed as the service was killed: one of each arm
 
 

