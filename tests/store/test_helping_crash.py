@@ -1,9 +1,11 @@
 """A helper survives that its process ends before and after every statement, COMMIT and write of the witness.
 
 The process ends here as `kill -9` ends it: nothing more is done, neither in the database nor at the witness, and the
-server or the next one who opens the file undoes what was not committed. A new process is asked the same again.
+server or the next one who opens the file undoes what was not committed. A new process is asked the same again. What
+ends after a step has done all that what ends before the next one has, so each end is played once.
 """
 
+import math
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -34,25 +36,18 @@ class Killed(BaseException):
 
 
 class Steps:
-    """The steps of a process, and the one before or after which it ends."""
+    """The steps of a process, and how many it does before it ends."""
 
-    def __init__(self, at: int = -1, after: bool = False) -> None:
-        self.at, self.after, self.seen, self.dead = at, after, list[str](), False
+    def __init__(self, most: float = math.inf) -> None:
+        self.most, self.seen, self.dead = most, list[str](), False
 
     def do(self, name: str, step: Callable[..., Any], *given: Any, **more: Any) -> Any:
         """Do a step, unless the process has ended by then."""
+        self.dead = self.dead or len(self.seen) == self.most
         if self.dead:
             raise Killed
         self.seen.append(name)
-        here = len(self.seen) - 1 == self.at
-        if here and not self.after:
-            self.dead = True
-            raise Killed
-        found = step(*given, **more)
-        if here:
-            self.dead = True
-            raise Killed
-        return found
+        return step(*given, **more)
 
 
 @contextmanager
@@ -96,23 +91,21 @@ def read_total(operators: Operators) -> str | None:
 def survives(
     folder: Path, address: Callable[[], str], every: int = 1, tell: Callable[[], list[HelperTotal]] = list
 ) -> list[str]:
-    """A process ends before and after each step, and another one is asked the same again: the steps."""
-    number, seen = 0, list[str]()
-    while True:
-        for after in (False, True):
-            operators = Operators(folder / f"{number} {after}", address())
-            sent, ending, told = operators.send_all(0, VALUES, N), Steps(number, after), tell()
-            play(operators, sent, ending, told)
-            if not ending.dead:
-                return seen
-            seen, kept = max(seen, ending.seen, key=len), read_total(operators)
-            for _ in range(2):
-                play(operators, sent, Steps(), told)
-            assert kept in (None, read_total(operators)), "a total was drawn again"
-            assert len(told) >= 2
-            assert {*told} == {told[0]}, "another total was told"
-            assert operators.verify() == (1, len(VALUES))
-        number += every
+    """A process ends before each step and after the last, and another one is asked the same again: the steps."""
+    for number in count(step=every):
+        operators = Operators(folder / str(number), address())
+        sent, ending, told = operators.send_all(0, VALUES, N), Steps(number), tell()
+        play(operators, sent, ending, told)
+        kept = read_total(operators)
+        for _ in range(2):
+            play(operators, sent, Steps(), told)
+        assert kept in (None, read_total(operators)), "a total was drawn again"
+        assert len(told) >= 2
+        assert {*told} == {told[0]}, "another total was told"
+        assert operators.verify() == (1, len(VALUES))
+        if not ending.dead:
+            return ending.seen
+    raise AssertionError("a process has no end")
 
 
 def count_files(folder: Path) -> Callable[[], str]:

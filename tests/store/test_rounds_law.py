@@ -98,8 +98,13 @@ def leave_it_to_one(self: DiscreteLaplace, people: int, n: int, bits: Bits) -> i
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("twin", [leave_noise_out, divide_by_all, leave_it_to_one])
-def test_shares_of_another_law_are_found(tmp_path: Path, twin: Shares, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("twin", "waves"), [(leave_noise_out, WAVES), (divide_by_all, WAVES), (leave_it_to_one, WAVES // 2)]
+)
+def test_shares_of_another_law_are_found(
+    tmp_path: Path, twin: Shares, waves: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In none of 300 samples of each of their laws, of as many releases, were they missed."""
     monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", twin)
     with pytest.raises(AssertionError, match="another distribution"):
-        check_noise(*play(tmp_path, WAVES))
+        check_noise(*play(tmp_path, waves))

@@ -21,6 +21,7 @@ from maskedbandit.store.databases.database import Database
 from maskedbandit.store.settle import ListedReports, settle_cohort
 from maskedbandit.store.study import Study
 from tests.store.small_study import WINDOW, Clock
+from tests.store.test_crash_steps import ends
 from tests.store.test_settle import verify
 from tests.store.two_operators import CHANNEL, GRACE, Leading
 
@@ -137,16 +138,15 @@ def check_told(told: list[Release]) -> None:
 
 
 def survives(folder: Path, what: str, stride: int) -> int:
-    """Die at every step, or at some: how many there are."""
+    """Die before every step, or some, and after the last: how many there are."""
     (folder / "first").mkdir()
     prepared = prepare(folder / "first", what)
     steps, told = run(prepared, folder / "whole", what, None)
     check_told(told)
     assert steps.count("commit") == 1
-    for number in range(0, len(steps), stride):
-        for side in ("before", "after"):
-            check_told(run(prepared, folder / f"{number} {side}", what, (number, side))[1])
-            shutil.rmtree(folder / f"{number} {side}")
+    for at in ends(len(steps), stride):
+        check_told(run(prepared, folder / "copy", what, at)[1])
+        shutil.rmtree(folder / "copy")
     return len(steps)
 
 

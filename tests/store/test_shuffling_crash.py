@@ -5,6 +5,7 @@ A new process is asked the same again: there is one mix of a cohort, and what wa
 
 from collections.abc import Callable
 from contextlib import closing
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -85,25 +86,23 @@ def read_mix(scene: Mixing) -> str | None:
 
 
 def survives(folder: Path, address: Callable[[], str], every: int = 1) -> list[str]:
-    """A process ends before and after each step, and another one is asked the same again: the steps."""
-    number, seen = 0, list[str]()
-    while True:
-        for after in (False, True):
-            scene = Mixing(folder / f"{number} {after}", address())
-            sent, ending, told = scene.seal_all(), Steps(number, after), list[Told]()
-            play(scene, sent, ending, told)
-            if not ending.dead:
-                return seen
-            seen, kept = max(seen, ending.seen, key=len), read_mix(scene)
-            for _ in range(2):
-                play(scene, sent, Steps(), told)
-            assert kept in (None, read_mix(scene)), "a cohort was mixed again"
-            assert len(told) >= 2
-            assert {*told} == {told[0]}, "another mix was told"
-            assert told[0].said.reports == 3
-            with closing(open_database(scene.address)) as database:
-                assert verify_shuffling(database, scene.witness, "small")[2:] == (1, 0)
-        number += every
+    """A process ends before each step and after the last, and another one is asked the same again: the steps."""
+    for number in count(step=every):
+        scene = Mixing(folder / str(number), address())
+        sent, ending, told = scene.seal_all(), Steps(number), list[Told]()
+        play(scene, sent, ending, told)
+        kept = read_mix(scene)
+        for _ in range(2):
+            play(scene, sent, Steps(), told)
+        assert kept in (None, read_mix(scene)), "a cohort was mixed again"
+        assert len(told) >= 2
+        assert {*told} == {told[0]}, "another mix was told"
+        assert told[0].said.reports == 3
+        with closing(open_database(scene.address)) as database:
+            assert verify_shuffling(database, scene.witness, "small")[2:] == (1, 0)
+        if not ending.dead:
+            return ending.seen
+    raise AssertionError("a process has no end")
 
 
 def test_a_shuffler_survives_an_end_at_some_steps(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def enrol(session: Session, person: str, exposes: bool = False, site: int | None
     protocol = session.protocol
     all_there = protocol.people is not None and session.people >= protocol.people
     enrols = session.state == "running" and not all_there and not session.rows.was_erased(person)
-    is_full = None if site is None else partial(has_share, session, site)
+    is_full = None if site is None else partial(has_share, session, site, {})
     given = session.driver.assign(session.bits, is_full) if enrols else session.driver.serve(session.bits)
     if given.cohort is None or given.place is None:
         return Assigned(given.arm, None, given.propensity, why="finished" if has_finished(session, all_there) else None)
@@ -101,13 +101,15 @@ def enrol(session: Session, person: str, exposes: bool = False, site: int | None
     return describe_place(session, dealt, again=False)
 
 
-def has_share(session: Session, site: int, places: Places) -> bool:
+def has_share(session: Session, site: int, shares: dict[int, int], places: Places) -> bool:
     """Whether the people of a site have its share of a cohort, so that the cohort is full for them.
 
-    A site that has left has none, nor has one that has not agreed to the list of sites yet.
+    A site that has left has none, nor has one that has not agreed to the list of sites yet. The shares by size of a
+    cohort are filled in as they are asked for: many cohorts have the same size.
     """
-    share = count_site_places(session.protocol, places.size).get(site, 0)
-    return site in session.site_lists.missing or session.of_sites.get((places.cohort, site), 0) >= share
+    if places.size not in shares:
+        shares[places.size] = count_site_places(session.protocol, places.size).get(site, 0)
+    return site in session.site_lists.missing or session.of_sites.get((places.cohort, site), 0) >= shares[places.size]
 
 
 def has_finished(session: Session, all_there: bool) -> bool:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -68,6 +68,7 @@ class Protocol:
     text: str  # the tables as JSON, with sorted keys and no spaces
     added: tuple[tuple[str, Any], ...] = ()  # arms that were added since, with their payloads
     stage: SiteStage | None = None  # a later list of sites than its own
+    _among: dict[SiteStage, Protocol] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def from_file(cls, path: Path) -> Protocol:
@@ -147,8 +148,8 @@ class Protocol:
         return made
 
     def among(self, stage: SiteStage) -> Protocol:
-        """This protocol with the sites of a later list; its text and hash stay what they are."""
-        return replace(self, stage=stage)
+        """This protocol with the sites of a later list, made once; its text and hash stay what they are."""
+        return self._among.setdefault(stage, replace(self, stage=stage))
 
     @property
     def k(self) -> int:
@@ -195,8 +196,7 @@ class Protocol:
 
     @property
     def stages(self) -> bool:
-        """Whether its arms may change. A running sum over all releases cannot begin anew with a stage; nor can phases
-        that are planned for a number of people, of whom the last may have a place by then."""
+        """Whether its arms may change: no sum over all releases begins anew, and no phases planned for all people."""
         return not self.policy.purpose.phased and not self.channel.law().counter > 0
 
     @cached_property

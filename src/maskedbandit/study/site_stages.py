@@ -10,7 +10,7 @@ know of each other's, add nothing up together.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any, NamedTuple, Self
 
@@ -49,7 +49,7 @@ class SiteStage:
 
     first: int  # the number of the first cohort
     sites: SitesOfStudy
-    keys: Mapping[int, OperatorKeys]  # by the number of the site
+    keys: Mapping[int, OperatorKeys] = field(hash=False)  # by the number of the site
     name: str  # the hash
 
     @property
