@@ -221,8 +221,8 @@ def test_dropouts_cost_at_most_half_as_many_users_again(of, epsilon):
 def test_no_run_starves_and_without_the_cure_some_do():
     """Tied rivals, loud noise: a best arm that begins badly must come back; forced exploration is a parameter.
 
-    Without it one run in eleven starves, so that 300 show it but for a chance of 1e-12. With it, 600 would show a rate of
-    1.2 % but for one of 1e-3.
+    Without it one run in eleven starves, so that 300 show it but for a chance of 1e-12. With it, 600 would show a rate
+    of 1.2 % but for one of 1e-3.
     """
     channel, instance, most = mb.channels.Central(epsilon=0.464), mb.Bernoulli(MU1), 2 * 10**5
     cured = mb.identify(ReleasedLikelihood(), channel, instance, delta=0.01, runs=600, seed=5, max_pulls=most)
