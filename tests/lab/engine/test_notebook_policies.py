@@ -103,12 +103,17 @@ from functools import partial
 import maskedbandit as mb
 
 run = partial(mb.simulate, instance=mb.Bernoulli([0.9, 0.5]), horizon=1000, seed=7)
+
+def channel(name):
+    return getattr(mb.channels, name)(epsilon=0.5)
 """
 
-EVERY_WAY = """
+HERE = """
 if __name__ == "__main__":
-    how = {"delay": mb.delays.Constant(5)} if sys.argv[2:] else {}
-    print(run(ExploreThenCommit(pilot=50), getattr(mb.channels, sys.argv[1])(epsilon=0.5), **how).regret[0, -1])
+    for name in sys.argv[1:]:
+        name, _, late = name.partition("-")
+        how = {"delay": mb.delays.Constant(5)} if late else {}
+        print(run(ExploreThenCommit(pilot=50), channel(name), **how).regret[0, -1])
 """
 
 ON_A_CLUSTER = """
@@ -116,9 +121,8 @@ if __name__ == "__main__":
     from tests.lab.engine.clusters import cluster
 
     with cluster(2, processes=True) as client:
-        for channel in ("Central", "Response", "Central"):
-            channel = getattr(mb.channels, channel)(epsilon=0.5)
-            print(run(ExploreThenCommit(pilot=50), channel, executor=client.get_executor()).regret[0, -1])
+        for name in sys.argv[1:]:
+            print(run(ExploreThenCommit(pilot=50), channel(name), executor=client.get_executor()).regret[0, -1])
 """
 
 
@@ -130,34 +134,32 @@ def script(folder: Path, ending: str) -> list[str]:
     return [sys.executable, str(file)]
 
 
-def printed(command: list[str], **how: str) -> list[float]:
-    """The numbers that a process prints."""
+def printed(command: list[str], *given: str, **how: str) -> list[float]:
+    """The numbers that a process prints, one for each channel that is given, with a delay if it is late."""
     path = os.pathsep.join(sys.path)
     done = subprocess.run(
-        command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path, **how}, check=False
+        [*command, *given], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path, **how}, check=False
     )
     assert done.returncode == 0, done.stderr
     return [float(word) for word in done.stdout.split()]
 
 
-def uncompiled(command: list[str]) -> list[float]:
-    """The numbers without any compiled kernel, which are the same."""
-    return printed(command, MASKEDBANDIT_KERNELS="python")
-
-
 @pytest.mark.slow
-def test_a_policy_of_a_script_runs_in_every_process_on_every_channel_and_with_delays(tmp_path: Path) -> None:
-    command = script(tmp_path, EVERY_WAY)
-    for given in (["Central"], ["Response"], ["Central", "delay"], ["Central"], ["Response"]):
-        shared = printed([*command, *given], MASKEDBANDIT_CACHE=str(tmp_path / "shared"))
-        assert shared == uncompiled([*command, *given])
+def test_a_policy_of_a_script_runs_again_and_again_in_every_process_and_on_a_cluster(tmp_path: Path) -> None:
+    """On every channel and with delays, also where another process has left its kernels: the numbers of plain Python.
 
-
-@pytest.mark.slow
-def test_a_policy_of_a_script_runs_on_a_cluster_again_and_again(tmp_path: Path) -> None:
-    """Also where another process has left its kernels."""
-    shared, command = {"MASKEDBANDIT_CACHE": str(tmp_path / "shared")}, script(tmp_path, EVERY_WAY)
-    here = printed([*command, "Central"], **shared)
-    first, other, again = printed(script(tmp_path, ON_A_CLUSTER), **shared)
-    assert [first, again] == [*here, *here]
-    assert [other] == uncompiled([*script(tmp_path, EVERY_WAY), "Response"])
+    One test, as what a process leaves for the next takes long to compile.
+    """
+    settings = ("Central", "Response", "Central-late")
+    uncompiled = printed(script(tmp_path, HERE), *settings, MASKEDBANDIT_KERNELS="python")
+    assert len(uncompiled) == 3
+    right = dict(zip(settings, uncompiled, strict=True))
+    for ending, given in (
+        (HERE, ["Central"]),
+        (ON_A_CLUSTER, ["Central", "Response", "Central"]),
+        (HERE, ["Response"]),
+        (HERE, ["Central-late"]),
+        (HERE, ["Central"]),
+    ):
+        shared = printed(script(tmp_path, ending), *given, MASKEDBANDIT_CACHE=str(tmp_path / "shared"))
+        assert shared == [right[each] for each in given]

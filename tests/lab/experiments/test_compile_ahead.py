@@ -64,8 +64,9 @@ def test_after_it_a_first_study_compiles_nothing(tmp_path: Path, monkeypatch, ca
     assert "compiled 0 kinds of studies, and 1 were there; 0.0 MiB in " in capsys.readouterr().out
     study("Central(epsilon=1)", folder)
     assert list_kernels(folder) == kept
-    study("Raw()", folder)  # the control
-    assert list_kernels(folder) > kept
+    if processor == "this":  # the control
+        study("Raw()", folder)
+        assert list_kernels(folder) > kept
 
 
 @for_each("name", MULTI_ARMED)

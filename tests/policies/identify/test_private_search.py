@@ -14,6 +14,7 @@ import maskedbandit.policies.identify.ada_p_tt as ada_p_tt
 import maskedbandit.policies.identify.ada_p_tt_star as ada_p_tt_star
 from maskedbandit.core import kernel
 from maskedbandit.lab.goals.identify.identify import Found
+from maskedbandit.policies.policy import Policy
 from maskedbandit.policies.regret import dpse
 from tests.policies.mutants import mutant
 from tests.statistics import at_most
@@ -25,21 +26,34 @@ MU1, MU2 = mb.Bernoulli([0.95, 0.9, 0.9, 0.9, 0.5]), mb.Bernoulli([0.75, 0.7, 0.
 SS19 = mb.Bernoulli([0.75, 0.625, 0.5, 0.375, 0.25])
 CLOSE, PAIR = mb.Bernoulli([0.5, 0.6, 0.5]), mb.Bernoulli([0.97, 0.99])
 POLICIES = (AdaPTT(), AdaPTTStar(), DPTT(), DPTT(threshold="closed"), BestArmDPSE())
-RUNS, DELTA = 600, 0.1  # so many would show a probability of errors above 0.2
+TIED = mb.Bernoulli([0.5, 0.49])
+RUNS, DELTA = 600, 0.1  # so many would show a probability of errors above 0.24, but for one time in a thousand
 
 
 def check_errors(found: Found) -> None:
-    """Wrong answers are as rare as they have to be, and every run stops."""
-    assert found.stopped.all()
-    at_most(int((~found.correct).sum()), found.correct.size, found.delta)
+    """Wrong answers are as rare as they have to be."""
+    at_most(int((found.stopped & ~found.correct).sum()), found.correct.size, found.delta)
+
+
+def search_tied(policy: Policy) -> Found:
+    """Runs of up to 10,000 users, which is where those err who ignore noise."""
+    return mb.identify(policy, mb.channels.Central(epsilon=0.01), TIED, DELTA, RUNS, max_pulls=10**4)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("instance", [CLOSE, PAIR], ids=repr)
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
-def test_wrong_answers_are_rare(policy, instance):
-    runs = RUNS if instance == CLOSE else RUNS // 6  # a pair this close takes a million users a run
-    check_errors(mb.identify(policy, mb.channels.Central(epsilon=1), instance, DELTA, runs))
+def test_wrong_answers_are_rare(policy):
+    check_errors(search_tied(policy))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("instance", "runs"), [(CLOSE, 200), (PAIR, 30)], ids=["close", "pair"])
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+def test_every_run_stops(policy, instance, runs):
+    """A pair this close takes a million users a run. More than 50 or 17 wrong answers would be too many."""
+    found = mb.identify(policy, mb.channels.Central(epsilon=1), instance, DELTA, runs)
+    assert found.stopped.all()
+    check_errors(found)
 
 
 @kernel
@@ -67,18 +81,17 @@ class DeafDPSE(BestArmDPSE):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("policy", "runs"),
-    [(DeafAdaPTT(), 150), (DeafAdaPTTStar(), 150), (DPTT(threshold="heuristic"), RUNS), (DeafDPSE(), 150)],
+    "policy",
+    [DeafAdaPTT(), DeafAdaPTTStar(), DPTT(threshold="heuristic"), DeafDPSE()],
     ids=["AdaPTT", "AdaPTTStar", "DPTT", "DPSE"],
 )
-def test_whoever_ignores_noise_is_rejected(policy, runs):
+def test_whoever_ignores_noise_is_rejected(policy):
     """Negative controls. The heuristic threshold of DP-TT does not know how many draws of noise there are.
 
-    It errs in about 0.23 of runs, and the others in about half of them: so many show it with a probability above 0.99.
+    It errs in about 0.32 of runs, and so does DP-SE; the others err in half: so many miss it with a chance of 1e-9.
     """
-    found = mb.identify(policy, mb.channels.Central(epsilon=0.003), PAIR, DELTA, runs, max_pulls=10**7)
-    with pytest.raises(AssertionError):
-        at_most(int((~found.correct).sum()), runs, DELTA)
+    with pytest.raises(AssertionError, match="more than"):
+        check_errors(search_tied(policy))
 
 
 CHANNELS = (
@@ -94,7 +107,9 @@ CHANNELS = (
 @pytest.mark.parametrize("policy", [AdaPTT(), AdaPTTStar(), DPTT(), BestArmDPSE()], ids=lambda p: type(p).__name__)
 def test_other_trust_models_are_served(policy, channel):
     if not policy.needs(channel.law()):
-        check_errors(mb.identify(policy, channel, mb.Bernoulli([0.4, 0.6, 0.4]), DELTA, 500))
+        found = mb.identify(policy, channel, mb.Bernoulli([0.4, 0.6, 0.4]), DELTA, 200)
+        assert found.stopped.all()
+        check_errors(found)
 
 
 @pytest.mark.slow
@@ -105,6 +120,7 @@ def test_nobody_starves(policy):
     Of the runs without forced exploration a third starve: 60 runs would all miss that with a probability of 1e-11.
     """
     found = mb.identify(policy, mb.channels.Central(epsilon=0.1), MU1, 0.01, 60, max_pulls=2 * 10**6)
+    assert found.stopped.all()
     check_errors(found)
     assert found.samples.max() < 2 * np.median(found.samples)
 
