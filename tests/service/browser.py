@@ -42,14 +42,9 @@ COLOURS, ALL_ELSE = {"runOnly": ["color-contrast"]}, {"rules": {"color-contrast"
 
 def faults(page: Page, how: dict[str, Any] | None = None) -> list[str]:
     """What the accessibility checker finds. It takes most of its time to compare colours, and to describe elements."""
-<<<<<<< HEAD
     if page.evaluate("typeof axe") == "undefined":
         page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text())
-    run = "async (how) => (await axe.run({...how, resultTypes: ['violations']})).violations"
-=======
-    page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text())
     run = "async (how) => (await axe.run({...how, resultTypes: ['violations'], selectors: false})).violations"
->>>>>>> w-sc
     found = page.evaluate(run, how or {})
     return [f"{each['id']}: {node['html'][:200]}" for each in found for node in each["nodes"]]
 
