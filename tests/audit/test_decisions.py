@@ -226,7 +226,7 @@ def test_gaussian_thompson_shows_no_more_than_its_loss():
     """At an inflation at which the loss is below what so many runs can show, as they do for the mutant."""
 
     def shown(policy: Policy) -> float:
-        samples = (compiled_sample(policy, mb.channels.Raw(), rows, 20_000) for rows in (ONE, NOUGHT))
+        samples = (compiled_sample(policy, mb.channels.Raw(), rows, 12_000) for rows in (ONE, NOUGHT))
         return check(*samples, policy.loss(Loss.unbounded(), USERS))
 
     assert mb.policies.GaussianThompson(inflation=100).loss(Loss.unbounded(), USERS).epsilon(DELTA) < 0.5

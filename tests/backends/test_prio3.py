@@ -121,7 +121,7 @@ class TestChannel:
 
     @pytest.mark.slow
     def test_releases_the_distribution_of_the_lab(self):
-        same_distribution(*released_noise(self.FINE))
+        same_distribution(*released_noise(TwoServers(grid=51, backend=Prio3())))
 
     def test_vectors_are_refused(self):
         with pytest.raises(InvalidValue, match=r"SealedShares\(\): the proofs of this one are of single"):

@@ -164,6 +164,24 @@ class Sites:
                 at.do("report", given.ticket, value)
         return given
 
+    def come_all(self, coming: Sequence[tuple[int, str]], draw: Callable[[int], float]) -> None:
+        """People come to their sites, as in `come`; the coordinator and each site have all of them at once."""
+        named = [
+            (site, name_for_coordinator(self.sites[site].witness, self.protocol.project, unit)) for site, unit in coming
+        ]
+        done = self.study.apply([("assign", person, False, None, site) for site, person in named])
+        given = [(site, person, each.value()) for (site, person), each in zip(named, done, strict=True)]
+        placed = [(site, person, assigned) for site, person, assigned in given if assigned.ticket is not None]
+        for each in self.study.apply([("expose", assigned.ticket, site) for site, _, assigned in placed]):
+            each.value()
+        for at in self.sites:
+            own = [(person, assigned) for site, person, assigned in placed if site == at.number]
+            told = [("note_place", person, assigned.cohort, {"ticket": assigned.ticket}) for person, assigned in own]
+            told += [("expose", assigned.ticket) for _, assigned in own]
+            told += [("report", assigned.ticket, draw(assigned.arm)) for _, assigned in own]
+            for each in at.study.apply(told):
+                each.value()
+
     def go_round(self, away: Sequence[int] = (), times: int = 20) -> list[Release]:
         """Let the sites answer until nothing is due any more, but for those that are away."""
         before = len(self.study.releases())

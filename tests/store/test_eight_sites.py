@@ -44,14 +44,12 @@ class Trial:
 
     def hour(self, people: int) -> None:
         """So many people come within an hour, and sites and coordinator do what is due."""
-        for _ in range(people):
-            site, self.came = self.random.choices(range(8), SIZES)[0], self.came + 1
-            if site in self.away:  # it gives nobody a place
-                continue
-            given = self.scene.come(site, f"person {self.came}")
-            if given.ticket is not None:
-                value = float(self.random.random() < MEANS[given.arm])
-                self.scene.sites[site].do("report", given.ticket, value)
+        coming = list[tuple[int, str]]()
+        for site in self.random.choices(range(8), SIZES, k=people):
+            self.came += 1
+            if site not in self.away:  # one that is gives nobody a place
+                coming.append((site, f"person {self.came}"))
+        self.scene.come_all(coming, lambda arm: float(self.random.random() < MEANS[arm]))
         self.clock.now += WINDOW + 1
         for _ in range(6):  # phases, and a wait for whoever is away in each
             self.clock.now += HOUR // 7

@@ -25,7 +25,8 @@ VICTIM, OTHERS = "victim", ("one", "two", "three", "four", "five")
 PROOFS = ("", "proof-of-an-attacker", "another-proof-of-one")
 OWN, METRICS = ("", "proof-of-the-application"), ("", "", "harm", "spent")
 BATCHES = 30  # in a history
-MANY = {"sqlite": 60, "postgresql": 20}  # histories
+# histories: a third of them and more show each of the twins below, and nearly all those in which time or leases tell
+MANY = {"sqlite": 40, "postgresql": 10}
 
 
 def report(rng: Random, unit: str, proof: str) -> Asked:
@@ -83,10 +84,10 @@ def test_nobody_else_is_told(address: str, tmp_path: Path, trust: str) -> None:
     assert check_history(address, tmp_path, 1, trust) > 0
 
 
-def check_histories(kind: str, folder: Path, trust: str) -> list[int]:
-    """Play many histories: how many releases each of them had."""
+def check_histories(kind: str, folder: Path, trust: str, many: int) -> list[int]:
+    """Play so many histories: how many releases each of them had."""
     found = []
-    for seed in range(MANY[kind]):
+    for seed in range(many):
         (where := folder / str(seed)).mkdir()
         address = fresh_postgresql() if kind == "postgresql" else f"sqlite:///{where}/study.db"
         found.append(check_history(address, where, seed, trust))
@@ -97,7 +98,7 @@ def check_histories(kind: str, folder: Path, trust: str) -> list[int]:
 @pytest.mark.parametrize("trust", TRUST)
 @pytest.mark.parametrize("kind", MANY)
 def test_in_many_more_histories(tmp_path: Path, kind: str, trust: str) -> None:
-    released = check_histories(kind, tmp_path, trust)
+    released = check_histories(kind, tmp_path, trust, MANY[kind])
     assert sum(each > 0 for each in released) > len(released) / 2
 
 
@@ -127,6 +128,7 @@ TWINS = {
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("twin", TWINS)
 def test_a_store_that_tells_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, twin: str) -> None:
+    """By the first history that shows it: a twin would be missed with probability below 10^-6."""
     TWINS[twin](monkeypatch)
     with pytest.raises(AssertionError, match="tell: "):
-        check_histories(kind, tmp_path, "central")
+        check_histories(kind, tmp_path, "central", max(MANY.values()))

@@ -17,7 +17,7 @@ are also log-concave, so a smaller shift costs less and the full sensitivity is 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -30,8 +30,8 @@ from maskedbandit.privacy.renyi_divergences import (
     INF,
     ORDERS,
     Exact,
+    bound_epsilon,
     discrete_laplace_curve,
-    epsilon_additions,
     round_up,
     skellam_bound,
     skellam_curve,
@@ -272,15 +272,15 @@ class Loss:
         >>> Loss.pure(0.1).epsilon(), round(Loss.zcdp(0.005).epsilon(1e-6), 3)
         (0.1, 0.43)
         """
-        left = to_probability("delta", delta) - self.delta
-        if left < 0:
-            return INF
-        sums = (round_up(bound) + more for bound, more in zip(self.curve, epsilon_additions(left), strict=True))
-        best = min(round_up(self.pure_epsilon), math.nextafter(min(sums), INF))
-        if self.single and left > 1e-300:
-            chance = math.nextafter(float(left), 0.0)
-            best = min(best, max(each.epsilon(chance) for each in self.single))
-        return max(best, 0.0)
+        return self.epsilons((delta,))[0]
+
+    def epsilons(self, deltas: Sequence[Number]) -> list[float]:
+        """The same for several δ: what is summed for a single release is so once."""
+        left = [to_probability("delta", delta) - self.delta for delta in deltas]
+        chances = tuple(math.nextafter(float(each), 0.0) if each > 1e-300 else 0.0 for each in left)
+        exact = [max(each) for each in zip(*(one.epsilons(chances) for one in self.single), strict=True)]
+        found = [bound_epsilon(self.curve, self.pure_epsilon, each) for each in left]
+        return list(map(min, found, exact)) if self.single else found
 
     def __str__(self) -> str:
         epsilon, delta = round_up(self.pure_epsilon), self.delta

@@ -40,9 +40,8 @@ def best_guess(loss: Loss) -> float:
     pure, delta = loss.pure_epsilon, loss.delta
     found = right(float(pure), float(delta)) if pure < INF and delta < 1 else 1.0
     if pure == INF and delta < 1:
-        for more in GUESS_DELTAS:
-            if (at := delta + more) < 1:
-                found = min(found, right(loss.epsilon(at), float(at)))
+        deltas = [delta + more for more in GUESS_DELTAS if delta + more < 1]
+        found = min([found, *map(right, loss.epsilons(deltas), map(float, deltas))])
     return found
 
 

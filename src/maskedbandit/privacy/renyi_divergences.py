@@ -5,6 +5,7 @@ to ε at some δ is here as well.
 """
 
 import math
+from collections.abc import Iterable
 from decimal import ROUND_CEILING, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
@@ -135,3 +136,11 @@ def epsilon_additions(delta: Exact) -> tuple[float, ...]:
         return (INF,) * len(ORDERS)
     x = -math.log(math.nextafter(float(delta), 0.0))
     return tuple(x / gap + constant + _MARGIN * (x / gap + abs(constant)) for gap, constant in _CONSTANTS)
+
+
+def bound_epsilon(curve: Iterable[Exact], pure_epsilon: Exact, delta: Exact) -> float:
+    """The smallest ε that a curve and a pure ε prove at this δ, rounded upwards; infinite below δ = 0."""
+    if delta < 0:
+        return INF
+    sums = (round_up(bound) + more for bound, more in zip(curve, epsilon_additions(delta), strict=True))
+    return max(min(round_up(pure_epsilon), math.nextafter(min(sums), INF)), 0.0)

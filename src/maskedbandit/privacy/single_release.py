@@ -36,11 +36,15 @@ class SingleRelease(NamedTuple):
 
     def epsilon(self, delta: float) -> float:
         """The smallest ε for a delta above 0, rounded upwards; infinite where summing would take too long."""
-        return _epsilon(self, delta)
+        return self.epsilons((delta,))[0]
+
+    def epsilons(self, deltas: tuple[float, ...]) -> tuple[float, ...]:
+        """The same for several deltas, or infinite at 0; the tails are summed once."""
+        return _epsilons(self, deltas)
 
 
 @lru_cache(maxsize=1024)
-def _epsilon(release: SingleRelease, delta: float) -> float:
+def _epsilons(release: SingleRelease, deltas: tuple[float, ...]) -> tuple[float, ...]:
     """max over k of ln((S(k) - delta) / S(k + shift)), with S(k) = P(Z >= k), summed as logarithms.
 
     Both distributions are log-concave, so P/Q is monotone and P(A) - e^ε Q(A) is largest for a half-line A: z >= k of
@@ -50,13 +54,15 @@ def _epsilon(release: SingleRelease, delta: float) -> float:
     """
     import numpy as np
 
-    variance, shift, x = release.variance, release.sensitivity, -math.log(delta)
-    if not Fraction(1, 1000) <= variance <= LARGEST_SUPPORT**2 or shift > LARGEST_SUPPORT or x > 500:
-        return INF
-    v = float(variance)
-    size = math.ceil(4 * math.sqrt(2 * v * x) + 4 * x) + 2 * shift + 100
-    if size > LARGEST_SUPPORT:
-        return INF
+    variance, shift = release.variance, release.sensitivity
+    if not Fraction(1, 1000) <= variance <= LARGEST_SUPPORT**2 or shift > LARGEST_SUPPORT:
+        return (INF,) * len(deltas)
+    v, nats = float(variance), [-math.log(delta) if delta > 0 else INF for delta in deltas]
+    sizes = [math.ceil(4 * math.sqrt(2 * v * x) + 4 * x) + 2 * shift + 100 if x <= 500 else math.inf for x in nats]
+    possible = [size for size in sizes if size <= LARGEST_SUPPORT]
+    if not possible:
+        return (INF,) * len(deltas)
+    size = int(max(possible))
     if release.noise == "skellam":
         half = skellam_log_pmf(v, size)
     else:
@@ -64,8 +70,12 @@ def _epsilon(release: SingleRelease, delta: float) -> float:
         half -= np.log1p(2 * np.exp(half[1:]).sum())
     law = np.concatenate((half[:0:-1], half))
     tail = np.logaddexp.accumulate(law[::-1])[::-1]  # ln S(k) for k = -size, ..., size
-    seen = tail[:-shift] > -x - TAIL_SLACK / 2  # elsewhere nothing is left of S(k) - delta
-    near, far = tail[:-shift][seen], tail[shift:][seen]
-    left = -np.expm1(-x - near) + TAIL_SLACK  # 1 - delta / S(k)
-    largest = float((np.log(left) + near - far).max())
-    return max(0.0, largest + EPSILON_MARGIN * (1 + abs(largest)))
+    found = [INF] * len(deltas)
+    for i, x in enumerate(nats):
+        if sizes[i] <= size:
+            seen = tail[:-shift] > -x - TAIL_SLACK / 2  # elsewhere nothing is left of S(k) - delta
+            near, far = tail[:-shift][seen], tail[shift:][seen]
+            left = -np.expm1(-x - near) + TAIL_SLACK  # 1 - delta / S(k)
+            largest = float((np.log(left) + near - far).max())
+            found[i] = max(0.0, largest + EPSILON_MARGIN * (1 + abs(largest)))
+    return tuple(found)
