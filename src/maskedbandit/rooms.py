@@ -41,10 +41,11 @@ class Room:
         return {name.rpartition(".")[2]: name for name in names if ".parts." not in name}
 
     def __getitem__(self, name: str) -> Any:
+        plain = plain_name(name)
         for file, module in self.modules.items():
-            if plain_name(file) == plain_name(name):
+            if plain_name(file) == plain:
                 for found in vars(import_module(module)).values():
-                    named = inspect.isclass(found) and plain_name(found.__name__) == plain_name(name)
+                    named = inspect.isclass(found) and plain_name(found.__name__) == plain
                     if named and not inspect.isabstract(found):
                         return found
         raise UnknownName(self.kind, name, self)

@@ -8,7 +8,6 @@
 
     [reward]                         # what is measured of a person, and for how long (reward.py)
     window = "6 hours"
-
     [budget]                         # of each person, in all studies of the project together
     epsilon = 1
     period = "90 days"               # left out: for ever
@@ -21,7 +20,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -68,6 +67,7 @@ class Protocol:
     text: str  # the tables as JSON, with sorted keys and no spaces
     added: tuple[tuple[str, Any], ...] = ()  # arms that were added since, with their payloads
     stage: SiteStage | None = None  # a later list of sites than its own
+    _among: dict[str, Protocol] = field(default_factory=dict, init=False, compare=False, repr=False)  # by its name
 
     @classmethod
     def from_file(cls, path: Path) -> Protocol:
@@ -148,7 +148,7 @@ class Protocol:
 
     def among(self, stage: SiteStage) -> Protocol:
         """This protocol with the sites of a later list; its text and hash stay what they are."""
-        return replace(self, stage=stage)
+        return self._among.setdefault(stage.name, replace(self, stage=stage))
 
     @property
     def k(self) -> int:
