@@ -40,16 +40,14 @@ class Room:
         names = [module.name for module in found if not module.ispkg]
         return {name.rpartition(".")[2]: name for name in names if ".parts." not in name}
 
-    @cached_property
-    def _plain(self) -> dict[str, str]:
-        """Module by what the spellings of the name of its file have in common."""
-        return {plain_name(file): module for file, module in self.modules.items()}
-
     def __getitem__(self, name: str) -> Any:
-        wanted = plain_name(name)
-        for found in vars(import_module(self._plain[wanted])).values() if wanted in self._plain else ():
-            if inspect.isclass(found) and plain_name(found.__name__) == wanted and not inspect.isabstract(found):
-                return found
+        plain = plain_name(name)
+        for file, module in self.modules.items():
+            if plain_name(file) == plain:
+                for found in vars(import_module(module)).values():
+                    named = inspect.isclass(found) and plain_name(found.__name__) == plain
+                    if named and not inspect.isabstract(found):
+                        return found
         raise UnknownName(self.kind, name, self)
 
     def __iter__(self) -> Iterator[str]:

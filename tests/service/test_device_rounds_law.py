@@ -48,15 +48,17 @@ def play(folder: Path, studies: int) -> PlayedStudies:
     random, agreed = Random(37), Agreed(EPSILON, corrupted=0)
     with inside(f"sqlite:///{folder}/service.db", folder / "service") as service:
         begun = [AddingDevices(folder / f"s{i}", service, f"s{i}", agreed, **TABLE) for i in range(studies)]
-        here = [list[bool]() for _ in begun]  # of each study, by person: whether the device is in contact again
+        away = [set[int]() for _ in begun]  # people of each study: gone, or their rounds are over
         while any(count_people(each) < PEOPLE for each in begun):
-            for study, stays in zip(begun, here, strict=True):
+            for study, lost in zip(begun, away, strict=True):
+                lost |= {i for i, device in enumerate(study.devices) if i not in lost and device.show()[0].ended}
+                before = len(study.devices)
                 study.fill_cohorts(lambda arm: float(random.random() < MEANS[arm]), PEOPLE)
-                stays += [random.random() >= GONE for _ in range(len(study.devices) - len(stays))]
+                lost |= {i for i in range(before, len(study.devices)) if random.random() < GONE}
             service.tick(WINDOW + 1)
             for _ in range(PHASES + 2):
-                for study, stays in zip(begun, here, strict=True):
-                    study.contact(lost=[i for i, stay in enumerate(stays) if not stay])
+                for study, lost in zip(begun, away, strict=True):
+                    study.contact(lost=lost)
                 service.tick(BETWEEN)
         pulls = np.array([[(each.arms + each.served).count(name) for name in MEANS] for each in begun])
         releases = [release for each in begun for release in each.measure_noise()]

@@ -25,7 +25,7 @@ from tests.service.shuffler_inside import even_coins
 from tests.statistics import at_most, same_distribution, same_distribution_of_two
 
 MEANS, GONE = {"a": 0.7, "b": 0.5, "c": 0.3}, 20  # of so many people one never comes back
-STUDIES, PEOPLE, SIZE = 48, 66, 4
+STUDIES, PEOPLE, SIZE = 24, 66, 4
 LEAST_RELEASES = 15  # of a study: but for what is left over, cohorts have 4 people
 EPSILON, DELTA, HONEST = 2, "1/100", "1/4"
 POLICY = {"least": SIZE, "base": 1.2, "failure": 0.95}
@@ -116,8 +116,8 @@ def check_pulls(ours: np.ndarray) -> None:
 
 
 @pytest.mark.slow
-def test_three_thousand_people_have_the_law_of_the_lab() -> None:
-    """Of 48 studies; it fails with other bits with a chance of at most 6e-9."""
+def test_fifteen_hundred_people_have_the_law_of_the_lab() -> None:
+    """Of 24 studies, of which half show each of the twins; it fails with other bits with a chance of at most 6e-9."""
     found = play()
     check_releases(found.cohorts)
     check_pulls(found.pulls)

@@ -1,8 +1,8 @@
 """The audit of a study of sites over HTTP: as the public sees it, and as the coordinator does with the heaviest site.
 
 In every other cohort of four the first person has the highest reward, and all else have the lowest, which is what
-counts of whoever reports nothing. Site 0 works with the coordinator, and has half of the people: it takes its own part, with its noise, off the
-sum of all.
+counts of whoever reports nothing. Site 0 works with the coordinator, and has half of the people: it takes its own part,
+with its noise, off the sum of all.
 """
 
 from collections.abc import Callable
