@@ -1,20 +1,10 @@
 """What the tests of stored studies are given."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.store.crash_client import Nursery
 from tests.store.databases import fresh_postgresql
-
-
-@pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
-    """The process that forks workers which crash."""
-    made = Nursery()
-    yield made
-    made.close()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -5,6 +5,7 @@ The checks are in crash_history.py; test_crash_steps.py has a mutant for each, t
 
 import time
 from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,6 +16,13 @@ from tests.store.crash_client import START, STOP, Client, Nursery, client
 
 UNDER_WAY = 256  # operations that wait for their acknowledgement
 STEP = 3  # milliseconds of the study's clock between two operations
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    made = Nursery()
+    yield made
+    made.close()
 
 
 def load_table(number: int) -> dict[str, Any]:

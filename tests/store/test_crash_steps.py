@@ -5,6 +5,7 @@ After a step is before the next one: what is on disk, and what the client was to
 The checks are in crash_history.py, and each has a mutant in crash_mutants.py that it must reject.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,13 @@ import pytest
 from maskedbandit.errors import Corrupted
 from maskedbandit.store.databases.connection import open_database
 from tests.store.crash_client import PAUSE, START, Client, Nursery, client
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    made = Nursery()
+    yield made
+    made.close()
 
 
 def small_table(name: str) -> dict[str, Any]:
