@@ -85,7 +85,7 @@ def erased(folder: Path, released: bool, seed: int = 0) -> list[str]:
     return found + traces(folder, everybody)
 
 
-@pytest.mark.parametrize("released", [False, True])
+@pytest.mark.parametrize("released", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_erased_data_is_in_no_file(tmp_path: Path, released: bool) -> None:
     assert erased(tmp_path, released) == []
 

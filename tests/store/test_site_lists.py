@@ -178,6 +178,7 @@ def test_a_site_that_never_agrees_is_lost(tmp_path: Path, clock: Clock, monkeypa
     scene.close()
 
 
+@pytest.mark.slow
 def test_killed_anywhere(scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Coordinator and sites are opened anew before every step: of the change, the agreement, and the rounds."""
     sums = come(scene, 16, "early")

@@ -16,9 +16,10 @@ on. It holds for sure on the complete graph [BIK17], for signing keys that the s
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from hashlib import sha256
 from itertools import accumulate
-from math import ceil, floor
+from math import floor
 
 from maskedbandit.backends.backend import Adder, Aggregate, parse_fraction
 from maskedbandit.backends.secagg import rehearse_round
@@ -79,6 +80,11 @@ class Sites(Adder):
         """How many other sites must agree on what is opened."""
         return max(2, complete_threshold(len(self.shares) - 1, self.colluding, malicious=True))
 
+    @cached_property
+    def _ratios(self) -> list[tuple[int, int]]:
+        """The shares in whole numbers, with which places are counted quickly."""
+        return [Fraction(share).as_integer_ratio() for share in self.shares]
+
     def places(self, n: int, least: int = 0) -> tuple[int, ...]:
         """How many places of a cohort of n the people of each site may have, if so many must be left: whole numbers.
 
@@ -90,10 +96,13 @@ class Sites(Adder):
         >>> sites.places(101), sites.places(101, 51), Sites(colluding=1).places(4, 3)
         ((51, 51, 26, 26), (50, 50, 26, 26), (1, 1, 2))
         """
-        exact, many = [Fraction(share) * n for share in self.shares], self.colluding + self.lost
-        up, down = [ceil(each) for each in exact], [floor(each) for each in exact]
+        up, many = [-(-top * n // bottom) for top, bottom in self._ratios], self.colluding + self.lost
         if n - sum(sorted(up, reverse=True)[:many]) >= least or not many:
             return tuple(up)
+        exact, down = (
+            [Fraction(share) * n for share in self.shares],
+            [top * n // bottom for top, bottom in self._ratios],
+        )
         lightest = sorted(exact, reverse=True)[many - 1]  # of the heaviest
         found = [down[i] if exact[i] >= lightest else min(up[i], floor(lightest)) for i in range(len(exact))]
         for i in sorted(range(len(exact)), key=lambda i: (exact[i], -i)):

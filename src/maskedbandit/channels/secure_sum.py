@@ -39,7 +39,8 @@ class SummedChannel(NoisyChannel, ABC):
 
     def counted_on(self, n: int) -> int:
         """Least number of honest survivors of a cohort of n; fewer must not be released."""
-        return -int(-Fraction(self.honest) * n // 1)
+        top, bottom = Fraction(self.honest).as_integer_ratio()
+        return -(-top * n // bottom)
 
     @abstractmethod
     def residues(self, n: int) -> tuple[int, int]:
