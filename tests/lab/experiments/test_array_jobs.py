@@ -24,8 +24,9 @@ from maskedbandit.lab.goals.result import LOSSES
 
 PROCESSES = get_context("forkserver")  # which imports once what all of them need
 GOALS = [f"maskedbandit.lab.goals.{goal}.goal" for goal in ("regret", "identify", "select", "answer", "replay")]
+FIGURES = "maskedbandit.lab.goals.regret.figure"  # of which every experiment is asked: it draws with much
 PARTS = ["maskedbandit.policies.regret.ucb1", "maskedbandit.channels.raw", "maskedbandit.lab.delays.constant"]
-PROCESSES.set_forkserver_preload(["maskedbandit.lab.experiments.table", *GOALS, *PARTS])
+PROCESSES.set_forkserver_preload(["maskedbandit.lab.experiments.table", *GOALS, *PARTS, FIGURES, __name__])
 ROOT = Path(__file__).parents[3]
 JOBS = 18
 TEXT = """

@@ -15,7 +15,8 @@ from maskedbandit.lab.experiments import table
 from maskedbandit.lab.experiments.experiment import read_experiment
 
 PROCESSES = get_context("forkserver")  # which imports once what all of them need
-PROCESSES.set_forkserver_preload(["maskedbandit.lab.experiments.table", "maskedbandit.lab.goals.regret.goal"])
+GOAL = [f"maskedbandit.lab.goals.regret.{part}" for part in ("goal", "figure")]
+PROCESSES.set_forkserver_preload(["maskedbandit.lab.experiments.table", *GOAL, __name__])
 TEXT = """
 about = "two lines"
 horizon = 100
