@@ -3,7 +3,6 @@
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,8 @@ import pytest
 from maskedbandit.lab import files
 from maskedbandit.lab.experiments import table
 from maskedbandit.lab.experiments.experiment import read_experiment
+from tests.lab.processes import PROCESSES
 
-PROCESSES = get_context("forkserver")  # which imports once what all of them need
-GOAL = [f"maskedbandit.lab.goals.regret.{part}" for part in ("goal", "figure")]
-PROCESSES.set_forkserver_preload(["maskedbandit.lab.experiments.table", *GOAL, __name__])
 TEXT = """
 about = "two lines"
 horizon = 100
