@@ -9,7 +9,6 @@ import sys
 import threading
 from contextlib import redirect_stdout
 from io import StringIO
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +24,7 @@ from maskedbandit.lab import files
 from maskedbandit.lab.engine import compiler, kernel_cache
 from maskedbandit.lab.engine.digest import digest_kernels, list_ingredients
 from maskedbandit.lab.streams import Streams
+from tests.lab.processes import PROCESSES
 
 SCALE = 2.0
 
@@ -95,10 +95,6 @@ from maskedbandit.core import kernel
 def another(x):
     return inner(x) - 1.0
 """
-
-
-PROCESSES = get_context("forkserver")  # which imports the compiler once for all of them
-PROCESSES.set_forkserver_preload(["numba", "maskedbandit.lab.engine.compiler"])
 
 
 def runs(folder: Path, script: str, said: Any) -> None:

@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 from collections.abc import Callable
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +20,8 @@ from maskedbandit.lab.experiments.parts import FOLDER, Parts
 from maskedbandit.lab.experiments.table import merge_results
 from maskedbandit.lab.goals.columns import join_parts
 from maskedbandit.lab.goals.result import LOSSES
+from tests.lab.processes import PROCESSES
 
-PROCESSES = get_context("forkserver")  # which imports once what all of them need
-GOALS = [f"maskedbandit.lab.goals.{goal}.goal" for goal in ("regret", "identify", "select", "answer", "replay")]
-PARTS = ["maskedbandit.policies.regret.ucb1", "maskedbandit.channels.raw", "maskedbandit.lab.delays.constant"]
-PROCESSES.set_forkserver_preload(["maskedbandit.lab.experiments.table", *GOALS, *PARTS])
 ROOT = Path(__file__).parents[3]
 JOBS = 18
 TEXT = """

@@ -37,7 +37,7 @@ TEXTS = {
     + 'policy = { name = "uniform_top_arms", m = 1 }'
     + CURVES,
     "contextual": 'horizon = 5\nruns = 70\ninstance = "linear_contexts"\npolicy = "lin_ucb"' + CURVES,
-    "replay": 'goal = "replay"\nruns = 70\ninstance = { name = "newsroom", events = 200 }\npolicy = "lin_ucb"' + CURVES,
+    "replay": 'goal = "replay"\nruns = 70\ninstance = { name = "newsroom", events = 100 }\npolicy = "lin_ucb"' + CURVES,
 }
 
 

@@ -3,7 +3,6 @@
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,8 @@ import pytest
 from maskedbandit.lab import files
 from maskedbandit.lab.experiments import table
 from maskedbandit.lab.experiments.experiment import read_experiment
+from tests.lab.processes import PROCESSES
 
-PROCESSES = get_context("forkserver")  # which imports once what all of them need
-PROCESSES.set_forkserver_preload(["maskedbandit.lab.experiments.table", "maskedbandit.lab.goals.regret.goal"])
 TEXT = """
 about = "two lines"
 horizon = 100

@@ -104,8 +104,8 @@ def test_regret_has_the_distribution_of_a_plain_program(epsilon):
 @pytest.mark.parametrize("means", [C1, C2, C3, C4], ids=str)
 def test_regret_at_a_million_has_the_distribution_of_a_plain_program(means):
     for epsilon in (0.1, 0.5, 1):
-        found = regrets(DPIMED(), Central(epsilon=epsilon), means, 1e6, 10_000)
-        check_distribution(found, reference(epsilon, means, 1e6, 10_000))
+        found = regrets(DPIMED(), Central(epsilon=epsilon), means, 1e6, 4000)
+        check_distribution(found, reference(epsilon, means, 1e6, 4000))
 
 
 @pytest.mark.slow
