@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import socket
+from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,7 +19,7 @@ from maskedbandit.service.request.connection import WAITING_REQUESTS
 from maskedbandit.service.request.joining import Start, send_whole
 from maskedbandit.service.request.route import Answer, Route
 from tests.for_each import for_each
-from tests.service.live import live
+from tests.service.live import Live, live
 
 KIND, COOKIE = b"text/plain", (b"set-cookie", b"a=1; Path=/")
 POST = b"POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}"
@@ -205,17 +205,22 @@ def answers(port: int, many: int, at_once: bool) -> list[bytes]:
     return came
 
 
-def test_requests_that_come_together_are_answered_in_their_order(tmp_path: Path) -> None:
-    with live(tmp_path / "data") as server:
-        found = answers(server.port, WAITING_REQUESTS + 1, at_once=True)
-        assert found == answers(server.port, WAITING_REQUESTS + 1, at_once=False)
-        assert all(one != other for one, other in pairwise(found))
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """A server that is asked by all tests here that ask one."""
+    with live(tmp_path_factory.mktemp("data")) as made:
+        yield made
 
 
-def test_who_says_no_more_after_a_request_is_answered(tmp_path: Path) -> None:
-    with live(tmp_path / "data") as server:
-        for _ in range(20):
-            with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
-                client.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-                client.shutdown(socket.SHUT_WR)
-                assert client.recv(12) == b"HTTP/1.1 200"
+def test_requests_that_come_together_are_answered_in_their_order(server: Live) -> None:
+    found = answers(server.port, WAITING_REQUESTS + 1, at_once=True)
+    assert found == answers(server.port, WAITING_REQUESTS + 1, at_once=False)
+    assert all(one != other for one, other in pairwise(found))
+
+
+def test_who_says_no_more_after_a_request_is_answered(server: Live) -> None:
+    for _ in range(20):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:
+            client.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            client.shutdown(socket.SHUT_WR)
+            assert client.recv(12) == b"HTTP/1.1 200"

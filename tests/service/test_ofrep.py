@@ -219,6 +219,7 @@ def refusal(provider: OFREPProvider, context: EvaluationContext) -> str:
     return ""
 
 
+@pytest.mark.slow
 def test_the_stock_provider(server: Live, provider: OFREPProvider) -> None:
     context = EvaluationContext("ann", {"premium": True})
     table = {"name": "named", "arms": [{"name": "a"}, {"name": "b"}], "project": "other", "reward": PATIENT}

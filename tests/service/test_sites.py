@@ -140,6 +140,7 @@ def bytes_of(value: float) -> bytes:
     return pack(">d", value)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("world", ["another outcome", "no report", "more reports"])
 def test_worlds_that_differ_in_an_outcome_look_the_same(tmp_path: Path, world: str) -> None:
     """The requests of all sites are as many, of the same sizes and in the same order, whatever one person's outcome."""

@@ -28,7 +28,7 @@ from tests.service.two_worlds import (
 )
 
 STUDY = "/v1/studies/small"
-MANY, FEW, MOST = 80, 7, 60  # sequences of requests; in `make test`; in which a twin is noticed
+MANY, FEW, MOST = 80, 4, 60  # sequences of requests; in `make test`; in which a twin is noticed
 LONG = 40  # requests in one
 CLIENTS, METRICS = ("client", "another", "scoped", "device"), ("", "", HARM, SPENT["name"])
 ORIGINS = ("", "", "", SHOP, SHOP, "https://evil.example")
