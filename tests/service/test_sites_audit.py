@@ -29,7 +29,9 @@ TABLE: dict[str, Any] = {
     "reward": {"window": "1 second", "exposure": "1 hour"},
 }
 PARTIES = {"the public": (0,), "the coordinator with site 0": (0, 1)}
-SAMPLES = 320  # which of less would show nothing: a quarter of those of a world choose the event, and 32 can
+# A quarter of those of a world choose the event, and fewer than 32 cannot. In each of 300 draws of other bits the twin
+# with a thousandth of the noise, which is the nearest, has a bound of at least .8, where 1/2 is promised.
+SAMPLES = 320
 
 
 class AuditedSites(SitesInside):
