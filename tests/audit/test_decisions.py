@@ -223,7 +223,10 @@ class NotInflated(mb.policies.GaussianThompson):
 
 @pytest.mark.slow
 def test_gaussian_thompson_shows_no_more_than_its_loss():
-    """At an inflation at which the loss is below what so many runs can show, as they do for the mutant."""
+    """At an inflation at which the loss is below what so many runs can show, as they do for the mutant.
+
+    Of 10,000 runs of the mutant, .62 to .75 is seen in three seeds, where .40 is the loss.
+    """
 
     def shown(policy: Policy) -> float:
         samples = (compiled_sample(policy, mb.channels.Raw(), rows, 12_000) for rows in (ONE, NOUGHT))

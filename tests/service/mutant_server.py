@@ -8,7 +8,7 @@ import resource
 import sys
 import time
 from contextlib import suppress
-from threading import Event
+from threading import get_ident
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -33,7 +33,7 @@ from tests.store.crash_mutants import MUTANTS, Mutant
 
 def told_before_the_commit() -> None:
     """Whoever asks about a person is answered within the transaction."""
-    real, commit, told = Writer.submit, Sqlite.commit, Event()
+    real, commit, told = Writer.submit, Sqlite.commit, set[int]()  # threads that have told somebody since their commit
 
     def submit(self: Writer, verb: str, *given: Any) -> Any:
         if verb not in ("assign", "expose", "report", "upload", "take_bundle"):
@@ -48,7 +48,7 @@ def told_before_the_commit() -> None:
         def telling(session: Any) -> Any:
             result = self.study.operations[verb](session, *given)
             loop.call_soon_threadsafe(settle, result, None)
-            told.set()
+            told.add(get_ident())
             return result
 
         def done(future: Any) -> None:
@@ -59,8 +59,8 @@ def told_before_the_commit() -> None:
         return early
 
     def slow(self: Sqlite) -> None:
-        if told.is_set():
-            told.clear()
+        if get_ident() in told:
+            told.discard(get_ident())
             time.sleep(0.2)  # most of the time, so that a kill comes meanwhile
         commit(self)
 
