@@ -114,6 +114,12 @@ def test_kills_of_either_operator_lose_and_double_nothing(tmp_path: Path, postgr
 
 @pytest.mark.slow
 def test_a_leader_that_answers_before_it_has_stored_is_noticed(tmp_path: Path) -> None:
-    """By two kills in 8 of 8 runs, and there are six."""
+    """Two kills were enough in 22 of 24 loads, and there are up to eight."""
+
+    def play_loads() -> None:
+        for number in range(8):
+            (tmp_path / str(number)).mkdir()
+            play(tmp_path / str(number), False, kills=2, mutant="told before the commit", seed=number)
+
     with pytest.raises(AssertionError, match="lost"):
-        play(tmp_path, False, kills=6, mutant="told before the commit")
+        play_loads()
