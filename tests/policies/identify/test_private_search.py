@@ -106,6 +106,7 @@ CHANNELS = (
 @pytest.mark.parametrize("channel", CHANNELS, ids=lambda channel: type(channel).__name__)
 @pytest.mark.parametrize("policy", [AdaPTT(), AdaPTTStar(), DPTT(), BestArmDPSE()], ids=lambda p: type(p).__name__)
 def test_other_trust_models_are_served(policy, channel):
+    """So many runs would show a probability of errors above 0.35, but for one time in a thousand."""
     if not policy.needs(channel.law()):
         found = mb.identify(policy, channel, mb.Bernoulli([0.4, 0.6, 0.4]), DELTA, 200)
         assert found.stopped.all()
