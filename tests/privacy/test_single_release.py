@@ -117,3 +117,19 @@ def test_what_is_no_release_is_none_of_a_loss(wrong):
         wrong.check()
     with pytest.raises(InvalidValue, match="of a single release"):
         Loss(Loss.zcdp(1).curve, math.inf, Fraction(0), frozenset({wrong}))
+
+
+@for_each("noise", NOISES)
+def test_several_deltas_at_once_are_bounded_as_each_alone(noise: str) -> None:
+    """Also beside one that is too small for a sum, or none at all; an ε of another δ is far from it."""
+    release, deltas = SingleRelease(noise, Fraction(40), 3), (1e-3, 0.0, 1e-9, 1e-250, 1e-30)
+    found = release.epsilons(deltas)
+    assert found[1] == math.inf
+    alone = [release.epsilon(delta) for delta in deltas]
+    assert found == pytest.approx(alone, rel=1e-9)
+    assert min(abs(one - other) for one, other in pairwise(sorted(alone))) > 0.1
+
+
+def test_a_loss_of_several_deltas_is_as_each_alone() -> None:
+    loss, deltas = Loss.skellam(40), (1e-3, 0, 1e-6, 1e-12)
+    assert loss.epsilons(deltas) == pytest.approx([loss.epsilon(delta) for delta in deltas], rel=1e-9)
