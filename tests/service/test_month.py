@@ -6,6 +6,7 @@ people, their outcomes and the receiver of webhooks are the test's.
 
 import csv
 import json
+import re
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
@@ -207,7 +208,7 @@ def look_at_the_end(team: Team, page: Page) -> None:
     shown = page.inner_text("main")
     for part in ("Finished since", "question", "forwarded", "plain"):
         assert part in shown, part
-    assert "1970" not in shown + listed
+    assert not re.search(r"\b1970\b", shown + listed)  # as a year; a fingerprint may hold it by chance
     assert team.ask()["finished"]["why"] == "answer_found"
     late = team.do_for_all("assign", [{"unit": "late", "attributes": {"country": "DE"}}])[0]
     assert (late["arm"], late["why"], late["ticket"]) == ("question", "finished", None)
