@@ -1,6 +1,6 @@
 """Click rates as rows: the columns of a replay, and means, errors, intervals and kept gains, computed by hand."""
 
-from math import sqrt
+from math import nan, sqrt
 
 import numpy as np
 import polars as pl
@@ -42,49 +42,49 @@ def rows(*tables: pl.DataFrame) -> list[dict[str, object]]:
 
 
 def test_a_replay_is_a_row_for_each_run() -> None:
-    policy, channel, twos = mb.policies.RandomChoice(), mb.channels.Central(epsilon=2), np.arange(2)
+    policy, channel, runs = mb.policies.RandomChoice(), mb.channels.Central(epsilon=2), np.arange(3)
     found = ReplayedContexts(
         policy=policy,
         channel=channel,
         log=Corner(),
         t=np.array([10]),
-        reward=np.full((2, 1), 3.0),
-        users=np.array([10, 20]),
-        clicks=np.array([2.0, 5.0]),
-        pulls=np.array([[4, 3, 3], [9, 6, 5]]),
-        matched=twos + 30,
-        weighted=twos + 0.1,
-        weighted_error=twos + 0.2,
-        normalised=twos + 0.3,
-        normalised_error=twos + 0.4,
-        random=np.array([0.1, 0.5]),
-        releases=twos + 7,
+        reward=np.full((3, 1), 3.0),
+        users=np.array([10, 20, 5]),
+        clicks=np.array([2.0, 5.0, 0.0]),
+        pulls=np.array([[4, 3, 3], [9, 6, 5], [2, 2, 1]]),
+        matched=runs + 30,
+        weighted=runs + 0.1,
+        weighted_error=runs + 0.2,
+        normalised=runs + 0.3,
+        normalised_error=runs + 0.4,
+        random=np.array([0.1, 0.5, 0.0]),
+        releases=runs + 7,
         loss=Loss.pure(2),
-        findings={"phases": twos + 0.6},
+        findings={"phases": runs + 0.6},
     )
     table = found.to_frame()
     assert table.columns[: table.columns.index("log")] == [
         *("trust", "policy", "channel", "sees", "pure_epsilon", "epsilon_at_1e-06")
     ]
     wanted = {
-        "log": [str(Corner())] * 2,
-        "recorded": [False, False],
-        "run": [0, 1],
-        "taken": [10, 20],
-        "matched": [30, 31],
-        "rate": [0.2, 0.25],
-        "rate_error": [sqrt(0.2 * 0.8 / 10), sqrt(0.25 * 0.75 / 20)],
-        "random": [0.1, 0.5],
-        "relative": [2.0, 0.5],
-        "weighted": [0.1, 1.1],
-        "weighted_error": [0.2, 1.2],
-        "normalised": [0.3, 1.3],
-        "normalised_error": [0.4, 1.4],
-        "releases": [7, 8],
-        "phases": [0.6, 1.6],
+        "log": [str(Corner())] * 3,
+        "recorded": [False] * 3,
+        "run": [0, 1, 2],
+        "taken": [10, 20, 5],
+        "matched": [30, 31, 32],
+        "rate": [0.2, 0.25, 0],
+        "rate_error": [sqrt(0.2 * 0.8 / 10), sqrt(0.25 * 0.75 / 20), 0],
+        "random": [0.1, 0.5, 0],
+        "relative": [2.0, 0.5, nan],  # nobody clicked in the third
+        "weighted": [0.1, 1.1, 2.1],
+        "weighted_error": [0.2, 1.2, 2.2],
+        "normalised": [0.3, 1.3, 2.3],
+        "normalised_error": [0.4, 1.4, 2.4],
+        "releases": [7, 8, 9],
+        "phases": [0.6, 1.6, 2.6],
     }
     for name, values in wanted.items():
-        assert table[name].to_list() == pytest.approx(values) if name != "log" else table[name].to_list() == values
+        assert table[name].to_list() == pytest.approx(values, nan_ok=True), name
     assert set(table.columns) >= set(wanted)
 
 

@@ -45,12 +45,17 @@ class Replayed(Result):
         return Outcome("click rate", self.rate, digits=4, own_error=error)
 
     @property
+    def relative(self) -> Floats:
+        """The click rate over that of random choice in the same visits; nan if nobody clicked in any of them."""
+        return np.divide(self.rate, self.random, out=np.full_like(self.rate, np.nan), where=self.random > 0)
+
+    @property
     def estimates(self) -> Block:
         """Further columns."""
         return {}
 
     def blocks(self) -> list[Block]:
-        """One row for each run. `relative` is the click rate over that of random choice in the same visits."""
+        """One row for each run."""
         return [
             {
                 **describe_run(self),
@@ -61,7 +66,7 @@ class Replayed(Result):
                 "rate": self.rate,
                 "rate_error": self.rate_error,
                 "random": self.random,
-                "relative": self.rate / self.random,
+                "relative": self.relative,
                 **self.estimates,
                 "releases": self.releases,
                 **self.findings,
