@@ -4,10 +4,13 @@ Seeds are fixed; under a new seed each random assertion rejects a correct channe
 """
 
 import inspect
+from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from maskedbandit.backends.secagg import SecAgg
+from maskedbandit.backends.sites import Sites
 from maskedbandit.channels.central import Central
 from maskedbandit.channels.central_sum import CentralSum
 from maskedbandit.channels.codec import Grid
@@ -94,6 +97,12 @@ def test_too_few_are_never_opened():
     with pytest.raises(TooFew):
         noise(CentralSum(backend=SecAgg(dropout="0.999", smallest=1)), 1)
     assert CentralSum(honest="0.34").counted_on(100) == 34
+
+
+def test_whole_numbers_of_numpy_do_not_overflow():
+    """The share is a fraction of two numbers that are near 2^54."""
+    assert CentralSum(honest=Fraction(0.371)).counted_on(np.int64(10**6)) == 371_000
+    assert Sites(shares=(Fraction(0.371), Fraction(0.629), 1)).places(np.int64(10**6)) == (371_000, 629_001, 10**6)
 
 
 def test_devices_and_servers_use_no_float():

@@ -11,6 +11,7 @@ import pytest
 from maskedbandit.errors import Conflict, MaskedBanditError
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
 from maskedbandit.service.host.enter_study import confirm_list, enter_study
+from maskedbandit.service.host.partner_calls import PartnerRefuses
 from maskedbandit.service.host.site import LIST_WAITS
 from maskedbandit.service.page.own_site import say_contact
 from maskedbandit.service.page.sites import name_undecided, tabulate_sites
@@ -71,6 +72,22 @@ def test_a_site_joins(sites: SitesInside) -> None:
     assert "There was 1 change of the list of sites since" in shown
     assert "site3" in shown
     assert sites.coordinator.ask("POST", "/v1/studies/small/verify", None, "owner").status == 200
+
+
+def test_a_list_waits_though_the_coordinator_refuses(sites: SitesInside, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is wrong with its answers, somebody has to look at the list."""
+    sites.add()
+    assert sites.coordinator.ask("PUT", PATH, {"list": sites.named}, "officer").status == 200
+    sites.sites.append(sites.enter(3))
+    sites.go_round(rounds=2)
+
+    async def refuse(said: object) -> dict[str, object]:
+        raise PartnerRefuses("forbidden")
+
+    monkeypatch.setattr(sites.sites[0].host.links["small"], "_ask", refuse)
+    sites.go_round(rounds=2)
+    assert "It refuses what this site asks: forbidden." in say_standing(sites, 0)
+    assert LIST_WAITS in sites.sites[0].host.attention.sentences
 
 
 def test_who_may_change_the_list(sites: SitesInside) -> None:

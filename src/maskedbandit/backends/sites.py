@@ -96,13 +96,12 @@ class Sites(Adder):
         >>> sites.places(101), sites.places(101, 51), Sites(colluding=1).places(4, 3)
         ((51, 51, 26, 26), (50, 50, 26, 26), (1, 1, 2))
         """
+        n = int(n)  # of NumPy's too, which has no numbers as large as these become
         up, many = [-(-top * n // bottom) for top, bottom in self._ratios], self.colluding + self.lost
         if n - sum(sorted(up, reverse=True)[:many]) >= least or not many:
             return tuple(up)
-        exact, down = (
-            [Fraction(share) * n for share in self.shares],
-            [top * n // bottom for top, bottom in self._ratios],
-        )
+        exact = [Fraction(share) * n for share in self.shares]
+        down = [top * n // bottom for top, bottom in self._ratios]
         lightest = sorted(exact, reverse=True)[many - 1]  # of the heaviest
         found = [down[i] if exact[i] >= lightest else min(up[i], floor(lightest)) for i in range(len(exact))]
         for i in sorted(range(len(exact)), key=lambda i: (exact[i], -i)):

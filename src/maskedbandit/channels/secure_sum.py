@@ -40,7 +40,7 @@ class SummedChannel(NoisyChannel, ABC):
     def counted_on(self, n: int) -> int:
         """Least number of honest survivors of a cohort of n; fewer must not be released."""
         top, bottom = Fraction(self.honest).as_integer_ratio()
-        return -(-top * n // bottom)
+        return -(-top * int(n) // bottom)  # of NumPy's too, which has no numbers this large
 
     @abstractmethod
     def residues(self, n: int) -> tuple[int, int]:

