@@ -99,6 +99,18 @@ def at_most(count: int, trials: int, p: float) -> None:
         raise AssertionError(f"{count} of {trials} is more than {p}: a chance of {chance:.1e}")
 
 
+def shows_no_other(law: ArrayLike, other: ArrayLike) -> None:
+    """Independent draws do not show another law, by their probabilities by their own law and by the other one.
+
+    It needs fewer draws than `same_distribution` to reject that one. The likelihood ratio has mean 1 if their own law
+    holds, so it is 1/ALPHA or more with a chance of at most ALPHA (Markov's inequality; exact).
+    """
+    law, other = np.asarray(law, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    log_ratio = float(np.sum(np.log(other) - np.log(law)))
+    if log_ratio >= -math.log(ALPHA):
+        raise AssertionError(f"another distribution: it is exp({log_ratio:.1f}) times as likely")
+
+
 def mean_is(sample: ArrayLike, mean: float, sd: float | None = None) -> None:
     """The mean of the distribution is `mean`: |z| <= 6.11, with its standard deviation or else that of the sample.
 

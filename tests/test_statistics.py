@@ -10,7 +10,16 @@ import pytest
 from scipy.stats import binom, chi2, chisquare, geom, multinomial, norm, poisson
 
 from tests.for_each import for_each
-from tests.statistics import ALPHA, at_most, entropy_bound, mean_is, same_distribution, same_distribution_of_two, seeded
+from tests.statistics import (
+    ALPHA,
+    at_most,
+    entropy_bound,
+    mean_is,
+    same_distribution,
+    same_distribution_of_two,
+    seeded,
+    shows_no_other,
+)
 
 N = 100_000
 
@@ -128,6 +137,23 @@ class TestAtMost:
         at_most(limit, 1000, 0.01)
         with pytest.raises(AssertionError):
             at_most(limit + 1, 1000, 0.01)
+
+
+class TestShowsNoOther:
+    def test_accepts_the_law(self, draws):
+        sample = draws.binomial(10, 0.5, N)
+        shows_no_other(binom.pmf(sample, 10, 0.5), binom.pmf(sample, 10, 0.55))
+
+    def test_rejects_the_other(self, draws):
+        """Each draw shows it by a factor of exp(0.05) on average: 2000 are enough by five deviations."""
+        sample = draws.binomial(10, 0.55, 2000)
+        with pytest.raises(AssertionError, match="another distribution"):
+            shows_no_other(binom.pmf(sample, 10, 0.5), binom.pmf(sample, 10, 0.55))
+
+    def test_limit_is_the_bound_of_markov(self):
+        shows_no_other([ALPHA], [0.99])
+        with pytest.raises(AssertionError):
+            shows_no_other([ALPHA], [1.0])
 
 
 class TestMeanIs:

@@ -23,7 +23,7 @@ from maskedbandit.secagg.kept_round import RoundTerms
 from tests.service.adding_devices import WINDOW, AddingDevices, read_place_of
 from tests.service.sums_as_seen import audit_sums
 
-ARMS, SIZE, PHASES = 40, 3, 4
+ARMS, SIZE, PHASES = 50, 3, 4
 CORRUPTED = "1/3"
 SECAGG = {"name": "secagg", "corrupted": CORRUPTED, "smallest": 2}
 TABLE: dict[str, Any] = {
@@ -34,9 +34,9 @@ TABLE: dict[str, Any] = {
 }
 PARTIES = {"the public": (0,), "the service with a device": (0, 1)}
 CORRUPT, CHOSEN = 0, 1  # places of a cohort
-# A quarter of those of a world choose the event, and fewer than 32 cannot. In each of 300 draws of other bits the twin
+# A quarter of those of a world choose the event, and fewer than 32 cannot. In each of 400 draws of other bits the twin
 # with a thousandth of the noise, which is the nearest, has a bound of at least .8, where 1/2 is promised.
-SAMPLES = 320
+SAMPLES = 300
 
 
 class AuditedDevices(AddingDevices):

@@ -33,7 +33,7 @@ from tests.service.live import Live
 from tests.service.test_device_rounds_to_the_answer import check_dealt
 from tests.service.test_two_operators_kills import wait_for
 
-KILLS, PEOPLE_AT_ONCE, SIZE = 8, 2, 8
+KILLS, PEOPLE_AT_ONCE, SIZE = 5, 2, 8
 MOST = 2 ** (SIZE - 1)  # outcome
 TABLE: dict[str, Any] = {
     "name": "killed",
@@ -212,7 +212,7 @@ def play(folder: Path, patch: pytest.MonkeyPatch, kills: int = KILLS, seed: int 
                 for _ in range(kills):
                     wait_for(devices, devices.answered + random.randrange(1, 30))
                     service.kill_and_begin()
-                wait_for(devices, devices.answered + 4 * SIZE)
+                wait_for(devices, devices.answered + 8 * SIZE)
             finally:
                 devices.over = True
             for each in tasks:

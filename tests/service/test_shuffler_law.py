@@ -108,7 +108,7 @@ def check_releases(studies: list[list[MixedCohort]]) -> None:
 
 def check_pulls(ours: np.ndarray) -> None:
     """Allocation, regret and wrong answers: three assertions, of a chance of 1e-9 each to reject what is sound."""
-    theirs, gaps = play_in_the_lab(600), np.array([round(10 * (0.7 - mean)) for mean in MEANS.values()])
+    theirs, gaps = play_in_the_lab(5 * STUDIES), np.array([round(10 * (0.7 - mean)) for mean in MEANS.values()])
     assert (ours.sum(axis=1) == PEOPLE).all()
     same_distribution_of_two(ours[:, 0] * 1000 + ours[:, 1], theirs[:, 0] * 1000 + theirs[:, 1])
     same_distribution_of_two(ours @ gaps, theirs @ gaps)

@@ -20,7 +20,7 @@ from maskedbandit.store.databases.connection import open_database
 from tests.service.sites_inside import SitesInside
 from tests.service.sums_as_seen import audit_sums
 
-ARMS, SIZE = 80, 4  # more than the rounds of which a site is told at once
+ARMS, SIZE = 75, 4  # more than the rounds of which a site is told at once
 TABLE: dict[str, Any] = {
     "people": 10**9,
     "policy": {"name": "successive_elimination", "least": SIZE, "base": 1.000001, "failure": 1e-200},
@@ -28,10 +28,11 @@ TABLE: dict[str, Any] = {
     "arms": [{"name": f"arm{i}"} for i in range(ARMS)],
     "reward": {"window": "1 second", "exposure": "1 hour"},
 }
+IN_TURN = 0, 1, 0, 2  # to which site people come, by the shares of these
 PARTIES = {"the public": (0,), "the coordinator with site 0": (0, 1)}
-# A quarter of those of a world choose the event, and fewer than 32 cannot. In each of 300 draws of other bits the twin
+# A quarter of those of a world choose the event, and fewer than 32 cannot. In each of 400 draws of other bits the twin
 # with a thousandth of the noise, which is the nearest, has a bound of at least .8, where 1/2 is promised.
-SAMPLES = 320
+SAMPLES = 300
 
 
 class AuditedSites(SitesInside):
@@ -48,7 +49,7 @@ class AuditedSites(SitesInside):
         """All cohorts are filled once: the world of each."""
         worlds = dict[int, int]()
         while self.study._session.driver.deck.left or not worlds:
-            site = self.came % 3
+            site = IN_TURN[self.came % len(IN_TURN)]
             unit, self.came = f"person {self.came}", self.came + 1
             given = self.sites[site].assign(unit)
             if given["ticket"] is None:

@@ -16,7 +16,7 @@ from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.studies import find_witness
 from tests.service.sites_journal import hold_against_sites
 
-KILLS, PEOPLE, SITES = 10, 60, 4
+KILLS, PEOPLE, SITES = 6, 60, 4
 LONGEST = 240  # seconds
 
 

@@ -17,7 +17,7 @@ from tests.service.test_helper_processes import HELPS, do, say
 from tests.service.two_operators_journal import DeviceJournal
 from tests.store.databases import fresh_postgresql
 
-KILLS, PEOPLE_AT_ONCE = 10, 2
+KILLS, PEOPLE_AT_ONCE = 8, 2
 LONGEST = 120  # seconds that are waited for a number of answers
 
 
@@ -65,7 +65,7 @@ def play(
     seed: int = 33,
     kind: type[DeviceJournal] = DeviceJournal,
 ) -> Any:
-    """Kills of either operator at random, under the load of devices; then both are held against the journal.
+    """Kills of the operators in turn, at random times of the load of devices; then both are held against the journal.
 
     If there is a mutant, it is whom the devices report to, and is killed alone.
     """
@@ -82,9 +82,9 @@ def play(
         with ThreadPoolExecutor(PEOPLE_AT_ONCE) as people:
             tasks = [people.submit(journal.run, i) for i in range(PEOPLE_AT_ONCE)]
             try:
-                for _ in range(kills):
+                for number in range(kills):
                     wait_for(journal, journal.answered + random.randrange(1, 12))
-                    if (kind.stores if mutant else random.choice(("leader", "helper"))) == "leader":
+                    if (kind.stores if mutant else ("leader", "helper")[number % 2]) == "leader":
                         leader.kill_and_begin()
                     else:
                         assert helper.end(signal.SIGKILL) == -signal.SIGKILL
@@ -104,11 +104,12 @@ def play(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("postgresql", [False, True], ids=["sqlite", "postgresql"])
-def test_kills_of_either_operator_lose_and_double_nothing(tmp_path: Path, postgresql: bool) -> None:
-    found = play(tmp_path, postgresql)
+@pytest.mark.parametrize(("postgresql", "kills"), [(False, KILLS), (True, KILLS // 2)], ids=["sqlite", "postgresql"])
+def test_kills_of_either_operator_lose_and_double_nothing(tmp_path: Path, postgresql: bool, kills: int) -> None:
+    """Four kills of the leader miss the broken one with a chance of 1 %, as two kills do in one of 12 loads."""
+    found = play(tmp_path, postgresql, kills)
     print(json.dumps(found._asdict()))
-    assert found.acknowledged > 100
+    assert found.acknowledged > 50
     assert found.releases >= 2
 
 

@@ -3,22 +3,24 @@
 import shutil
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from maskedbandit.errors import Forbidden, Late, PersonalValue
+from maskedbandit.errors import Forbidden, Late, PersonalValue, StorageFailed
 from maskedbandit.noises.discrete_laplace import DiscreteLaplace
-from maskedbandit.secagg.kept_round import RoundAnswer
+from maskedbandit.secagg.kept_round import RoundAnswer, RoundDue
 from maskedbandit.store.book.entries import read_entries
 from maskedbandit.store.databases.connection import open_database
 from maskedbandit.store.reconcile import burn_missing
 from maskedbandit.store.session import Session
 from maskedbandit.store.sites.people import name_for_coordinator
+from maskedbandit.store.sites.session import SiteSession
 from maskedbandit.store.studies import find_witness
 from tests.store.databases import fresh_postgresql
-from tests.store.site_scene import Sites
+from tests.store.site_scene import AtSite, Sites
 from tests.store.small_study import WINDOW, Clock
 
 
@@ -63,6 +65,49 @@ def test_a_round_releases_the_sum(scene: Sites, clock: Clock, monkeypatch: pytes
     assert {each.n for each in found} == {8}
     assert all(each.sites == (0, 1, 2, 3) and each.size == 0 for each in found)
     scene.verify()
+
+
+def test_a_site_whose_disk_was_full_goes_on(scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first try of every answer is not on disk: the second one is by a client that is made again."""
+    monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", lambda self, people, n, bits: 0)
+    for site in scene.sites:
+        monkeypatch.setattr(site, "answer", partial(fail_and_answer, site, site.answer))
+    sums = fill(scene)
+    clock.now += WINDOW + 1
+    assert {each.arm: each.total for each in scene.go_round()} == sums
+    scene.verify()
+
+
+def fail_and_answer(site: AtSite, real: Any, due: list[RoundDue]) -> list[RoundAnswer]:
+    """What a site answers after a transaction that failed."""
+
+    def fail() -> None:
+        site.study.database.rollback()
+        raise StorageFailed("the disk is full")
+
+    for each in due:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(site.study.database, "commit", fail)
+            with pytest.raises(StorageFailed):
+                site.do("round", each)
+    found: list[RoundAnswer] = real(due)
+    return found
+
+
+def test_a_site_that_keeps_what_was_not_stored_is_found(
+    scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broken twin: its client has answered already."""
+    real = SiteSession._load
+
+    def load(self: SiteSession) -> None:
+        held = {cohort: each._replace(phase=each.phase - 1) for cohort, each in getattr(self, "held", {}).items()}
+        real(self)
+        self.held |= held
+
+    monkeypatch.setattr(SiteSession, "_load", load)
+    with pytest.raises(AssertionError):
+        test_a_site_whose_disk_was_full_goes_on(scene, clock, monkeypatch)
 
 
 def test_no_outcome_reaches_the_coordinator(scene: Sites) -> None:

@@ -294,7 +294,13 @@ class Protocol:
 
     def offers(self, n: int) -> tuple[Offer, ...]:
         """What is offered to a cohort of n, one for each outcome."""
-        return tuple(outcome.offer(n) for outcome in self.outcomes)
+        if n not in self._offers:
+            self._offers[n] = tuple(outcome.offer(n) for outcome in self.outcomes)
+        return self._offers[n]
+
+    @cached_property
+    def _offers(self) -> dict[int, tuple[Offer, ...]]:
+        return {}
 
     def check(self) -> None:
         """Raise `InvalidValue` unless everything is allowed; `list_faults` (faults.py) says all that is not."""

@@ -1,9 +1,10 @@
 """A site in the round of a cohort: what it answers in each phase, which is the same however often it is asked.
 
 The sum of the site, with its noise, and the seed of all its secrets are written down, and the ledger says so, before
-anything of the round leaves the site. Its answers follow from these and from what it received, so a process that
-was killed goes on with the same ones. That it masked its value, and what it agreed to open, stand in the ledger before
-either leaves: a copy of the database that was restored is behind the witness then, and sends nothing else.
+anything of the round leaves the site. Its answers follow from these and from what it received: a process that holds the
+round goes on with the client that has answered so far, and one that was killed makes the client again. That it masked
+its value, and what it agreed to open, stand in the ledger before either leaves: a copy of the database that was
+restored is behind the witness then, and sends nothing else.
 
 **Guarantee**: of an attempt the site sends one masked value, and reveals key shares for one list of sites. Whatever the
 coordinator sends, the site opens no sum that could lack the noise shares of the people whom the protocol counts on.
@@ -33,7 +34,7 @@ from maskedbandit.secagg.masks import KEY
 from maskedbandit.store.held_rounds import make_plan
 from maskedbandit.store.holding import check_still_newest
 from maskedbandit.store.sites.people import keep_places, read_rewards
-from maskedbandit.store.sites.session import SiteSession
+from maskedbandit.store.sites.session import HeldClient, SiteSession
 from maskedbandit.study.coalitions import count_site_places
 from maskedbandit.study.site_stages import find_stage
 
@@ -114,34 +115,46 @@ def join_attempt(session: SiteSession, terms: RoundTerms, tickets: Sequence[str]
 
 
 def take_step(session: SiteSession, due: RoundDue) -> bytes:
-    """What the site answers, with all that it answered before done again."""
-    where = due.terms.cohort, due.terms.attempt
+    """What the site answers, after all that it answered before."""
+    cohort, attempt = where = due.terms.cohort, due.terms.attempt
     find = "SELECT value, seed FROM site_round WHERE study = ? AND cohort = ? AND attempt = ?"
     row = session.database.one(find, session.name, *where)
     if row is None or row[0] is None:
-        raise OutOfTurn(f"attempt {due.terms.attempt} of cohort {due.terms.cohort} was not joined, or is over")
+        raise OutOfTurn(f"attempt {attempt} of cohort {cohort} was not joined, or is over")
     if read_terms(session, where) != due.terms:
-        raise Disagreement(f"the terms of attempt {due.terms.attempt} of cohort {due.terms.cohort} were changed")
-    stage = find_stage(session.stages, due.terms.cohort)
-    plan = make_plan(session.protocol.among(stage), due.terms)
-    identities = {number: keys.signs for number, keys in stage.keys.items()}
-    client = RoundClient(
-        *(plan, session.number, int(row[0]), stretch_seed(bytes.fromhex(row[1]), "site"), session.signer, identities)
-    )
-    find = "SELECT phase, received, sent FROM site_message WHERE study = ? AND cohort = ? AND attempt = ?"
-    answered = session.database.rows(f"{find} ORDER BY phase", session.name, *where)
-    if [phase for phase, *_ in answered] != list(range(due.phase)):
-        raise OutOfTurn(f"phase {due.phase} of attempt {due.terms.attempt} is not the next one")
-    steps = [KeptStep(bytes.fromhex(received), bytes.fromhex(sent)) for _, received, sent in answered]
+        raise Disagreement(f"the terms of attempt {attempt} of cohort {cohort} were changed")
+    held, steps = session.held.pop(cohort, None), list[KeptStep]()
+    if held is not None and held[:2] == (attempt, due.phase):
+        client = held.client
+    else:
+        client, steps = make_client(session, due.terms, int(row[0]), bytes.fromhex(row[1])), read_steps(session, due)
     sent_now = answer_again(client, steps, due.message)
+    if due.phase < LAST:
+        session.held[cohort] = HeldClient(attempt, due.phase + 1, client)
     if due.phase == MASKING:
-        session.enter(kind="site_masked", cohort=due.terms.cohort, attempt=due.terms.attempt)
+        session.enter(kind="site_masked", cohort=cohort, attempt=attempt)
     if due.phase == AGREEING:
-        there = read_survivors(due.message, plan.users)
-        says = {"cohort": due.terms.cohort, "attempt": due.terms.attempt, "sites": there}
+        says = {"cohort": cohort, "attempt": attempt, "sites": read_survivors(due.message, client.plan.users)}
         agreed: Any = session.enter(kind="site_agreed", **says)
         session.agreed[where] = agreed
     return sent_now
+
+
+def make_client(session: SiteSession, terms: RoundTerms, value: int, seed: bytes) -> RoundClient:
+    """The client of an attempt, which has answered nothing yet."""
+    stage = find_stage(session.stages, terms.cohort)
+    plan = make_plan(session.protocol.among(stage), terms)
+    identities = {number: keys.signs for number, keys in stage.keys.items()}
+    return RoundClient(plan, session.number, value, stretch_seed(seed, "site"), session.signer, identities)
+
+
+def read_steps(session: SiteSession, due: RoundDue) -> list[KeptStep]:
+    """What the site received and answered in the attempt, in all phases before this one."""
+    find = "SELECT phase, received, sent FROM site_message WHERE study = ? AND cohort = ? AND attempt = ?"
+    rows = session.database.rows(f"{find} ORDER BY phase", session.name, due.terms.cohort, due.terms.attempt)
+    if [phase for phase, *_ in rows] != list(range(due.phase)):
+        raise OutOfTurn(f"phase {due.phase} of attempt {due.terms.attempt} is not the next one")
+    return [KeptStep(bytes.fromhex(received), bytes.fromhex(sent)) for _, received, sent in rows]
 
 
 def write_terms(terms: RoundTerms) -> str:

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
+from maskedbandit.secagg.client import RoundClient
 from maskedbandit.store.book.checks import as_corrupted
 from maskedbandit.store.book.site_entries import SiteAgreed, SiteJoined
 from maskedbandit.store.book.witness import Witness
@@ -16,12 +17,24 @@ from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.site_stages import Stages
 
 
+class HeldClient(NamedTuple):
+    """The client of a round that is under way, kept while the study is held: it can be made again from what is stored.
+
+    Whatever it answered before this phase is on disk, or a transaction failed and it is not kept any more.
+    """
+
+    attempt: int
+    phase: int  # which is due, counted from 0
+    client: RoundClient
+
+
 class SiteSession(Holding):
     """The site's part of the study of this name, which no other process holds."""
 
     silent: bool  # of the operation under way: it is a report, or a question
     joined: dict[Attempt, SiteJoined]
     agreed: dict[Attempt, SiteAgreed]
+    held: dict[int, HeldClient]  # by cohort
     stages: Stages  # the lists of the sites to which this one agreed
     shown: Stages  # the same, after the last transaction that is on disk and at the witness
     number: int  # of this one
@@ -38,7 +51,7 @@ class SiteSession(Holding):
     def _load(self) -> None:
         book = read_site_book(self.database, self.witness, self.name)
         self.head, self.joined, self.agreed, self.worst = book.head, book.joined, book.agreed, book.worst
-        self.stages, self.number = book.stages, book.number
+        self.stages, self.number, self.held = book.stages, book.number, {}
         self.note_head(book.seen)
         find = "SELECT COALESCE(MAX(position), -1) + 1 FROM site_report WHERE study = ?"
         self.positions = count(int(self.database.rows(find, self.name)[0][0]))
@@ -73,6 +86,7 @@ def end_site(session: SiteSession) -> None:
     if session.state != "running":
         return
     session.state = session.enter(kind="site_ended").state
+    session.held.clear()
     database, name = session.database, session.name
     for table in ("site_report", "site_place"):
         database.change(f"DELETE FROM {table} WHERE study = ?", name)
