@@ -159,6 +159,10 @@ class ManyStudiesOfTwo:
         entries = self.leader.ask("GET", f"/v1/studies/{study.name}/ledger", None, "officer").json["entries"]
         return [each for each in (json.loads(entry["body"]) for entry in entries) if each["kind"] == "released"]
 
+    def read_last_means(self, study: StudyOfTwo) -> dict[int, float]:
+        """The mean of the last release of each arm."""
+        return {each["arm"]: float.fromhex(each["total"]) / each["n"] for each in self.read_entries(study)}
+
     def read(self, study: StudyOfTwo) -> list[CohortOfTwo]:
         """What was released of a study."""
         return [

@@ -1,11 +1,10 @@
 """Studies with a shuffler over HTTP have the law of the lab, people who never report included.
 
-In the lab no device is missing. Here its channel is rehearsed with devices that are gone for ever: each counts as the
-default, which is 0, and the coins of its place are missing.
+Releases are the sums of what devices told, with fair coins, and decisions follow from the releases. Somebody who is
+gone for ever counts as the default, which is 0, and the coins of that place are missing.
 """
 
 from fractions import Fraction
-from functools import partial
 from random import Random
 from typing import Any, NamedTuple
 
@@ -13,16 +12,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-import maskedbandit as mb
-from maskedbandit.backends.backend import Aggregate
-from maskedbandit.backends.shuffler import Shuffler
 from maskedbandit.channels.shuffled import Shuffled
-from maskedbandit.errors import TooFew
-from maskedbandit.lab.engine.threads import Threads
 from tests.service.many_shuffled_studies import ManyShuffledStudies, MixedCohort
 from tests.service.many_studies_of_two import many_studies_of_two
 from tests.service.shuffler_inside import even_coins
-from tests.statistics import at_most, same_distribution, same_distribution_of_two
+from tests.service.test_two_operators_law import check_both_ways
+from tests.statistics import at_most, same_distribution
 
 MEANS, GONE = {"a": 0.7, "b": 0.5, "c": 0.3}, 20  # of so many people one never comes back
 STUDIES, PEOPLE, SIZE = 24, 66, 4
@@ -45,6 +40,7 @@ class PlayedStudies(NamedTuple):
 
     pulls: np.ndarray  # people of each arm, in each study
     cohorts: list[list[MixedCohort]]  # of each study, in the order of their releases
+    last: list[dict[int, float]]  # in each study, the mean of the last release of each arm
     reports: int
 
 
@@ -67,28 +63,8 @@ def play(studies: int = STUDIES) -> PlayedStudies:
         both.settle()  # the shuffler hears of them
         both.play(begun, lambda arm: int(random.random() < MEANS[arm]), is_gone)
         pulls = np.array([[each.arms.count(name) for name in MEANS] for each in begun])
-        return PlayedStudies(pulls, [both.read_mixes(each) for each in begun], reports)
-
-
-class WithMissing(Shuffled):
-    """The channel of the lab, with devices that are gone for ever."""
-
-    def aggregate(self, sent: Any, offer: Any, bits: Any, cohort: bytes = b"") -> Aggregate:
-        """The sum of those who are there, as of a whole cohort."""
-        here = [place for place in range(offer.n) if bits.below(GONE)]
-        coins = sum(self.tossed(place, offer.n) for place in here)
-        if coins < self.needed():
-            raise TooFew("hardly anybody is there")
-        total = sum(sent[place] for place in here) + Fraction(self.coins() - coins, 2)
-        return Aggregate(total, range(offer.n))
-
-
-def play_in_the_lab(runs: int) -> np.ndarray:
-    """People of each arm, in each run of the lab."""
-    policy, channel = mb.policies.SuccessiveElimination(**POLICY), WithMissing(EPSILON, DELTA, HONEST, Shuffler())
-    world, one = mb.Bernoulli(list(MEANS.values())), partial(Threads, 1)
-    found: np.ndarray = mb.simulate(policy, channel, world, PEOPLE, runs, seed=34, executor=one).pulls
-    return found
+        cohorts, last = ([look(each) for each in begun] for look in (both.read_mixes, both.read_last_means))
+        return PlayedStudies(pulls, cohorts, last, reports)
 
 
 def check_releases(studies: list[list[MixedCohort]]) -> None:
@@ -106,21 +82,12 @@ def check_releases(studies: list[list[MixedCohort]]) -> None:
     at_most(sum(a == b for a, b in pairs), len(pairs), equal)
 
 
-def check_pulls(ours: np.ndarray) -> None:
-    """Allocation, regret and wrong answers: three assertions, of a chance of 1e-9 each to reject what is sound."""
-    theirs, gaps = play_in_the_lab(5 * STUDIES), np.array([round(10 * (0.7 - mean)) for mean in MEANS.values()])
-    assert (ours.sum(axis=1) == PEOPLE).all()
-    same_distribution_of_two(ours[:, 0] * 1000 + ours[:, 1], theirs[:, 0] * 1000 + theirs[:, 1])
-    same_distribution_of_two(ours @ gaps, theirs @ gaps)
-    same_distribution_of_two(*((pulls.argmax(axis=1) != 0).astype(np.int64) for pulls in (ours, theirs)))
-
-
 @pytest.mark.slow
 def test_fifteen_hundred_people_have_the_law_of_the_lab() -> None:
-    """Of 24 studies, of which half show each of the twins; it fails with other bits with a chance of at most 6e-9."""
+    """Of 24 studies, of which half show each of the twins; it fails with other bits with a chance of at most 3e-9."""
     found = play()
     check_releases(found.cohorts)
-    check_pulls(found.pulls)
+    check_both_ways(found.pulls, found.last)
     assert sum(each.reports for cohorts in found.cohorts for each in cohorts) == found.reports < 0.98 * STUDIES * PEOPLE
 
 
