@@ -1,7 +1,7 @@
 """Studies of devices that add up have the law of the lab, over HTTP, with people who never come back.
 
-Releases are the sums of what the devices of a cohort masked, with noise of the law of the lab, and decisions follow from
-the releases.
+Releases are the sums of what the devices of a cohort masked, with noise of the law of the lab, and decisions follow
+from the releases.
 """
 
 from collections.abc import Callable
