@@ -132,6 +132,7 @@ def test_a_running_service_is_audited_by_its_address(
 ) -> None:
     """The sound one is found broken with a chance of 1e-5; its twin, at 4.5 deviations, is missed with one of 3e-6."""
     monkeypatch.setattr(audit_reached, "WINDOW_FAR", "2 seconds")  # it is near
+    monkeypatch.setattr(audit_reached, "ARMS_FAR", 800)  # a third of the samples
     given = ["--study", "small", "--json", "--quiet", "--samples"]
 
     def audited(command: tuple[str, ...], samples: int, folder: Path) -> tuple[int, Any]:

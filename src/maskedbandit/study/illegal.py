@@ -54,7 +54,7 @@ def check_decision(
     deck: CohortDeck,
     in_flight: int,
 ) -> Decision:
-    """The decision in Python's own numbers, or raise `IllegalDecision`; `before` are the arms that are dealt with it."""
+    """The decision in Python's own numbers, or raise `IllegalDecision`; the arms `before` it are dealt with it."""
     name = type(policy).__name__
     try:
         arm, n, close = map(index, decision)
