@@ -78,12 +78,12 @@ def list_faults(table: dict[str, Any]) -> list[Fault]:
     for number, (part, check) in enumerate(whole[:-1]):
         if part and any(place[:1] == (part,) for place in found):
             continue
-        while (wrong := find_error(check)) is not None:
-            place = find_place(part, wrong.name)
+        while (error := find_error(check)) is not None:
+            place = find_place(part, error.name)
             if place not in found:
                 if sum(each[:1] == place[:1] for each in found) == MOST_FAULTS:
                     break
-                found[place] = wrong
+                found[place] = error
                 if not place:  # of no part alone, so nothing can be taken out
                     break
                 mend_table(mended, place)
