@@ -83,6 +83,18 @@ def test_the_command_line_loads_nothing_heavy_to_print_its_help() -> None:
     assert loaded("from maskedbandit.cli import parser\nparser().format_help()") == set()
 
 
+@pytest.mark.slow
+def test_an_experiment_is_read_without_what_draws_it() -> None:
+    """It would take half of the time until the first run, also where an experiment is refused."""
+    code = "from maskedbandit.lab.experiments.examples import find_experiment\n"
+    code += "from maskedbandit.lab.experiments.experiment import read_experiment\n"
+    code += "from maskedbandit.lab.goals import list_goals\n"
+    code += "read_experiment(find_experiment('quickstart'))\n[goal.shown for goal in list_goals().values()]"
+    found = loaded(code)
+    assert "polars" in found
+    assert "matplotlib" not in found
+
+
 def test_the_client_loads_nothing_heavy_and_nothing_of_the_server() -> None:
     assert loaded("import maskedbandit.client, maskedbandit.client.openfeature") == set()
     code = "import maskedbandit.client, sys\n"

@@ -258,9 +258,12 @@ def fail() -> None:
 
 
 @pytest.mark.slow
-def test_kills_of_a_service_that_counts(address: str, tmp_path: Path) -> None:
-    """SIGKILL at times that differ in every run, of one that writes its counts down in each round of its clock."""
-    live = Live(tmp_path, address, ("-m", "tests.service.mutant_server", "counts often", "serve"))
+def test_kills_of_a_service_that_counts(tmp_path: Path) -> None:
+    """SIGKILL at times that differ in every run, of one that writes its counts down in each round of its clock.
+
+    How PostgreSQL counts is looked at above, and what it keeps of a server that is killed, in test_durability.py.
+    """
+    live = Live(tmp_path, None, ("-m", "tests.service.mutant_server", "counts often", "serve"))
     try:
         live.begin()
         live.start_study(TABLE)
@@ -270,6 +273,6 @@ def test_kills_of_a_service_that_counts(address: str, tmp_path: Path) -> None:
         load.check()
     finally:
         live.abandon()
-    with closing(open_database(address)) as database:
+    with closing(open_database(live.address)) as database:
         assert read_settled(database, TABLE["name"]) is not None
         check_kept(database, find_witness(database, live.witness), TABLE["name"], read_clock())

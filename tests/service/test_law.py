@@ -172,9 +172,9 @@ def audited(found: dict[str, list[float]]) -> float:
 
 
 @pytest.mark.slow
-def test_ten_thousand_releases_over_http_reveal_no_more_than_was_promised() -> None:
+def test_five_thousand_releases_over_http_reveal_no_more_than_was_promised() -> None:
     with fast() as service:
-        found = audited(totals(service, 10_000))
+        found = audited(totals(service, 5_000))
     assert 0.5 < found <= 1  # the lower bound is near what is promised, so the audit sees something
 
 

@@ -18,6 +18,7 @@ from tests.service.two_worlds import (
     SPENT,
     VICTIM,
     WINDOW,
+    Beginning,
     Request,
     Worlds,
     asked,
@@ -51,14 +52,17 @@ PAGES = (
     "/audit",
     "/keys",
 )
+BEGUN = dict[tuple[Path, bool, bool], Beginning]()  # once in the folder of a test, whose service may be a broken one
 
 
 @contextmanager
 def worlds(folder: Path, all_exposed: bool, held: bool) -> Iterator[Worlds]:
     """Two worlds, in which one person may not have seen the arm, and whose study may have a control."""
     folder.mkdir()
+    kind = folder.parent, all_exposed, held
     with pytest.MonkeyPatch.context() as patch:
-        made = Worlds(folder, patch, all_exposed, held)
+        made = Worlds(folder, patch, all_exposed, held, begun=BEGUN.get(kind))
+        BEGUN[kind] = made.begun
         try:
             yield made
         finally:

@@ -21,7 +21,7 @@ from functools import cache
 from operator import itemgetter
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 import pytest
@@ -91,6 +91,16 @@ class Posted(httpx.AsyncBaseTransport):
         )
 
 
+class Beginning(NamedTuple):
+    """A study that has begun, of which each world is a copy; it may be that of many worlds, one after the other."""
+
+    folder: Path
+    tickets: dict[str, str]
+    keys: dict[str, str]
+    hook: str  # the secret of its webhook
+    exposed: int  # when all who see their arm have seen it
+
+
 class World:
     """One of the two."""
 
@@ -103,6 +113,7 @@ class World:
         self.posted = Posted()
         service.host.deliveries.transport = self.posted
         self._looking = Sqlite(service.address.removeprefix("sqlite:///"))
+        self._looked, self._seen = -1, dict[str, list[str]]()
 
     @property
     def metrics(self) -> str:
@@ -110,10 +121,17 @@ class World:
         found = self.service.host.metrics.registry.collect()
         return repr([(each.name, each.labels, each.value) for metric in found for each in metric.samples])
 
-    def tables(self) -> dict[str, list[Any]]:
-        """The rows of all tables but that of the reports, and of what the database knows of its own tables."""
-        names = sorted(self._looking.tables() - {"reward", "sqlite_stat1"})
-        return {name: sorted(map(repr, self._looking.rows(f"SELECT * FROM {name}"))) for name in names}
+    def tables(self) -> dict[str, list[str]]:
+        """The rows of all tables but that of the reports, and of what the database knows of its own tables.
+
+        SQLite counts what others have written: the tables are read if that has changed.
+        """
+        ((written,),) = self._looking.rows("PRAGMA data_version")
+        if written != self._looked:
+            names = sorted(self._looking.tables() - {"reward", "sqlite_stat1"})
+            seen = {name: sorted(map(repr, self._looking.rows(f"SELECT * FROM {name}"))) for name in names}
+            self._looked, self._seen = written, seen
+        return self._seen
 
     def close(self) -> None:
         """End it."""
@@ -131,6 +149,7 @@ class Worlds(logging.Handler):
         all_exposed: bool,
         held: bool = False,
         prepare: Callable[[Inside], None] = lambda service: None,
+        begun: Beginning | None = None,
         **changes: Any,
     ) -> None:
         super().__init__()
@@ -139,12 +158,11 @@ class Worlds(logging.Handler):
         self.now: World | None = None  # who is asked
         self.random, self.replays = Random(), False
         self._patched(patch)
-        begun = (self._began(folder / f"{i}", i, all_exposed, held, prepare, changes) for i in range(50))
-        original = next(each for each in begun if each is not None)
-        self.exposed = self.clock.now
-        self.clock.now += 1
-        shutil.copytree(original, folder / "b")
-        self.both = [self._opened(each) for each in (original, folder / "b")]
+        tried = (self._began(folder / f"{i}", i, all_exposed, held, prepare, changes) for i in range(50))
+        self.begun = begun or next(each for each in tried if each is not None)
+        _, self.tickets, self.keys, self.hook, self.exposed = self.begun
+        self.clock.now = self.exposed + 1
+        self.both = [self._opened(shutil.copytree(self.begun.folder, folder / each)) for each in "ab"]
         logging.getLogger("maskedbandit").addHandler(self)
 
     def _began(
@@ -155,8 +173,8 @@ class Worlds(logging.Handler):
         held: bool,
         prepare: Callable[[Inside], None],
         changes: dict[str, Any],
-    ) -> Path | None:
-        """The folder of a study that began; None if it has a control, and the victim is not in its cohort."""
+    ) -> Beginning | None:
+        """A study that began; None if it has a control, and the victim is not in its cohort."""
         self.random, self.clock.now = Random("both worlds" + " again" * again), Clock().now
         folder.mkdir()
         early, later, arms = EARLY, (VICTIM, *OTHERS), {}
@@ -167,19 +185,19 @@ class Worlds(logging.Handler):
             public = SIGNER.public_key().public_bytes_raw().hex()
             further = {"guardrail": GUARDRAIL, "metrics": [SPENT]}
             first.begin(reward=REWARD, **further, signed_by=public, enrolment=ENROLMENT, **arms, **changes)
-            self.tickets = {name: first.seen(name) for name in early}
+            tickets = {name: first.seen(name) for name in early}
             prepare(first)
             first.tick(WINDOW + 1)  # whose cohorts are released
-            self.tickets |= {name: first.seen(name) for name in later}
+            tickets |= {name: first.seen(name) for name in later}
             if held and first.assign(VICTIM)["arm"] != "plain":
                 return None
-            self.tickets["last"] = first.seen("last") if all_exposed else first.assign("last")["ticket"]
-            self.keys = first.keys | {"another": first.ask("POST", "/v1/keys", {"role": "client"}, "owner").json["key"]}
-            self.keys["scoped"] = first.scoped("client", "small")
+            tickets["last"] = first.seen("last") if all_exposed else first.assign("last")["ticket"]
+            found = first.keys | {"another": first.ask("POST", "/v1/keys", {"role": "client"}, "owner").json["key"]}
+            found["scoped"] = first.scoped("client", "small")
             page = {"role": "device", "study": "small", "origins": [SHOP]}
-            self.keys["device"] = first.ask("POST", "/v1/keys", page, "owner").json["key"]
-            self.hook = first.ask("POST", "/v1/webhooks", {"url": "https://hooks.example"}, "owner").json["secret"]
-        return folder
+            found["device"] = first.ask("POST", "/v1/keys", page, "owner").json["key"]
+            hook = first.ask("POST", "/v1/webhooks", {"url": "https://hooks.example"}, "owner").json["secret"]
+        return Beginning(folder, tickets, found, hook, self.clock.now)
 
     def _patched(self, patch: pytest.MonkeyPatch) -> None:
         """What is drawn, and what the time is, is the same in both; what is asked of the database is noted."""

@@ -47,6 +47,8 @@ class Grid:
             raise InvalidValue("fineness", self.fineness, "at most 1000000")
 
     def steps(self, epsilon: Fraction, n: int) -> int:
+        if self.fineness == 0:
+            return self.fixed
         square = (self.fineness * epsilon) ** 2 * n
         root = math.isqrt(square.numerator // square.denominator)
         return max(self.fixed, root + (root * root < square))

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -79,8 +80,7 @@ class Offer:
         self._check_whole("n", self.n, 1, LARGEST_MODULUS)
         self._check_whole("steps", self.steps, 0, LARGEST_MODULUS)
         self._check_whole("modulus", self.modulus, 0, LARGEST_MODULUS)
-        if self.position is not None:
-            self._check_whole("position", self.position, 0, self.n - 1)
+        self._check_position()
         if self.noise is not None:
             if type(self.noise) is not NoiseShare or type(self.noise.scale) is not Fraction or self.noise.scale <= 0:
                 raise InvalidValue("noise", self.noise, "a NoiseShare with a Fraction above 0 as its scale")
@@ -90,6 +90,10 @@ class Offer:
         names = [name for name, _ in self.terms]
         if names != sorted(set(names)) or not all(type(value) is Fraction for _, value in self.terms):
             raise InvalidValue("terms", self.terms, "pairs of a name and a Fraction, sorted by name")
+
+    def _check_position(self) -> None:
+        if self.position is not None:
+            self._check_whole("position", self.position, 0, self.n - 1)
 
     def _check_whole(self, name: str, value: Any, least: int, most: int) -> None:
         if type(value) is not int or not least <= value <= most:
@@ -102,7 +106,10 @@ class Offer:
 
     def at(self, position: int | None) -> Offer:
         """The offer to the user with this number in the cohort."""
-        return replace(self, position=position)
+        found = copy(self)  # of which all else was checked, and is as it was
+        object.__setattr__(found, "position", position)
+        found._check_position()
+        return found
 
     def check(self, promised: Offer) -> None:
         """Raise unless this offer, whatever its position, states the promised numbers."""

@@ -7,11 +7,13 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maskedbandit.cli.parts.progress import Progress
 from maskedbandit.errors import InvalidValue, MaskedBanditError
+from maskedbandit.extras import NotInstalled
 
 if TYPE_CHECKING:
     import polars as pl
@@ -66,6 +68,8 @@ def do(options: argparse.Namespace) -> None:
     from maskedbandit.lab.experiments.protocol_option import put_over_protocol
     from maskedbandit.lab.experiments.table import collect_results, runs_of
 
+    if find_spec("matplotlib") is None:  # said now, and not after an hour; it is loaded when there is something to draw
+        raise NotInstalled("matplotlib")
     path = find_experiment(options.experiment)
     experiment, folder, left = read_experiment(path), path.stem, list[str]()
     protocol = (options.protocol or "").partition(",")[0]

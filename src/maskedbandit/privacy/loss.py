@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from operator import index
 
 from maskedbandit.errors import InvalidValue
@@ -153,8 +153,7 @@ class Loss:
         >>> Loss.discrete_laplace(scale=20, sensitivity=10)
         Loss(ε = 0.5)
         """
-        width, shift = to_fraction("scale", scale), to_whole("sensitivity", sensitivity, 1)
-        return cls(discrete_laplace_curve(width, shift), shift / width, Fraction(0))
+        return _discrete_laplace(to_fraction("scale", scale), to_whole("sensitivity", sensitivity, 1))
 
     @classmethod
     def skellam(cls, variance: Number, sensitivity: int = 1) -> Loss:
@@ -201,9 +200,7 @@ class Loss:
         return cls((INF,) * len(ORDERS), INF, INF)
 
     @cached_property
-    def _hash(
-        self,
-    ) -> int:  # of numbers alone: it is pickled with the loss, and texts have another hash in each process
+    def _hash(self) -> int:  # of numbers alone: it is pickled with the loss, and texts hash to another in each process
         return hash((self.curve, self.pure_epsilon, self.delta, len(self.single)))
 
     def __hash__(self) -> int:
@@ -215,10 +212,8 @@ class Loss:
         return self._with(other, _plus)
 
     def __or__(self, other: Loss) -> Loss:
-        if ZERO in (self, other):
+        if self == other or ZERO in (self, other):
             return self if other == ZERO else other
-        if self == other:
-            return self
         either = self.single | other.single if self.single and other.single else frozenset()
         return replace(self._with(other, max), single=either)
 
@@ -294,6 +289,11 @@ class Loss:
 
 
 ZERO = Loss((Fraction(0),) * len(ORDERS), Fraction(0), Fraction(0))
+
+
+@lru_cache(maxsize=1024)  # a device asks what each report costs
+def _discrete_laplace(width: Fraction, shift: int) -> Loss:
+    return Loss(discrete_laplace_curve(width, shift), shift / width, Fraction(0))
 
 
 def _plus(x: Exact, y: Exact) -> Exact:

@@ -33,7 +33,6 @@ def to_decimal(fraction: Fraction) -> Decimal:
     return Decimal(fraction.numerator) / fraction.denominator
 
 
-@lru_cache(maxsize=1024)  # a device computes what a release costs for every report
 def discrete_laplace_curve(scale: Fraction, shift: int) -> tuple[Exact, ...]:
     """Divergences of discrete Laplace noise from its copy, in closed form."""
     epsilon = shift / scale

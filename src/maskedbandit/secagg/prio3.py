@@ -29,8 +29,6 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from operator import add, mul
 
-from Cryptodome.Hash import TurboSHAKE128
-
 from maskedbandit.errors import Forged, InvalidValue, Malformed
 
 FIELD = 2**64 - 2**32 + 1
@@ -45,6 +43,8 @@ ONE_PROOF = b"\x01"
 
 def expand(seed: bytes, label: bytes, binder: bytes, count: int) -> list[int]:
     """So many uniform numbers of the field from a seed."""
+    from Cryptodome.Hash import TurboSHAKE128  # which loads a compiler's parser: few studies have two operators
+
     parts = len(label).to_bytes(2, "little"), label, bytes((len(seed),)), seed, binder
     stream = TurboSHAKE128.new(domain=1, data=b"".join(parts))
     found: list[int] = []

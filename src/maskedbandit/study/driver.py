@@ -265,14 +265,14 @@ class Driver:
 
     def _ask(self) -> None:
         """Ask until a decision is one that is not dealt together with the next."""
-        asked: list[Decision] = []
+        asked, together = list[Decision](), set[int]()
         with self._or_unchanged():
             while not asked or asked[-1].close == TOGETHER:
                 generator = decision_generator(self.seed, self._asked + len(asked))
                 decision = self.policy.ask(self.state, self.law, generator)
-                asked.append(
-                    check_decision(self.policy, decision, self.law, self.arms, asked, self.deck, self._in_flight)
-                )
+                how = self.law, self.arms, together, self.deck, self._in_flight
+                asked.append(check_decision(self.policy, decision, *how))
+                together.add(asked[-1].arm)
         if asked[0].n > 0 and self.control is not None:
             asked = self.control.join(asked, self.law, self._placed, self._given)
         for decision in asked:

@@ -1,13 +1,14 @@
 """All that is wrong with a protocol, and where: what is checked raises the first error, and a form shows all of them.
 
 Each part is read by itself. What is wrong in it is noted, taken out of a copy, and the copy is read again, until it is
-right, or nothing more can be taken out. What the parts must be together is said once each of them is right. Where a
-value stands is told by the name that its error has, such as `least of the reward` or `name of arm 2`.
+right, or nothing more can be taken out; what is wrong for several parts is taken out once. What the parts must be
+together is said once each of them is right. Where a value stands is told by the name that its error has, such as `least
+of the reward` or `name of arm 2`.
 """
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from maskedbandit.errors import InvalidValue, MaskedBanditError
@@ -72,31 +73,34 @@ def list_faults(table: dict[str, Any]) -> list[Fault]:
         first = wrong
     if first.name == "protocol":  # it is no table at all
         return [Fault(("protocol",), first)]
-    found = dict[Place, InvalidValue]()
-    *each_alone, _ = list_checks(Protocol.from_text(json.dumps(table)))
-    for number, (part, _) in enumerate(each_alone):
-        if not part or all(place[:1] != (part,) for place in found):
-            for place, error in list_faults_of_part(table, part, number):
-                found.setdefault(place, error)
+    whole = list(list_checks(Protocol.from_text(json.dumps(table))))
+    mended, checks, found = json.loads(json.dumps(table)), whole, dict[Place, InvalidValue]()
+    for number, (part, check) in enumerate(whole[:-1]):
+        if part and any(place[:1] == (part,) for place in found):
+            continue
+        while (error := find_error(check)) is not None:
+            place = find_place(part, error.name)
+            if place not in found:
+                if sum(each[:1] == place[:1] for each in found) == MOST_FAULTS:
+                    break
+                found[place] = error
+                if not place:  # of no part alone, so nothing can be taken out
+                    break
+                mend_table(mended, place)
+                checks = list(list_checks(Protocol.from_text(json.dumps(mended))))
+            elif check is checks[number][1]:  # it was taken out, and that did not put it right
+                break
+            check = checks[number][1]
     return [Fault(*each) for each in (found or {find_place("", first.name): first}).items()]
 
 
-def list_faults_of_part(table: dict[str, Any], part: str, number: int) -> Iterator[tuple[Place, InvalidValue]]:
-    """What check `number`, which is of this part, finds wrong, in it and in those that it needs."""
-    mended, places = json.loads(json.dumps(table)), set[Place]()
-    while len(places) < MOST_FAULTS:
-        try:
-            list(list_checks(Protocol.from_text(json.dumps(mended))))[number][1]()
-            return
-        except InvalidValue as wrong:
-            place = find_place(part, wrong.name)
-            if place in places:  # which cannot be put right
-                return
-            yield place, wrong
-        if not place:  # of no part alone, so nothing can be taken out
-            return
-        places.add(place)
-        mend_table(mended, place)
+def find_error(check: Callable[[], Any]) -> InvalidValue | None:
+    """What a check finds wrong."""
+    try:
+        check()
+    except InvalidValue as wrong:
+        return wrong
+    return None
 
 
 def find_place(part: str, name: str) -> Place:

@@ -1,6 +1,6 @@
 """Which decisions of a policy cannot be carried out, and what the driver and the loop of the lab say of them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from operator import index
 from typing import Any
 
@@ -50,11 +50,11 @@ def check_decision(
     decision: Any,
     law: Law,
     arms: Sequence[int],
-    before: Sequence[Decision],
+    before: Collection[int],
     deck: CohortDeck,
     in_flight: int,
 ) -> Decision:
-    """The decision in Python's own numbers, or raise `IllegalDecision`; `before` are those that are dealt with it."""
+    """The decision in Python's own numbers, or raise `IllegalDecision`; the arms `before` it are dealt with it."""
     name = type(policy).__name__
     try:
         arm, n, close = map(index, decision)
@@ -71,7 +71,7 @@ def check_decision(
         raise no_such_close(name, close)
     growing = deck.growing(arm)
     if before or close == TOGETHER:
-        if n == 0 or close == 0 or growing or any(each.arm == arm for each in before):
+        if n == 0 or close == 0 or growing or arm in before:
             raise no_such_deck(name, arm, n)
     elif n > 0 and law.root > 0.0 and (close == 0 or growing):
         raise unknown_size(name)

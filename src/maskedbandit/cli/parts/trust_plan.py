@@ -3,24 +3,29 @@
 It is computed in a process of its own; what was asked before is kept.
 """
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from maskedbandit.cli.parts.forecast import expected_means
 from maskedbandit.cli.parts.own_process import Kept, answer_on_stdin
-from maskedbandit.lab.goals.plans import Row
-from maskedbandit.reports.plan.plan import TRUST, Question, plan
-from maskedbandit.reports.plan.sites import plan_sites
 from maskedbandit.statement.sentences import say_control
 from maskedbandit.study.control import share_left
 from maskedbandit.study.protocol import Protocol
 from maskedbandit.study.reward import MILLISECONDS
 from maskedbandit.words import say_count
 
+if TYPE_CHECKING:
+    from maskedbandit.lab.goals.plans import Row
+    from maskedbandit.reports.plan.plan import Question
+
 PART = 2  # of the simulated studies of a plan: a page waits for them
 
 
 def question(protocol: Protocol, baseline: float, difference: float, per_day: float) -> Question:
     """What is asked, at the ε of the study's channel: for the policy of plans, or its own if there is none for all."""
+    from maskedbandit.reports.plan.plan import Question  # which a server need not load to begin
+
     policy = None if protocol.policy.purpose.live else protocol.policy
     return Question(
         arms=protocol.choices,
@@ -39,6 +44,8 @@ def question(protocol: Protocol, baseline: float, difference: float, per_day: fl
 
 def main(given: Any) -> list[dict[str, str]]:
     """For each trust model what is said of it, by the names of the columns."""
+    from maskedbandit.reports.plan.plan import TRUST, plan
+
     protocol = Protocol.from_text(given.pop("protocol"))
     asked = question(protocol, **given)
     fit = [each for each, made in TRUST.items() if not asked.played.needs(made(1.0, asked.privacy_delta).law())]
@@ -74,6 +81,8 @@ class TrustPlan:
         self, protocol: Protocol, baseline: float, difference: float, per_day: float
     ) -> tuple[list[str], list[list[str]], str]:
         """The head and the rows of the table, and how they were found."""
+        from maskedbandit.reports.plan.sites import plan_sites
+
         asked = question(protocol, baseline, difference, per_day)
         rows = await self._kept(protocol, baseline=baseline, difference=difference, per_day=per_day)
         share = protocol.outcomes[0].share

@@ -1,14 +1,18 @@
 """The style of all figures: the looks of curves, the panels, and the places of labels."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count, cycle
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Okabe and Ito's colours: they can be distinguished with any colour vision
 # seven lines for eight colours: no combination is repeated before the 57th curve
@@ -53,6 +57,8 @@ def list_panels(table: pl.DataFrame, name: str | None) -> list[Any]:
 
 def make_panels(many: int, title: str, captions: Sequence[str]) -> tuple[Figure, list[Axes]]:
     """A figure of so many panels in at most two columns, with captions below, and its panels."""
+    from matplotlib.figure import Figure
+
     across = min(2, many)
     down = -(-many // across)
     text = "\n".join(fill(line, CHARACTERS * (1 + 6 * across)) for line in captions)
@@ -75,6 +81,7 @@ def join_equal(plot: Any, labels: Iterable[str]) -> dict[str, str]:
     """What to call each curve of a plot: the first of several that lie on one another hides the others, so it is named
     for all of them, in as many lines.
 
+    >>> from matplotlib.figure import Figure
     >>> plot = Figure().subplots()
     >>> for label, y in {"central": 3, "local": 9, "distributed": 3}.items():
     ...     _ = plot.plot([1, 2], [y, y], label=label)

@@ -43,9 +43,12 @@ class CountedPlaces(Struct, frozen=True):
         which, values = "WHERE study = ? AND assigned >= ? AND assigned < ?", (study, self.until, until)
         back = f"SUM(CASE WHEN {KEPT_OR_DISCARDED} THEN 0 ELSE 1 END)"
         find = f"SELECT assigned / {step}, arm, COUNT(*), {back} FROM place {which} GROUP BY 1, 2"
+        given = dict[int, list[int]]()
         for at, arm, count, back in database.rows(find, *values):
-            add_to_column(columns, int(at), tuple(int(count) * (i == arm) for i in range(k)))
+            given.setdefault(int(at), [0] * k)[arm] += int(count)
             returned[arm] += int(back)
+        for at, counts in given.items():
+            add_to_column(columns, at, tuple(counts))
         find = (
             f"SELECT cohort, arm, COUNT(*), COUNT(exposed), MAX(exposed) FROM place {which} AND {KEPT_OR_DISCARDED} "
             "GROUP BY cohort, arm"

@@ -4,15 +4,21 @@ Bands are confidence intervals. Where no run was wrong an open triangle that poi
 interval, and the curve ends before it.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import polars as pl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from maskedbandit.lab.goals.answer.rows import cells, summary, tabulate_curve
 from maskedbandit.lab.goals.columns import label_curves, list_axes
 from maskedbandit.lab.goals.goal import UNLABELLED, Labels, Plotted, Shown
 from maskedbandit.lab.goals.interval import LEVEL
 from maskedbandit.lab.goals.style import PLAIN, choose_looks, list_panels, make_panels, name_ends, select_at
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 LEAST = 1e-4  # the axis of shares goes no lower
 

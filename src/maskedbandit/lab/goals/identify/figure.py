@@ -7,12 +7,12 @@ varies (no privacy has no epsilon) is horizontal. A dotted line marks the epsilo
 Where nothing varies there are boxes of stopping times: what runs needed until they stopped, one box for each curve.
 """
 
+from __future__ import annotations
+
 from itertools import cycle
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from maskedbandit.lab.goals.columns import label_curves, list_axes
 from maskedbandit.lab.goals.goal import UNLABELLED, Labels, Plotted, Shown
@@ -27,6 +27,10 @@ from maskedbandit.lab.goals.style import (
     name_ends,
     select_at,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 def samples(table: pl.DataFrame, labels: Labels = UNLABELLED) -> Figure:

@@ -4,17 +4,15 @@ A panel for each instance that has a name (down) and each epsilon (across); othe
 their own. Curves of theory are thin and grey. Bands are standard errors over independent runs, or over instances.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from matplotlib import colormaps
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
 from maskedbandit import theory
 from maskedbandit.errors import InvalidValue
@@ -22,6 +20,10 @@ from maskedbandit.lab.goals.columns import label_curves, list_axes, with_observa
 from maskedbandit.lab.goals.goal import UNLABELLED, Labels, Plotted, Shown
 from maskedbandit.lab.goals.regret.rows import cells, summary, tabulate_curve
 from maskedbandit.lab.goals.style import PLAIN, choose_looks, list_panels, name_ends, select_at
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 TITLES = {"delay": "delay, in users", "instance.every": "users between changes"}
 WIDE = 30  # from the least to the largest value: a logarithmic axis
@@ -100,6 +102,8 @@ def grid(
     title: str,
 ) -> Figure:
     """A figure with a panel for each pair of values, and a common scale in each line; `draw` returns ends of curves."""
+    from matplotlib.figure import Figure
+
     heights, widths = list_panels(rows, down), list_panels(rows, across)
     figure = Figure(figsize=(1.5 + 5.5 * len(widths), 0.4 + 4 * len(heights)), layout="constrained")
     plots = figure.subplots(len(heights), len(widths), sharey="row", squeeze=False)
@@ -212,6 +216,8 @@ def league(table: pl.DataFrame, labels: Labels = UNLABELLED) -> Figure:
     A cell holds the mean regret at the horizon, its standard error and the worst run. The least mean of a column is
     bold, and the colour is the ratio to the lower bound, or to the least mean where none is drawn.
     """
+    from matplotlib.figure import Figure
+
     rows = summary(table)
     varied = list_axes(table)
     across = next((name for name in varied if name.endswith(".epsilon")), None)
@@ -249,6 +255,9 @@ def league(table: pl.DataFrame, labels: Labels = UNLABELLED) -> Figure:
 
 def fill(plot: Any, rows: list[dict[str, Any]], labels: list[str], x: float, y: float) -> None:
     """One column of a block; the last row of a label is its cell."""
+    from matplotlib import colormaps
+    from matplotlib.patches import Rectangle
+
     write = partial(plot.text, va="center", ha="center", fontsize=8, parse_math=False)
     run = [row["mean"] for row in rows if row["trust"] != "theory"]
     bounds = [row["mean"] for row in rows if row["policy"] in theory.LOWER]

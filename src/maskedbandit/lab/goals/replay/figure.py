@@ -1,12 +1,12 @@
 """Figures of replays: click rates over that of random choice, by delay or against privacy, with intervals of 95 %."""
 
+from __future__ import annotations
+
 from functools import partial
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from maskedbandit.errors import InvalidValue
 from maskedbandit.lab.goals.columns import list_axes
@@ -15,11 +15,17 @@ from maskedbandit.lab.goals.replay.rows import cells, summary
 from maskedbandit.lab.goals.setting import PublishedPoint, TheoryCurve
 from maskedbandit.lab.goals.style import PLAIN, THEORY, choose_looks, lines_of_labels, name_ends
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 MARKS = "os^Dv<>pP*"
 
 
 def rates(table: pl.DataFrame, labels: Labels = UNLABELLED, kind: str = "delays") -> Figure:
     """Points for each delay [MT15, Fig. 2], or lines against the loss of a user."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(11, 5.5), layout="constrained")
     plot = figure.subplots()
     {"delays": delays, "privacy": privacy}[kind](plot, summary(table), list_axes(table))
