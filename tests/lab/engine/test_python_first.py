@@ -335,7 +335,7 @@ def contextual(policy: Any, channel: Any, contexts: Any, delay: Any = AT_ONCE) -
 
 def replayed(policy: Any, channel: Any, bias: float, context: Any) -> Task[Any]:
     """Replays of a generated log."""
-    log = mb.Newsroom(events=2000, bias=bias)
+    log = mb.Newsroom(events=1000, bias=bias)
     parts: dict[str, Any] = {"policy": policy, "channel": channel, "log": log, "context": context, "delay": AT_ONCE}
     return Replay(**parts, marks=list_checkpoints(log.events), seed=7, study="")
 
