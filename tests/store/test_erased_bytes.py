@@ -32,13 +32,13 @@ REWARD = {"most": 4, "rule": "sum", "window": "20 seconds", "exposure": "10 seco
 
 def traces(folder: Path, marks: list[bytes]) -> list[str]:
     """The files that have one of these."""
-    files = [path for path in folder.glob("study.db*") if path.is_file()]
+    files = {path.name: path.read_bytes() for path in folder.glob("study.db*") if path.is_file()}
     assert files
-    return [f"{mark!r} in {path.name}" for path in files for mark in marks if mark in path.read_bytes()]
+    return [f"{mark!r} in {name}" for name, content in files.items() for mark in marks if mark in content]
 
 
 def erased(folder: Path, released: bool, seed: int = 0) -> list[str]:
-    """Traces of people who were erased, after each erasure and once the database is closed."""
+    """Traces of people who were erased, after each erasure; if there are none, at the end of the study."""
     rng, clock, found = Random(seed), Clock(), list[str]()
     address = f"sqlite:///{folder}/study.db"
     study = small_study(address, folder / "witness", clock, small_protocol(reward=REWARD))
@@ -74,13 +74,15 @@ def erased(folder: Path, released: bool, seed: int = 0) -> list[str]:
     reader.close()
     assert traces(folder, marks[gone])
     assert Scrubber().scrub(study.database)
-    found += traces(folder, marks[gone])
+    if found := found + traces(folder, marks[gone]):
+        study.close()
+        return found
     study.stop()
     clock.now += 2 * WINDOW
     study.tick()
     study.archive()
     everybody = [mark for each in marks.values() for mark in each]
-    found += traces(folder, everybody)
+    found = traces(folder, everybody)
     study.close()
     return found + traces(folder, everybody)
 

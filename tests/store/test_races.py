@@ -107,9 +107,9 @@ def test_processes_cannot_overspend_and_lose_no_charge(address: str, count: int,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("count", "attempts"), [FEW, pytest.param(8, 10, id="eight", marks=pytest.mark.slow)])
-def test_a_budget_that_is_read_and_then_written_is_overspent(address: str, count: int, attempts: int) -> None:
-    assert raced(address, count, naive=True, attempts=attempts) != []
+def test_a_budget_that_is_read_and_then_written_is_overspent(address: str) -> None:
+    """By three processes already."""
+    assert raced(address, 3, naive=True, attempts=10) != []
 
 
 # who makes the keys

@@ -333,9 +333,9 @@ def contextual(policy: Any, channel: Any, contexts: Any, delay: Any = AT_ONCE) -
     return Contextual(**parts, marks=marks, seed=7, study="")
 
 
-def replayed(policy: Any, channel: Any, bias: float, context: Any) -> Task[Any]:
+def replayed(policy: Any, channel: Any, bias: float, context: Any, events: int = 2000) -> Task[Any]:
     """Replays of a generated log."""
-    log = mb.Newsroom(events=2000, bias=bias)
+    log = mb.Newsroom(events=events, bias=bias)
     parts: dict[str, Any] = {"policy": policy, "channel": channel, "log": log, "context": context, "delay": AT_ONCE}
     return Replay(**parts, marks=list_checkpoints(log.events), seed=7, study="")
 
@@ -365,7 +365,7 @@ def list_numbers(found: Any) -> Iterator[Any]:
         (contextual, (mb.policies.RandomChoice(), CENTRAL, DISJOINT)),
         (contextual, (mb.policies.FixedWeights(weights=[[0.1] * 4]), CENTRAL, SHARED)),
         (replayed, (mb.policies.LinUCB(alpha=0.3), CENTRAL, 0.3, "user")),
-        (replayed, (mb.policies.LinThompson(model="shared"), CHANNELS[-1], 0.0, "product")),
+        (replayed, (mb.policies.LinThompson(model="shared"), CHANNELS[-1], 0.0, "product", 1000)),
     ],
     ids=lambda each: each.__name__ if callable(each) else type(each[0]).__name__,
 )

@@ -194,9 +194,12 @@ class Witness:
         )
 
     def _read(self, name: str) -> dict[str, Any]:
-        path = self.folder / name
+        path = f"{self.folder}/{name}"  # a plain open of it: this is read before whatever is due, for each that comes
         try:
-            found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+            with open(path, "rb", buffering=0) as file:
+                found: dict[str, Any] = json.loads(file.read())
+        except FileNotFoundError:
+            return {}
         except ValueError:
             raise Corrupted(f"{path} cannot be read: restore it from its copy") from None
         except OSError as why:
