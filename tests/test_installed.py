@@ -230,42 +230,25 @@ def run_league(where: Environment, study: str, way: str) -> tuple[str, set[str]]
     return said.splitlines()[-1], {path.name for path in cache.glob("*.kernel")}
 
 
-def read_first_study(readme: Path) -> str:
-    return readme.read_text().partition("```python\n")[2].partition("```")[0]
-
-
 @pytest.fixture(scope="module")
-def with_two_policies(built, tmp_path_factory) -> Path:
-    """The unpacked source distribution, whose README compares two of its policies: five take long to compile."""
-    with tarfile.open(next(built.glob("*.tar.gz"))) as file:
-        file.extractall(folder := tmp_path_factory.mktemp("source"), filter="data")
-    (source,) = folder.iterdir()
-    readme, study = (source / "README.md").read_text(), read_first_study(source / "README.md")
-    two = re.sub(r"policies = \[.*\]", "policies = [p.NoiseAwareKLUCB(), p.DPSE()]", study)
-    assert two != study
-    (source / "README.md").write_text(readme.replace(study, two))
-    return source
-
-
-@pytest.fixture(scope="module")
-def compiled_wheel(with_two_policies, tmp_path_factory) -> Path:
+def compiled_wheel(tmp_path_factory) -> Path:
     """The wheel for this Python that brings compiled loops."""
     out = tmp_path_factory.mktemp("compiled")
     env = os.environ | {"PIP_CONSTRAINT": str(ROOT / "constraints.txt"), "HATCH_BUILD_HOOK_ENABLE_CUSTOM": "true"}
-    command = [sys.executable, "-m", "build", "--wheel", "--outdir", out, with_two_policies]
+    command = [sys.executable, "-m", "build", "--wheel", "--outdir", out, ROOT]
     subprocess.run(command, check=True, env=env, capture_output=True)
     return next(out.glob("*.whl"))
 
 
 def test_a_wheel_with_compiled_loops_is_for_this_python_and_compiles_nothing_in_the_first_study(
-    compiled_wheel, wheel, with_two_policies, tmp_path_factory
+    compiled_wheel, wheel, tmp_path_factory
 ) -> None:
     """And every number is that of plain Python, to the last bit."""
     assert f"-cp{sys.version_info.major}{sys.version_info.minor}-" in compiled_wheel.name
     assert compiled_wheel.stat().st_size - wheel.stat().st_size < 1_000_000
     (own,) = installed([sys.executable], compiled_wheel, tmp_path_factory)
-    assert "compiled loops      2 came with the package" in own.says("--version", "--verbose")
-    study = read_first_study(with_two_policies / "README.md")
+    assert "compiled loops      5 came with the package" in own.says("--version", "--verbose")
+    study = (ROOT / "README.md").read_text().partition("```python\n")[2].partition("```")[0]
     python, _ = run_league(own, study, "python")
     for way in ("", "compiled"):
         assert run_league(own, study, way) == (python, set())
