@@ -25,8 +25,8 @@ VICTIM, OTHERS = "victim", ("one", "two", "three", "four", "five")
 PROOFS = ("", "proof-of-an-attacker", "another-proof-of-one")
 OWN, METRICS = ("", "proof-of-the-application"), ("", "", "harm", "spent")
 BATCHES = 30  # in a history
-# histories: a third of them and more show each of the twins below, and nearly all those in which time or leases tell.
-# 35 miss a twin with a probability below 10^-6; a few show that PostgreSQL, which is asked the same, is joined to it
+# histories: .325 of them and more show each of the twins below, and nearly all those in which time or leases tell. So
+# 35 miss a twin with a probability of about 10^-6; a few show that PostgreSQL, which is asked the same, is joined to it
 MANY = {"sqlite": 35, "postgresql": 4}
 
 
