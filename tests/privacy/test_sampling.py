@@ -582,8 +582,9 @@ class TestLargeSamples:
 
     @pytest.mark.parametrize(("sampler", "parameters", "pmf"), CASES, ids=map(name, CASES))
     def test_sample_has_the_distribution(self, sampler, parameters, pmf):
-        """A shape of a Pólya, or another parameter, that is half too large is missed with a probability below 1e-9.
+        """A parameter that is half too large is missed with a probability below 1e-9: of a Pólya, the shape.
 
-        Not so the shape 1/1000, as few draws are not 0: its law is in `TestExactLaw`, and in the test above.
+        Not so a rate of a Pólya, nor the shape 1/1000, as few draws are not 0: their laws are in `TestExactLaw`, and
+        the latter's in the test above.
         """
         same_distribution(sample(sampler, parameters, 40_000, seed=1), pmf)
