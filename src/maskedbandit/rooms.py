@@ -40,17 +40,14 @@ class Room:
         names = [module.name for module in found if not module.ispkg]
         return {name.rpartition(".")[2]: name for name in names if ".parts." not in name}
 
-    @cached_property
-    def _by_plain_name(self) -> dict[str, str]:
-        return {plain_name(file): module for file, module in self.modules.items()}
-
     def __getitem__(self, name: str) -> Any:
         plain = plain_name(name)
-        if module := self._by_plain_name.get(plain):
-            for found in vars(import_module(module)).values():
-                named = inspect.isclass(found) and plain_name(found.__name__) == plain
-                if named and not inspect.isabstract(found):
-                    return found
+        for file, module in self.modules.items():
+            if plain_name(file) == plain:
+                for found in vars(import_module(module)).values():
+                    named = inspect.isclass(found) and plain_name(found.__name__) == plain
+                    if named and not inspect.isabstract(found):
+                        return found
         raise UnknownName(self.kind, name, self)
 
     def __iter__(self) -> Iterator[str]:

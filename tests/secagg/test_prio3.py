@@ -6,6 +6,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from Cryptodome.Hash import TurboSHAKE128
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -196,7 +197,7 @@ class TestBytes:
                 found, self.left = self.left[:count], self.left[count:]
                 return found
 
-        monkeypatch.setattr(prio3.TurboSHAKE128, "new", Stream)
+        monkeypatch.setattr(TurboSHAKE128, "new", Stream)
         assert prio3.expand(b"", b"", b"", 3) == [5, 6, 7]
 
     def test_a_root_of_unity_shows_nothing(self):

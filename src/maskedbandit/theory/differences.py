@@ -172,15 +172,19 @@ def check_independent(law: Law) -> None:
         raise InvalidValue("law", law, "that of independent releases: on a tree they share their noise")
 
 
-def evidence_apart(law: Law, a: Sums, b: Sums, difference: float) -> float:
-    """ln of the least product, over all m, of M for a at m + difference and of M for the failures of b at m."""
-    low, high, found = max(0.0, -difference), min(1.0, 1.0 - difference), math.inf
+def evidence_apart(law: Law, a: Sums, b: Sums, difference: Any) -> Any:
+    """ln of the least product, over all m, of M for a at m + difference and of M for the failures of b at m.
+
+    Or arrays of them, of several pairs.
+    """
+    low, high = np.maximum(0.0, -difference), np.minimum(1.0, 1.0 - difference)
     for _ in range(ZOOMS):  # it is convex in m
         m = np.linspace(low, high, SEARCH_POINTS)
         products = mean_evidence(law, a, m + difference) + mean_evidence(law, b, 1 - m)
-        i = int(products.argmin())
-        low, high, found = m[max(i - 1, 0)], m[min(i + 1, SEARCH_POINTS - 1)], float(products[i])
-    return found - SEARCH_SLACK
+        i = products.argmin(axis=0)[None]
+        ends = np.maximum(i - 1, 0), np.minimum(i + 1, SEARCH_POINTS - 1)
+        low, high = (np.take_along_axis(m, end, 0)[0] for end in ends)
+    return np.take_along_axis(products, i, 0)[0] - SEARCH_SLACK
 
 
 def difference_apart(law: Law, of_a: Iterable[KnownTotal], of_b: Iterable[KnownTotal], alpha: float = 0.05) -> Interval:
@@ -197,13 +201,14 @@ def difference_apart(law: Law, of_a: Iterable[KnownTotal], of_b: Iterable[KnownT
     """
     check_fraction("alpha", alpha)
     a, b, enough = sum_releases(law, of_a), sum_releases(law, of_b), math.log(2 / alpha)
+    pairs = (a, b), (sum_failures(b), sum_failures(a))  # each sum, and the failures of the other arm
+    known, failures = (Sums(*map(np.array, zip(*each, strict=True))) for each in pairs)
 
-    def lower(first: Sums, second: Sums) -> float:
-        return float(
-            least_allowed(lambda difference: evidence_apart(law, first, second, float(difference)) >= enough, -1.0, 1.0)
-        )
+    def ruled_out(difference: Floats) -> Any:
+        return evidence_apart(law, known, failures, difference) >= enough
 
-    return from_bits(law, lower(a, sum_failures(b)), -lower(b, sum_failures(a)))
+    low, turned = least_allowed(ruled_out, -np.ones(2), np.ones(2))
+    return from_bits(law, float(low), -float(turned))
 
 
 def from_bits(law: Law, low: float, high: float) -> Interval:
