@@ -149,9 +149,7 @@ class Protocol:
 
     def among(self, stage: SiteStage) -> Protocol:
         """This protocol with the sites of a later list, made once; its text and hash stay what they are."""
-        if stage not in self._among:
-            self._among[stage] = replace(self, stage=stage)
-        return self._among[stage]
+        return self._among.get(stage) or self._among.setdefault(stage, replace(self, stage=stage))
 
     @property
     def k(self) -> int:
@@ -294,13 +292,7 @@ class Protocol:
 
     def offers(self, n: int) -> tuple[Offer, ...]:
         """What is offered to a cohort of n, one for each outcome."""
-        if n not in self._offers:
-            self._offers[n] = tuple(outcome.offer(n) for outcome in self.outcomes)
-        return self._offers[n]
-
-    @cached_property
-    def _offers(self) -> dict[int, tuple[Offer, ...]]:
-        return {}
+        return tuple(outcome.offer(n) for outcome in self.outcomes)
 
     def check(self) -> None:
         """Raise `InvalidValue` unless everything is allowed; `list_faults` (faults.py) says all that is not."""

@@ -117,13 +117,13 @@ def join_attempt(session: SiteSession, terms: RoundTerms, tickets: Sequence[str]
 def take_step(session: SiteSession, due: RoundDue) -> bytes:
     """What the site answers, after all that it answered before."""
     cohort, attempt = where = due.terms.cohort, due.terms.attempt
+    held, steps = session.held.pop(cohort, None), list[KeptStep]()  # what is left is not in memory either
     find = "SELECT value, seed FROM site_round WHERE study = ? AND cohort = ? AND attempt = ?"
     row = session.database.one(find, session.name, *where)
     if row is None or row[0] is None:
         raise OutOfTurn(f"attempt {attempt} of cohort {cohort} was not joined, or is over")
     if read_terms(session, where) != due.terms:
         raise Disagreement(f"the terms of attempt {attempt} of cohort {cohort} were changed")
-    held, steps = session.held.pop(cohort, None), list[KeptStep]()
     if held is not None and held[:2] == (attempt, due.phase):
         client = held.client
     else:
