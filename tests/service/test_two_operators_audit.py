@@ -116,9 +116,8 @@ def one_draw_for_two_cohorts(patch: pytest.MonkeyPatch) -> str:
 @pytest.mark.parametrize("twin", [silent_helper, silent_leader, one_draw_for_two_cohorts])
 def test_each_broken_operator_is_noticed(twin: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     whose = twin(monkeypatch)
-    assert [each.part for each in audit(SAMPLES) if each.violation] == [
-        f", to the {whose}"
-    ]  # by a bound of at least 1.1
+    found = [each.part for each in audit(SAMPLES) if each.violation]  # by a bound of at least 1.1
+    assert found == [f", to the {whose}"]
 
 
 @pytest.mark.slow
