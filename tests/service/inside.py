@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import RLock
 from typing import Any, NamedTuple
 
 import pytest
@@ -56,7 +57,7 @@ class Inside:
         self.clock = clock or Clock()
         self.sign: Callable[[str], str] | None = None  # the token of a person, if people are signed
         self.said: dict[str, Any] = {}  # of each person, for rules on who is enrolled
-        self.runner = asyncio.Runner()
+        self.runner, self._turn = asyncio.Runner(), RLock()
         self.address, self.folder = address, folder
         self.host: Any = self.run(self._made(rate))
         for each in (
@@ -77,8 +78,12 @@ class Inside:
         return Host(self.address, self.folder, rate, self.clock)
 
     def run(self, what: Any) -> Any:
-        """What a coroutine gives; `Runner.run` would change how signals are handled for each."""
-        return self.runner.get_loop().run_until_complete(what)
+        """What a coroutine gives; `Runner.run` would change how signals are handled for each.
+
+        Whoever is asked by others within the process is asked from their threads, of which one runs its loop at a time.
+        """
+        with self._turn:
+            return self.runner.get_loop().run_until_complete(what)
 
     def close(self) -> None:
         """End as a server ends."""

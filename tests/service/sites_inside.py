@@ -114,10 +114,7 @@ class SitesInside:
         made = cls.__new__(cls)
         made._open(folder, sites)
         made.clock.now = now
-        parts = zip(made.ways, made.addresses, made.folders, strict=True)
-        made.sites = [SiteInside(*each, made.clock) for each in parts]
-        for each in made.sites:
-            each.run(wait_for_links(each.host))
+        made.sites = [made.serve(number) for number in range(sites)]
         return made
 
     def _open(
@@ -153,7 +150,11 @@ class SitesInside:
         """A site enters the study, and begins to serve."""
         address, folder, way = self.addresses[number], self.folders[number], self.ways[number]
         asyncio.run(enter_study(address, folder, "small", way))
-        made = SiteInside(way, address, folder, self.clocks[number])
+        return self.serve(number)
+
+    def serve(self, number: int) -> SiteInside:
+        """A site that has entered the study begins to serve."""
+        made = SiteInside(self.ways[number], self.addresses[number], self.folders[number], self.clocks[number])
         made.run(wait_for_links(made.host))  # then it asks nothing by itself before its clock goes on
         return made
 
