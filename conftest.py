@@ -54,6 +54,13 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> Iterator[int]:
+    """A fifth of the time of `make slow` its tests wait for processes and windows: another worker goes on meanwhile."""
+    count: int = yield
+    return count + (config.option.markexpr == "slow")
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """After `make test`: which folders are above their budgets."""
     if terminalreporter.config.option.markexpr == "not slow":
