@@ -64,6 +64,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_run_writes_a_table_and_a_figure_and_says_where(file, tmp_path, capsys) -> None:
     out = tmp_path / "out"
     assert main(["run", str(file), "--out", str(out), "--jobs", "1"]) == 0
@@ -78,6 +79,7 @@ def test_run_writes_a_table_and_a_figure_and_says_where(file, tmp_path, capsys) 
     assert main(["run", str(file), "--out", str(tmp_path / "one"), "--only", "tiny/1"]) == 0
 
 
+@pytest.mark.slow
 def test_a_league_prints_its_worst_runs_and_is_drawn_again(tmp_path, capsys) -> None:
     text = TEXT.replace("[0.2, 0.8]", '"C1"').replace("horizon", 'figure = "league"\nhorizon')
     (tmp_path / "league.toml").write_text(
@@ -370,6 +372,7 @@ def list_verbs() -> list[tuple[str, str]]:
     return [(each.__name__.rpartition(".")[2], verb) for each in modules for verb in getattr(each, "VERBS", ())]
 
 
+@pytest.mark.slow
 @for_each(("command", "verb"), list_verbs())
 def test_each_verb_has_a_help_with_an_example_that_its_parser_takes(command, verb, capsys) -> None:
     with pytest.raises(SystemExit) as left:

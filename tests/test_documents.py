@@ -142,6 +142,7 @@ def reading(source: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
                 process.communicate()
 
 
+@pytest.mark.sparing(4)
 @pytest.mark.parametrize(
     "path", thrifty(WITH_CODE, lambda path: path.stem in DEAR or path.parent.name == "tutorials"), ids=named
 )

@@ -33,6 +33,7 @@ def wrong_examples(name: str) -> list[str]:
     return found
 
 
+@pytest.mark.sparing(6)
 @pytest.mark.parametrize("room", ROOMS)
 def test_examples_give_what_they_say(room: str) -> None:
     assert [case for name in ROOMS[room] for case in wrong_examples(name)] == []

@@ -182,6 +182,7 @@ class TestDraws:
 
 @pytest.mark.parametrize("kind", NOISES)
 class TestRadius:
+    @pytest.mark.slow
     @for_each("scale", [Fraction(1, 3), Fraction(2), Fraction(12)])
     @for_each("grid", [1, 4])
     @for_each(

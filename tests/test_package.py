@@ -111,5 +111,6 @@ def test_a_device_needs_no_compiler_and_no_table() -> None:
     assert loaded(code + "channel.randomize(1, channel.offer(64), Bits())") <= {"numpy"}
 
 
+@pytest.mark.slow
 def test_a_heavy_import_is_found() -> None:
     assert loaded("import maskedbandit.lab.goals.drive") >= {"numpy"}

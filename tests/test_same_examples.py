@@ -43,6 +43,7 @@ def test_other_modules_change_no_example(load: Callable[[], None]) -> None:
     assert len(set(before)) > 50
 
 
+@pytest.mark.slow
 def test_without_the_pin_they_do(load: Callable[[], None]) -> None:
     """The control: what the library itself does."""
     PINNED.undo()

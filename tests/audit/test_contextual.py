@@ -95,18 +95,21 @@ each_channel = for_each("channel", CHANNELS.values(), ids=list(CHANNELS))
 each_delay = for_each("delay", DELAYS.values(), ids=list(DELAYS))
 
 
+@pytest.mark.slow
 @each_policy
 @each_channel
 def test_a_user_is_in_one_cohort_and_costs_what_is_stated(policy, channel):
     check(policy, channel, Geometric(2))
 
 
+@pytest.mark.slow
 @each_policy
 @each_delay
 def test_so_it_is_at_every_delay(policy, delay):
     check(policy, CHANNELS["central"], delay)
 
 
+@pytest.mark.slow
 @each_policy
 @each_delay
 def test_wherever_the_log_ends_nothing_open_is_released(policy, delay):
@@ -128,7 +131,7 @@ def test_without_noise_it_costs_everything(policy):
         check_neighbours(policy, Raw(), guests, neighbours(policy, guests, rng, 8), AT_ONCE)
 
 
-@pytest.mark.sparing(3)
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(
     ("policy", "channel"),
     [
@@ -231,6 +234,7 @@ TWINS = {
 }
 
 
+@pytest.mark.slow
 @each_delay
 @for_each("wrong", TWINS)
 def test_broken_loops_are_rejected(wrong, delay):
@@ -240,6 +244,7 @@ def test_broken_loops_are_rejected(wrong, delay):
         check(POLICY, CENTRAL, delay, twin)
 
 
+@pytest.mark.slow
 @each_policy
 def test_contexts_that_are_not_clipped_are_rejected(policy):
     rng = generator(7)

@@ -125,6 +125,7 @@ def test_an_unfinished_cohort_is_not_released(name, late):
 PLAIN = mb.policies.UCB1()
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("twin", [keep_sums, count_twice, keep_rewards, earn_twice])
 def test_a_reward_that_is_released_again_or_twice_is_rejected(twin):
     check_sensitivity(PLAIN)

@@ -47,7 +47,7 @@ def enumerated(counter, adversary, kind=Tree, scale=Fraction(1)):
     return worst_ratio(channel, adversary, length, far, core), float(channel.loss(1).pure_epsilon)
 
 
-@pytest.mark.sparing(4)
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("adversary", [reward, first_user, third_user])
 @each_counter
 def test_no_view_tells_more_than_epsilon(counter, adversary):

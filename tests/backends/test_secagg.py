@@ -153,6 +153,7 @@ class TestPlan:
 
 
 class TestSum:
+    @pytest.mark.slow
     @for_each("server", ["honest", "malicious"])
     @for_each("graph", ["complete", "sparse"])
     @for_each("n", [3, 20])
@@ -201,6 +202,7 @@ class TestSum:
         assert 900 <= len(found.survivors) < 1000
         assert sum(phase.up for phase in found.phases) / 1000 <= 6000
 
+    @pytest.mark.slow
     def test_same_seed_same_result(self):
         def totals(seed):
             bits = seeded(seed)

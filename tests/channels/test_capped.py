@@ -35,6 +35,7 @@ def test_a_capped_sum_has_the_noise_and_the_loss_of_a_reward(channel: Channel) -
     assert made.carrying(capped_sum(4)) is made
 
 
+@pytest.mark.slow
 @for_each("name", list(channels.room))
 @for_each("rule", RULES[:2], ids=lambda rule: rule.__name__)
 def test_a_channel_of_capped_sums_keeps_the_rules(name: str, rule) -> None:

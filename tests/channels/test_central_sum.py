@@ -52,6 +52,7 @@ class NoNoise(CentralSum):
         return DiscreteLaplace("1e-4")
 
 
+@pytest.mark.slow
 def test_the_server_adds_one_draw():
     same_distribution(noise(CentralSum(1, grid=2), 2000), DiscreteLaplace(2).pmf)
     with pytest.raises(AssertionError, match="another distribution"):

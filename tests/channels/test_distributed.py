@@ -121,6 +121,7 @@ class TestReleasedNoise:
         noise = cohort(channel, 1500, reward=1)
         same_distribution(noise, DiscreteLaplace(channel.steps(TEN) / EPSILON).pmf)
 
+    @pytest.mark.slow
     def test_exactly_the_users_that_are_counted_on_make_one_draw(self):
         channel = Quick(EPSILON, honest="0.6")
         assert channel.counted_on(TEN) == 6

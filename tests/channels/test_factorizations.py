@@ -68,6 +68,7 @@ JAX_PRIVACY = {
 }
 
 
+@pytest.mark.slow
 @for_each(("counter", "bands"), list(JAX_PRIVACY))
 def test_another_library_has_the_same_sensitivities_and_variances(counter, bands):
     channel, (square, known) = factored(counter, bands, length=1000), JAX_PRIVACY[counter, bands]
@@ -126,6 +127,7 @@ class TestWeights:
         weights = count_weights(2000, 0) / WHOLE_WEIGHT
         assert 2 < weights @ weights < (near + far) / math.pi
 
+    @pytest.mark.slow
     def test_of_the_longest_endless_stream_are_hidden_exactly(self):
         """In whole numbers: no length has a longer column, as the weights of a shorter one are its first."""
         longest = count_weights(MOST_RELEASES, 0).tolist()
@@ -136,6 +138,7 @@ class TestWeights:
         assert min(longest) >= 0
         assert count_weights(500, 0).tolist() == longest[:500]
 
+    @pytest.mark.slow
     def test_of_endless_streams_cost_little_beside_the_root(self):
         """Variance of the last sum, over that of a root counter for so many releases: as the docstring says."""
         noise = ENDLESS_SQUARE * np.cumsum(endless_series(MOST_RELEASES, -1) ** 2)
@@ -169,7 +172,7 @@ class TestSums:
         assert worst_release(law, 300) == 300
         assert np.all(np.diff([nodes(law, m) for m in range(1, 301)]) > 0)
 
-    @pytest.mark.sparing(1)
+    @pytest.mark.slow
     def test_of_the_lab_are_those_of_the_server(self, counter, bands, monkeypatch):
         monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
         channel = factored(counter, bands, length=7, grid=2)

@@ -62,6 +62,7 @@ class TestMessage:
         assert made.loss(6) == Local("0.3", noise, grid=2).loss(6)
         assert made.law() == Local("0.3", noise, grid=2).law()
 
+    @pytest.mark.slow
     def test_is_a_whole_draw_modulo_m(self):
         channel, bits = LocalSum(1, grid=2), seeded(2)
         offer = channel.offer(6)
@@ -78,6 +79,7 @@ class TestMessage:
 
 
 class TestSum:
+    @pytest.mark.slow
     def test_has_a_draw_of_each_device(self):
         channel = LocalSum(1)
         assert count_draws(channel.law(), 1, 6) == 6

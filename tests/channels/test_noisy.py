@@ -110,7 +110,7 @@ def test_the_loss_of_more_noise_is_below_the_release():
 class TestLaw:
     rewards = (0, 1, 0.5, 0.3, 0.75)
 
-    @pytest.mark.sparing(9)
+    @pytest.mark.sparing(2)
     def test_a_cohort_through_the_devices(self, noise, channel, counts, grid):
         channel, bits = channel("0.2", noise, grid), seeded(6)
         n, g, offer, p = 5, channel.steps(5), channel.offer(5), released(channel, self.rewards, counts)

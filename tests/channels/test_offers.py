@@ -47,6 +47,7 @@ def any_offers(draw):
     )
 
 
+@pytest.mark.slow
 @given(any_offers())
 @fixed
 def test_an_offer_comes_back_from_its_text(offer):
@@ -147,6 +148,7 @@ def test_offers_of_several_outcomes_are_lines():
             from_lines(wrong)
 
 
+@pytest.mark.slow
 @given(st.text() | st.binary() | st.from_regex(offers._TEXT))
 @fixed
 def test_a_text_is_refused_or_written_again_as_it_is(text):

@@ -73,7 +73,7 @@ def released(channel, cohorts: int) -> np.ndarray:
     return np.array(found)
 
 
-@pytest.mark.sparing(3)
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(
     "channel",
     [

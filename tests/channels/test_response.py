@@ -31,7 +31,7 @@ def bits_of(epsilon, reward, size=12_000):
     return np.array([channel.randomize(reward, offer, bits) for _ in range(size)])
 
 
-@pytest.mark.sparing(5)
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("reward", [0, 1, 0.3])
 def test_bits_have_their_distribution(epsilon, reward):

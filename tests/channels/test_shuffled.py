@@ -99,6 +99,7 @@ class TestNumberOfCoins:
         below, (low, high) = Fraction(power_below(Fraction(epsilon)), FIXED_ONE), power(Fraction(epsilon))
         assert low * (1 - Fraction(1, 10**50)) < below <= high
 
+    @pytest.mark.slow
     def test_one_more_coin_never_harms(self):
         for epsilon in ("0.05", "0.5", "2"):
             e = power(Fraction(epsilon))[0]

@@ -65,6 +65,7 @@ def released(channel, size, rewards, seed=4):
 
 
 class TestLoss:
+    @pytest.mark.sparing(1)
     @for_each("n", [1, 2, 10])
     @for_each("epsilon", ["0.1", "0.5", "2"])
     @pytest.mark.parametrize("grid", [1, 4, "paper"])
@@ -113,6 +114,7 @@ class TestReleases:
             same_distribution(found, whole.pmf)
         assert count_draws(channel.law(), 1, 4) == 2
 
+    @pytest.mark.slow
     def test_of_the_devices_that_are_left(self):
         """Neither the noise nor the modulus depends on how many these are."""
         noise, counted = released(TwoServers("0.5", backend=SealedShares("0.5")), 60, [1] * 30)

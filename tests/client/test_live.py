@@ -100,6 +100,7 @@ def play(live: LiveService, folder: Path) -> tuple[int, int]:
     return len(sent.items() - found.items()), len(found.items() - sent.items())
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_or_doubled(live, tmp_path) -> None:
     assert play(live, tmp_path / "client") == (0, 0)
     database = open_database(live.address)
@@ -107,6 +108,7 @@ def test_nothing_is_lost_or_doubled(live, tmp_path) -> None:
     database.close()
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(
     ("where", "name", "mutant"),
     [(Outbox, "next", forgetful), (Message, "body", property(anew))],

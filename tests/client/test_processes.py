@@ -110,6 +110,7 @@ def test_another_client_of_the_process_leaves_the_locks_alone(tmp_path, mutant, 
         file.close()
 
 
+@pytest.mark.slow
 def test_a_client_that_was_made_before_a_fork_serves_both_processes(tmp_path) -> None:
     """As in a web server that makes it before its workers; one that was used before is refused in the worker."""
     script = """
@@ -203,6 +204,7 @@ def test_a_fork_takes_no_file_along(tmp_path, which, said) -> None:
     assert subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout == said
 
 
+@pytest.mark.slow
 def test_an_application_that_just_ends_says_nothing(tmp_path) -> None:
     """Without `close`, and with a report that cannot be sent."""
     script = """

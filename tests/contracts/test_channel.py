@@ -44,6 +44,7 @@ from tests.for_each import for_each
 from tests.guides import example
 from tests.policies.mutants import mutant
 from tests.statistics import same_distribution, seeded
+from tests.thrift import thrifty
 
 EPSILON = Fraction(1, 5)
 FINE = Grid(fineness=Fraction(5))  # 3 steps for 6 users
@@ -99,6 +100,7 @@ REAL = (  # every channel that a protocol can carry, with every protocol that ca
     TwoServers(backend=Prio3()),
 )
 ROUNDS = 120  # of a protocol
+DEAR = {"the_lab_draws_what_the_devices_release", "vectors"}
 
 
 def title(channel):
@@ -120,7 +122,7 @@ def named(rule):
     return rule.__name__.removeprefix("check_")
 
 
-@pytest.mark.parametrize("rule", RULES, ids=named)
+@pytest.mark.parametrize("rule", thrifty(RULES, lambda rule: named(rule) in DEAR), ids=named)
 @each_channel
 def test_keeps(channel, rule):
     rule(channel)

@@ -36,6 +36,7 @@ def test_keeps(name, rule):
     rule(room[name]())
 
 
+@pytest.mark.slow
 @for_each("rule", RULES, ids=named)
 def test_the_noise_of_the_guide_keeps(rule, tmp_path):
     rule(example("add_a_noise.md", tmp_path).TruncatedLaplace())
@@ -157,6 +158,7 @@ MUTANTS = [
 ]
 
 
+@pytest.mark.slow
 @for_each(("broken", "rule"), MUTANTS, ids=lambda each: each.__name__)
 def test_a_mutant_that_breaks_it_is_rejected(broken, rule):
     with pytest.raises(AssertionError):
@@ -182,7 +184,7 @@ def test_a_kernel_that_compiled_does_something_else_is_rejected(monkeypatch):
         rules.check_plain_python_draws_the_same(Skellam())
 
 
-@pytest.mark.sparing(5)
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(("n", "kept"), [(2, 1), (10, 6)])
 @pytest.mark.parametrize("name", [name for name in NOISES if splits(room[name]())])
 def test_missing_noise_shares_are_noticed(name, n, kept):

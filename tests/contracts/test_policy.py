@@ -169,6 +169,7 @@ def test_short_horizons_and_few_arms_are_served(name, horizon, k):
     assert sum(python.pulls) == horizon or (policy.goal != "regret" and python.last[1] == 0)
 
 
+@pytest.mark.slow
 @each_policy
 @for_each(("together", "fraction", "horizon"), [(1, 0.3, BY_HAND), (5, 0.8, SHORT)])
 def test_fewer_rewards_than_asked_for_may_be_told(name, together, fraction, horizon):
@@ -177,6 +178,7 @@ def test_fewer_rewards_than_asked_for_may_be_told(name, together, fraction, hori
     assert decisions[-1][1] == 0 or sum(n for _, n, _ in decisions) >= horizon
 
 
+@pytest.mark.slow
 @each_policy
 def test_means_are_those_of_the_rewards_that_were_told(name):
     check_counts_who_was_told(policy_of(name))
@@ -187,6 +189,7 @@ def test_asks_before_any_tell_are_harmless(name):
     check_asks_before_tells(policy_of(name))
 
 
+@pytest.mark.slow
 @each_policy
 def test_state_survives_pickling(name):
     check_pickles(policy_of(name))
@@ -211,6 +214,7 @@ def test_same_seed_same_run_however_many_threads(policy):
     )
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("name", slow(DEAR))
 def test_relabelling_arms_keeps_the_distribution_of_the_run(policy, name):
     check_relabelling(
@@ -218,10 +222,12 @@ def test_relabelling_arms_keeps_the_distribution_of_the_run(policy, name):
     )  # these learn from every single user
 
 
+@pytest.mark.sparing(4)
 def test_few_users_are_not_those_of_the_first_arms(policy):
     check_serves_few_users_alike(policy)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("policy", NOT_BY_DEFAULT, ids=str)
 def test_few_users_are_not_those_of_the_first_arms_by_other_settings(policy):
     check_serves_few_users_alike(policy)
@@ -239,7 +245,7 @@ def test_object_driven_from_python_is_the_engine_on_rewards_that_are_not_bits(po
     check_engine(policy, interpreted(policy, RAW, THREE, LONG, seed=5), RAW, THREE, LONG, seed=5)
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", slow(DEAR))
 def test_without_the_compiler_the_numbers_are_the_same(policy, name):
     run = mb.simulate(policy, channel_for(policy), INSTANCE, SHORT, seed=6)
@@ -288,6 +294,7 @@ def test_golden_trajectories_are_those_of_the_room():
     assert sorted(kept()) == MULTI_ARMED
 
 
+@pytest.mark.slow
 @for_each("name", MULTI_ARMED[::4])
 def test_another_run_has_another_trajectory(name):
     """Negative control: what is kept tells one run from another."""
@@ -593,6 +600,7 @@ def test_random_numbers_of_its_own_are_rejected():
         check_repeats(lambda: drive(DrawsItsOwnNumbers()))
 
 
+@pytest.mark.slow
 def test_a_favourite_arm_is_rejected():
     with pytest.raises(AssertionError, match="two distributions"):
         check_relabelling(PrefersArmZero())

@@ -99,6 +99,7 @@ def check_engine(policy: Policy, python: Trail, channel: Any, instance: Any, lim
     assert [found.answer[0], found.stopped[0]] == ([python.last[0], True] if python.last[1] == 0 else [-1, False])
 
 
+@pytest.mark.slow
 @for_each("best", range(3))
 def test_finds_the_best_arm_when_gaps_are_large(policy, best):
     for seed in range(2):

@@ -224,7 +224,7 @@ LOST = [
 ]
 
 
-@pytest.mark.sparing(3)
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(("old", "new", "said"), LOST)
 def test_a_world_that_moves_otherwise_than_it_says_is_rejected(old, new, said) -> None:
     with added(worlds, "drifting", changed(DRIFTING, old, new)):
@@ -241,6 +241,7 @@ def test_a_sum_of_users_whose_means_move_is_rejected() -> None:
             check_sums(world, partial(drawn, plain=True))
 
 
+@pytest.mark.slow
 @for_each("rule", RULES, ids=lambda rule: rule.__name__)
 def test_the_world_of_the_guide_keeps_the_rules(rule) -> None:
     with added(worlds, "triangular", GUIDE):

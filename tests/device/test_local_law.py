@@ -58,6 +58,7 @@ def check_law(name, draw=draw_local_value):
         same_distribution([draw(offer, scaled, bits) for _ in range(PEOPLE)], state_law(channel, scaled))
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("name", [slow(name) if name.startswith("g") else name for name in CHANNELS])
 def test_what_is_sent_has_the_law_of_the_offer(name) -> None:
     check_law(name)

@@ -139,6 +139,7 @@ def test_worlds_look_alike(way, tmp_path) -> None:
     assert all_telling(tmp_path, way) == {}
 
 
+@pytest.mark.sparing(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_worlds_look_alike_where_most_happens(way, tmp_path) -> None:
     assert telling(tmp_path, "at the end", "at times", way) == []
@@ -328,6 +329,7 @@ class Fickle(Device):
 TWINS = (Eager, Telling, Repeating, OnlyOutcomes, Sparing, Resealing, LaterRetry, Marked)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("twin", TWINS, ids=lambda twin: twin.__name__)
 def test_a_device_that_tells_is_found(twin, tmp_path) -> None:
     way = "deadline" if twin is OnlyOutcomes else "standing"
@@ -338,6 +340,7 @@ def test_a_device_that_tells_is_found(twin, tmp_path) -> None:
 LOCAL_TWINS = (Hasty, OnlyOutcomes, Unpadded, Fickle, Marked)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("twin", LOCAL_TWINS, ids=lambda twin: twin.__name__)
 def test_a_device_that_tells_under_local_trust_is_found(twin, tmp_path) -> None:
     """`Unpadded` escapes if numbers of twelve worlds have as many digits: in fewer than 1 of 10^6 runs."""

@@ -67,6 +67,7 @@ def test_the_streams_of_a_run_differ_from_each_other() -> None:
     assert len(set(drawn)) == 12
 
 
+@pytest.mark.slow
 def test_compiled_code_draws_what_python_draws_and_keeps_no_generator() -> None:
     def both(rng: np.random.Generator) -> tuple[float, float, int]:
         return rng.random(), rng.standard_normal(), rng.integers(0, 1000)

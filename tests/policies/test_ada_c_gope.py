@@ -178,6 +178,7 @@ def test_margins_hold_and_without_the_noise_they_would_not(law: Law) -> None:
             at_most(int((np.abs(off[:, a]) > margin(s, LAW, 1000, a)).sum()), n, allowed)
 
 
+@pytest.mark.slow
 @for_each("delay", [Constant(0), Constant(50), Geometric(20)])
 def test_a_cohort_is_the_plan_and_late_users_add_nothing(delay) -> None:
     plans: list[np.ndarray] = []

@@ -45,7 +45,7 @@ class Forgetful(Watched):
     forgets: ClassVar[bool] = True
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "channel",
     [
@@ -179,7 +179,7 @@ def by_chance() -> float:
     return played(mb.policies.RandomChoice(), mb.channels.Raw(), CONTEXTS, 2500, seed=8).regret
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("channel", "fraction"),
     [

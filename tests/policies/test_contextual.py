@@ -114,6 +114,7 @@ def test_a_shared_model_on_products_with_the_arm_is_disjoint_ones(policy) -> Non
             )
 
 
+@pytest.mark.slow
 @for_each("model", ["disjoint", "shared"])
 def test_thompson_sampling_draws_from_its_posterior(model: str) -> None:
     """Arm 1 beats arm 0 as often as the posterior says; with the other model's distribution it would not."""
@@ -144,6 +145,7 @@ def statistics(x: np.ndarray, reward: float, products: float) -> np.ndarray:
     return np.concatenate([products * np.outer(x, x)[np.triu_indices(x.size)], reward * x])
 
 
+@pytest.mark.slow
 @for_each(("policy", "contexts"), BOTH)
 @for_each("delay", [Constant(0), Constant(3)])
 def test_over_the_raw_channel_all_that_was_seen_is_told_at_once(policy, contexts, delay) -> None:
@@ -205,7 +207,7 @@ def test_privacy_costs_regret_and_less_privacy_less(policy) -> None:
     assert regret(private, mb.channels.Local(epsilon=2, noise=GAUSSIAN)) > 1.5 * near
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize(
     "channel",

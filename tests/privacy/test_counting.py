@@ -129,6 +129,7 @@ class TestAccuracy:
         continuous = n * mechanism.continuous_accuracy(beta, k)
         assert continuous - 1e-6 <= steps <= max(1, continuous + 1.5 + 1e-6)
 
+    @pytest.mark.slow
     def test_errors_of_many_queries_are_below_alpha(self):
         mechanism, n, k, beta = LaplaceMechanism("0.02"), 100, 10, 0.2
         alpha = mechanism.accuracy(beta, n, k)

@@ -198,6 +198,7 @@ def test_the_rule_is_not_too_strict():
     assert 0.9 * DELTA < delta_of(strategy, Ledger(BUDGET)) <= MOST
 
 
+@pytest.mark.sparing(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_no_adversary_at_random_overspends(seed):
     """Any mechanism after any answers, also those that fill the two rules exactly."""

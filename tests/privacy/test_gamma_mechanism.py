@@ -68,6 +68,7 @@ def check_draws(mechanism):
 
 
 class TestDraws:
+    @pytest.mark.slow
     def test_have_the_probabilities_of_the_definition(self):
         check_draws(GammaMechanism(epsilon=1, sensitivity="3/2"))
 
@@ -91,6 +92,7 @@ class TestDraws:
 
 
 class TestCoins:
+    @pytest.mark.slow
     @for_each("square", [2, 3, 4])
     def test_of_irrational_exponents(self, square):
         bounds = GammaMechanism(1, 1).excess_over(Fraction(10), 0, square)

@@ -25,6 +25,7 @@ def renyi(scale, draws, shift, order):
 CASES = [(1, 3, 1), (3, 10, 2), (10, 50, 1), ("1/2", 7, 1), (5, 300, 5), (10, "5/4", 1), (2, 2, 8)]
 
 
+@pytest.mark.slow
 @for_each(("scale", "draws", "shift"), CASES)
 def test_the_curve_is_that_of_the_probabilities(scale, draws, shift):
     scale, draws = Fraction(scale), Fraction(draws)

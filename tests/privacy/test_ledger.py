@@ -246,6 +246,7 @@ menu = [
 ]
 
 
+@pytest.mark.slow
 @given(st.sampled_from([Loss.pure(2), Loss.zcdp(0.5), 5 * Loss.skellam(4), Loss.approximate(2, 3e-7)]), st.data())
 @settings(max_examples=20, deadline=None)
 def test_no_adversary_exceeds_the_budget(budget, data):

@@ -258,7 +258,7 @@ def exact_cases():
         }
 
 
-@pytest.mark.sparing(4)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [f"{kind}response" for kind in ("", "strong ", "weak ")]

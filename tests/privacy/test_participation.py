@@ -299,6 +299,7 @@ class TestOneOwner:
         asked(tmp_path / "book", script)
         assert spent(Participation(tmp_path / "book"), "7", b"tuesday")
 
+    @pytest.mark.slow
     def test_of_many_processes_that_race_one_gets_a_user(self, tmp_path):
         """Eleven of 150 pairs both did, when the size of the file was looked at and then written."""
         script = """

@@ -29,6 +29,7 @@ def concentrated(deviation, batches, delta):
 @for_each("delta", ["1e-5", "1e-6"])
 @for_each("batches", [1, 7, 100])
 class TestSuffices:
+    @pytest.mark.slow
     def test_concentrated(self, batches, epsilon, delta):
         deviation = returning_users(batches, epsilon, delta).concentrated
         assert concentrated(deviation, batches, delta) <= Fraction(epsilon)
@@ -41,6 +42,7 @@ class TestSuffices:
         tail = Fraction(delta) / (2 * batches)
         assert gaussian_epsilon(1 / deviation, tail) <= fraction < gaussian_epsilon(1 / (0.99 * deviation), tail)
 
+    @pytest.mark.slow
     def test_basic(self, batches, epsilon, delta):
         deviation = returning_users(batches, epsilon, delta).basic
         rate = math.sqrt(2) / deviation  # of Laplace noise

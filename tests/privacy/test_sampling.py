@@ -192,6 +192,7 @@ class TestBits:
         seed = Random(1)
         assert copy.copy(Bits(seed.randbytes))._source == seed.randbytes
 
+    @pytest.mark.sparing(1)
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork: no child begins with its parent's words")
     @pytest.mark.parametrize("page", ["", "process._known = None"], ids=["with a page", "without"])
     @pytest.mark.parametrize("fork", ["os.fork", "ctypes.PyDLL(None).fork"])
@@ -359,7 +360,7 @@ EXPLORED = [
 class TestExactLaw:
     """Each explored mass is at most the true one, and all together miss no more than the unexplored rest."""
 
-    @pytest.mark.sparing(3)
+    @pytest.mark.sparing(1)
     @pytest.mark.parametrize(("sampler", "parameters", "pmf"), EXPLORED, ids=map(name, EXPLORED))
     def test_paths_add_up_to_the_distribution(self, monkeypatch, sampler, parameters, pmf):
         monkeypatch.setattr(sampling, "_coin", one_step_coin)
@@ -375,7 +376,7 @@ class TestExactLaw:
         mean = Fraction(1, 2000)
         self.adds_up(lambda path: exact_poisson(mean, path), pmf_of_poisson(mean), rest=1e-9)
 
-    @pytest.mark.sparing(1)
+    @pytest.mark.slow
     @pytest.mark.parametrize("wrong", [pmf_of_geometric(1.05), pmf_of_poisson(0.5)])
     def test_a_wrong_distribution_is_rejected(self, wrong):
         with pytest.raises(AssertionError):
@@ -410,7 +411,7 @@ class TestExactLaw:
 
 
 class TestSampledLaw:
-    @pytest.mark.sparing(24)
+    @pytest.mark.sparing(4)
     @pytest.mark.parametrize(("sampler", "parameters", "pmf"), CASES, ids=map(name, CASES))
     def test_sample_has_the_distribution(self, sampler, parameters, pmf):
         same_distribution(sample(sampler, parameters, N // 4), pmf)
@@ -445,6 +446,7 @@ class TestSampledLaw:
         with pytest.raises(AssertionError):
             same_distribution(rounded, pmf_of_gaussian(Fraction(1, 4)))
 
+    @pytest.mark.slow
     def test_moments(self):
         mean_is(sample(polya, [Fraction(1, 4), HALF]), 0.25 / np.expm1(0.5))
         mean_is(sample(skellam, [4]) ** 2, 4)
@@ -459,6 +461,7 @@ class TestShares:
             [sum(polya(shape, rate, bits) - polya(shape, rate, bits) for _ in range(present)) for _ in range(draws)]
         )
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("n", [1000, pytest.param(3000, marks=pytest.mark.slow)])
     def test_fifty_noise_shares_make_a_laplace(self, n):
         """With 3000 a scale that is half too large is missed with a probability below 1e-6."""
@@ -476,6 +479,7 @@ class TestShares:
         bits = seeded(4)
         same_distribution(np.array([skellam(2, bits) + skellam(2, bits) for _ in range(N)]), pmf_of_skellam(4))
 
+    @pytest.mark.slow
     @for_each(("shape", "rate"), [(Fraction(1, 50), Fraction(1, 32)), (Fraction(2, 3), 1), (Fraction(7, 2), THIRD)])
     def test_polyas_that_are_drawn_at_once_are_independent(self, shape, rate):
         """A sample for tails that no path reaches; the second of three and the last one."""
@@ -484,6 +488,7 @@ class TestShares:
         with pytest.raises(AssertionError):
             same_distribution([pair(polyas_that_share(shape, rate, bits)) for _ in range(N // 4)], pmf)
 
+    @pytest.mark.slow
     def test_shares_of_a_vector_make_a_laplace_of_each_number(self):
         bits, n = seeded(6), 5
         sums = np.array(

@@ -58,6 +58,7 @@ SETTINGS = [  # variance, sensitivity: from noise that hides everything to noise
 ]
 
 
+@pytest.mark.slow
 @for_each("noise", NOISES)
 @for_each(("variance", "sensitivity"), SETTINGS)
 def test_epsilon_is_exact_and_rounded_upwards(noise, variance, sensitivity):

@@ -138,6 +138,7 @@ def at_an_eighth(c):
 
 
 class TestWeighted:
+    @pytest.mark.slow
     @for_each("d", DIMENSIONS)
     @for_each("c", [Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(1)])
     def test_no_two_users_are_further_apart(self, d, c):
@@ -145,6 +146,7 @@ class TestWeighted:
         assert l1 <= weighted_sums(d, c).l1
         assert square <= weighted_sums(d, c).square
 
+    @pytest.mark.slow
     @for_each("d", DIMENSIONS)
     def test_factors_that_nobody_clipped_are_further_apart(self, d):
         """The control: b = r - p, which is not divided by its range."""
@@ -321,6 +323,7 @@ class TestClip:
         assert z.tolist() == [3, 4]
 
 
+@pytest.mark.slow
 @given(st.fractions(min_value=Fraction(1, 1000), max_value=10**6))
 @settings(max_examples=200, derandomize=True, deadline=None)
 def test_a_root_is_from_above_and_near(value):

@@ -51,7 +51,7 @@ def made(name: str) -> Channel:
 # --- every channel ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sparing(4)
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("name", PRIVATE)
 def test_each_channel_has_an_audit_that_proves_something(name: str) -> None:
     (part, _), (live, why) = of_channel(made(name), How(samples=400))
@@ -80,7 +80,7 @@ def test_losses_without_a_pure_epsilon_are_enumerated_at_a_delta(channel: Channe
     assert part.proves
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("channel", [C.Central(1), C.Distributed(1, honest="0.5"), C.Response(1)])
 def test_live_releases_show_nearly_what_is_promised(channel: Channel) -> None:
     part, _ = live_part(channel, 2, How(samples=4000, error=ALPHA, seed=4))
@@ -272,6 +272,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MASKEDBANDIT_KEY", raising=False)
 
 
+@pytest.mark.slow
 def test_the_command_writes_what_it_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = ["audit", "--channel", '{ name = "central", epsilon = 2 }', "--samples", "3000", "--out", str(tmp_path)]
     assert main([*given, "--json", "--quiet"]) == 0
@@ -285,7 +286,7 @@ def test_the_command_writes_what_it_found(tmp_path: Path, capsys: pytest.Capture
 OWN = ("--channel", '{ name = "tests.reports.broken_channels:Sound", epsilon = 0.3 }')
 
 
-@pytest.mark.sparing(5)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "code", "says"),
     [

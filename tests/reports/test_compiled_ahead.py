@@ -48,7 +48,7 @@ def test_a_plan_that_need_not_wait_has_none(processes: type[Recorded], trust: tu
     assert processes.begun == []
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("goal", ["identify", "regret", "answer"])
 def test_its_program_plans_what_is_asked(goal: str) -> None:
     program = ahead.PROGRAM.format(trust=("local",), goal=goal)

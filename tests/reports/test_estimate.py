@@ -118,6 +118,7 @@ def test_a_selection_of_several_arms(policy: Any, monkeypatch: pytest.MonkeyPatc
     assert found.correction == "corrected by 3 simulations to the end"
 
 
+@pytest.mark.slow
 def test_differences_of_arms_that_were_not_dealt_together_are_of_their_own_people() -> None:
     found = mb.identify(LIKELIHOOD, CENTRAL, WORLD, delta=0.1, seed=2, keep_releases=True)
     assert {each.of for each in mb.estimate(found, simulations=0).differences} == {OWN}
@@ -159,6 +160,7 @@ def test_it_is_a_result_like_others(tmp_path: Path) -> None:
     assert found.plot(columns=1, axes=axes[0]) is axes[0]
 
 
+@pytest.mark.slow
 def test_a_difference_never_changes_its_meaning() -> None:
     """Arms 0 and 1 are dealt together; arm 2 is added later; of arm 1 the second epoch is released last or first."""
     base = [Release(0, 100, 50.0, 0), Release(0, 100, 50.0, 1), Release(0, 100, 50.0, 2)]

@@ -30,6 +30,7 @@ def of(found: Plan, trust: str = "central") -> Any:
     return row
 
 
+@pytest.mark.slow
 def test_every_trust_model_has_a_row_and_more_trust_needs_fewer_people() -> None:
     found = plan(EASY, runs=50)
     assert [row.trust for row in found.rows] == list(TRUST)
@@ -123,6 +124,7 @@ def test_means_a_policy_and_a_budget_may_be_given() -> None:
             mb.plan(means=wrong, epsilon=1)
 
 
+@pytest.mark.slow
 @for_each(("budget", "studies"), [(0.1, 30), (3.0, 13), (0.5, 15), (0.5, 20)])
 def test_a_ledger_accepts_all_studies_that_share_a_budget(budget, studies) -> None:
     """An ε that was rounded to the nearest float had a sum above the budget, which the last study did not fit into."""
@@ -134,6 +136,7 @@ def test_a_ledger_accepts_all_studies_that_share_a_budget(budget, studies) -> No
             ledger.charge("ann", question.channel_of(trust, epsilon).loss(1000))
 
 
+@pytest.mark.slow
 def test_people_who_come_back_have_noise_for_all_their_studies() -> None:
     """At twenty studies Rényi curves need less noise than shares of ε, and together they cost what was asked for."""
     found = plan(difference=0.2, budget=0.5, studies=20, runs=20)
@@ -195,6 +198,7 @@ def test_regret_is_planned_for_all_people() -> None:
     assert row.expected.regret < row.expected.equal / 4
 
 
+@pytest.mark.slow
 def test_no_bound_is_stated_where_none_is_proved(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["plan", "--difference", "0.3", "--epsilon", "0.01", "--privacy-delta", "0.2", "--per-day", "1", "--quiet"]
     fast = [*asked, "--delta", "0.1", "--runs", "20", "--trust", "shuffled", "--policy", "released_likelihood"]
@@ -265,7 +269,7 @@ def test_an_answer_is_planned_as_a_live_study_waits() -> None:
     assert row.floor == 0
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "less"), [("people", 0.7), ("difference", 0.8), ("epsilon", 0.6)])
 def test_of_an_answer_what_is_left_out_is_found(name: str, less: float) -> None:
     asked: dict[str, Any] = {"goal": "answer", "trust": ("central",), "runs": 500}
@@ -306,6 +310,7 @@ def test_the_command_plans_an_answer(capsys: pytest.CaptureFixture[str]) -> None
     assert "--regret" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["plan", "--arms", "3", "--difference", "0.2", "--epsilon", "1", "--per-day", "500", "--trust", "central"]
     assert main([*asked, "--runs", "50", "--quiet", "--json"]) == 0

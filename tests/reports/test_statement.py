@@ -34,6 +34,7 @@ def dear(path: Path) -> bool:
     return path.stem.startswith(("distributed", "league_renyi"))
 
 
+@pytest.mark.slow
 @for_each("path", thrifty(EXPERIMENTS, dear), ids=lambda path: path.stem)
 def test_every_experiment_has_a_statement(path: Path) -> None:
     experiment = read_experiment(path)

@@ -30,6 +30,7 @@ class TestWrongShares:
 
         return Round(plan, [5] * plan.n, leaves, change=change, seed=seed)
 
+    @pytest.mark.slow
     @for_each("signed", [False, True])
     @for_each(("liars", "leaves"), [(1, {}), (2, {}), (3, {}), (1, {9: 2}), (2, {9: 2})])
     def test_right_sum_while_enough_key_shares_are_right(self, signed, liars, leaves):
@@ -45,6 +46,7 @@ class TestWrongShares:
         made = self.spoiled(plan, range(liars), wrong, leaves, seed=liars)
         assert made.run().total == 5 * (10 - len(leaves))
 
+    @pytest.mark.sparing(1)
     @pytest.mark.parametrize(
         "wrong",
         [
@@ -93,6 +95,7 @@ def combined(server, user):
 class TestShares:
     """At the level of the protocol: what any t neighbours hold gives a secret, what t - 1 hold gives nothing."""
 
+    @pytest.mark.slow
     def test_any_t_neighbours_rebuild_a_secret_and_fewer_do_not(self):
         plan = planned(6, t=4, least=5)
         for colluding in product([False, True], repeat=5):

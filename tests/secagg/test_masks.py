@@ -66,12 +66,12 @@ CASES = [(3, {0, 1, 2}, 3), (2, {0, 1, 2}, 3), (3, {0, 2}, 3), (3, {1, 2}, 3), (
 class TestView:
     """With ideal masks, everything that the server sees is a function of the sum and of chance."""
 
-    @pytest.mark.sparing(3)
+    @pytest.mark.sparing(1)
     @pytest.mark.parametrize(("m", "survivors", "n"), CASES)
     def test_nothing_but_the_sum_of_the_survivors(self, m, survivors, n):
         hides(m, survivors, n)
 
-    @pytest.mark.sparing(1)
+    @pytest.mark.slow
     @pytest.mark.parametrize(("m", "survivors", "n"), [case for case in CASES if len(case[1]) < case[2]])
     def test_nor_if_the_lost_are_late(self, m, survivors, n):
         hides(m, survivors, n, late=sorted(set(range(n)) - survivors))
@@ -107,6 +107,7 @@ def flat(m):
 
 
 class TestMasks:
+    @pytest.mark.slow
     @for_each("m", [2, 16, 10, 1000, 1024])
     @pytest.mark.parametrize("mask", [pair, own])
     def test_are_uniform(self, mask, m):

@@ -123,7 +123,7 @@ def answered(what, *args) -> None:
 CROWDS = [(4, 0, None), (5, 1, None), (6, 0, None), (6, 1, None), (6, 2, None), (7, 1, None), (8, 0, 6), (10, 1, 8)]
 
 
-@pytest.mark.sparing(3)
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(
     ("n", "c", "k"), thrifty(CROWDS, lambda crowd: crowd == (10, 1, 8))
 )  # users, corrupted ones, neighbours on a sparse ring

@@ -128,6 +128,7 @@ def by_definition(n, corrupted, lost, malicious, secrecy, correctness):
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("malicious", thrifty([False, True], bool))
 def test_the_least_k_by_definition_and_what_is_impossible(malicious):
     sparse = 0

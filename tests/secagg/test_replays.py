@@ -16,6 +16,7 @@ from tests.secagg.lies import PLAN, ends, liar
 class TestReplays:
     """Every message again, at every later time, of the same session and of another."""
 
+    @pytest.mark.slow
     @for_each("phase", range(1, 6))
     @for_each("signed", [True, False])
     def test_within_a_session(self, phase, signed):
@@ -27,6 +28,7 @@ class TestReplays:
             over = phase == 5 or (phase == 4 and not signed)
             ends(it, 0, old, OutOfTurn, "left the round" if over else "is due")
 
+    @pytest.mark.sparing(1)
     @for_each("phase", range(1, 5))
     @pytest.mark.parametrize("other", [{"seed": 2}, {"plan": replace(PLAN, cohort=b"other")}])
     def test_across_sessions(self, phase, other):

@@ -59,6 +59,7 @@ def rounds(draw, most=8):
 
 
 class TestSum:
+    @pytest.mark.slow
     @given(rounds())
     @settings(max_examples=50, deadline=None)
     def test_of_the_survivors_whoever_leaves_whenever(self, made):

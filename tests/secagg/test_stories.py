@@ -90,11 +90,13 @@ class NoEcho(RoundClient):
 
 
 class TestTwoStories:
+    @pytest.mark.slow
     @for_each(("n", "corrupted"), [(4, 0), (5, 0), (6, 1), (7, 2), (8, 3)])
     def test_give_one_secret_at_most(self, n, corrupted):
         t = (n - 1 + corrupted) // 2 + 1  # the least with 2 t > k + c
         assert (0, 1) not in halves_of(n, corrupted, t)
 
+    @pytest.mark.slow
     @for_each(("n", "corrupted"), [(6, 0), (6, 1), (7, 2), (8, 3)])
     def test_give_both_if_the_threshold_is_lower(self, n, corrupted):
         """The control: two groups of t neighbours then exist, with corrupted ones in both. The value comes out.
@@ -195,7 +197,7 @@ def hide(it, user, absent):
 
 
 class TestAnyStory:
-    @pytest.mark.sparing(1)
+    @pytest.mark.slow
     @pytest.mark.parametrize("sparse", [False, True])
     def test_of_no_user_are_both_secrets_known(self, sparse):
         @given(stories(sparse, low=False))

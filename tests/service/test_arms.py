@@ -112,6 +112,7 @@ def test_results_and_the_page_say_which_arm_is_best_once_it_is_sure(service: Ins
     assert named[0] < named[-1]
 
 
+@pytest.mark.sparing(1)
 @each_trust
 def test_a_guardrail_over_http(service: Inside, guarded: dict[str, Any]) -> None:
     service.begin(**guarded)
@@ -135,7 +136,7 @@ def test_a_guardrail_over_http(service: Inside, guarded: dict[str, Any]) -> None
     assert service.study("verify", key="owner").status == 200
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @each_trust
 def test_what_the_page_says(service: Inside, guarded: dict[str, Any]) -> None:
     service.begin(**guarded)

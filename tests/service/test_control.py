@@ -18,6 +18,7 @@ MEANS = {"a": 0.9, "plain": 0.1, "b": 0.7}
 OWNER = "owner"
 
 
+@pytest.mark.slow
 def test_all_is_compared_with_the_control(service: Inside) -> None:
     service.begin(arms=ARMS, policy={"name": "successive_elimination", "least": 20}, **SURE)
     for day in range(3):

@@ -85,6 +85,7 @@ def check_it_ends(address: str, folder: Path, caplog: pytest.LogCaptureFixture) 
         assert real.ask("GET", "/readyz", None, None).status == 200
 
 
+@pytest.mark.sparing(1)
 def test_a_copy_ends_within_one_tick(address: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "maskedbandit"):
         check_it_ends(address, tmp_path, caplog)

@@ -38,6 +38,7 @@ def list_standing(view: StudyView) -> list[tuple[str, int, int]]:
     return [(each.state, each.dealt, each.seen) for each in view.counts.cohorts]
 
 
+@pytest.mark.slow
 def test_a_cohort_that_was_discarded(scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is wrong with the database, no place went back unseen, and no arm was seen less often."""
     tally, leaves = Tally(), scene.sites[0]

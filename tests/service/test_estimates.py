@@ -50,6 +50,7 @@ def test_the_outer_band_holds_the_mean_in_95_of_100_studies(channel):
     at_most(missed(channel, 0.3, lambda found: found.outer), PLAYS, 0.05)
 
 
+@pytest.mark.slow
 def test_a_band_without_the_noise_is_rejected():
     with pytest.raises(AssertionError):
         at_most(missed(Central(epsilon=0.05), 0.3, lambda found: found.inner), PLAYS, 0.05)

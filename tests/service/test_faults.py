@@ -31,6 +31,7 @@ def run(
     return load
 
 
+@pytest.mark.slow
 def test_a_load_with_faults(tmp_path: Path) -> None:
     load = run(tmp_path, None, 60, 1, ALL)
     assert load.unknown > 5

@@ -169,6 +169,7 @@ def test_any_table_is_said_whole_or_not_at_all(given: dict[str, Any], arms: list
         assert not any(value for key, value in said.items() if key not in table)
 
 
+@pytest.mark.slow
 @for_each("depth", [50, 300, 400, 600, 900, 5000])
 def test_what_is_nested_deeply_is_refused_or_kept(depth: int) -> None:
     for text in (

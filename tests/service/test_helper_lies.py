@@ -36,6 +36,7 @@ LIES: dict[str, Any] = {
 }
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("which", LIES)
 def test_a_helper_that_disagrees_is_named_and_nothing_is_released(
     both: Both, which: str, caplog: pytest.LogCaptureFixture
@@ -132,6 +133,7 @@ def test_a_link_that_forgets_a_refusal_is_found(
         test_a_helper_that_disagrees_is_named_and_nothing_is_released(both, "forged", caplog)
 
 
+@pytest.mark.sparing(3)
 @pytest.mark.parametrize(
     ("status", "said", "away"),
     [

@@ -42,6 +42,7 @@ def test_who_uploaded_nothing_or_left_counts_as_the_default(both: Both, monkeypa
     assert sum(each["total"] for each in both.releases()) == 3
 
 
+@pytest.mark.slow
 def test_a_helper_that_is_away_is_asked_again_less_and_less_often(both: Both) -> None:
     both.go()
     both.helper.away = True
@@ -97,6 +98,7 @@ def begin_again(both: Both) -> None:
     service.host.links.links.clear()
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("step", ["PUT /v1/helping/small", "/reports", "/total"])
 @pytest.mark.parametrize("restart", [False, True])
 def test_a_cut_between_any_two_steps_changes_nothing(
@@ -119,6 +121,7 @@ def test_a_cut_between_any_two_steps_changes_nothing(
     assert [len(each) for each in totals] == [2]
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("verb", ["due", "batch", "list", "settle"])
 def test_the_leader_may_end_at_any_step(both: Both, verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process is gone when a step was done: nothing that is in memory is needed."""
@@ -144,6 +147,7 @@ def read_page(both: Both) -> str:
     return " ".join(re.sub("<[^>]+>", " ", part).split())
 
 
+@pytest.mark.slow
 def test_the_page_says_how_the_helper_is_reached(both: Both) -> None:
     operators = both.service.ask("GET", "/v1/studies/small/protocol", key="owner").json["operators"]
     both.come(4)
@@ -171,6 +175,7 @@ def test_the_page_says_how_the_helper_is_reached(both: Both) -> None:
     assert "List of its last total" in last
 
 
+@pytest.mark.slow
 def test_a_link_that_asks_all_the_time_is_found(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("maskedbandit.service.host.helper_link.LONGEST_PAUSE", 0)
     with pytest.raises(AssertionError, match="<= 12"):

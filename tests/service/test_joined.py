@@ -218,6 +218,7 @@ def test_requests_that_come_together_are_answered_in_their_order(server: Live) -
     assert all(one != other for one, other in pairwise(found))
 
 
+@pytest.mark.slow
 def test_who_says_no_more_after_a_request_is_answered(server: Live) -> None:
     for _ in range(20):
         with socket.create_connection(("127.0.0.1", server.port), timeout=60) as client:

@@ -111,7 +111,7 @@ def play_history(folder: Path, kind: str, seed: int) -> int:
     return kept
 
 
-@pytest.mark.sparing(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_it_is_what_would_be_counted_anew(folder: Path, kind: str, seed: int) -> None:
@@ -168,11 +168,13 @@ def reconcile_a_copy(folder: Path, how: str) -> None:
         check_kept(database, witness, "s", house.now)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("how", ["burn", "bring back"])
 def test_what_reconcile_changes_is_counted_anew(tmp_path: Path, how: str) -> None:
     reconcile_a_copy(tmp_path, how)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("how", ["burn", "bring back"])
 def test_counts_that_reconcile_leaves_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     fence = "UPDATE study SET fence = fence + 1, holder = '', lease = 0 WHERE study = ?"
@@ -181,6 +183,7 @@ def test_counts_that_reconcile_leaves_are_found(tmp_path: Path, monkeypatch: pyt
         reconcile_a_copy(tmp_path, how)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("how", ["burn", "bring back"])
 def test_one_who_counted_before_and_writes_after_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str

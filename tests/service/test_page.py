@@ -72,6 +72,7 @@ def pages(views: dict[str, StudyView]) -> dict[str, str]:
     return all_pages(views)
 
 
+@pytest.mark.slow
 def test_pages_are_nested_and_have_landmarks(pages: dict[str, str]) -> None:
     for name, text in pages.items():
         page = Page(text)
@@ -211,6 +212,7 @@ def test_a_number_that_does_not_say_what_it_is_is_found(pages: dict[str, str], r
     assert find_unsaid(pages["study, harmful"].replace(right, wrong)) != []
 
 
+@pytest.mark.slow
 def test_some_words_are_not_used(pages: dict[str, str]) -> None:
     for name, text in pages.items():
         words = Page(text).text.lower()
@@ -319,6 +321,7 @@ def test_the_plan_says_what_evaluating_a_flag_does(views: dict[str, StudyView]) 
         assert f"an evaluated flag {said} as seen" in text
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_said_at_the_top(views: dict[str, StudyView]) -> None:
     """And nothing is where all is well, or where it is too early to say."""
     for view in views.values():

@@ -137,6 +137,7 @@ class PlaceTable:
         return self._database.execute(statement, values).fetchall()
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("sizes", [(1, 1), (2, 1), (3, 2), (1, 4)])
 def test_bets_on_what_is_read_are_fair(sizes: tuple[int, int]) -> None:
     """Whoever misses an arm, be it always the last but one: over all orders in which a deck can be dealt.
@@ -187,6 +188,7 @@ def come(service: Inside, rng: Generator, people: range) -> None:
             assert service.study("expose", {"ticket": given["ticket"]}).status == 200
 
 
+@pytest.mark.slow
 def test_it_is_the_same_however_often_it_is_looked_at(service: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a tally that goes on, with one that begins anew, and whatever is read at once."""
     service.begin(policy="contemporaneous_klucb")

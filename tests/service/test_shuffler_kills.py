@@ -59,6 +59,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[float]:
             return read_totals(made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["PUT /v1/helping/small", "POST /v1/helping/small/cohorts/0/mix", "/mix"])
 def test_an_answer_that_is_lost_is_asked_for_again(study: ShuffledStudy, step: str, undisturbed: list[float]) -> None:
     study.clock.now += 1000 * GRACE + 1
@@ -74,6 +75,7 @@ def test_an_answer_that_is_lost_is_asked_for_again(study: ShuffledStudy, step: s
     study.shuffler.verify()
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("verb", ["due", "ask_mix", "settle_mix"])
 def test_the_service_may_end_at_any_step(
     study: ShuffledStudy, verb: str, undisturbed: list[float], monkeypatch: pytest.MonkeyPatch
@@ -121,6 +123,7 @@ def test_an_older_copy_of_the_shuffler_mixes_nothing_again(study: ShuffledStudy,
     assert said.status >= 400
 
 
+@pytest.mark.slow
 def test_an_older_copy_of_the_shuffler_is_brought_back_with_an_export(study: ShuffledStudy, tmp_path: Path) -> None:
     study.shuffler.close()
     kept = (tmp_path / "shuffler.db").read_bytes()
@@ -179,6 +182,7 @@ def copy_service(study: ShuffledStudy) -> bytes:
     return kept
 
 
+@pytest.mark.slow
 def test_a_service_restored_without_an_export_releases_no_mix_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -202,6 +206,7 @@ def test_a_service_restored_without_an_export_releases_no_mix_twice(
         study.shuffler.verify()
 
 
+@pytest.mark.slow
 def test_a_service_brought_back_releases_nobody_whom_it_does_not_know(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,6 +233,7 @@ def test_a_service_brought_back_releases_nobody_whom_it_does_not_know(
         study.shuffler.verify()
 
 
+@pytest.mark.slow
 def test_a_copy_of_the_service_that_nobody_can_tell_releases_nobody_whom_it_does_not_know(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,6 +254,7 @@ def test_a_copy_of_the_service_that_nobody_can_tell_releases_nobody_whom_it_does
         study.shuffler.verify()
 
 
+@pytest.mark.slow
 def test_a_service_that_deals_the_old_numbers_after_a_restore_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -274,6 +281,7 @@ def refuse(*given: Any) -> float:
     raise Malformed("a sum to which noise alone does not lead")
 
 
+@pytest.mark.slow
 def test_without_an_export_an_older_copy_of_the_shuffler_ends_its_part(study: ShuffledStudy, tmp_path: Path) -> None:
     study.shuffler.close()
     kept = (tmp_path / "shuffler.db").read_bytes()
@@ -314,6 +322,7 @@ CHANGED = {
 }
 
 
+@pytest.mark.slow
 @for_each(("statement", "says"), CHANGED.items())
 def test_a_change_of_what_a_shuffler_stores_is_found(released: Path, statement: str, says: str) -> None:
     with TemporaryDirectory() as folder:

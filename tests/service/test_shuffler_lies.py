@@ -67,6 +67,7 @@ def lie(study: ShuffledStudy, changes: dict[str, Any], messages: Any = None, key
     return str(study.service.host.links.show("small").refusal)
 
 
+@pytest.mark.slow
 @for_each(
     ("changes", "key", "code"),
     [

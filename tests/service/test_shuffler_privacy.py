@@ -82,6 +82,7 @@ class SendsAtOnce(Device):
         return super().record(study, value, metric)
 
 
+@pytest.mark.slow
 def test_a_device_that_sends_because_of_an_outcome_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.service.shuffler_inside.Device", SendsAtOnce)
     seen = [play(tmp_path / name, WORLDS[name]) for name in ("nothing", "one")]

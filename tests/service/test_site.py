@@ -313,6 +313,7 @@ ELSEWHERE = (
 )
 
 
+@pytest.mark.sparing(3)
 @pytest.mark.parametrize("said", ELSEWHERE, ids=str)
 def test_nobody_is_signed_in_or_out_from_elsewhere(eyes: Eyes, said: dict[str, str]) -> None:
     token = eyes.token()

@@ -48,6 +48,7 @@ def say_standing(sites: SitesInside, number: int) -> str:
     return say_contact(site.run(site.host.view("small")))
 
 
+@pytest.mark.slow
 def test_a_site_joins(sites: SitesInside) -> None:
     sites.add()
     changed = sites.coordinator.ask("PUT", PATH, {"list": sites.named}, "officer")
@@ -128,6 +129,7 @@ def test_a_site_that_is_in_no_list(sites: SitesInside) -> None:
         sites.enter(3)
 
 
+@pytest.mark.slow
 def test_the_page_says_who_has_not_agreed(sites: SitesInside) -> None:
     """A site that joined later was missing in no sum before."""
     sites.fill()

@@ -65,6 +65,7 @@ def text_of(reply: Reply) -> str:
     return Page(reply.body.decode()).text
 
 
+@pytest.mark.slow
 def test_a_site_from_its_first_person_to_a_sum(sites: SitesInside) -> None:
     site = sites.sites[0]
     cookie = sign_in(site, "officer")
@@ -150,6 +151,7 @@ def check_drawn(reply: Reply) -> None:
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.slow
 def test_pages_are_drawn_as_all_others(sites: SitesInside) -> None:
     site = sites.sites[0]
     cookie = sign_in(site, "officer")

@@ -43,6 +43,7 @@ def test_the_same_person_has_the_same_arm(sites: SitesInside) -> None:
     assert sites.sites[0].study("report", {"ticket": first["ticket"], "value": 1, "event": "late"}).status == 200
 
 
+@pytest.mark.slow
 def test_a_site_that_is_cut_off_goes_on(sites: SitesInside, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is lost on the way, the round ends with the true sum once the way is there again."""
     monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", lambda self, people, n, bits: 0)
@@ -71,6 +72,7 @@ def lose_answer(sites: SitesInside, monkeypatch: pytest.MonkeyPatch, unit: str) 
     return found
 
 
+@pytest.mark.slow
 def test_an_answer_that_was_lost_is_given_again(sites: SitesInside, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also after the cohort was added up: the person has the arm, and counts as the default."""
     monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", lambda self, people, n, bits: 0)
@@ -87,6 +89,7 @@ def test_an_answer_that_was_lost_is_given_again(sites: SitesInside, monkeypatch:
     assert sites.sites[0].study("report", {"ticket": lost["ticket"], "value": 1}).code == "late"
 
 
+@pytest.mark.slow
 def test_the_arm_of_a_cohort_that_was_discarded(tmp_path: Path) -> None:
     """It stays the person's, and the coordinator is not asked for another one, which it would charge."""
     sites = SitesInside(tmp_path, budget={"epsilon": 3})
@@ -114,6 +117,7 @@ def test_the_arm_of_a_cohort_that_was_discarded(tmp_path: Path) -> None:
 CANARY = 0.73129046
 
 
+@pytest.mark.slow
 def test_no_outcome_and_no_name_leaves_a_site(tmp_path: Path) -> None:
     """Neither what passes, nor what the coordinator stores, has an outcome or the name of a person."""
     sites = SitesInside(tmp_path)
@@ -173,6 +177,7 @@ def test_a_person_is_erased_at_the_site_and_at_the_coordinator(sites: SitesInsid
     assert sites.come(0, "ann", None)["ticket"] is None
 
 
+@pytest.mark.slow
 def test_a_person_who_is_erased_after_the_sum(sites: SitesInside) -> None:
     """Nobody is shown that she had a place, and she has the arm of whoever has none."""
     sites.fill()
@@ -189,12 +194,14 @@ def test_a_person_who_is_erased_after_the_sum(sites: SitesInside) -> None:
         assert given.status == 503 if cut else given.json["ticket"] is None
 
 
+@pytest.mark.slow
 def test_a_site_joins_one_coordinator(sites: SitesInside) -> None:
     given = sites.addresses[0], sites.folders[0], "http://localhost:9", sites.invite(), "site", sites.wires[0]
     with pytest.raises(InvalidValue, match="which this site has joined"):
         asyncio.run(pair_with_operator(*given, "coordinator"))
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(
     "said", [b"{}", b"[]", b'{"assigned": {}, "cohort": null}', b"nonsense", b'{"assigned": "\\ud800", "cohort": null}']
 )
@@ -217,6 +224,7 @@ def test_one_exchange_in_a_turn_of_the_clock(sites: SitesInside) -> None:
     assert len(sites.passed) == before + 1
 
 
+@pytest.mark.slow
 def test_how_long_a_site_adds_up_is_not_measured(sites: SitesInside, monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes longer if more was reported: the round of the clock that goes on beside it says nothing of its time."""
     host, measured = sites.sites[0].host, list[bool]()
@@ -243,6 +251,7 @@ def test_how_long_a_site_adds_up_is_not_measured(sites: SitesInside, monkeypatch
     assert set(measured) == {False}
 
 
+@pytest.mark.slow
 def test_a_site_that_is_measured_while_it_adds_up_is_found(sites: SitesInside, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SiteHost, "_settling", Hosting._settling)
     with pytest.raises(AssertionError):

@@ -99,6 +99,7 @@ def waiting(template: Played, folder: Path) -> Iterator[Played]:
     made.study.close()
 
 
+@pytest.mark.slow
 def test_reports_are_not_seen(waiting: Played) -> None:
     assert len(read_view(waiting.database, waiting.witness(), "newsletter", waiting.now).releases) > 2
     check_reports_are_not_seen(waiting, read_view)
@@ -313,7 +314,7 @@ def test_another_copy_is_not_shown(played: Played) -> None:
         now(played)
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_counts_are_those_of_the_rows(folder: Path, kind: str) -> None:
     """Counted one by one; and a tally that is kept changes nothing, whatever happens to the study."""
@@ -439,6 +440,7 @@ def test_a_simulated_study_says_so(folder: Path) -> None:
         played.study.close()
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("search", [True, False])
 def test_the_answer_is_that_of_the_study(folder: Path, search: bool) -> None:
     """Of a policy that asks for nobody any more after a few people, as all of them agree."""

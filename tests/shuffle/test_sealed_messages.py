@@ -182,6 +182,7 @@ class TestShuffler:
 
 
 class TestAnalyzer:
+    @pytest.mark.slow
     @given(st.integers(0, LENGTH - 1), st.integers(1, 255), st.booleans())
     def test_a_flipped_byte_anywhere(self, at, by, second):
         analyzer = Analyzer(BELOW, COHORT)

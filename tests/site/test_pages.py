@@ -153,6 +153,7 @@ def test_every_policy_has_a_source_or_is_said_to_have_none() -> None:
 # --- what is written ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_every_class_of_a_room_has_a_page_with_its_docstring_its_sources_and_its_league() -> None:
     policies, channels, noises = SHELVES[:3]
     ucb1 = write_class(policies, "ucb1")

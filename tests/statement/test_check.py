@@ -132,6 +132,7 @@ def check_refused(checker: Checker, text: bytes, study: Played) -> None:
     assert str(why.value)
 
 
+@pytest.mark.slow
 @for_each("path", CHANGES)
 def test_a_statement_that_the_ledger_contradicts_is_refused(played: Played, text: bytes, path: str) -> None:
     check_refused(checked, changed(text, path, CHANGES[path]), played)
@@ -154,6 +155,7 @@ def test_numbers_of_an_older_ledger_are_not_those_of_a_newer_one(played: Played)
     check_refused(checked, as_is_written(old | {"person": new["person"], "points": new["points"]}), played)
 
 
+@pytest.mark.slow
 @for_each("path", [None, *CHANGES])
 def test_a_statement_of_another_version_is_for_that_version(played: Played, text: bytes, path: str | None) -> None:
     """It may be worded otherwise, so that no lie in words could be told from the truth."""

@@ -107,7 +107,7 @@ def check_judge(judge: Judge, texts: list[bytes]) -> int:
     return count
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("judge", [by_us, by_schema])
 def test_a_statement_keeps_its_schema(texts: list[bytes], judge: Judge) -> None:
     assert check_judge(judge, texts) > 500
@@ -226,6 +226,7 @@ FINE = {
 }
 
 
+@pytest.mark.slow
 @for_each("protocol", [{}, FINE], ids=["one price", "a price for each size"])
 def test_the_page_and_the_command_state_the_same_at_every_stage(protocol: dict[str, Any]) -> None:
     def same(played: Played) -> None:

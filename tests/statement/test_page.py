@@ -61,6 +61,7 @@ def said() -> Iterator[dict[str, Statement]]:
             each.study.close()
 
 
+@pytest.mark.slow
 def test_a_page_has_every_point_and_every_number(said: dict[str, Statement]) -> None:
     assert set(POINT_NAMES) | {"trust_model"} == set(Points.__struct_fields__)
     for name, each in said.items():

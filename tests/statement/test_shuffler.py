@@ -27,6 +27,7 @@ def said(study: ShuffledStudy) -> Statement:
         return make_statement(database, study.service.host.witness, "small")
 
 
+@pytest.mark.slow
 def test_both_operators_are_named_and_the_shuffler_has_to_be_honest(said: Statement) -> None:
     assert "Clinic, which leads it, and University, its shuffler" in said.trust
     assert "The shuffler has to be honest" in said.trust

@@ -76,6 +76,7 @@ def says(played: Played) -> str:
     return write_status(played.database, played.witness(), played.protocol.name, played.now)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["pooled_elimination", "equal_split", "sequential_halving"])
 def test_a_number_of_people_names_the_best_arm(folder: Path, policy: str) -> None:
     """Nobody comes after the last one, and yet the answer is there when the last window is over."""
@@ -95,6 +96,7 @@ def test_an_answer_that_waits_for_somebody_is_found(folder: Path, monkeypatch: p
         test_a_number_of_people_names_the_best_arm(folder, "equal_split")
 
 
+@pytest.mark.slow
 def test_an_answer_that_the_witness_has_not_seen_is_told_to_nobody(folder: Path) -> None:
     played = Played(folder, **EIGHT, policy="equal_split", people=300)
     played.study.start()
@@ -107,6 +109,7 @@ def test_an_answer_that_the_witness_has_not_seen_is_told_to_nobody(folder: Path)
     check_its_answer(played)
 
 
+@pytest.mark.slow
 def test_an_answer_beyond_the_witness_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Horizon, "of", lambda unseen: Horizon(EVER, EVER, True))
     with pytest.raises(AssertionError):
@@ -196,6 +199,7 @@ def test_people_who_come_while_it_waits_take_no_place(folder: Path) -> None:
     check_its_answer(played)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("ends", ["stop", "pause"])
 def test_an_answer_comes_to_a_study_that_was_stopped_or_paused_meanwhile(folder: Path, ends: str) -> None:
     played = Played(folder, **EIGHT, policy="equal_split", people=300)
@@ -239,6 +243,7 @@ def test_a_simulated_search_ends(folder: Path, more: dict[str, Any]) -> None:
         assert study.named == (None if "changes" in more else (1,))
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(
     ("policy", "means", "named"),
     [

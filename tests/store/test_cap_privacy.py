@@ -75,6 +75,7 @@ def silent(tmp_path_factory: pytest.TempPathFactory) -> Played:
     return played(tmp_path_factory.mktemp("silent"), [])
 
 
+@pytest.mark.sparing(2)
 @pytest.mark.parametrize("world", WORLDS)
 def test_all_reports_of_a_person_are_one_number_of_one_release(world: str, tmp_path: Path, silent: Played) -> None:
     published, told = played(tmp_path, WORLDS[world])

@@ -84,6 +84,7 @@ def test_a_study_is_played_to_its_end_and_verified(file, where, capsys) -> None:
     assert "is stopped" in refused(capsys, "study", "simulate", "--quiet", *where)
 
 
+@pytest.mark.sparing(1)
 def test_simulated_people_are_those_whom_the_protocol_enrols(file, where, capsys) -> None:
     ramp, group = '{ shares = ["1/20"], every = "1 week" }', '{ name = "g", below = "1/100" }'
     file.write_text(
@@ -93,6 +94,7 @@ def test_simulated_people_are_those_whom_the_protocol_enrols(file, where, capsys
     assert "simulated 400 people, 352 with a place" in said(capsys, "study", "simulate", "--quiet", *where)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("wrong", ["", 'simulation = { instance = { name = "bernoulli", means = [0.2] } }\n'])
 def test_a_rehearsal_that_cannot_be_leaves_a_draft(file, where, capsys, wrong: str) -> None:
     """A study is started for ever, so what is wrong is found before."""
@@ -126,6 +128,7 @@ def test_drafts_are_shown_changed_copied_and_deleted(file, where, capsys) -> Non
     assert "other: draft" in said(capsys, "study", "status", *where)
 
 
+@pytest.mark.sparing(1)
 def test_the_status_of_another_ledger_is_refused(file, where, tmp_path, capsys) -> None:
     """One that the witness has not seen, or not so."""
     said(capsys, "study", "new", str(file), *where)
@@ -351,6 +354,7 @@ def test_a_study_that_is_paused_is_not_simulated(file, where, capsys) -> None:
     assert "small: paused, 0 of 400 people" in said(capsys, "study", "status", *where)
 
 
+@pytest.mark.sparing(1)
 def test_arms_are_paused_resumed_and_added(file, where, capsys) -> None:
     said(capsys, "study", "new", str(file), *where)
     said(capsys, "study", "start", "--yes", *where)
@@ -381,7 +385,7 @@ changes = [{ at = 500, add = "c" }]
 """
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 def test_a_guardrail_and_changes_are_simulated(file, where, capsys) -> None:
     simulation = SMALL.index("simulation =")
     file.write_text(SMALL[:simulation].replace("people = 400\n", "") + GUARDED)

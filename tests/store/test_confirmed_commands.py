@@ -75,6 +75,7 @@ def check_asked(do: Say, place: list[str]) -> None:
             assert do("assign", "ann")[0] == 0
 
 
+@pytest.mark.slow
 def test_a_terminal_is_asked(do: Say, place: list[str]) -> None:
     check_asked(do, place)
 

@@ -54,6 +54,7 @@ def run_study(played: Played, means: tuple[float, ...], rounds: int, many: int =
         played.wait()
 
 
+@pytest.mark.slow
 def test_the_control_has_its_share_to_the_last_person(tmp_path: Path) -> None:
     """Whatever the policy does: an arm that is far better is given to most, and the control to two of seven."""
     played = Played(tmp_path, arms=HELD, people=140, policy="ucb1", **NOISELESS)
@@ -73,6 +74,7 @@ def test_the_control_has_its_share_to_the_last_person(tmp_path: Path) -> None:
     played.study.close()
 
 
+@pytest.mark.slow
 def test_what_is_shown_is_compared_with_the_control(tmp_path: Path) -> None:
     """The control looks best, and yet is neither the answer, nor called the best, nor served."""
     arms = [{"name": "b"}, {"name": "c"}, {"name": "plain", "share": "1/3"}]

@@ -237,6 +237,7 @@ def test_a_release_tells_whether_a_report_was_added_up_twice(nursery: Nursery, a
         exact_release(made)
 
 
+@pytest.mark.sparing(1)
 def test_a_release_that_is_not_in_the_ledger_is_found(nursery: Nursery, address: str, tmp_path: Path) -> None:
     with client(nursery, address, tmp_path / "witness", "releases without an entry") as made:
         operation = prepared(made, "release", "unlisted")

@@ -130,7 +130,7 @@ def sweep(folder: Path, fault: str, times: float, every: int) -> None:
     assert refused > 0.5 * (calls / every)  # what a checkpoint cannot do is done by the next one
 
 
-@pytest.mark.sparing(2)
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("times", [1, LASTING], ids=["once", "lasting"])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_study_refuses_while_the_disk_fails_and_recovers(tmp_path: Path, fault: str, times: float) -> None:
@@ -288,6 +288,7 @@ def cut_within(folder: Path, fault: str, k: int, seed: int) -> None:
 CUTS = [(fault, k) for fault, calls in (("short write", 119), ("failed sync", 9)) for k in range(1, calls + 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part", [pytest.param(CUTS[::9], id="some"), pytest.param(CUTS, id="all", marks=pytest.mark.slow)]
 )
@@ -393,7 +394,7 @@ def run_with_faulty_witness(
 CALLS = {"write": 1, "fsync": 2, "replace": 1}  # how often each is made for a head
 
 
-@pytest.mark.sparing(5)
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("times", [1, LASTING], ids=["once", "lasting"])
 @pytest.mark.parametrize("call", CALLS)
 def test_nothing_is_published_that_the_witness_has_not_seen(

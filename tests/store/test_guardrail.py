@@ -179,6 +179,7 @@ def test_an_arm_that_does_harm_is_put_out_of_play_for_ever(tmp_path: Path) -> No
     played.study.close()
 
 
+@pytest.mark.slow
 def test_harm_below_a_limit_and_against_another_arm(tmp_path: Path) -> None:
     for i, harmful in enumerate(({"below": 0.6}, {"below": -0.2, "against": "a"})):
         (tmp_path / str(i)).mkdir()

@@ -143,7 +143,7 @@ def check_law(how: Protocol, outcomes: tuple[int, int], found: np.ndarray) -> No
     same_distribution(cells, lambda z: np.where((z >= 0) & (z < side**2), pairs.ravel()[z % side**2], 0.0))
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", AGREED)
 def test_a_device_draws_both_by_itself(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     numbers, how = count(), small_protocol(**devices(kind))

@@ -130,6 +130,7 @@ def test_a_value_out_of_range_is_not_in_the_total(quick: Operators, monkeypatch:
         assert ask_total(study, 0, 7, [], EMPTY).reports == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draws", ["whole", "half"])
 def test_the_noise_is_one_whole_draw(quick: Operators, monkeypatch: pytest.MonkeyPatch, draws: str) -> None:
     """Cohorts in which nobody reported; a helper that adds half a draw is noticed."""

@@ -229,12 +229,14 @@ BROKEN: dict[str, Callable[[Scene, Patch], None]] = {
 }
 
 
+@pytest.mark.sparing(4)
 @pytest.mark.parametrize("lie", LIES)
 def test_a_lie_is_refused_by_name(scene: Scene, lie: str) -> None:
     ask, says = LIES[lie]
     scene.refuses(ask(scene), says)
 
 
+@pytest.mark.sparing(4)
 @pytest.mark.parametrize("lie", LIES)
 def test_a_helper_that_believes_it_is_noticed(scene: Scene, monkeypatch: Patch, lie: str) -> None:
     ask, says = LIES[lie]

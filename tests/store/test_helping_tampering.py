@@ -74,6 +74,7 @@ CHANGED = {  # what is changed, and what the error says
 }
 
 
+@pytest.mark.sparing(3)
 @pytest.mark.parametrize("what", CHANGED)
 def test_a_change_is_found(helped: HelpedCohorts, what: str) -> None:
     helped.operators.verify()

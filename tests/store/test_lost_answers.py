@@ -202,6 +202,7 @@ def release_all(scene: Sites, clock: Clock) -> None:
     scene.verify()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noticed", [True, False])
 def test_a_copy_from_before_a_round(scene: Sites, clock: Clock, tmp_path: Path, noticed: bool) -> None:
     """With an export, if the ledger has an entry more; or without, if the copy lacks places alone."""
@@ -231,6 +232,7 @@ def lose_discards(scene: Sites, clock: Clock, tmp_path: Path, monkeypatch: pytes
     reconcile(scene, tmp_path, export(scene, tmp_path))
 
 
+@pytest.mark.slow
 def test_a_copy_from_before_cohorts_were_discarded(
     scene: Sites, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,6 +45,7 @@ def run(machine: type[Machine], examples: int, seed: int = 0) -> None:
     run_state_machine_as_test(Numbered, settings=settings(how, derandomize=False, deadline=None, print_blob=False))
 
 
+@pytest.mark.slow
 def test_all_that_can_happen_to_a_study() -> None:
     run(Machine, 5)
     run(Changing, 5)

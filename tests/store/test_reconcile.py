@@ -124,6 +124,7 @@ def test_a_restored_copy_is_refused_by_everything(restored) -> None:
             use()
 
 
+@pytest.mark.slow
 def test_a_gap_is_brought_back(restored) -> None:
     house, export, releases = restored
     assert "were brought back" in house.reconcile(bring_back, export)
@@ -175,6 +176,7 @@ def test_a_place_that_was_burned_takes_no_report(restored) -> None:
                     do()
 
 
+@pytest.mark.slow
 def test_an_export_that_does_not_fit_changes_nothing(restored, tmp_path_factory) -> None:
     house, export, _ = restored
     lines = export.read_text().splitlines()

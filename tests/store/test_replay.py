@@ -175,13 +175,13 @@ def slow_but(fast: Iterable[str]) -> list[Any]:
     return [pytest.param(policy, marks=() if policy in fast else pytest.mark.slow) for policy in STORED]
 
 
-@pytest.mark.sparing(3)
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("policy", slow_but(FAST))
 def test_a_study_that_is_opened_again_goes_on_as_if_it_never_was_closed(folder, bits, policy):
     assert check_reopened(folder, bits, policy, STORED[policy]) > 0 or policy in SILENT
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("policy", "channel"), [("noise_aware_klucb", LOCAL), ("ucb1", TREE), ("dp_thompson", TREE)])
 def test_so_it_is_with_local_noise_and_with_noise_that_is_kept(folder, bits, policy, channel):
     assert check_reopened(folder, bits, policy, channel) > 5

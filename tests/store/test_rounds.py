@@ -55,6 +55,7 @@ def fill(scene: Sites, people: int = 16) -> dict[int, float]:
     raise AssertionError("the cohorts are not full")
 
 
+@pytest.mark.sparing(1)
 def test_a_round_releases_the_sum(scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", lambda self, people, n, bits: 0)
     sums = fill(scene)
@@ -120,6 +121,7 @@ def test_no_outcome_reaches_the_coordinator(scene: Sites) -> None:
         scene.study.assign("ann")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("address", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True)
 def test_killed_anywhere(scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Coordinator and sites go on with what they have stored, opened anew before every step."""
@@ -140,6 +142,7 @@ def test_killed_anywhere(scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyP
     scene.verify()
 
 
+@pytest.mark.slow
 def test_a_site_that_is_away(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one that may be lost a round waits for it, and then goes on without its people."""
     monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", lambda self, people, n, bits: 0)
@@ -174,6 +177,7 @@ def test_an_attempt_that_fails(tmp_path: Path, clock: Clock, monkeypatch: pytest
     scene.close()
 
 
+@pytest.mark.sparing(1)
 def test_a_site_that_was_killed_before_it_knew_who_saw_the_arm(
     scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,6 +192,7 @@ def test_a_site_that_was_killed_before_it_knew_who_saw_the_arm(
     assert {each.arm: each.total for each in scene.go_round()} == sums
 
 
+@pytest.mark.slow
 def test_whoever_comes_again_after_the_place_went_back(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -207,6 +212,7 @@ def test_whoever_comes_again_after_the_place_went_back(
     scene.close()
 
 
+@pytest.mark.slow
 def test_people_whom_a_site_does_not_know_count_as_the_default(
     scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,6 +231,7 @@ def test_people_whom_a_site_does_not_know_count_as_the_default(
     scene.verify()
 
 
+@pytest.mark.slow
 def test_an_attempt_that_cannot_succeed_ends(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """A site is away, and another one leaves the first attempt: the second one needs no answer of the first."""
     monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", lambda self, people, n, bits: 0)
@@ -241,6 +248,7 @@ def test_an_attempt_that_cannot_succeed_ends(tmp_path: Path, clock: Clock, monke
     scene.close()
 
 
+@pytest.mark.slow
 def test_the_end_of_a_study_at_a_site(scene: Sites) -> None:
     """What the site kept of people is erased."""
     fill(scene)
@@ -250,6 +258,7 @@ def test_the_end_of_a_study_at_a_site(scene: Sites) -> None:
     scene.sites[0].do("end")
 
 
+@pytest.mark.slow
 def test_a_cohort_of_which_shares_are_no_whole_numbers(tmp_path: Path, clock: Clock) -> None:
     """Of nine people each site has at most four, so that five are left without the heaviest, as `honest` says."""
     policy = {"name": "successive_elimination", "least": 9}
@@ -261,6 +270,7 @@ def test_a_cohort_of_which_shares_are_no_whole_numbers(tmp_path: Path, clock: Cl
     scene.close()
 
 
+@pytest.mark.slow
 def test_a_cohort_that_was_discarded_is_dealt_to_other_people(
     scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -292,6 +302,7 @@ def name_late(scene: Sites, i: int) -> tuple[Any, str, str]:
     return scene.sites[i % 4].witness, scene.protocol.project, f"late {i}"
 
 
+@pytest.mark.sparing(1)
 def test_a_cohort_that_is_dealt_again_under_its_number_is_found(
     scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -301,6 +312,7 @@ def test_a_cohort_that_is_dealt_again_under_its_number_is_found(
         test_a_cohort_that_was_discarded_is_dealt_to_other_people(scene, clock, monkeypatch)
 
 
+@pytest.mark.slow
 def test_a_copy_from_the_middle_of_a_round(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without an export everybody is charged, and the cohorts are dealt to other people, whose round is a new one."""
     monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", lambda self, people, n, bits: 0)

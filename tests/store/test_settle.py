@@ -112,6 +112,7 @@ def test_noise_is_that_of_both_operators(tmp_path: Path, clock: Clock, monkeypat
     leading.study.close()
 
 
+@pytest.mark.slow
 def test_a_study_comes_to_its_answer(tmp_path: Path, clock: Clock) -> None:
     """One in twenty of the devices is lost; the better arm is found, and all sums are near the true ones."""
     leading = Leading(

@@ -150,6 +150,7 @@ def survives(folder: Path, what: str, stride: int) -> int:
     return len(steps)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("what", ["list", "settle"])
 def test_a_leader_may_die_at_some_statements(tmp_path: Path, what: str) -> None:
     assert survives(tmp_path, what, 5) > 5

@@ -80,12 +80,14 @@ def tell(scene: Sites, lie: Lie) -> bytes:
     return message
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("what", LIES)
 def test_a_lie_about_the_terms(scene: Sites, what: str) -> None:
     assert tell(scene, LIES[what]) == b""
     assert not scene.sites[0].study._session.joined
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(
     "tickets",
     [lambda own, others: own[:-1], lambda own, others: (*own[:-1], own[0]), lambda own, others: (*own[:-1], others[0])],
@@ -131,6 +133,7 @@ def survivors(due: RoundDue, *sites: int) -> RoundDue:
     return due._replace(message=pack_message(SURVIVORS, due.message[2 : 2 + KEY], flags))
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("sites", [(0, 1), (0,), (1, 2, 3), (0, 1, 2)])
 def test_a_short_list_is_not_opened(scene: Sites, sites: tuple[int, ...]) -> None:
     """Fewer sites than the protocol says, or too few people, or a list without this site."""
@@ -145,6 +148,7 @@ def test_the_whole_list_is_agreed_to(scene: Sites) -> None:
     assert scene.sites[0].study._session.agreed
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("phase", range(5))
 def test_another_message_of_the_same_phase(scene: Sites, phase: int) -> None:
     """The first answer stands; what is asked otherwise afterwards is answered by nothing."""
@@ -178,6 +182,7 @@ def test_a_report_that_comes_after_the_site_joined(scene: Sites, clock: Clock) -
         scene.sites[0].do("report", given[0], 1.0)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("phase", [0, 2, 3])
 def test_a_restored_site_answers_nothing(scene: Sites, tmp_path: Path, phase: int) -> None:
     """A copy from before the site joined, or agreed, is behind its witness: no second value, and no second list."""
@@ -206,6 +211,7 @@ TAMPERED = {
 }
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("statement", TAMPERED)
 def test_what_was_changed_at_a_site_is_found(scene: Sites, statement: str) -> None:
     site = scene.sites[0]
@@ -231,6 +237,7 @@ ENDS: dict[str, Callable[[Sites], Any]] = {
 }
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("how", ENDS)
 def test_a_secret_of_a_round_that_is_over_is_found(scene: Sites, how: str) -> None:
     """Nothing of it is kept; whoever keeps it, or writes it down again, is found by `ledger verify`."""
@@ -257,6 +264,7 @@ def test_no_round_is_joined_after_the_study_ended(scene: Sites) -> None:
     assert verify_site(site.study.database, site.witness, "small").joined == 0
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("how", ["it was opened", "it was left"])
 def test_a_site_that_erases_no_secret_is_found(scene: Sites, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     monkeypatch.setattr(rounds, "forget_secrets", lambda session, which: None)
@@ -308,6 +316,7 @@ def test_a_site_that_forgets_who_was_erased_is_found(scene: Sites, monkeypatch: 
         test_a_second_place_of_somebody_who_was_erased(scene)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("says", ["the place of another one", "moved a place", "is in a sum"])
 def test_a_site_that_takes_any_place_is_found(scene: Sites, monkeypatch: pytest.MonkeyPatch, says: str) -> None:
     """Broken twins, each of which forgets one of the refusals; no two people have one ticket in the database either."""
@@ -339,6 +348,7 @@ def tickets_of(site: AtSite, cohort: int) -> list[str]:
     return [row[0] for row in site.study.database.rows("SELECT ticket FROM site_place WHERE cohort = ?", cohort)]
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("weights", [(), (8,), (2, 2, 2, 2, 0), (-1, 3, 3, 3)])
 def test_weights_of_other_sites(scene: Sites, weights: tuple[int, ...]) -> None:
     assert tell(scene, lambda terms: terms._replace(weights=weights)) == b""

@@ -94,6 +94,7 @@ def test_a_site_joins(scene: Sites, clock: Clock) -> None:
     scene.verify()
 
 
+@pytest.mark.slow
 def test_a_site_leaves(scene: Sites, clock: Clock) -> None:
     """It takes part in the rounds of cohorts that were full, and whoever has an arm there keeps it."""
     sums = come(scene, 16, "early")
@@ -111,6 +112,7 @@ def test_a_site_leaves(scene: Sites, clock: Clock) -> None:
     scene.verify()
 
 
+@pytest.mark.slow
 def test_a_site_that_is_gone_holds_up_nothing(scene: Sites, clock: Clock) -> None:
     """Cohorts of before are given up once it was waited for, and those of the new list are released."""
     come(scene, 16, "early")
@@ -128,6 +130,7 @@ def test_a_site_that_is_gone_holds_up_nothing(scene: Sites, clock: Clock) -> Non
     scene.verify()
 
 
+@pytest.mark.slow
 def test_cohorts_that_are_not_full_are_given_up(scene: Sites, clock: Clock) -> None:
     early = come(scene, 10, "early")
     join_one(scene)
@@ -139,6 +142,7 @@ def test_cohorts_that_are_not_full_are_given_up(scene: Sites, clock: Clock) -> N
     scene.verify()
 
 
+@pytest.mark.slow
 def test_a_round_waits_until_all_agreed(scene: Sites, clock: Clock) -> None:
     """Nor do people of a site get places before it did."""
     made = scene.join()
@@ -159,6 +163,7 @@ def test_a_round_waits_until_all_agreed(scene: Sites, clock: Clock) -> None:
     assert scene.come(2, "too early").ticket is not None
 
 
+@pytest.mark.slow
 def test_a_site_that_never_agrees_is_lost(tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """If the protocol says that one may be; a site that agreed is in the sum."""
     monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", lambda self, people, n, bits: 0)
@@ -212,6 +217,7 @@ WRONG: dict[str, tuple[dict[int, str], str]] = {
 }
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("what", WRONG)
 def test_a_list_that_no_protocol_may_have(scene: Sites, what: str) -> None:
     shares, says = WRONG[what]
@@ -265,6 +271,7 @@ def test_what_a_site_agrees_to(scene: Sites) -> None:
     assert [each.kind for each in read_entries(site.study.database, "small")] == ["site_began", "site_admitted"]
 
 
+@pytest.mark.slow
 def test_several_changes_before_a_site_agrees(scene: Sites, clock: Clock) -> None:
     """It agrees to all of them by the hash of the newest; a site that came back has its number again."""
     scene.relist({0: "1/2", 1: "1/2", 2: "1/2"})
@@ -380,6 +387,7 @@ def test_a_site_that_takes_places_of_an_older_list_is_found(
         test_back_to_an_older_list(scene, clock)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("agrees", [False, True])
 @pytest.mark.parametrize("weights", [(4, 2, 2), (2, 2, 2, 2)])
 def test_a_site_that_left_is_asked_for_a_sum(scene: Sites, agrees: bool, weights: tuple[int, ...]) -> None:
@@ -450,6 +458,7 @@ def test_a_site_that_somebody_speaks_for(scene: Sites) -> None:
         follow_lists("small", scene.protocol, earlier)
 
 
+@pytest.mark.slow
 def test_a_sum_of_a_site_that_did_not_agree(scene: Sites, clock: Clock) -> None:
     """`ledger verify` finds it, whoever wrote it."""
     join_one(scene)
@@ -498,6 +507,7 @@ def restore(scene: Sites, tmp_path: Path) -> None:
     shutil.copy(tmp_path / "copy.db", tmp_path / "study.db")
 
 
+@pytest.mark.slow
 def test_a_restored_coordinator(scene: Sites, clock: Clock, tmp_path: Path) -> None:
     """A copy from before the change is behind its witness; with an export it has the list, and all places, again."""
     sums = come(scene, 16, "early")
@@ -590,6 +600,7 @@ def wait_for_one(scene: Sites, clock: Clock) -> dict[int, float]:
     return sums
 
 
+@pytest.mark.slow
 def test_a_site_is_asked_for_no_sum_of_a_list_to_which_it_did_not_agree(scene: Sites, clock: Clock) -> None:
     """Nor of one between, of which the newest list says nothing: it joins none among sites of before."""
     sums = wait_for_one(scene, clock)
@@ -602,6 +613,7 @@ def test_a_site_is_asked_for_no_sum_of_a_list_to_which_it_did_not_agree(scene: S
     scene.verify()
 
 
+@pytest.mark.slow
 def test_a_site_that_agreed_to_a_list_between(scene: Sites, clock: Clock) -> None:
     """The coordinator heard of it when there was another one: it waits until the site agrees to that one too."""
     sums = wait_for_one(scene, clock)
@@ -615,6 +627,7 @@ def test_a_site_that_agreed_to_a_list_between(scene: Sites, clock: Clock) -> Non
     scene.verify()
 
 
+@pytest.mark.slow
 def test_a_site_that_left_before_it_agreed(scene: Sites, clock: Clock) -> None:
     """It is in no sum of the list between, be it that it agrees to the one without it."""
     wait_for_one(scene, clock)
@@ -630,6 +643,7 @@ def test_a_site_that_left_before_it_agreed(scene: Sites, clock: Clock) -> None:
     scene.verify()
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(
     "test",
     [

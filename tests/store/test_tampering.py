@@ -369,6 +369,7 @@ def statements(given: str | tuple[str, ...]) -> list[str]:
     return found
 
 
+@pytest.mark.sparing(14)
 @pytest.mark.parametrize("what", CHANGED)
 def test_a_change_is_found(study: Finished, what: str) -> None:
     given, says = CHANGED[what]

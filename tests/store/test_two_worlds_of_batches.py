@@ -80,6 +80,7 @@ def check_history(address: str, folder: Path, seed: int, trust: str) -> int:
         return seen[0][-1].released
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("trust", TRUST)
 def test_nobody_else_is_told(address: str, tmp_path: Path, trust: str) -> None:
     assert check_history(address, tmp_path, 1, trust) > 0
@@ -126,6 +127,7 @@ TWINS = {
 }
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("twin", TWINS)
 def test_a_store_that_tells_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, twin: str) -> None:

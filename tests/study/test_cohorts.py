@@ -205,6 +205,7 @@ def test_a_cohort_of_another_size_costs_what_was_charged_or_is_refused():
         cohorts.close(1, users)
 
 
+@pytest.mark.slow
 def test_channels_without_a_backend_have_noise_from_the_server():
     noise = []
     for seed in range(400):

@@ -60,6 +60,7 @@ def check_shares(driver: Driver, control: Control) -> None:
         assert follows or due - given < count_enough(driver.law, min(sizes)) + 1, "the control has less than its share"
 
 
+@pytest.mark.slow
 @each_policy
 def test_the_control_has_its_share_of_all_places(name: str) -> None:
     for share in (Fraction(2, 7), Fraction(3, 4)):
@@ -139,6 +140,7 @@ def check_blind(make: Any, name: str, patch: pytest.MonkeyPatch) -> None:
     assert str(one.driver.state) == str(other.driver.state), "the policy knows of the control"
 
 
+@pytest.mark.slow
 @each_policy
 def test_the_policy_is_told_nothing_of_the_control(name: str) -> None:
     patch = pytest.MonkeyPatch()
@@ -170,6 +172,7 @@ def test_a_driver_that_tells_of_the_control_is_found() -> None:
 # --- all follows from the log -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @each_policy
 def test_a_log_with_a_control_brings_back_the_driver_that_wrote_it(name: str) -> None:
     played = play(held(name), 300)

@@ -103,6 +103,7 @@ def test_a_cohort_of_another_size_is_found():
         check_places(with_deck(OneMore))
 
 
+@pytest.mark.slow
 @for_each("name", MULTI_ARMED)
 def test_every_policy_gets_the_cohorts_that_it_asked_for(name):
     """Though some users never see their arm, and releases are late."""
@@ -179,6 +180,7 @@ def test_a_deck_that_is_not_shuffled_is_found(broken, found):
         check_shuffled(with_deck(broken))
 
 
+@pytest.mark.slow
 def test_a_place_that_came_back_is_shuffled_into_what_is_left():
     """Places of an arm may be left in two of its cohorts: its propensity is that of both."""
     bits, seen = seeded(3), []

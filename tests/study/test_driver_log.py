@@ -98,6 +98,7 @@ def check_as_the_engine(name: str, delay: int, make: Any = Driver) -> None:
             told(study, (cohort, n, total))
 
 
+@pytest.mark.slow
 @each_policy
 @for_each("delay", thrifty([0, 70], lambda delay: delay == 0))
 def test_it_decides_as_the_engine_at_equal_releases(name, delay):
@@ -154,6 +155,7 @@ def facts_of_places(study: Driver) -> dict[str, Any]:
     return {**facts(study), "cohorts": cohorts}
 
 
+@pytest.mark.slow
 @each_policy
 def test_a_log_brings_back_the_driver_that_wrote_it(name):
     check_replay(name)
@@ -266,6 +268,7 @@ def asked_if_told(name: str, backwards: bool, together: int = 5) -> list[Any]:
     return [entry for entry in study.log if entry[0] == "ask"]
 
 
+@pytest.mark.slow
 @each_policy
 def test_the_order_of_tells_between_two_asks_does_not_matter(name):
     assert asked_if_told(name, True) == asked_if_told(name, False)

@@ -52,6 +52,7 @@ def played(policy: str, seed: int = 1) -> Driver:
     return driver
 
 
+@pytest.mark.slow
 @for_each("policy", PLAYED)
 def test_all_follows_from_the_log(policy: str) -> None:
     driver = played(policy)

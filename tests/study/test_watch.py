@@ -107,7 +107,7 @@ class Older(Watch):
 DIFFERENCE = {"above": 1e-9, "against": "a"}
 
 
-@pytest.mark.sparing(2)
+@pytest.mark.slow
 @pytest.mark.parametrize(("harm", "drift"), [({"above": LIMIT}, 0.0), ({"below": LIMIT}, 0.0), (DIFFERENCE, 0.08)])
 @pytest.mark.parametrize("law", [LAW, LOCAL, RESPONSE], ids=["central", "local", "response"])
 def test_false_alarms_are_as_rare_as_the_protocol_says(harm: dict[str, Any], drift: float, law: Law) -> None:
@@ -140,6 +140,7 @@ def test_a_limit_of_a_difference_is_of_outcomes_and_not_of_bits() -> None:
             at_most(many, STUDIES, ALPHA)
 
 
+@pytest.mark.slow
 @for_each("law", [LAW, Local(epsilon=8).law(), Response(epsilon=6).law()])
 @pytest.mark.parametrize(
     ("harm", "means"), [({"above": LIMIT}, [0.05, 0.3, 0.05]), ({"below": LIMIT + 0.2}, [0.5, 0.05, 0.5])]
@@ -166,6 +167,7 @@ def until_found(kind: type[Watch], harm: dict[str, Any], seed: int, well: int = 
     return math.inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", [{"above": 0.03}, {"above": 0.02, "against": "a"}], ids=["mean", "difference"])
 def test_harm_that_begins_late_is_found(harm: dict[str, Any]) -> None:
     """After 60 000 people of a study of three arms. By the older rule it takes 9000 people of the arm."""

@@ -45,6 +45,7 @@ def pairs_of_counts(local, n, share):
     return found
 
 
+@pytest.mark.slow
 @for_each("randomizer", ["any", "response"])
 @for_each(("local", "n"), [(0.5, 5), (1.0, 12), (3.0, 40), (5.0, 25)])
 @for_each("epsilon", [0.0, 0.1, 0.4, 2.0])
@@ -70,6 +71,7 @@ def test_delta_is_rounded_upwards_also_close_to_the_local_epsilon(local, below) 
             assert exact <= found <= exact * (1 + mpmath.mpf(10) ** -6) + mpmath.mpf(10) ** -14
 
 
+@pytest.mark.slow
 @for_each("coins", [10**6, 10**9, 3_678_794_412, 10**10])
 @for_each("far", [2, 6, 12, 21])
 def test_binomial_tails_are_within_the_margin(coins, far) -> None:
@@ -95,6 +97,7 @@ def shuffled_messages(randomizer, values):
     return table
 
 
+@pytest.mark.slow
 def test_no_randomizer_tells_more_than_the_bound() -> None:
     """Of three values and three messages, worst ones and random ones; users other than the first hold anything."""
     rng, n, tried = np.random.default_rng(1), 4, 0
@@ -148,6 +151,7 @@ def test_numbers_of_the_authors_program() -> None:
         assert closed_epsilon(local, n, delta) == pytest.approx(closed, rel=1e-5)
 
 
+@pytest.mark.slow
 @for_each("local", [0.3, 1.0, 4.0])
 @for_each("n", [1000, 10**5])
 def test_more_users_hide_better_and_closed_forms_are_looser(local, n) -> None:
@@ -159,6 +163,7 @@ def test_more_users_hide_better_and_closed_forms_are_looser(local, n) -> None:
     assert shuffled_delta(found, local, n) <= 1e-6
 
 
+@pytest.mark.slow
 def test_rates_are_those_that_are_cited() -> None:
     """O(eps0 sqrt(ln(1/delta) / n)) below 1, and O(sqrt(e^eps0 ln(1/delta) / n)) above [CZ23, App. F.2]."""
     for n in (10**4, 10**6, 10**8):

@@ -122,6 +122,7 @@ def wrong_studies(says: Any, worlds: Sequence[Means], studies: int) -> tuple[int
     return sum(wrong), len(wrong)
 
 
+@pytest.mark.slow
 def test_what_is_said_of_the_best_arm_is_true() -> None:
     at_most(*wrong_studies(by_people, WORLDS, 6), 1 - SURE)
 
@@ -150,6 +151,7 @@ def test_a_test_for_one_look_is_rejected() -> None:
         at_most(*wrong_studies(by_half, [equal], 150), 1 - SURE)
 
 
+@pytest.mark.slow
 def test_the_best_arm_is_found_though_days_differ() -> None:
     def clear(part: float) -> list[float]:
         return [0.3 - 0.2 * part, 0.45 - 0.2 * part, 0.3 - 0.2 * part]

@@ -120,6 +120,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(
     ("name", "policy", "channel", "epsilon", "runs"),
     thrifty(CASES, lambda case: case[0] == "no_privacy"),

@@ -48,6 +48,7 @@ def false_alarms(channel: Channel, law: Law, mean: float, trials: int = TRIALS) 
     return found
 
 
+@pytest.mark.sparing(1)
 @for_each("mean", [0.03, 0.5])
 @pytest.mark.parametrize("name", CHANNELS)
 def test_what_stays_is_found_to_change_as_rarely_as_the_level_says(name, mean):
@@ -55,6 +56,7 @@ def test_what_stays_is_found_to_change_as_rarely_as_the_level_says(name, mean):
     at_most(false_alarms(channel, channel.law(), mean), TRIALS, MOST)
 
 
+@pytest.mark.slow
 @for_each("noise", [mb.noises.DiscreteLaplace(), mb.noises.DiscreteGaussian()])
 def test_without_the_noise_in_it_the_level_is_lost(noise):
     found = false_alarms(mb.channels.Central(epsilon=0.03, noise=noise), Law(NO_NOISE), 0.5, trials=100)

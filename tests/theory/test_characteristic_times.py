@@ -131,6 +131,7 @@ def brute(d, means, beta=None):
     return -1 / minimize_scalar(lambda w: -value(w), bounds=(0.02, 0.98), method="bounded").fun
 
 
+@pytest.mark.slow
 @for_each(("setting", "d"), DIVERGENCES, ids=[str(setting) for setting, _ in DIVERGENCES])
 def test_times_of_three_arms_are_those_of_brute_force(setting, d) -> None:
     for means in ((0.8, 0.6, 0.3), (1.0, 0.9, 0.0)):
@@ -151,6 +152,7 @@ def test_the_time_of_adaptt_star_is_that_of_its_costs() -> None:
 # --- at the extremes ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @for_each("epsilon", [None, 1e-6, 1e-3, 0.3, 5.0, 1e3])
 @for_each("means", [(0.5, 0.499999), (1.0, 0.0), (1.0, 0.999999), (1e-6, 0.0), (0.9, 0.2), (0.5, 0.0), (1 - 1e-9, 0.5)])
 def test_two_arms_to_ten_digits(means, epsilon) -> None:
@@ -206,6 +208,7 @@ losses = st.floats(1e-3, 30)
 LIMIT = 1 + 1e-9
 
 
+@pytest.mark.slow
 @given(instance, losses)
 @example([1.0, 0.0], 1e-6)
 @settings(max_examples=40)
@@ -235,6 +238,7 @@ def test_times_keep_their_order(means) -> None:
     assert tv == pytest.approx(1 / gap.min() + float((1 / gap).sum()))
 
 
+@pytest.mark.slow
 @given(instance, st.sampled_from(KINDS), st.floats(0.01, 0.99), st.none() | losses, st.randoms())
 @settings(max_examples=40)
 def test_fractions(means, kind, beta, epsilon, random) -> None:

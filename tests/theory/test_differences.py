@@ -133,6 +133,7 @@ def play(law: Law, rng: np.random.Generator, epochs: int = 15) -> tuple[list[tup
     return found, truth / weight
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("name", LAWS)
 def test_the_average_difference_is_in_it_whatever_days_and_people_are_like(name: str) -> None:
     """At the end of 150 studies; tests/reports/interval_misses.py has all times. False alarms: 1e-9."""

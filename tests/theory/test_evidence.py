@@ -66,7 +66,7 @@ def check_fair(law: Law, assumed: Law, n: int = 6) -> None:
                 assert total <= 1 + 1e-9, f"a bet on {to} against {z} gains {total} where the mean is {mean}"
 
 
-@pytest.mark.sparing(2)
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("name", SKELLAM_IS_SLOW)
 def test_bets_are_fair(name):
     check_fair(LAWS[name], LAWS[name])
@@ -209,7 +209,7 @@ def check_everywhere(law: Law, seed: int, kernel=find_weak_mean, cases: int = 4)
     return yes
 
 
-@pytest.mark.sparing(2)
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("cases", [1, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SKELLAM_IS_SLOW)
 def test_what_is_seen_everywhere_is_there(name, cases):
@@ -238,7 +238,7 @@ def test_the_wrong_ends_of_intervals_are_rejected():
         check_everywhere(LAWS["none"], 1, blind, cases=40)
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["most - more_a", "of_b[0] + more_b"])
 def test_evidence_that_forgets_that_draws_may_be_lost_is_rejected(change):
     """Mutants of bets on both arms, and on one."""

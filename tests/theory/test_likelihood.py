@@ -41,6 +41,7 @@ def check_differences(law: Law, n: int, r: float, kernel=of_release) -> None:
     np.testing.assert_allclose(mine - mine[3], theirs - theirs[3], rtol=1e-11, atol=1e-10)
 
 
+@pytest.mark.slow
 @for_each("name", LAWS)
 @for_each(("n", "r"), [(1, 1), (5, 7), (30, 12), (30, -9), pytest.param(200, 150, marks=pytest.mark.slow), (60, 66)])
 def test_it_is_what_is_written_out(name, n, r):

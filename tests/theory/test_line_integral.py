@@ -64,6 +64,7 @@ def check_values(name: str, kernel: Any = of_wide_release, means: tuple[float, .
     return known
 
 
+@pytest.mark.slow
 @for_each("name", ["laplace", "loud laplace", "quiet laplace", "gaussian"])
 def test_it_is_what_is_written_out(name):
     assert check_values(name) >= 9

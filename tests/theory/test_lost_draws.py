@@ -67,6 +67,7 @@ def check_stands(law: Law, n: int = 40, stands=stand_in_noise, excess=log_excess
             assert np.exp(of_g).sum() <= 1 + 1e-9
 
 
+@pytest.mark.slow
 @for_each("name", LAWS)
 def test_it_stands_for_every_number_of_draws(name):
     check_stands(LAWS[name])
@@ -125,7 +126,7 @@ def check_fair(law: Law, assumed: Law, n: int = 8) -> None:
 SLOW = ("two draws of laplace", "laplace, most may be lost", "coins")
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in LAWS])
 def test_bets_are_fair_whatever_is_lost(name):
     check_fair(LAWS[name], LAWS[name])

@@ -28,6 +28,7 @@ def check_mean(law: Law, assumed: Law, kernel=evidence_beyond, n: int = 6) -> No
 SLOW = ("skellam", "lossy laplace")
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in LAWS])
 def test_it_is_fair(name):
     check_mean(LAWS[name], LAWS[name])

@@ -141,6 +141,7 @@ def count_misses(law: Law, believed: Law, studies: int) -> int:
     return missed
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("name", LAWS)
 def test_the_average_difference_is_in_it_whatever_days_and_people_are_like(name: str) -> None:
     """At the end of 60 studies. False alarms: 1e-9."""

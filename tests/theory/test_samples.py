@@ -91,6 +91,7 @@ def test_published_regimes_with_a_factor_of_six() -> None:
     assert [round(each, 4) for each in found] == [0.0346, 0.0117, 0.0335]
 
 
+@pytest.mark.slow
 @given(instance)
 @settings(max_examples=25)
 def test_above_the_critical_epsilon_privacy_costs_nothing_and_below_it_something(means) -> None:

@@ -17,6 +17,7 @@ from tests.for_each import for_each
 MU = [0.75, 0.625, 0.5, 0.375, 0.25]
 
 
+@pytest.mark.slow
 @for_each("name", ["no_privacy", "central", "local"])
 @for_each("epsilon", [0.01, 0.5, 5.0, math.inf])
 @pytest.mark.parametrize("means", [MU, [0.3, 0.9, 0.3, 0.3], [0.0, 0.5, 1.0], [0.7] + [0.6] * 29])
@@ -43,6 +44,7 @@ def test_for_two_arms_it_is_that_of_a_search_over_proportions(epsilon):
     assert nats_needed(0.05) / least_samples_top("central", means, 2, 0.05, epsilon) == pytest.approx(best, rel=2e-3)
 
 
+@pytest.mark.sparing(1)
 @for_each("name", ["no_privacy", "central", "local"])
 @for_each("epsilon", [1e-6, 1e-2, 1.0])
 @pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-6])
@@ -53,6 +55,7 @@ def test_bounds_stay_lower_bounds_where_arms_are_close_or_users_say_little(name,
     assert 1 - 1e-4 < least_samples_top(name, means, 1, 0.01, epsilon) / known < 1 + 1e-6
 
 
+@pytest.mark.sparing(1)
 @for_each("epsilon", [50.0, 700.0, 800.0, math.inf])
 @pytest.mark.parametrize("means", [[1e-9, 0.0], [1.0, 1 - 1e-9], [1e-12, 0.0, 0.0]])
 def test_a_loss_so_large_that_it_hides_nothing_has_the_bound_without_privacy(epsilon, means):

@@ -98,6 +98,7 @@ def worst_chance_to_miss(law: Law, p: float, alpha: float, forgets_noise: bool =
     return float(value[0, 0][start])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [0.05, 0.3, 0.5])
 @for_each("name", ["central", "Skellam", "distributed", "shuffled"])
 def test_no_rule_makes_it_miss_more_often_than_promised(name: str, p: float) -> None:

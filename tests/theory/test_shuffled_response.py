@@ -106,6 +106,7 @@ def test_alike_bits_are_not_always_the_worst() -> None:
     assert shuffled_delta(0.5, 2.0, 10, "exact_response") > 1.01 * alike
 
 
+@pytest.mark.slow
 @for_each("local", [0.01, 0.3, 1.0, 4.0])
 @for_each("n", [1, 2, 10, 40])
 @for_each("part", [0.0, 0.02, 0.2, 0.6, 0.99])
@@ -119,6 +120,7 @@ def test_no_data_set_is_above_the_bounds(local, n, part) -> None:
     assert own <= any_of * (1 + 1e-9) + 1e-15
 
 
+@pytest.mark.slow
 @for_each("local", [1.0, 4.0])
 def test_more_users_hide_better(local) -> None:
     found = [shuffled_epsilon(local, n, 1e-6, "exact_response") for n in (10, 100, 1000)]

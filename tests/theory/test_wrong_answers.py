@@ -97,6 +97,7 @@ def test_the_lower_bound_knows_who_can_be_trusted():
         least_wrong("central", means, 500, 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", thrifty(CHANNELS, lambda name: name != "gaussian"))
 def test_answers_are_wrong_no_more_often_than_proved(name):
     people = {"response": 4000, "none": 400, "central": 1500}.get(name, 600)

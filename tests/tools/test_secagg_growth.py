@@ -30,6 +30,7 @@ def test_a_device_bears_its_part_of_the_round_and_a_whole_ring(monkeypatch) -> N
     assert measured("sparse", 100) == Cost(n=100, k=k, sent=0.96, busy=20, ring=250)
 
 
+@pytest.mark.slow
 @for_each(("graph", "n", "k"), [("complete", 32, 31), ("sparse", 64, 14)])
 def test_a_real_round_is_measured(graph, n, k) -> None:
     found = measured(graph, n)

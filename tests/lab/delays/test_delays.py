@@ -467,7 +467,7 @@ def test_tables_and_summaries_hold_the_delay(tmp_path) -> None:
     assert "delay" not in mb.simulate(mb.policies.UCB1(), RAW, INSTANCE, 10).to_frame().columns
 
 
-@pytest.mark.sparing(14)
+@pytest.mark.sparing(2)
 @pytest.mark.parametrize("delay", [pytest.param(Constant(100), marks=pytest.mark.slow), Geometric(mean=50)], ids=str)
 @pytest.mark.parametrize("name", of_goal("regret"))
 def test_every_policy_keeps_the_times(name, delay) -> None:

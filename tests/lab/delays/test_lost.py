@@ -104,12 +104,14 @@ TWINS = [
 ]
 
 
+@pytest.mark.slow
 @for_each(("twin", "single"), TWINS)
 def test_other_sums_are_rejected(twin, single) -> None:
     with pytest.raises(AssertionError, match=r"another distribution|probability 0"):
         check_bits(1, single, twin)
 
 
+@pytest.mark.slow
 @for_each("g", [0, 5])
 def test_many_rewards_are_lost_as_single_ones_are(g) -> None:
     delay = Lost(Constant(0), 0.2, 5, default=0.37)

@@ -311,6 +311,7 @@ def quarters_twice(x):
     return quartered(quartered(x))
 
 
+@pytest.mark.slow
 def test_a_large_kernel_outlives_whoever_compiled_it_first(tmp_path: Path, monkeypatch) -> None:
     """Numba forgets what a kernel compiled once nobody has that kernel any more, though others have loaded the same."""
     monkeypatch.setenv("MASKEDBANDIT_CACHE", str(tmp_path))
@@ -391,6 +392,7 @@ def test_without_a_folder_of_its_own_the_loop_is_compiled_in_memory(tmp_path: Pa
     assert folder.is_file() or {path.name for path in folder.iterdir()} <= {".lock"}
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("damage", ["empty", "cut off", "one bit", "other data"])
 def test_a_damaged_file_is_compiled_anew(tmp_path: Path, monkeypatch, damage) -> None:
     """Not run: a changed bit may be in the machine code."""

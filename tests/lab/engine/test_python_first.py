@@ -136,6 +136,7 @@ def test_what_takes_long_is_compiled_from_the_border_of_a_run(ways: Ways, clock:
     assert (ways.python, ways.compiled >= 1) == (10, True)
 
 
+@pytest.mark.slow
 def test_a_long_run_is_given_up_early(ways: Ways, clock: Clock) -> None:
     clock.step = 0.01
     simulate(UCB1, 10_000, runs=1)
@@ -375,6 +376,7 @@ def test_contextual_policies_give_the_same_in_both_ways(make: Any, given: Any) -
             np.testing.assert_array_equal(python, compiled)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [contextual, replayed])
 def test_a_contextual_run_that_was_given_up_begins_anew(
     make: Any, ways: Ways, clock: Clock, monkeypatch: pytest.MonkeyPatch
@@ -487,6 +489,7 @@ def list_unlike(text: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_kernels_use_nothing_whose_last_bit_differs() -> None:
     for path in sorted(SOURCE.rglob("*.py")):
         assert (path.name, list_unlike(path.read_text())) == (path.name, [])

@@ -100,6 +100,7 @@ def test_eighteen_jobs_in_one_folder_leave_every_run_exactly_once(path, tmp_path
     assert not list(out.rglob("*.draft"))
 
 
+@pytest.mark.slow
 def test_jobs_in_folders_of_their_own_merge_to_what_one_process_makes(path, tmp_path) -> None:
     whole(path)
     for i, runs in enumerate((range(7), range(12, 30), range(5, 12))):
@@ -187,6 +188,7 @@ def test_a_job_that_is_cancelled_does_not_remove_the_folder_in_which_others_work
     assert found["run"].unique().to_list() == [2, 3]
 
 
+@pytest.mark.slow
 def test_the_command_does_a_range_and_merges(path, tmp_path, capsys) -> None:
     run = ["run", str(path), "--quiet", "--out"]
     assert main([*run, str(tmp_path / "a"), "--runs", "10"]) == 0

@@ -58,6 +58,7 @@ def test_every_curve_takes_the_values_it_has_a_parameter_for(tmp_path) -> None:
     assert last.instance == mb.ClippedGaussian(mb.uniform_means("easy", 4, 2), sd=0.1)
 
 
+@pytest.mark.slow
 def test_the_repository_s_experiments_are_good() -> None:
     paths = sorted((Path(__file__).parents[3] / "experiments").glob("*.toml"))
     assert paths

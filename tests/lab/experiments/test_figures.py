@@ -56,6 +56,7 @@ def test_the_average_is_regret_by_time_and_theory_is_thin(tmp_path) -> None:
     assert elimination.get_ydata() == pytest.approx((points["regret"] / points["t"]).to_numpy())
 
 
+@pytest.mark.slow
 def test_columns_are_drawn_against_the_horizon(tmp_path) -> None:
     text = TEXT.replace("horizon = 2000", 'figure = "value"\nvalue = "pure_epsilon"\nhorizon = 2000')
     found, value = collected(tmp_path, text + "horizon = [500, 1000, 10_000]\n")
@@ -101,7 +102,7 @@ policy = "successive_elimination"
 SHAPES = '"instance.shape" = ["sine", "step"]\n'
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("vary", "against", "values"),
     [
@@ -127,6 +128,7 @@ def test_regret_is_drawn_against_what_varies(tmp_path, monkeypatch, vary, agains
             assert plot.lines[2 * i + 1].get_ydata() == pytest.approx(mine["worst"].to_numpy())
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(
     "vary",
     [
@@ -190,6 +192,7 @@ def test_equal_arms_have_a_figure_without_curves(tmp_path) -> None:
     assert all(not axis.lines for axis in regret(found).axes)
 
 
+@pytest.mark.slow
 def test_no_two_curves_look_alike(tmp_path) -> None:
     found = collected(tmp_path)[0].filter(pl.col("channel.epsilon") == 0.5)
     many = pl.concat([found.with_columns(pl.lit(f"curve {i}").alias("label")) for i in range(57)])

@@ -165,6 +165,7 @@ def test_lists_that_vary_are_text(tmp_path) -> None:
     assert len(regret(found).axes) == 4
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b[:-4] + b"xxxx"])
 def test_a_damaged_part_is_done_again_with_a_note(experiment, tmp_path, damage) -> None:
     out, notes = tmp_path / "out", []
@@ -239,6 +240,7 @@ def test_a_curve_is_one_row_though_its_cohorts_had_several_sizes(tmp_path) -> No
     assert summary(found)["runs"].to_list() == [16, 16, 16]
 
 
+@pytest.mark.slow
 def test_theory_alone_is_a_table_and_a_figure_too(league, tmp_path) -> None:
     lines = [setting for setting in league.settings if setting.label == "bound"]
     found = table.collect_results(league, lines, tmp_path / "out")

@@ -57,6 +57,7 @@ def test_it_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert below.startswith("  lowest_mean           An equal split, and then the arm of the lowest mean\n")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("added")
 def test_an_experiment_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "which.toml").write_text(EXPERIMENT)

@@ -121,6 +121,7 @@ def rows(result, tmp_path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("made", [regret, search, replayed])
 def test_the_table_of_a_comparison_is_that_of_its_results(made, tmp_path) -> None:
     found = made()
@@ -194,7 +195,7 @@ def test_without_an_extra_a_comparison_is_shown_and_written(tmp_path) -> None:
     assert (tmp_path / "table.csv").read_text().startswith("label,trust,policy")
 
 
-@pytest.mark.sparing(4)
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("made", [regret, search, replayed])
 @pytest.mark.parametrize("columns", [1, 2])
 def test_figures_are_as_wide_as_columns_and_say_what_bands_are(made, columns, tmp_path) -> None:
@@ -224,6 +225,7 @@ def period(line) -> float:
     return sum(line._dash_pattern[1] or (0,))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", [True, False])
 def test_a_legend_shows_the_longest_dashes_twice(own) -> None:
     from matplotlib import pyplot

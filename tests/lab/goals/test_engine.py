@@ -88,6 +88,7 @@ def same(a, b) -> bool:
     )
 
 
+@pytest.mark.slow
 def test_numbers_do_not_depend_on_threads_or_on_how_many_runs_there_are() -> None:
     one = mb.simulate(UCB, mb.channels.Raw(), INSTANCE, 500, runs=30, seed=3, executor=partial(Threads, 1))
     four = mb.simulate(UCB, mb.channels.Raw(), INSTANCE, 500, runs=30, seed=3, executor=partial(Threads, 4))

@@ -258,6 +258,7 @@ MALFORMED = {
 }
 
 
+@pytest.mark.sparing(8)
 @pytest.mark.parametrize("name", MALFORMED)
 def test_what_is_malformed_stops_with_file_and_line(name, tmp_path) -> None:
     line, wrong = MALFORMED[name]

@@ -20,6 +20,7 @@ def round():
     return Demo(48, dropout="0.15", corrupted="0.05", epsilon="1/2", lost="0.25", seed=4).run()
 
 
+@pytest.mark.slow
 def test_the_sum_is_that_of_the_survivors_and_noise(round) -> None:
     survivors = round.aggregate.survivors
     assert survivors == [user for user in range(48) if round.leaves.get(user, 4) > 2]
@@ -192,6 +193,7 @@ def test_edges_of_a_sparse_graph_bend_to_the_middle() -> None:
     assert chord == pytest.approx(np.array([[1, 0], [-1, 0]]))
 
 
+@pytest.mark.slow
 def test_the_command_prints_and_draws(tmp_path, capsys) -> None:
     out = tmp_path / "out"
     command = ["secagg-demo", "-n", "40", "--dropout", "0.05", "--corrupted", "0", "--lost", "0.2", "--out", str(out)]

@@ -362,7 +362,7 @@ def fitting(goal: str) -> list[str]:
     return [name for name in policies if policies[name].goal == goal and not policies[name]().needs(law)]
 
 
-@pytest.mark.sparing(5)
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(
     "name", [name for goal in ("regret", "identify", "select", "answer") for name in fitting(goal)]
 )
@@ -397,7 +397,7 @@ def test_every_protocol_carries_a_channel() -> None:
     assert ("distributed", "secagg") in PROTOCOLS
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("channel", "backend"), thrifty(PROTOCOLS, lambda both: both == ("distributed", "secagg")))
 def test_every_channel_runs_over_every_protocol_that_it_takes(channel, backend) -> None:
     n, kind = 44, channels[channel]

@@ -41,6 +41,7 @@ def python(monkeypatch):
     in_python(monkeypatch)
 
 
+@pytest.mark.slow
 @for_each("delay", [mb.delays.Constant(0), mb.delays.Constant(5), mb.delays.Geometric(mean=7)])
 @for_each(
     ("policy", "contexts"),

@@ -74,6 +74,7 @@ def test_people_who_come_very_often_have_the_chances_of_poisson(visits: int, cap
         np.testing.assert_allclose(world.told_means() * cap, world.true_means(), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_cap_can_change_which_arm_looks_best() -> None:
     """Those who come often like the other arm, and the cap hides how often they come."""
     assert KINDS.true_means().argmax() == 1
@@ -131,6 +132,7 @@ def as_python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
 
 
+@pytest.mark.sparing(5)
 @pytest.mark.parametrize(("policy", "channel"), PAIRS)
 def test_default_policies_find_the_best_arm_under_every_trust_model(
     policy: Policy, channel: Channel, as_python: None

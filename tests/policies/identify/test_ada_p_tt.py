@@ -75,7 +75,7 @@ def test_linear_costs_begin_at_three_epsilon():
     assert linear_from(gaussian) == pytest.approx(0.6 / math.sqrt(2))
 
 
-@pytest.mark.sparing(4)
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("fraction", thrifty([0.0, 0.5], lambda fraction: fraction == 0))
 @pytest.mark.parametrize("kind", ["AdaPTT", "AdaPTTStar"])
 @pytest.mark.parametrize(
@@ -123,6 +123,7 @@ def several(policy: AdaPTT) -> None:
         published.play(policy, published.AdaPTT(4, 0.5, 0.1, 0.5), laplace(0.5), (0.9, 0.5, 0.1, 0.1), seed, most=1500)
 
 
+@pytest.mark.slow
 def test_the_play_of_the_controls_is_accepted():
     several(AdaPTT())
 

@@ -176,6 +176,7 @@ def several(policy: DPTT) -> None:
         published.play(policy, published.DPTT(4, 0.5, 0.1, 0.5), laplace(0.5), (0.9, 0.5, 0.1, 0.1), seed, most=250)
 
 
+@pytest.mark.slow
 def test_the_play_of_the_controls_is_accepted():
     several(DPTT(threshold="closed"))
 

@@ -305,6 +305,7 @@ def test_what_is_in_flight_is_expected_to_add_evidence():
     assert known_releases.expect_evidence(2.0, 3.0) == 14.0, "six nats are 18, less four"
 
 
+@pytest.mark.slow
 def test_nobody_left_to_beat_is_never_the_leader_itself():
     """The rivals are beaten, but the leader has no share yet: it gets a cohort, whatever is drawn."""
     for seed in range(300):
@@ -313,6 +314,7 @@ def test_nobody_left_to_beat_is_never_the_leader_itself():
         assert (decision.arm, s.rank[40]) == (40, 1)
 
 
+@pytest.mark.slow
 def test_a_leader_that_is_its_own_rival_is_found(monkeypatch):
     challenger = mutant(subject.challenger, "doubt[b], need[b] = -1e300,", "need[b] =")
     monkeypatch.setattr(ReleasedLikelihood, "ask", staticmethod(mutant(ReleasedLikelihood.ask, challenger=challenger)))

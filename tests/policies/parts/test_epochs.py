@@ -215,10 +215,12 @@ def surplus(n: int, h: int, lam: float, correction: float) -> float:
 CASES = [(n, h, lam) for n in (1, 2, 3, 7, 40) for h in range(1, 2 * n) for lam in (0.01, 0.2, 1.0, 3.0)]
 
 
+@pytest.mark.slow
 def test_halves_of_fixed_rewards_differ_by_no_more_than_elimination_allows():
     assert max(surplus(*case, 1.0) for case in CASES) <= 1 + 1e-9
 
 
+@pytest.mark.slow
 def test_halves_differ_by_more_than_a_bound_without_its_correction():
     assert max(surplus(*case, 0.0) for case in CASES) > 1.01
 

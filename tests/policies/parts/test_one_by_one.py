@@ -69,7 +69,7 @@ def check_replays(policy, plain, how, law, means) -> None:
         assert law.kind != NO_NOISE or means is THREE or stopped < 500, "an easy search takes long"
 
 
-@pytest.mark.sparing(6)
+@pytest.mark.slow
 @pytest.mark.parametrize(("policy", "plain", "how", "law", "means"), CASES, ids=range(len(CASES)))
 def test_decisions_are_those_of_a_plain_program(policy, plain, how, law, means):
     check_replays(policy, plain, how, law, means)

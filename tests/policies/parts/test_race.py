@@ -86,6 +86,7 @@ def check_seeds(policy, late: int, ask=None) -> None:
 CASES = [(k, late) for k in (1, 2, 3, 17, 24) for late in (0, 3)]
 
 
+@pytest.mark.slow
 @for_each(("k", "late"), CASES)
 def test_ucb1_decides_as_if_it_looked_at_all_arms(k, late):
     assert check_decisions(UCB1(), Law(NO_NOISE), k, k % 4, late) > STEPS // 10

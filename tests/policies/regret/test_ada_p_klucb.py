@@ -40,6 +40,7 @@ def check_decisions(found: Trail, epsilon: float, beta: float = 3.1) -> None:
         assert (at.n, at.close) == (at.whole[at.arm][0], 1)
 
 
+@pytest.mark.slow
 @for_each("epsilon", [0.1, 1, 10])
 def test_decisions_are_those_of_the_paper(epsilon):
     for seed in range(5):

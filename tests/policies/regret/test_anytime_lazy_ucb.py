@@ -67,7 +67,7 @@ def reference(law: Law, table: np.ndarray, horizon: int, beta: float = 3) -> lis
     return arms
 
 
-@pytest.mark.sparing(14)
+@pytest.mark.sparing(2)
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_users_get_the_arms_of_the_reference(law, seed):

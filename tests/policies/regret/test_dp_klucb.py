@@ -59,6 +59,7 @@ def check_decisions(found: Trail, epsilon: float, ratio: float = 2, beta: float 
         assert (at.n, at.close) == (math.ceil(Fraction(str(ratio)) * n) - n, 1)
 
 
+@pytest.mark.slow
 @for_each("epsilon", [0.1, 1, 10])
 @for_each(("ratio", "beta"), [(2, 1), (2, 1.5), (1.1, 1)])
 def test_decisions_are_those_of_the_paper(epsilon, ratio, beta):

@@ -62,6 +62,7 @@ def test_epochs_as_they_are_played():
     assert [n for arm, n, _ in found.released if arm == 0] == [epoch_size(CENTRAL.law(), 2, e, 0.01) for e in (1, 2)]
 
 
+@pytest.mark.slow
 @for_each("channel", [mb.channels.Raw(), mb.channels.Central(epsilon=0.1)], ids=["raw", "central"])
 def test_an_arm_as_good_as_the_best_leaves_with_probability_p(channel):
     at_most(drops(DPSE(failure=0.1), channel, 3, 200_000, runs=1000), 1000, 0.1)

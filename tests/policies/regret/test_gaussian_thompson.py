@@ -212,6 +212,7 @@ def test_exposure_and_regret_are_those_of_another_implementation():
         assert abs(found.mean() - mean) <= 4 * math.hypot(error, found.std(ddof=1) / 20)
 
 
+@pytest.mark.slow
 @given(st.integers(1, 60), st.sampled_from([1, "0.3", 40]), st.integers(0, 9), st.integers(0, 99))
 @settings(max_examples=60)
 def test_no_run_exposes_more_than_the_loss(horizon, inflation, initial, seed):

@@ -68,7 +68,7 @@ def check_choices(policy: Policy, channel: Channel, instance: Instance, horizon:
         n[arm] += 1
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("channel", "instance", "horizon"),
     [

@@ -100,7 +100,7 @@ def check_decisions(name: str, late: bool, runs: int, loop=repeat, ask=LazyDPTho
     same_distribution_of_two(arms, posterior_draws(totals, n, epsilon, t, runs))
 
 
-@pytest.mark.sparing(2)
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("name", STATES)
 def test_decisions_have_the_distribution_of_the_argmax(name):
     check_decisions(name, False, 4000)

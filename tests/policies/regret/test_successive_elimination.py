@@ -98,6 +98,7 @@ def test_batches_grow(base, least, sizes):
     assert found.pulls == [sum(sizes)] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "channel",
     [pytest.param(mb.channels.Raw(), marks=pytest.mark.slow), mb.channels.Central(epsilon=0.1)],

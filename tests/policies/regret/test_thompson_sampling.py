@@ -246,6 +246,7 @@ def tosses(total: float, n: int, tells: int, runs: int, tell=ThompsonSampling.te
     return found
 
 
+@pytest.mark.slow
 @for_each("x", [0.3, 0.95])
 def test_a_reward_counts_as_one_with_its_own_probability(x):
     same_distribution(tosses(x, 1, 5, 2000).astype(int), binom(5, x).pmf)

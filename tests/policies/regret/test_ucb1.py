@@ -48,6 +48,7 @@ def test_regret_is_that_of_the_literature():
     check_regret(UCB1(), 375.6, 0.7)
 
 
+@pytest.mark.slow
 @for_each("seed", [1, 2, 3])
 def test_pulls_are_those_of_the_reference(seed):
     found = [arm for arm, _, _ in interpreted(UCB1(), RAW, TEN, 2000, seed).decisions]

@@ -186,6 +186,7 @@ def test_an_experiment_that_does_not_fit_is_refused(old, new, said):
         expand_settings("who", text, tomllib.loads(text))
 
 
+@pytest.mark.slow
 def test_a_figure_of_a_result(tmp_path):
     found = mb.compare([POLICY, mb.policies.EqualSplit()], RAW, FOUR, horizon=200, runs=20)
     axes = found.plot(file=tmp_path / "wrong.svg")

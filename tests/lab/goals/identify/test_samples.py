@@ -335,6 +335,7 @@ def test_what_others_found_is_drawn_as_marks(tmp_path) -> None:
         experiment(tmp_path, text.replace('label = "paper"', 'label = "paper"\npolicy = "ttucb"'))
 
 
+@pytest.mark.slow
 def test_dollars_are_text(collected, tmp_path, monkeypatch) -> None:
     priced = collected[0].with_columns(
         pl.lit("costs $a_ or $\\b").alias("label"), pl.lit("$x_$").alias("instance.means")

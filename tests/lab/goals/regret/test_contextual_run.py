@@ -22,6 +22,7 @@ def as_python(monkeypatch):
     monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
 
 
+@pytest.mark.slow
 def test_simulate_runs_contextual_policies_on_contexts() -> None:
     how = {"horizon": 300, "runs": 3, "seed": 5, "study": "s", "executor": partial(Threads, 2), "delay": LATE}
     calls: list[None] = []

@@ -68,7 +68,7 @@ class SaidToBeUniform(Newsroom):
             yield chunk._replace(propensity=np.full(chunk.arm.size, 1 / self.size))
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("log", [UNIFORM, BIASED], ids=["uniform", "biased"])
 def test_all_estimates_are_of_the_true_value(log):
     truth = value(fixed(log), log)

@@ -167,6 +167,7 @@ def test_policies_are_compared():
         mb.compare(TOP, RAW, FOUR, horizon=100)
 
 
+@pytest.mark.slow
 def test_an_experiment_from_file_to_figure(tmp_path):
     experiment = expand_settings("which", TEXT, tomllib.loads(TEXT))
     assert len(experiment.settings) == 4
