@@ -180,6 +180,21 @@ def test_a_receiver_that_hangs_is_in_nobodys_way(
         assert show_webhook(service)["error"].startswith("it does not answer within")
 
 
+def test_receivers_that_are_sent_to_at_once_share_a_client(service: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = list[object]()
+    real = deliveries.Deliveries._make_client
+    monkeypatch.setattr(
+        deliveries.Deliveries, "_make_client", lambda found: made.append(client := real(found)) or client
+    )
+    with receiving() as one, receiving() as other:
+        for each in (one, other):
+            make_webhook(service, each.url)
+        service.begin()
+        go(service)
+        assert one.types == other.types == ["study.started"]
+    assert len(made) == 1
+
+
 def test_no_redirect_is_followed(service: Inside, receiver: Receiver) -> None:
     make_webhook(service, receiver.url)
     service.begin()

@@ -93,7 +93,7 @@ class Deliveries:
         self._webhooks: list[Webhook] = []
         self._looked: dict[tuple[str, str], int] = {}
         self._views: dict[str, StudyView] = {}
-        self._looking = asyncio.Lock()
+        self._looking, self._connecting = asyncio.Lock(), asyncio.Lock()
 
     def read(self, database: Database) -> None:
         """Which webhooks there are."""
@@ -201,8 +201,9 @@ class Deliveries:
             return found
 
     async def _post(self, webhook: Webhook, key: bytes, each: Announcement) -> str:
-        if self._client is None:
-            self._client = await asyncio.to_thread(self._make_client)
+        async with self._connecting:  # or each of several receivers has a client, of which the last one is given back
+            if self._client is None:
+                self._client = await asyncio.to_thread(self._make_client)
         seconds = self._source.clock() // 1000
         return await post_announcement(self._client, webhook.url, key, each.id, seconds, each.body.encode())
 
