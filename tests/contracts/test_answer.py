@@ -117,7 +117,7 @@ def test_it_asks_for_no_more_people_than_there_are(policy):
     check_number_of_people(policy)
 
 
-@pytest.mark.sparing(1)  # each has a loop of its own
+@pytest.mark.slow  # each has a loop of its own
 def test_same_seed_same_runs_however_many_threads(policy):
     jobs = iter((1, 4))
 

@@ -77,6 +77,7 @@ DEAR = {
     "dpucb",
     "dpucb_int",
     "epsilon_greedy",
+    "explore_then_commit",
     "gaussian_thompson",
     "klucb",
     "lazy_dp_thompson",

@@ -57,6 +57,7 @@ def test_the_bias_at_the_end_of_a_study_is_not_that_at_its_beginning() -> None:
         removes_most(INTERIM._replace(most=PEOPLE, released=math.inf))
 
 
+@pytest.mark.slow
 def test_runs_in_which_an_arm_has_no_release_are_left_out() -> None:
     truth = np.full(3, 0.5)
     assert measure_bias(INTERIM, FINE, truth, truth - 0.5, means_of, 20, lambda: None)[1] == 20

@@ -63,7 +63,7 @@ def check_coverage(law: Law, n: list[int], level: float, by: Bound = bet_bound, 
     return near
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LAWS)
 def test_the_mean_is_covered(name: str) -> None:
     near = max(check_coverage(LAWS[name], n, level) for n in ([9], [6, 4]) for level in (0.7, 2.0, 4.0))

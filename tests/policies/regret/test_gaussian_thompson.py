@@ -245,6 +245,7 @@ def test_the_loss_is_known_beforehand():
 # --- what was claimed ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_sum_of_the_published_proof_is_far_below_what_a_run_exposes():
     """Negative control: mu^2 added up as if k grew by one in every round."""
     horizon = 10_000

@@ -79,6 +79,7 @@ def test_all_estimates_are_of_the_true_value(log):
         check_estimates(log, 1.6 * truth)
 
 
+@pytest.mark.slow
 def test_a_uniform_log_is_used_to_the_last_match():
     found = replay(fixed(UNIFORM), RAW, UNIFORM, seed=1)
     assert found.users[0] == found.matched[0]
@@ -87,6 +88,7 @@ def test_a_uniform_log_is_used_to_the_last_match():
     assert biased.users[0] < biased.matched[0]
 
 
+@pytest.mark.slow
 def test_a_random_arm_is_worth_what_the_log_of_random_arms_earned():
     found = replay(fixed(BIASED), RAW, BIASED, seed=1)
     clicks = np.concatenate([chunk.click for chunk in UNIFORM.chunks(0)])
