@@ -152,6 +152,7 @@ def test_on_a_terminal_the_clock_of_the_bar_goes_on_and_then_stops(monkeypatch) 
     assert [each for each in threading.enumerate() if "_tick" in each.name] == []
 
 
+@pytest.mark.slow
 def test_off_a_terminal_each_setting_is_one_line_and_quiet_is_none(file, tmp_path, capsys, undrawn) -> None:
     assert main(["run", str(file), "--out", str(tmp_path / "out")]) == 0
     assert capsys.readouterr().err.splitlines() == ["maskedbandit: tiny/0, raw", "maskedbandit: tiny/1, distributed"]
@@ -182,6 +183,7 @@ def test_what_is_logged_is_shown_while_a_command_runs(capsys) -> None:
     assert (logger.handlers, logger.level) == ([], logging.NOTSET)
 
 
+@pytest.mark.slow
 def test_a_damaged_part_is_noted_and_done_again(file, tmp_path, capsys, undrawn) -> None:
     out = tmp_path / "out"
     assert main(["run", str(file), "--out", str(out)]) == 0
@@ -198,6 +200,7 @@ def test_a_column_that_is_not_there_is_one_line(file, tmp_path, capsys) -> None:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_what_a_policy_finds_is_a_column(file, tmp_path, capsys, undrawn) -> None:
     text = TEXT.replace("successive_elimination", "gaussian_thompson").partition("[[curves]]")[0]
     file.write_text('figure = "value"\nvalue = "mu"\n' + text + '[[curves]]\nchannel = "raw"\n')
@@ -217,6 +220,7 @@ def test_theory_alone_can_be_run(file, tmp_path, capsys, undrawn) -> None:
     assert "asymptotic lower bound" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_an_interrupt_says_what_is_kept_and_how_to_go_on_where_one_can(
     file, tmp_path, monkeypatch, capsys, undrawn
 ) -> None:

@@ -32,6 +32,7 @@ def test_a_wrong_reward_is_not_shown() -> None:
         raise errors.RewardOutOfRange
 
 
+@pytest.mark.slow
 def test_values_in_messages_are_cut_short_however_long() -> None:
     deep: list = []
     for _ in range(100_000):

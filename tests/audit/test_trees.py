@@ -62,6 +62,7 @@ def later(channel):
     return worst_ratio(channel, fifth_user, length=8, far=3, known=4)
 
 
+@pytest.mark.slow
 def test_no_view_of_a_later_tree_tells_more_than_epsilon():
     assert later(Tree(epsilon=2, counter="hybrid")) == pytest.approx(2)
 
@@ -91,6 +92,7 @@ class FiveTimesEpsilon(Tree):
         return super().node(levels).stretch(Fraction(1, 5))
 
 
+@pytest.mark.slow
 @for_each("broken", [OneLevelTooFew, FiveTimesEpsilon])
 @for_each("counter", ["binary", "kary"])
 def test_too_little_noise_is_noticed(broken, counter):
@@ -122,6 +124,7 @@ def test_too_little_noise_of_a_hybrid_counter_is_noticed():
     assert later(AsIfOneLevel(epsilon=2, counter="hybrid")) == pytest.approx(3)
 
 
+@pytest.mark.slow
 def test_noise_that_is_drawn_again_for_every_release_is_noticed():
     """The mutant adds as many draws as there are nodes, but new ones each time: user 1 is then in three noisy sums."""
 

@@ -18,6 +18,7 @@ from tests.statistics import seeded
 BUNDLES = st.lists(st.lists(st.integers(0, 99), max_size=4), min_size=1, max_size=6)
 
 
+@pytest.mark.slow
 @given(BUNDLES, st.sampled_from([0, "0.2", "0.6"]), st.integers(1, 6), st.integers(0, 2**32))
 def test_all_messages_of_survivors_and_no_others(bundles, dropout, least, seed):
     least = min(least, len(bundles))
@@ -33,6 +34,7 @@ def test_all_messages_of_survivors_and_no_others(bundles, dropout, least, seed):
     assert dropout or list(survivors) == list(range(len(bundles)))
 
 
+@pytest.mark.slow
 @given(BUNDLES)
 def test_the_same_messages_as_the_ideal_one(bundles):
     ideal, real = (backend.mix(bundles, 100, len(bundles), b"cohort", seeded(1)) for backend in (Ideal(), Shuffler()))

@@ -161,6 +161,7 @@ class TestModulusRule:
         assert 2 * DiscreteLaplace(32).pmf(np.arange(369, 3000)).sum() <= 1e-5
         assert 2 * DiscreteLaplace(32).pmf(np.arange(368, 3000)).sum() > 1e-5
 
+    @pytest.mark.slow
     @for_each("noise", [DiscreteLaplace(), Skellam(), DiscreteGaussian()])
     @for_each("honest", ["1", "0.8", "0.5", "0.2"])
     @for_each("choice", ["chernoff", "paper"])

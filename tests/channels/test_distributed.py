@@ -127,7 +127,7 @@ class TestReleasedNoise:
         assert channel.counted_on(TEN) == 6
         same_distribution(cohort(channel, 3000, devices=6), DiscreteLaplace(1 / EPSILON).pmf)
 
-    @pytest.mark.sparing(1)
+    @pytest.mark.slow
     @pytest.mark.parametrize("noise", [Skellam(), DiscreteGaussian()])
     def test_other_noises(self, noise):
         channel = Quick(EPSILON, noise)
@@ -197,6 +197,7 @@ class TestLoss:
 
 
 class TestDropouts:
+    @pytest.mark.slow
     @for_each(("honest", "n"), [("0.8", 10), ("0.5", 3), ("2/3", 30), ("0.9", 64)])
     def test_as_many_as_are_counted_on_cost_epsilon_and_one_fewer_costs_more(self, honest, n):
         channel = Distributed("0.5", honest=honest)

@@ -235,6 +235,7 @@ class TestAudit:
         assert mass == sum_pmf([bit, coins_pmf(tossed)])
         assert tossed in (channel.coins() // 3, channel.coins() // 3 + 1)
 
+    @pytest.mark.slow
     @for_each("n", [1, 2, 7, 79, 80, 81, 1000])
     @for_each("honest", [1, "0.8", "0.35"])
     def test_coins_of_all_places_add_up(self, n, honest):

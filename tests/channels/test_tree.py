@@ -410,7 +410,7 @@ def check_streams(a, b):
         agree(a @ np.array(weights), b @ np.array(weights))
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @each_counter
 @pytest.mark.parametrize(
     "noise",

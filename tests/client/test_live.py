@@ -108,7 +108,7 @@ def test_nothing_is_lost_or_doubled(live, tmp_path) -> None:
     database.close()
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("where", "name", "mutant"),
     [(Outbox, "next", forgetful), (Message, "body", property(anew))],

@@ -166,6 +166,7 @@ def test_a_report_without_an_exposure_is_refused_and_not_raised(client, caplog) 
     assert "0.123456" not in caplog.text
 
 
+@pytest.mark.sparing(4)
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 408, 413, 429, 500, 502, 503])
 def test_no_other_answer_ends_the_retries(client, service, network, status) -> None:
     one = client()

@@ -53,6 +53,7 @@ def arrived(folder: Path) -> dict[tuple[str, str], float]:
     return service.reports
 
 
+@pytest.mark.slow
 def test_what_a_killed_application_reported_is_sent_at_the_next_start(tmp_path) -> None:
     tickets = killed(tmp_path, APPLICATION)
     assert arrived(tmp_path) == {(ticket, ""): float(i) for i, ticket in enumerate(tickets)}

@@ -128,7 +128,7 @@ def test_same_seed_same_runs_however_many_threads(policy):
     check_repeats(play)
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 def test_relabelling_arms_keeps_the_distribution_of_the_answer(policy):
     check_relabelling(policy)
 

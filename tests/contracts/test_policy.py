@@ -562,6 +562,7 @@ def test_counting_users_of_whom_nothing_was_told_is_rejected():
         check_counts_who_was_told(CountsWhomItAskedFor())
 
 
+@pytest.mark.slow
 def test_means_that_are_none_are_rejected():
     for broken, why in ((KeepsNoMeans, "told sums"), (KnowsTooMuch, "before it was told"), (SaysTheSums, "not told")):
         with pytest.raises(AssertionError, match=why):
@@ -607,12 +608,14 @@ def test_a_favourite_arm_is_rejected():
         check_relabelling(PrefersArmZero())
 
 
+@pytest.mark.slow
 def test_serving_arms_in_the_order_of_their_numbers_is_rejected():
     check_serves_few_users_alike(Plain())
     with pytest.raises(AssertionError, match="another distribution"):
         check_serves_few_users_alike(ServesInOrder())
 
 
+@pytest.mark.slow
 def test_a_deck_whose_last_arms_are_dealt_first_is_rejected(monkeypatch):
     monkeypatch.setattr(deck, "share", mutant(deck.share, " + u)", ")"))
     deck.make_deal_kernel.cache_clear()

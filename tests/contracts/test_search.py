@@ -108,6 +108,7 @@ def test_finds_the_best_arm_when_gaps_are_large(policy, best):
         check_finds(best, np.array([found.last[1] == 0]), np.array([found.last[0]]))
 
 
+@pytest.mark.sparing(3)
 @for_each("best", [0, 2])
 def test_finds_the_best_arm_though_some_of_the_users_are_lost(policy, best):
     for seed in range(2):
@@ -236,6 +237,7 @@ class KnowsTheLimit(Plain):
         return Book(np.zeros(k), np.zeros(k), 10 * KnowsTheLimit.begun)
 
 
+@pytest.mark.slow
 def test_a_search_that_does_not_end_is_rejected(as_python):
     found = search(Plain(), far(1), runs=9)
     check_finds(1, found.stopped, found.answer)

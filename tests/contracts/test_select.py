@@ -254,6 +254,7 @@ class KnowsTheLimit(Plain):
         return Book(np.zeros(k), np.zeros(k), 10 * KnowsTheLimit.begun)
 
 
+@pytest.mark.slow
 def test_a_search_that_does_not_end_is_rejected(as_python):
     found = search(Plain(), far(1), runs=9)
     check_finds(1, found.stopped, found.answer)

@@ -83,6 +83,7 @@ def test_the_norm_of_noise_is_bounded(noise, m: int, d: int) -> None:
         at_most(int((norms > length(law, m, 100, d, 1.0) / 3).sum()), n, math.exp(-1.0))
 
 
+@pytest.mark.slow
 @for_each("d", [1, 2, 6, 30])
 def test_the_largest_eigenvalue_is_bounded_closely(d: int) -> None:
     for seed in range(5):

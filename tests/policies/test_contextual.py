@@ -61,6 +61,7 @@ def test_asking_leaves_no_trace(policy, contexts) -> None:
     assert bits(s) != before  # the negative control
 
 
+@pytest.mark.slow
 @for_each("model", ["disjoint", "shared"])
 def test_ties_are_broken_at_random(model: str) -> None:
     policy, pool = mb.policies.LinUCB(model=model), np.array([1, 2, 3])

@@ -77,6 +77,7 @@ class TestPrivacy:
         ratios = np.diff(dlaplace.logpmf(z, 1 / float(scale)))
         assert np.abs(ratios).max() == pytest.approx(float(epsilon))
 
+    @pytest.mark.slow
     def test_release_is_the_count_plus_discrete_laplace_noise(self):
         mechanism, bits, data = LaplaceMechanism(Fraction(1, 8)), seeded(1), range(40)
         noise = [40 * mechanism.release(EVEN, data, bits) - 20 for _ in range(20_000)]
@@ -147,6 +148,7 @@ class TestAccuracy:
 
 
 class TestInverses:
+    @pytest.mark.slow
     @given(alpha=alphas, beta=chances, n=users, k=few)
     def test_the_noise_for_an_accuracy_keeps_it(self, alpha, beta, n, k):
         mechanism = LaplaceMechanism.for_accuracy(alpha, beta, n, k)

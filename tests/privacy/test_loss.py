@@ -272,6 +272,7 @@ def test_curve_is_the_renyi_divergence(name):
     assert_exact_curve(*exact_cases()[name])
 
 
+@pytest.mark.slow
 @for_each("factor", [Fraction(999_999, 1_000_000), Fraction(1_000_002, 1_000_000)])
 @for_each("name", ["response", "skellam"])
 def test_the_checker_of_curves_rejects_a_wrong_one(name, factor):
@@ -328,6 +329,7 @@ def test_randomized_response_is_the_worst_pure_mechanism():
                 assert math.log(q @ np.exp(float(order) * x)) / float(order - 1) < bound
 
 
+@pytest.mark.slow
 @for_each("variance", [0.3, 1, 10, 1000])
 @for_each("shift", [1, 2, 9, 60])
 def test_the_skellam_formula_is_above_the_sum(variance, shift):
@@ -536,6 +538,7 @@ def test_losses_cover_the_privacy_loss_distributions_of_dp_accounting(times):
         assert_covers((loss * times).epsilon(1e-6), lower, factor)
 
 
+@pytest.mark.slow
 @for_each(
     ("epsilon", "grid", "formula", "exact"),
     [

@@ -35,6 +35,7 @@ class TestSuffices:
         assert concentrated(deviation, batches, delta) <= Fraction(epsilon)
         assert concentrated(0.99 * deviation, batches, delta) > Fraction(epsilon)
 
+    @pytest.mark.slow
     def test_advanced(self, batches, epsilon, delta):
         """Each batch has the fraction of [DR14, Cor. 3.21], and 1 % less noise has not."""
         deviation = returning_users(batches, epsilon, delta).advanced
@@ -78,6 +79,7 @@ def shift(epsilon, delta):
     return low
 
 
+@pytest.mark.slow
 def test_noise_grows_with_batches_and_with_privacy():
     rows = by_batches(COUNTS, "0.5", 1e-6)
     assert [row.batches for row in rows] == COUNTS

@@ -65,6 +65,7 @@ def at_120_degrees(d):
 
 
 class TestLinear:
+    @pytest.mark.slow
     @for_each("d", DIMENSIONS)
     def test_no_two_users_are_further_apart(self, d):
         l1, square = worst(d, clip_context)

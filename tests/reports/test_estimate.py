@@ -146,6 +146,7 @@ def test_a_list_of_releases() -> None:
     assert lone.differences == ()
 
 
+@pytest.mark.slow
 def test_it_is_a_result_like_others(tmp_path: Path) -> None:
     found = mb.estimate(run(), simulations=0)
     frame = found.to_frame()

@@ -86,6 +86,7 @@ def test_fresh_studies_are_as_planned(question: Question, trust: str) -> None:
     assert not plan_holds(row, 0.7 * fresh.samples)
 
 
+@pytest.mark.slow
 def test_a_smaller_difference_and_a_smaller_epsilon_need_more_people() -> None:
     base = of(plan(EASY, trust=("central",), runs=50)).expected.people
     assert of(plan(EASY, trust=("central",), runs=50, difference=0.1)).expected.people > 2 * base
@@ -162,6 +163,7 @@ def test_people_who_come_once_are_planned_for_as_ever() -> None:
     assert "such studies" not in str(found)
 
 
+@pytest.mark.slow
 def test_a_plan_is_compared_with_a_test_of_fixed_size() -> None:
     """By hand: z = 1.6449 twice, so n = 10.82 (.3 .7 + .35 .65) / .05^2 = 1894 of each arm."""
     none, central = Law(NO_NOISE), mb.channels.Central(epsilon=0.1).law()
@@ -191,6 +193,7 @@ def test_the_test_of_fixed_size_has_its_power_and_its_level() -> None:
         assert np.mean((high - low) / n > 1.6448536 * error) == pytest.approx(expected, abs=0.01)
 
 
+@pytest.mark.slow
 def test_regret_is_planned_for_all_people() -> None:
     row = of(plan(EASY, goal="regret", people=20_000, trust=("central",), runs=50))
     assert row.expected.people == 20_000
@@ -256,6 +259,7 @@ def test_unknown_names_and_too_few_people_are_refused() -> None:
         plan(EASY, difference=None, people=10, trust=("central",), runs=10)
 
 
+@pytest.mark.slow
 def test_an_answer_is_planned_as_a_live_study_waits() -> None:
     asked: dict[str, Any] = {"goal": "answer", "arms": 5, "trust": ("central",), "window": 2.0, "runs": 300}
     row = of(plan(EASY, difference=0.1, people=1000, **asked))
@@ -281,6 +285,7 @@ def test_of_an_answer_what_is_left_out_is_found(name: str, less: float) -> None:
     assert of(plan(EASY, **asked, **given | {name: fewer})).expected.wrong > 0.05
 
 
+@pytest.mark.slow
 def test_a_selection_is_planned_for_the_arms_that_its_policy_asks_for() -> None:
     asked: dict[str, Any] = {"trust": ("central",), "runs": 20, "per_day": 500}
     row = of(mb.plan(arms=4, difference=0.3, epsilon=1, policy=mb.policies.UniformTopArms(m=2), **asked))

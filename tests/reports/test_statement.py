@@ -50,6 +50,7 @@ def test_every_experiment_has_a_statement(path: Path) -> None:
         assert (each.loss.epsilon is None) == (each.variant == "none")
 
 
+@pytest.mark.slow
 def test_promises_bound_what_runs_lose(monkeypatch: pytest.MonkeyPatch) -> None:
     """The loss of a run is that of the cohorts that occurred, and the promise is for cohorts of every size."""
     monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")

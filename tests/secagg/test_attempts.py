@@ -150,6 +150,7 @@ class TestAttempts:
         two = Round(plans[1], again, {0: 2}, seed=seed + 1).run().total
         return reward, first[0], (one - two) % m
 
+    @pytest.mark.slow
     def test_sticky_noise_is_recovered_from_the_difference_of_two_sums(self):
         for seed in range(20):
             _, sent, difference = self.difference(sticky=True, seed=100 + seed)

@@ -46,7 +46,7 @@ class TestWrongShares:
         made = self.spoiled(plan, range(liars), wrong, leaves, seed=liars)
         assert made.run().total == 5 * (10 - len(leaves))
 
-    @pytest.mark.sparing(1)
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "wrong",
         [

@@ -102,6 +102,7 @@ def tail(n, marked, k, a):
     return Fraction(n * ways, comb(n - 1, k))
 
 
+@pytest.mark.slow
 @given(st.integers(3, 400), st.data())
 def test_the_most_marked_neighbours_by_all_terms(n, data):
     marked, k = data.draw(st.integers(0, n - 2)), data.draw(st.integers(1, n - 2))

@@ -46,6 +46,7 @@ def test_in_a_signed_round_receivers_leave_before_a_value_does():
     assert spent == [0]
 
 
+@pytest.mark.slow
 @for_each("lost", [{}, {0: 2}])
 @for_each("signed", [True, False])
 def test_one_device_can_lose_all_its_neighbours_or_end_a_round_and_opens_nothing(signed, lost):

@@ -29,6 +29,7 @@ class Given(Bits):
         return next(self.numbers)
 
 
+@pytest.mark.slow
 @given(secrets, points, st.data())
 def test_any_threshold_of_key_shares_recovers(secret, xs, data):
     threshold = data.draw(st.integers(1, len(xs)))

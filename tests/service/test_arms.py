@@ -89,6 +89,7 @@ def test_flags_of_an_arm_that_was_added(service: Inside) -> None:
     assert service.ask("POST", "/ofrep/v1/evaluate/flags/small", body).json["variant"] == "d"
 
 
+@pytest.mark.slow
 def test_results_and_the_page_say_which_arm_is_best_once_it_is_sure(service: Inside) -> None:
     """Who gets c succeeds, and all others fail; a release has noise with probability below 1e-1000."""
     service.begin(arms=THREE, policy=LEAST, **SURE)

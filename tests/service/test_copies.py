@@ -91,6 +91,7 @@ def test_a_copy_ends_within_one_tick(address: str, tmp_path: Path, caplog: pytes
         check_it_ends(address, tmp_path, caplog)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("twin", ["looks at no ledger", "looks at its own ledger alone"])
 def test_one_that_does_not_look_is_found(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, twin: str

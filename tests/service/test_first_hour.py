@@ -18,6 +18,7 @@ def taken() -> str:
     return request
 
 
+@pytest.mark.sparing(4)
 @pytest.mark.parametrize(
     ("given", "said"),
     [

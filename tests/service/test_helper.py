@@ -29,6 +29,7 @@ def leader(tmp_path: Path) -> Iterator[PlayedLeader]:
         yield made
 
 
+@pytest.mark.sparing(1)
 def test_a_total_is_of_what_was_reported(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DiscreteLaplace, "noise_share", lambda self, honest, bits: 0)
     with helped_leader(address, tmp_path) as leader:

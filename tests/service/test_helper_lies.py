@@ -84,6 +84,7 @@ def upload_other(both: Both, person: int, draw: Any, change: Any = lambda helper
     return both.service.study("upload", body, None).json
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("sealed", [True, False])
 def test_people_who_give_their_reports_one_name_stop_nothing(
     both: Both, monkeypatch: pytest.MonkeyPatch, sealed: bool

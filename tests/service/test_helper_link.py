@@ -214,6 +214,7 @@ def test_a_helper_is_told_that_a_study_has_ended(both: Both) -> None:
     assert both.helper.asked.count(end) == 3
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("step", ["/reports", "/total"])
 def test_somebody_may_leave_between_any_two_steps(both: Both, step: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before the list is fixed the report is not in the sum; after that it is, as in one that was released."""

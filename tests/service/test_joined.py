@@ -212,6 +212,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         yield made
 
 
+@pytest.mark.slow
 def test_requests_that_come_together_are_answered_in_their_order(server: Live) -> None:
     found = answers(server.port, WAITING_REQUESTS + 1, at_once=True)
     assert found == answers(server.port, WAITING_REQUESTS + 1, at_once=False)

@@ -76,6 +76,7 @@ def test_a_name_given_twice_is_refused(service: Inside) -> None:
     assert service.ask("POST", f"{ASSIGN}/batch", {"requests": [{"unit": "u"}, {"unit": "v"}]}).status == 200
 
 
+@pytest.mark.sparing(2)
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
 def test_names_of_people_are_printable(service: Inside, name: str) -> None:
     service.begin()

@@ -162,6 +162,7 @@ def test_wrong_key_shares_of_one_site_spoil_no_sum(it: LyingSite) -> None:
     assert found.items() <= it.sums.items()
 
 
+@pytest.mark.slow
 def test_whoever_is_no_site_of_the_study_has_no_part_in_it(it: LyingSite) -> None:
     for key, status in ((None, 401), ("mb_site_00000000_x", 401), ("owner", 403), ("client", 403), ("officer", 403)):
         for path, body in (("/rounds", {"answers": []}), ("/assign", {"person": "a" * 64})):
@@ -193,6 +194,7 @@ def altering(alter: Callable[[Any], Any], path: str) -> Any:
     return handle
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("lie", ["the place of another person", "another cohort"])
 def test_a_lie_about_a_place(tmp_path: Path, lie: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sites = SitesInside(tmp_path)

@@ -110,6 +110,7 @@ def check_only_text(text: str) -> None:
     assert "<img" not in text
 
 
+@pytest.mark.slow
 def test_what_is_said_once_is_in_no_part_that_is_replaced(pages: dict[str, str]) -> None:
     """A page that is kept up to date would take it away."""
     for name in ("ledger, notice", "ledger, usual draft"):
@@ -248,6 +249,7 @@ ASKED = {
 }
 
 
+@pytest.mark.slow
 @for_each(("stage", "role"), BUTTONS)
 def test_buttons_are_those_of_the_role(views: dict[str, StudyView], stage: str, role: str | None) -> None:
     page = Page(render_page("study", role, "the-token", view=views[stage]))
@@ -266,6 +268,7 @@ def test_buttons_are_those_of_the_role(views: dict[str, StudyView], stage: str, 
     assert ('href="/new"' in render_page("list", role, "", **choose_studies([]))) == (role == "owner")
 
 
+@pytest.mark.slow
 @for_each(
     ("stage", "said"),
     [
@@ -402,6 +405,7 @@ def test_the_style_sheet_and_the_script_are_whole() -> None:
     assert len(sheet("page.js").splitlines()) < 60
 
 
+@pytest.mark.slow
 def test_a_thousand_arms_are_still_a_page(views: dict[str, StudyView]) -> None:
     """The pictures show some of them, and the tables all."""
     some = views["running"]

@@ -49,6 +49,7 @@ def anywhere(address: str, tmp_path: Path) -> Iterator[Inside]:
         yield made
 
 
+@pytest.mark.sparing(1)
 def test_a_person_from_assignment_to_release(anywhere: Inside) -> None:
     service, tickets = anywhere, []
     for i in range(4):
@@ -155,6 +156,7 @@ def test_states_of_a_study(service: Inside) -> None:
     verified(service)
 
 
+@pytest.mark.sparing(1)
 def test_erasure(anywhere: Inside) -> None:
     service = anywhere
     ticket = service.seen("ann")

@@ -165,6 +165,7 @@ def test_under_local_trust_nothing_is_said_of_reports(service: Inside) -> None:
     assert ask(service) == before
 
 
+@pytest.mark.slow
 def test_the_page_is_the_same_for_all(page: Inside) -> None:
     found = page.ask("GET", "/person", key=None)
     assert found.status == 200

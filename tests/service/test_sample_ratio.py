@@ -208,6 +208,7 @@ def test_it_is_the_same_however_often_it_is_looked_at(service: Inside, monkeypat
     assert 5 < groups[-1] <= len({back for _, back in rows})
 
 
+@pytest.mark.slow
 def test_who_looks_at_the_same_time_counts_nothing_twice(service: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two threads that look at a study, each of which would wait for the other before it adds what is new."""
     service.begin(policy="contemporaneous_klucb")

@@ -72,6 +72,7 @@ def test_who_is_missing_counts_as_the_default_without_coins(study: ShuffledStudy
     assert [json.loads(each["mixed"])["reports"] for each in study.entries(study.service, "released")] == [3, 3]
 
 
+@pytest.mark.slow
 def test_a_cohort_with_too_few_reports_is_discarded_in_both_ledgers(study: ShuffledStudy) -> None:
     units = study.come_all([1] * 8)
     first = [unit for unit in units if study.places[unit]["terms"]["cohort"] == 0]
@@ -93,6 +94,7 @@ def test_a_cohort_with_too_few_reports_is_discarded_in_both_ledgers(study: Shuff
     study.shuffler.verify()
 
 
+@pytest.mark.slow
 def test_split_and_mix_is_released_too(tmp_path: Path) -> None:
     with shuffled_study(tmp_path, channel=SPLIT) as study:
         units = study.come_all([0.4] * 8)
@@ -110,6 +112,7 @@ def test_the_devices_know_the_shuffler_by_its_key(study: ShuffledStudy) -> None:
     assert [each["address"] for each in operators] == ["", SHUFFLER]
 
 
+@pytest.mark.slow
 def test_the_page_names_the_shuffler_and_its_last_mix(study: ShuffledStudy) -> None:
     page = shown(study.service)
     programs = read_programs(page)
@@ -147,6 +150,7 @@ def test_pages_of_all_sites_may_send_to_a_shuffler(study: ShuffledStudy) -> None
             assert not any(name.startswith("access-control-") for name in found.headers), path
 
 
+@pytest.mark.slow
 def test_the_end_of_a_study_erases_what_the_shuffler_has(study: ShuffledStudy) -> None:
     study.come_all([1] * 8)
     study.report()

@@ -75,7 +75,7 @@ def test_an_answer_that_is_lost_is_asked_for_again(study: ShuffledStudy, step: s
     study.shuffler.verify()
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["due", "ask_mix", "settle_mix"])
 def test_the_service_may_end_at_any_step(
     study: ShuffledStudy, verb: str, undisturbed: list[float], monkeypatch: pytest.MonkeyPatch
@@ -89,6 +89,7 @@ def test_the_service_may_end_at_any_step(
     assert len(study.entries(study.shuffler, "mixed")) == 2
 
 
+@pytest.mark.slow
 def test_the_shuffler_may_end_within_a_mix(
     study: ShuffledStudy, undisturbed: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -106,6 +107,7 @@ def test_the_shuffler_may_end_within_a_mix(
     assert read_totals(study) == undisturbed
 
 
+@pytest.mark.slow
 def test_an_older_copy_of_the_shuffler_mixes_nothing_again(study: ShuffledStudy, tmp_path: Path) -> None:
     study.shuffler.close()
     kept = (tmp_path / "shuffler.db").read_bytes()
@@ -264,6 +266,7 @@ def test_a_service_that_deals_the_old_numbers_after_a_restore_is_found(
         test_a_service_restored_without_an_export_releases_no_mix_twice(tmp_path, monkeypatch)
 
 
+@pytest.mark.slow
 def test_a_mix_that_was_delivered_and_discarded_is_burned_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The service has read it, although nothing was released."""
     with monkeypatch.context() as patch, shuffled_study(tmp_path, budget={"epsilon": 3, "delta": "3/1000"}) as study:

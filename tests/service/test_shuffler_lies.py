@@ -88,6 +88,7 @@ def test_a_statement_that_does_not_fit_releases_nothing(
     assert lie(study, changes, key=key) == code
 
 
+@pytest.mark.slow
 def test_a_shuffler_that_stops_lying_is_believed(study: ShuffledStudy) -> None:
     assert lie(study, {"n": 5}) == "disagreement"
     study.wire.lie = None
@@ -101,6 +102,7 @@ def swap_first_two(messages: list[bytes]) -> list[bytes]:
     return [messages[1], messages[0], *messages[2:]]
 
 
+@pytest.mark.slow
 @for_each(
     "messages",
     [
@@ -262,6 +264,7 @@ def send(study: ShuffledStudy, body: dict[str, Any]) -> Reply:
     return study.shuffler.ask("POST", "/v1/studies/small/bundle", body, None)
 
 
+@pytest.mark.slow
 @for_each(
     ("changes", "status", "code"),
     [
@@ -397,6 +400,7 @@ def test_a_person_with_a_false_pass_is_rid_of_the_shuffler(tmp_path: Path, monke
         assert study.passed[before:] == []
 
 
+@pytest.mark.slow
 def test_whom_the_team_erases_is_in_no_mix(study: ShuffledStudy) -> None:
     study.report()
     unit = next(unit for unit, place in study.places.items() if place["terms"]["cohort"] == 0)

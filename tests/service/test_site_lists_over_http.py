@@ -75,6 +75,7 @@ def test_a_site_joins(sites: SitesInside) -> None:
     assert sites.coordinator.ask("POST", "/v1/studies/small/verify", None, "owner").status == 200
 
 
+@pytest.mark.slow
 def test_a_list_waits_though_the_coordinator_refuses(sites: SitesInside, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is wrong with its answers, somebody has to look at the list."""
     sites.add()
@@ -102,6 +103,7 @@ def test_who_may_change_the_list(sites: SitesInside) -> None:
     assert "from 3 to 100" in few.json["detail"]
 
 
+@pytest.mark.slow
 def test_a_site_that_left(sites: SitesInside) -> None:
     """It is told so, and its people keep their arms; nothing waits for it."""
     sites.add()

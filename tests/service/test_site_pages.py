@@ -89,6 +89,7 @@ def test_a_site_from_its_first_person_to_a_sum(sites: SitesInside) -> None:
     assert "site0 (this site)" in said
 
 
+@pytest.mark.slow
 def test_a_coordinator_that_is_away(sites: SitesInside) -> None:
     site = sites.sites[0]
     sites.wires[0].cut = True
@@ -109,6 +110,7 @@ def test_an_officer_erases_a_person(sites: SitesInside) -> None:
     assert send(site, sign_in(site, "officer"), f"{STUDY}/erase", unit="").status == 422
 
 
+@pytest.mark.slow
 def test_all_that_is_stored_is_verified(sites: SitesInside) -> None:
     site = sites.sites[0]
     sites.fill()

@@ -213,6 +213,7 @@ def test_an_answer_that_cannot_be_read(sites: SitesInside, said: bytes, monkeypa
     assert sites.sites[0].study("assign", {"unit": "ann"}).status == 503
 
 
+@pytest.mark.slow
 def test_one_exchange_in_a_turn_of_the_clock(sites: SitesInside) -> None:
     """However much is due: between two of them the coordinator cannot see what else the site does."""
     sites.fill()

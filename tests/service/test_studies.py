@@ -116,6 +116,7 @@ WRONG: list[Any] = [
 ]
 
 
+@pytest.mark.sparing(5)
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: json.dumps(wrong)[:40])
 def test_what_is_no_protocol_is_refused(service: Inside, wrong: Any) -> None:
     body = TABLE | wrong if isinstance(wrong, dict) and wrong else wrong

@@ -133,6 +133,7 @@ def leaks_state(database: Database, *which: Any, **more: Any) -> StudyView:
     return msgspec.structs.replace(found, counts=msgspec.structs.replace(found.counts, cohorts=tuple(cohorts)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", [leaks_how_many, leaks_when, leaks_state])
 def test_a_view_that_shows_something_of_reports_is_rejected(waiting: Played, broken: Viewer) -> None:
     with pytest.raises(AssertionError):
@@ -440,7 +441,7 @@ def test_a_simulated_study_says_so(folder: Path) -> None:
         played.study.close()
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("search", [True, False])
 def test_the_answer_is_that_of_the_study(folder: Path, search: bool) -> None:
     """Of a policy that asks for nobody any more after a few people, as all of them agree."""

@@ -123,6 +123,7 @@ def test_a_receiver_that_refuses_hears_the_same_again_in_order(service: Inside, 
     assert (show_webhook(service)["error"], show_webhook(service)["failing"]) == ("", None)
 
 
+@pytest.mark.slow
 def test_what_nobody_takes_is_given_up_and_said(service: Inside, receiver: Receiver) -> None:
     make_webhook(service, receiver.url)
     service.begin()

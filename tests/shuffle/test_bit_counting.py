@@ -63,6 +63,7 @@ def relaxation(protocol, n):
 
 
 class TestCertificate:
+    @pytest.mark.slow
     @for_each(("m", "d", "n"), [(2, 32, 1), (2, 32, 3), (2, 27, 2), (3, 60, 2)])
     def test_is_the_worst_of_all_values_in_plain_fractions(self, m, d, n):
         protocol = BitCounting(m, d)

@@ -169,6 +169,7 @@ class TestShuffler:
         with pytest.raises(InvalidValue, match="least"):
             middle(least=least)
 
+    @pytest.mark.slow
     @given(st.integers(-1, 4), st.binary(max_size=3 * LENGTH))
     def test_what_no_device_sends_is_refused_or_does_not_open(self, device, noise):
         analyzer, mixer = Analyzer(BELOW, COHORT), middle()

@@ -210,6 +210,7 @@ def test_entries_and_a_protocol_that_do_not_belong_together_are_refused(played: 
         check_ledger(decode_statement(text), "newsletter", read_links(played.database, "newsletter"), other)
 
 
+@pytest.mark.slow
 def test_what_no_entry_says_is_not_compared() -> None:
     """The sizes of cohorts that were not released, if the price depends on them."""
     fine = {"name": "central", "epsilon": 1, "noise": "skellam", "grid": {"fixed": 1, "fineness": 1}}

@@ -46,6 +46,7 @@ def where(tmp_path: Path) -> tuple[Played, list[str]]:
     return played, ["--database", played.address, "--witness", str(played.folder / "witness")]
 
 
+@pytest.mark.slow
 def test_a_statement_is_written_checked_and_refused(
     where: tuple[Played, list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

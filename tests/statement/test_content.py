@@ -113,6 +113,7 @@ def test_a_statement_keeps_its_schema(texts: list[bytes], judge: Judge) -> None:
     assert check_judge(judge, texts) > 500
 
 
+@pytest.mark.slow
 def test_a_judge_that_misses_something_is_noticed(texts: list[bytes]) -> None:
     """Negative controls: fields that nobody knows, or that are missing, are let through."""
     open_ended = json.loads(

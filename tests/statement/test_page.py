@@ -79,6 +79,7 @@ def test_a_page_has_every_point_and_every_number(said: dict[str, Statement]) -> 
             assert " ".join(text.split()) in words, (name, text)
 
 
+@pytest.mark.slow
 def test_a_page_names_the_file_that_it_shows(said: dict[str, Statement]) -> None:
     from hashlib import sha256
 

@@ -199,7 +199,7 @@ def test_people_who_come_while_it_waits_take_no_place(folder: Path) -> None:
     check_its_answer(played)
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", ["stop", "pause"])
 def test_an_answer_comes_to_a_study_that_was_stopped_or_paused_meanwhile(folder: Path, ends: str) -> None:
     played = Played(folder, **EIGHT, policy="equal_split", people=300)

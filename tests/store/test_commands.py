@@ -64,7 +64,7 @@ def refused(capsys, *command: str) -> str:
     return line
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 def test_a_study_is_played_to_its_end_and_verified(file, where, capsys) -> None:
     said(capsys, "study", "new", str(file), *where)
     out = said(capsys, "study", "simulate", "--quiet", *where)
@@ -94,7 +94,7 @@ def test_simulated_people_are_those_whom_the_protocol_enrols(file, where, capsys
     assert "simulated 400 people, 352 with a place" in said(capsys, "study", "simulate", "--quiet", *where)
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", ["", 'simulation = { instance = { name = "bernoulli", means = [0.2] } }\n'])
 def test_a_rehearsal_that_cannot_be_leaves_a_draft(file, where, capsys, wrong: str) -> None:
     """A study is started for ever, so what is wrong is found before."""
@@ -112,6 +112,7 @@ def shown_hash(capsys, where) -> str:
     return said(capsys, "study", "show", *where).splitlines()[0].rpartition(" ")[2]
 
 
+@pytest.mark.sparing(1)
 def test_drafts_are_shown_changed_copied_and_deleted(file, where, capsys) -> None:
     said(capsys, "study", "new", str(file), *where)
     assert "there is a study 'small' already" in refused(capsys, "study", "new", str(file), *where)
@@ -154,7 +155,7 @@ def test_a_changed_release_is_found(file, where, address, capsys) -> None:
     assert "the total of the release of cohort 0 of small was changed" in refused(capsys, "ledger", "verify", *where)
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 def test_verbs_for_scripts(file, where, capsys) -> None:
     said(capsys, "study", "new", str(file), *where)
     assert "look at it again" in refused(capsys, "study", "start", "0" * 64, "--yes", *where)
@@ -211,6 +212,7 @@ def test_a_database_without_studies_is_not_made_by_looking_at_it(kind, tmp_path,
     assert not file.exists()
 
 
+@pytest.mark.sparing(1)
 def test_a_mistyped_witness_is_named_and_not_made(file, where, tmp_path, capsys) -> None:
     made = json.loads(said(capsys, "study", "new", str(file), *where))
     assert Path(made["witness"]).parent == tmp_path / "witness"

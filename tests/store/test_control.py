@@ -176,7 +176,7 @@ def test_harm_against_the_control(tmp_path: Path) -> None:
     played.study.close()
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how",
     [
@@ -249,6 +249,7 @@ def test_a_control_that_is_no_more_is_found(tmp_path: Path, monkeypatch: pytest.
     played.study.close()
 
 
+@pytest.mark.slow
 def test_a_gap_with_a_control_is_brought_back(tmp_path: Path) -> None:
     arms = [{"name": "a"}, {"name": "b", "share": "1/5"}, {"name": "c"}]
     house = House(tmp_path, PROTOCOL.table | {"arms": arms})

@@ -113,6 +113,7 @@ def test_rules_hold_while_the_study_is_paused_and_when_it_is_stopped(adults: Sta
         assert adults.study.assign("ann", {"age": 18}).why is None
 
 
+@pytest.mark.slow
 def test_the_ramp_lets_the_same_people_in_at_every_step(tmp_path: Path) -> None:
     """Whoever is in stays in, after restarts, pauses and with the clock set back; and all are in after the last."""
     staged, units = Staged(tmp_path, ramp=RAMP), [f"person {i}" for i in range(1000)]
@@ -239,6 +240,7 @@ def drawn_by_outcomes(session: Any) -> Any:
     return lots
 
 
+@pytest.mark.slow
 def test_who_is_enrolled_does_not_depend_on_what_others_reported(tmp_path: Path) -> None:
     """In two worlds that differ in the outcomes alone the same people are turned away, for the same reasons."""
     (first := tmp_path / "first").mkdir()

@@ -128,7 +128,7 @@ def archive_sums(folder: Path, channel: dict[str, Any], value: float) -> tuple[s
         return before, str(again.database.rows(find)[0][0])
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("channel", [ROOT, KARY], ids=["root", "kary"])
 def test_what_a_channel_kept_of_sums_is_erased_with_a_study(tmp_path: Path, channel: dict[str, Any]) -> None:
     """Whoever has it takes the noise off what was released: it is the noise, or the sums themselves."""

@@ -130,7 +130,7 @@ def sweep(folder: Path, fault: str, times: float, every: int) -> None:
     assert refused > 0.5 * (calls / every)  # what a checkpoint cannot do is done by the next one
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [1, LASTING], ids=["once", "lasting"])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_study_refuses_while_the_disk_fails_and_recovers(tmp_path: Path, fault: str, times: float) -> None:

@@ -290,6 +290,7 @@ def test_a_report_counts_where_its_device_meant_it_to(scene: Scene) -> None:
     assert move_report(scene)
 
 
+@pytest.mark.sparing(2)
 @pytest.mark.parametrize("where", ELSEWHERE)
 def test_a_report_of_something_else_is_not_accepted(scene: Scene, where: str) -> None:
     assert not move_report(scene, **ELSEWHERE[where])

@@ -105,6 +105,7 @@ def test_every_column_is_looked_at(helped: HelpedCohorts) -> None:
     assert {"study"} == columns - {what.partition(" ")[0] for what in CHANGED if " " in what}
 
 
+@pytest.mark.sparing(3)
 @pytest.mark.parametrize("what", [what for what in CHANGED if WAITS in CHANGED[what] and not what.startswith("report")])
 def test_a_report_that_was_changed_is_in_no_total(helped: HelpedCohorts, what: str) -> None:
     """Of one that is said to hold no more, or to be of another place, the list is another than the leader's."""

@@ -113,6 +113,7 @@ def salted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return play(tmp_path_factory.mktemp("salted"), request.param)
 
 
+@pytest.mark.sparing(1)
 @for_each("attack", ATTACKS)
 def test_no_outcome_follows_from_a_leaf(salted: Played, attack: str) -> None:
     assert guessed(salted, ATTACKS[attack](salted)) == 0

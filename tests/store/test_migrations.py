@@ -260,6 +260,7 @@ def test_keys_of_an_older_version_hold(address: str) -> None:
     new.close()
 
 
+@pytest.mark.sparing(1)
 def test_a_new_column_in_each_table_is_in_nobodys_way(
     address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -237,6 +237,7 @@ def test_a_device_reports_once_and_what_its_channel_can_send(house):
     assert study.report(ticket, 1).again is False
 
 
+@pytest.mark.sparing(2)
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -141,6 +141,7 @@ def test_a_gap_is_brought_back(restored) -> None:
             assert study._session.accounts.spent(person, 0) != ZERO
 
 
+@pytest.mark.slow
 def test_a_gap_is_burned(restored) -> None:
     house, _, _ = restored
     assert "was charged ε = 1 for 9 missing entries, of a budget of ε = 2 for ever" in house.reconcile(burn_missing)
@@ -231,6 +232,7 @@ def test_whoever_was_erased_after_the_copy_is_charged_and_stays_erased(tmp_path,
     house.verify()
 
 
+@pytest.mark.slow
 def test_a_study_that_was_stopped_after_the_copy_is_stopped(tmp_path) -> None:
     house = House(tmp_path)
     house.play(0, 150)
@@ -319,6 +321,7 @@ def test_nothing_is_missing_in_a_study_whose_ledger_the_witness_has_not_seen(tmp
     database.close()
 
 
+@pytest.mark.slow
 def test_what_was_erased_after_the_copy_is_in_no_file(tmp_path: Path) -> None:
     """Nor is anybody whose place went back to it, as the export does not have the person's reports."""
     house = House(tmp_path)
@@ -341,6 +344,7 @@ def test_what_was_erased_after_the_copy_is_in_no_file(tmp_path: Path) -> None:
     house.verify()
 
 
+@pytest.mark.slow
 def test_an_export_that_does_not_conceal_leaves_is_read(restored) -> None:
     """As older versions wrote them."""
     house, export, releases = restored

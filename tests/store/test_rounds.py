@@ -68,6 +68,7 @@ def test_a_round_releases_the_sum(scene: Sites, clock: Clock, monkeypatch: pytes
     scene.verify()
 
 
+@pytest.mark.slow
 def test_a_site_whose_disk_was_full_goes_on(scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first try of every answer is not on disk: the second one is by a client that is made again."""
     monkeypatch.setattr(DiscreteLaplace, "sum_of_shares", lambda self, people, n, bits: 0)
@@ -95,6 +96,7 @@ def fail_and_answer(site: AtSite, real: Any, due: list[RoundDue]) -> list[RoundA
     return found
 
 
+@pytest.mark.sparing(1)
 def test_a_site_that_keeps_what_was_not_stored_is_found(
     scene: Sites, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,6 +66,7 @@ def test_a_copy_is_not_used(tmp_path: Path, listed: bool) -> None:
         restored.leading.open()
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("listed", [False, True])
 def test_what_is_missing_is_brought_back(tmp_path: Path, listed: bool) -> None:
     restored = Restored(tmp_path, listed)

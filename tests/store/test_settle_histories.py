@@ -170,6 +170,7 @@ def one_is_left_out(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("tests.store.two_operators.compare_proofs", compare)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("twin", [older_replaces, missing_are_nothing, one_is_left_out])
 def test_a_leader_that_counts_otherwise_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, twin: Callable[[pytest.MonkeyPatch], None]

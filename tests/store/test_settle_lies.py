@@ -60,6 +60,7 @@ SIGNED: dict[str, dict[str, Any]] = {  # what a helper may sign that is not what
 }
 
 
+@pytest.mark.sparing(2)
 @pytest.mark.parametrize("lie", SIGNED)
 def test_a_statement_of_something_else_is_refused(leading: Leading, lie: str) -> None:
     said = replace(stated(leading), **SIGNED[lie]).sign(leading.helper.signs)
@@ -69,6 +70,7 @@ def test_a_statement_of_something_else_is_refused(leading: Leading, lie: str) ->
     assert [each.cohort for each in leading.settle()] == [0, 1]  # what the helper stated before still holds
 
 
+@pytest.mark.sparing(3)
 @pytest.mark.parametrize("lie", SIGNED)
 def test_without_the_comparison_it_would_be_released(
     leading: Leading, monkeypatch: pytest.MonkeyPatch, lie: str
@@ -189,6 +191,7 @@ def out_of_range(leading: Leading, given: Any) -> Any:
         Range.encode = real
 
 
+@pytest.mark.sparing(3)
 @pytest.mark.parametrize("how", FORGED)
 def test_a_report_that_does_not_hold_counts_as_none(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch, how: str

@@ -149,6 +149,7 @@ def early(leading: Leading, given: Any, value: float, turn: int, bits: Bits) -> 
     return leading.seal(given, value, turn, bits) if not value else leading.seal(given, value, turn + 5, bits)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("twin", [unpadded, eager, early])
 def test_devices_that_tell_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, twin: Any) -> None:
     monkeypatch.setattr(Upload, "check", lambda self, largest: None)  # the leader takes reports of any size

@@ -133,6 +133,7 @@ def check_shuffled(make: Any = Driver, decks: int = 2000, sizes: tuple[int, ...]
     same_distribution(np.array(numbers), lambda z: np.where((z >= 0) & (z < orders), 1 / orders, 0.0))
 
 
+@pytest.mark.slow
 def test_a_deck_is_shuffled_and_propensities_are_those_of_a_shuffled_deck():
     check_shuffled()
 
@@ -171,7 +172,7 @@ class Claims(CohortDeck):
         return (*super().deal(bits)[:2], stated)
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("broken", "found"), [(Blocks, "orders never come"), (Alike, "another distribution"), (Claims, "propensities say")]
 )

@@ -274,6 +274,7 @@ def test_the_order_of_tells_between_two_asks_does_not_matter(name):
     assert asked_if_told(name, True) == asked_if_told(name, False)
 
 
+@pytest.mark.slow
 def test_the_ask_before_which_something_is_told_matters():
     """Negative control: the comparison sees when a release came."""
     assert asked_if_told("klucb", False, together=1) != asked_if_told("klucb", False)

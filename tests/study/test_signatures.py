@@ -99,6 +99,7 @@ FORGEABLE += ["26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"
 FORGEABLE += ["c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a"]
 
 
+@pytest.mark.sparing(3)
 @pytest.mark.parametrize("public", FORGEABLE)
 def test_a_key_for_which_anybody_can_sign_is_refused(public: str) -> None:
     """And it would have to be: of some times a signature is found that nobody made."""

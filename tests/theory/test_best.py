@@ -140,6 +140,7 @@ def in_turn(law: Law, arms: Arms) -> dict[int, Confidence]:
     return {arm: Confidence(least[arm] * (beaten[arm] < least[arm]), beaten[arm]) for arm in beaten}
 
 
+@pytest.mark.slow
 def test_the_chance_of_means_is_rejected_where_days_differ() -> None:
     with pytest.raises(AssertionError, match="is more than"):
         at_most(*wrong_studies(by_means, [trend], 20), 1 - SURE)

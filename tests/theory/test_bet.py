@@ -70,6 +70,7 @@ def test_the_mean_is_covered(name: str) -> None:
     assert near > 0.1  # the bound is not far too high either
 
 
+@pytest.mark.slow
 def test_forgetting_half_of_the_noise_is_rejected() -> None:
     with pytest.raises(AssertionError, match="with probability"):
         check_coverage(LAWS["laplace"], [6, 4], 4.0, assumed=LAWS["laplace"]._replace(scale=0.5))
@@ -152,6 +153,7 @@ class TestSearch:
         found = by(law, known, n, level, 1.0)
         assert found >= max(open_to_doubt, default=0.0), f"{open_to_doubt[-1]} is not refuted, and the bound is {found}"
 
+    @pytest.mark.slow
     @for_each(("scale", "n", "r"), NOT_MONOTONE)
     def test_it_misses_nothing(self, scale: float, n: list[int], r: list[float]) -> None:
         law, known = Law(LAPLACE, scale=scale, grid=1, per_release=1), ArmReleases(np.array(r), np.array(n), len(n))

@@ -143,6 +143,7 @@ def test_the_lower_bound_is_asymptotic() -> None:
     assert run.regret[:, -1].mean() < 0.8 * mb.theory.lower_bound("no_privacy", named_means("C2"), 200_000)
 
 
+@pytest.mark.slow
 @for_each("epsilon", [math.inf, 0.02])
 def test_no_policy_is_below_the_minimax_bound_on_both_of_two_instances(epsilon) -> None:
     """For every t; the worst of many gaps is at least as bad as the two instances of the bound."""

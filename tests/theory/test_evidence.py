@@ -229,6 +229,7 @@ def test_a_coarse_grid_is_rejected():
         check_everywhere(LAWS["none"], 1, coarse, cases=20)
 
 
+@pytest.mark.slow
 def test_the_wrong_ends_of_intervals_are_rejected():
     """A mutant that takes the greater likelihood of a bet, and of the null the one at both ends, not between them."""
     blind = mutant(

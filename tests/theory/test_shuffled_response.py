@@ -68,6 +68,7 @@ def test_delta_among_given_bits_is_that_of_one_direction(local, epsilon, ones, z
     assert response_delta_among(ones, zeros, epsilon, local) >= loss - 1e-15
 
 
+@pytest.mark.slow
 @for_each(("n", "local", "epsilon"), [(10, 2.0, 0.5), (40, 3.0, 0.5), (300, 1.0, 0.1), (300, 4.0, 1.2)])
 def test_the_search_finds_the_worst_data_set(n, local, epsilon) -> None:
     each = [response_delta_among(k, n - 1 - k, epsilon, local) for k in range(n)]

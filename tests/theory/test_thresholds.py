@@ -134,7 +134,7 @@ def passes(threshold: float, redundancies: bool, beta: bool = False) -> int:
     return int((excess >= threshold).any(axis=1).sum())
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("beta", [False, True], ids=["bits", "rewards"])
 def test_the_level_of_coins_is_passed_rarely_at_all_times(beta):
     at_most(passes(math.log(1 / DELTA), redundancies=True, beta=beta), RUNS, DELTA)

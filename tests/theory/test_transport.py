@@ -189,6 +189,7 @@ def everything(rows: np.ndarray, out: np.ndarray, w: np.ndarray) -> None:
             kl_proportions(rows[i, :2], w[i])
 
 
+@pytest.mark.slow
 def test_corners_are_finite_and_compiled_kernels_give_the_same_numbers() -> None:
     rows = np.array(CORNERS)
     plain, fast = np.empty((len(CORNERS), 2)), np.empty((len(CORNERS), 2))

@@ -110,6 +110,7 @@ def test_answers_are_wrong_no_more_often_than_proved(name):
     assert wrong / RUNS > least_wrong("no_privacy", means, people)
 
 
+@pytest.mark.slow
 def test_a_bound_without_the_noise_is_violated():
     means, people, policy = [0.7, 0.5, 0.5, 0.4], 400, mb.policies.PooledElimination()
     channel = mb.channels.Central(epsilon="0.05")

@@ -226,6 +226,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @for_each(("policy", "delay"), CASES)
 def test_releases_are_told_when_their_last_reward_is_there(policy, delay) -> None:
     found = hear(policy, delay, 1000)

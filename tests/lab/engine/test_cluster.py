@@ -25,7 +25,7 @@ def threads(tmp_path_factory) -> Iterator[Client]:
             yield client
 
 
-@pytest.mark.sparing(3)
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("name", settings())
 def test_a_cluster_gives_the_numbers_of_one_thread(threads, name, monkeypatch) -> None:
     monkeypatch.setattr(module, "PIECES", 2)

@@ -125,6 +125,7 @@ def test_nothing_runs_as_python_first_on_a_system_that_was_not_tested(ways: Ways
     assert ways() == (0, 1)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("threads", [1, 3])
 def test_what_takes_long_is_compiled_from_the_border_of_a_run(ways: Ways, clock: Clock, threads: int) -> None:
     """Each run takes 1.01 seconds by this clock, and two are had: the second is given up, and made again."""

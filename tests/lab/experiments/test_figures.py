@@ -44,6 +44,7 @@ def test_a_league_shows_every_cell_and_marks_the_best(tmp_path) -> None:
     assert Counter(expected) <= Counter(texts)
 
 
+@pytest.mark.slow
 def test_the_average_is_regret_by_time_and_theory_is_thin(tmp_path) -> None:
     found, _ = collected(tmp_path, LEAGUE)
     figure = average(found, Labels("title"))
@@ -128,7 +129,7 @@ def test_regret_is_drawn_against_what_varies(tmp_path, monkeypatch, vary, agains
             assert plot.lines[2 * i + 1].get_ydata() == pytest.approx(mine["worst"].to_numpy())
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "vary",
     [

@@ -146,6 +146,7 @@ def test_a_pair_is_found_by_its_label() -> None:
         found["central"]
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("made", [regret, search, replayed])
 def test_final_rows_are_the_last_of_each_run(made, tmp_path) -> None:
     found = made()
@@ -195,7 +196,7 @@ def test_without_an_extra_a_comparison_is_shown_and_written(tmp_path) -> None:
     assert (tmp_path / "table.csv").read_text().startswith("label,trust,policy")
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [regret, search, replayed])
 @pytest.mark.parametrize("columns", [1, 2])
 def test_figures_are_as_wide_as_columns_and_say_what_bands_are(made, columns, tmp_path) -> None:

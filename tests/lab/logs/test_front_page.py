@@ -85,6 +85,7 @@ def test_a_comparison_of_logs_sees_a_click(text, tmp_path) -> None:
         assert_same(SMALL, converted(tmp_path, wrong)[0], seed=5)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("packed", [97, 2**18], ids=str)
 def test_gzip_of_one_member_or_many(text, packed, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(front_page, "PACKED", packed)
@@ -318,6 +319,7 @@ def test_what_a_packed_block_holds_before_its_break_is_kept(packed, text, tmp_pa
         np.testing.assert_array_equal(mine[:900], theirs)
 
 
+@pytest.mark.slow
 def test_a_gzip_file_that_ends_early_or_is_broken(text, tmp_path) -> None:
     data = gzip.compress(text.read_bytes())
     flipped = bytearray(data)

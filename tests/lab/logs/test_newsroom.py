@@ -39,6 +39,7 @@ def over_pools(log: Newsroom, user: np.ndarray, at: np.ndarray, pool: np.ndarray
 # --- what it is -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_seeds_give_the_same_again_or_something_else(busy) -> None:
     for mine, again in zip(busy, whole_log(Newsroom(BUSY.events, 2, lifetime=200_000), seed=1), strict=True):
         np.testing.assert_array_equal(mine, again)
@@ -143,6 +144,7 @@ def test_clicks_have_the_chance_that_is_said(busy) -> None:
             mean_is((busy.click - wrong) * (wrong - wrong.mean()), 0)
 
 
+@pytest.mark.slow
 def test_all_candidates_are_shown_alike(busy) -> None:
     same_distribution(slots(BUSY, busy), lambda z: np.where((z >= 0) & (z < BUSY.size), 1 / BUSY.size, 0))
     assert np.all(busy.propensity == 1 / BUSY.size)

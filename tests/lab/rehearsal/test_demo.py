@@ -38,6 +38,7 @@ def test_without_losses_and_nearly_without_noise_it_is_the_true_sum() -> None:
     assert "lost               nobody" in describe_round(round)
 
 
+@pytest.mark.slow
 def test_all_is_said(round) -> None:
     said = describe_round(round)
     c, least = 2, 48 - 2 - 12
@@ -219,6 +220,7 @@ def test_bad_input_is_one_line_and_writes_nothing(arguments, tmp_path, monkeypat
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
+@pytest.mark.slow
 def test_a_round_that_fails_is_one_line(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.setattr(SecAgg, "leaves", lambda self, n, bits: dict.fromkeys(range(20), 1))
     assert main(["secagg-demo", "-n", "64", "--lost", "0.2", "--corrupted", "0", "--out", str(tmp_path)]) == 2

@@ -122,7 +122,7 @@ def leveled(world):
 DECK = Scripted((Decision(0, 40, 2), Decision(1, 20, 2), Decision(2, 10, 1)))
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [TURNS, DECK], ids=["arm by arm", "decks"])
 @pytest.mark.parametrize("world", [UP, CHANGE], ids=["drifting", "changing"])
 def test_realised_regret_has_the_mean_of_regret(world, policy) -> None:

@@ -68,12 +68,13 @@ def check_ties(challenger, state, how) -> None:
     same_distribution(found, lambda v: np.isin(v, OTHERS) / len(OTHERS))
 
 
+@pytest.mark.slow
 @for_each(("home", "state", "how"), CASES, ids=range(len(CASES)))
 def test_equal_challengers_are_chosen_alike(home: ModuleType, state, how):
     check_ties(home.challenger, state, how)
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @for_each(("home", "state", "how"), CASES, ids=range(len(CASES)))
 @pytest.mark.parametrize("chance", ["False", "True", "rng.random() < 0.5"])
 def test_the_first_and_the_last_of_them_are_rejected(home: ModuleType, state, how, chance):

@@ -89,6 +89,7 @@ def test_regret_at_a_million_is_that_of_the_table(means):
         check_number(regrets(AdaPKLUCB(), Central(epsilon=epsilon), means, 1e6, 200), number)
 
 
+@pytest.mark.slow
 def test_a_number_of_another_privacy_is_rejected():
     with pytest.raises(AssertionError, match="not 1166"):
         check_number(regrets(AdaPKLUCB(), Central(epsilon=0.8), C2, 1e5, 300), 1166)

@@ -70,6 +70,7 @@ def test_the_horizon_only_cuts():
     check_prefix(AdaPUCB(), Central(epsilon=1))
 
 
+@pytest.mark.slow
 @for_each(("epsilon", "number"), [(500, 659), (1, 1302), (0.5, 1806), (0.25, 2834), (0.1, 4859)])
 def test_regret_is_that_of_the_table(epsilon, number):
     check_number(regrets(AdaPUCB(), Central(epsilon=epsilon), C2, 1e5, 300), number)

@@ -132,6 +132,7 @@ def test_regret_without_noise_to_speak_of_is_that_of_the_table():
         check_number(regret, 1.5 * 72)
 
 
+@pytest.mark.slow
 def test_a_number_that_rare_runs_make_says_nothing():
     with pytest.raises(AssertionError, match="too wide an error"):
         check_number(regrets(DPIMED(), Central(epsilon=0.5), C2, 1e5, 200), 237)

@@ -86,6 +86,7 @@ def test_choices_are_those_of_the_index(channel, instance, horizon):
     check_choices(KLUCB(), channel, instance, horizon)
 
 
+@pytest.mark.slow
 @for_each(
     ("old", "new"),
     [

@@ -130,6 +130,7 @@ def test_a_cohort_that_the_limit_cuts_off_is_not_released() -> None:
     assert (found.samples[0], found.releases[0], found.stopped[0], found.answer[0]) == (50, 10, False, -1)
 
 
+@pytest.mark.slow
 def test_wrong_answers_are_told_from_right_ones() -> None:
     found = mb.identify(UntilAhead(), RAW, mb.Bernoulli([0.5, 0.48]), runs=200, seed=1)
     assert found.stopped.all()

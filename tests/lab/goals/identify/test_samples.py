@@ -225,6 +225,7 @@ def test_the_bound_is_that_of_the_trust_model() -> None:
     assert samples.summary(named)["ratio"].to_list() == [None]
 
 
+@pytest.mark.slow
 def test_numbers_do_not_depend_on_jobs_and_resuming_redoes_what_is_missing(collected, tmp_path) -> None:
     whole, found = collected
     again = table.collect_results(found, found.settings, tmp_path / "out", executor=partial(Threads, 3))

@@ -145,6 +145,7 @@ WEIGHTS = FixedWeights([[0.0, 0.2], [0.1, 0.0], [-0.1, 1.0]])  # article 1 for g
 WORTH = (RATES[0, 1] + 0.05 * RATES[1, 0] + 0.95 * RATES[1, 2]) / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("biased", [False, True], ids=["uniform", "biased"])
 def test_estimates_hold_in_pools_of_different_sizes(biased, gullible):
     log = Corner(50_000, biased)
@@ -177,6 +178,7 @@ class Flat(Corner):
             yield chunk._replace(propensity=np.full(chunk.arm.size, 0.4))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("biased", [False, True], ids=["uniform", "biased"])
 def test_without_weights_every_estimate_is_wrong_and_the_log_is_refused(biased, monkeypatch):
     log = Flat(50_000, biased, least=0.4)

@@ -79,6 +79,7 @@ def test_the_loss_of_a_user_is_that_of_one_release():
         assert found.loss == channel.loss(1000)
 
 
+@pytest.mark.slow
 def test_the_table_of_a_result():
     found = mb.select(TOP, mb.channels.Central(epsilon=1), FOUR, delta=0.1, runs=3, seed=2)
     table = found.to_frame()
@@ -195,6 +196,7 @@ def test_an_experiment_that_does_not_fit_is_refused(old, new, said):
         expand_settings("which", text, tomllib.loads(text))
 
 
+@pytest.mark.slow
 def test_a_figure_of_a_result(tmp_path):
     found = mb.select(ABOVE, RAW, FOUR, delta=0.1, runs=5)
     assert "samples until it stops" in found.plot(file=tmp_path / "samples.svg").get_xlabel()
