@@ -54,7 +54,9 @@ def test_a_service_that_is_away_costs_at_most_two_requests_that_say_the_same(cli
     assert asked(client, network, fault) == (1 if fault == "too many" else 2, 1)
 
 
-@pytest.mark.parametrize("fault", ["drop request", "drop response", "unavailable", "hang", b"garbage"])
+@pytest.mark.parametrize(
+    "fault", ["drop request", "drop response", "unavailable", pytest.param("hang", marks=pytest.mark.slow), b"garbage"]
+)
 def test_one_lost_request_is_made_good(client, network, service, fault) -> None:
     assert made_good(client, network, service, fault)
 
@@ -125,6 +127,7 @@ def test_a_service_that_asks_to_be_left_alone_is(client, network) -> None:
     assert len(busy.sent) == 1
 
 
+@pytest.mark.slow
 def test_the_answer_of_a_slow_first_request_is_taken(network) -> None:
     """Both requests are under way, and the first one answers."""
     second = asyncio.Event()

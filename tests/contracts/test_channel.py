@@ -102,6 +102,7 @@ REAL = (  # every channel that a protocol can carry, with every protocol that ca
 ROUNDS = 120  # of a protocol
 DEAR = {
     "the_lab_draws_what_the_devices_release",
+    "radius",
     "vectors",
     "simulated_totals_are_unbiased",  # nine seconds where nothing was compiled before, as the next one
     "plain_python_releases_the_same",

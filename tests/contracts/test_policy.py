@@ -67,6 +67,7 @@ REGRET = [*of_goal("regret"), NAME]
 DEAR = {
     "ada_cucb",
     "ada_p_klucb",
+    "ada_p_ucb",
     "anytime_lazy_ucb",
     "capped_thompson",
     "contemporaneous_klucb",

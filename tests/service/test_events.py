@@ -100,6 +100,7 @@ def test_more_entries_than_are_read_at_once(service: Inside, monkeypatch: pytest
     assert len(whole) > 6
 
 
+@pytest.mark.slow
 def test_a_stream_ends_with_its_key(service: Inside) -> None:
     service.begin()
     key = service.ask("POST", "/v1/keys", {"role": "officer"}, "owner").json["key"]
@@ -125,6 +126,7 @@ def test_a_stream_ends_with_its_key(service: Inside) -> None:
     service.run(both())
 
 
+@pytest.mark.slow
 def test_a_database_that_fails_ends_the_stream_and_no_more(
     service: Inside, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -94,6 +94,7 @@ def test_streams_without_a_key_take_no_place_of_those_with_one(service: Inside) 
     assert service.run(both()) == ["++-+-+-+", "0 0"]
 
 
+@pytest.mark.slow
 def test_a_stream_says_that_a_study_is_simulated_though_it_began_before(service: Inside) -> None:
     service.ask("POST", "/v1/studies", TABLE, "owner")
 

@@ -134,6 +134,7 @@ def test_names_are_only_text(pages: dict[str, str], views: dict[str, StudyView])
         assert "alert(1)" in text
 
 
+@pytest.mark.slow
 def test_a_page_that_does_not_escape_is_rejected(pages: dict[str, str]) -> None:
     for added in (
         HOSTILE,

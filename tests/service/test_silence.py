@@ -68,10 +68,8 @@ def told(database: Database, way: str) -> None:
         getattr(database, way)("one", "n", many)
 
 
-@pytest.mark.parametrize(
-    "swallowed",
-    [pytest.param(("requests",), marks=pytest.mark.slow), pytest.param(("answers",), marks=pytest.mark.slow), ()],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("swallowed", [("requests",), ("answers",), ()])
 def test_whatever_a_database_is_told_is_given_up(
     proxy: SwallowingProxy, proxied: str, swallowed: tuple[str, ...]
 ) -> None:

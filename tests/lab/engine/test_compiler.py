@@ -346,6 +346,7 @@ def body(x):
 """
 
 
+@pytest.mark.slow
 def test_whoever_calls_a_large_kernel_brings_its_code_along(tmp_path: Path) -> None:
     """Whichever file alone is left, and all others are compiled by another process."""
     (tmp_path / "apart_kernels.py").write_text(APART)
@@ -411,6 +412,7 @@ def test_a_damaged_file_is_compiled_anew(tmp_path: Path, monkeypatch, damage) ->
         assert loop.from_disk == from_disk
 
 
+@pytest.mark.slow
 def test_of_processes_that_need_the_same_kernels_at_once_one_compiles(tmp_path: Path) -> None:
     (tmp_path / "changing.py").write_text(MODULE.format(factor=7.0))
     four = [started(tmp_path, SCRIPT) for _ in range(4)]
@@ -438,6 +440,7 @@ from other import another
 """
 
 
+@pytest.mark.slow
 def test_a_kernel_that_two_loops_share_is_compiled_by_one_of_their_processes(tmp_path: Path) -> None:
     (tmp_path / "changing.py").write_text(MODULE.format(factor=7.0))
     (tmp_path / "other.py").write_text(OTHER)
@@ -448,6 +451,7 @@ def test_a_kernel_that_two_loops_share_is_compiled_by_one_of_their_processes(tmp
     assert len(saved) == len(set(saved)) == 5, "two loops, what each calls, and what both call"
 
 
+@pytest.mark.slow
 def test_processes_that_compile_the_same_kernels_at_once_do_no_harm(tmp_path: Path) -> None:
     """Where files have no locks."""
     (tmp_path / "changing.py").write_text(MODULE.format(factor=7.0))

@@ -64,6 +64,7 @@ def said(folder: Path, mark: str, what: str) -> str:
     return ended(*started(folder, SCRIPT.format(cell=CELL.format(mark=mark)) + what)).strip()
 
 
+@pytest.mark.sparing(1)
 @MARKS
 def test_another_loop_in_another_process_finds_a_kernel_on_disk(tmp_path: Path, mark: str) -> None:
     call = "cell = run()\nprint(*compiler.compile_loop({}, step=cell['swapped'])(cell['Pair'](1.0, 2.0)))"

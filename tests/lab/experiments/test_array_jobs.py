@@ -91,7 +91,8 @@ def numbers(out: Path) -> dict[str, list[int]]:
     return {name: sorted(runs) for name, runs in found.items()}
 
 
-@pytest.mark.parametrize("width", [4, pytest.param(1, marks=pytest.mark.slow)], ids=["overlapping", "apart"])
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [4, 1], ids=["overlapping", "apart"])
 def test_eighteen_jobs_in_one_folder_leave_every_run_exactly_once(path, tmp_path, width) -> None:
     out = tmp_path / "out"
     array(path, lambda i: out, [range(i, i + width) for i in range(JOBS)])
