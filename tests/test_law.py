@@ -210,6 +210,7 @@ class TestRadius:
         with pytest.raises(AssertionError):
             holds(noise, law, 1, 20, 10.0, bound=radius(law._replace(scale=6.0), 1, 20, 10.0))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("epsilon", "size"), [(Fraction(5), 10_000), (Fraction(1, 2), 400)])
     def test_covers_cohorts_with_steps_of_their_own(self, kind, epsilon, size):
         """A cohort's steps depend on its size; m cohorts of one size, and of no more than their sum."""

@@ -21,7 +21,7 @@ def added(backend, values, noise=lambda: 0, seed=1, largest=0):
 
 
 class TestSum:
-    @pytest.mark.sparing(1)
+    @pytest.mark.slow
     @pytest.mark.parametrize("dropout", [0.1, 0, "0.5", 0.6])
     def test_is_that_of_the_survivors(self, dropout):
         values = [2**i for i in range(12)]

@@ -17,7 +17,7 @@ def added(backend, values, noise=lambda: 0, modulus=2**20, seed=1):
 
 
 class TestSum:
-    @pytest.mark.sparing(1)
+    @pytest.mark.slow
     @pytest.mark.parametrize("dropout", [0, 0.1, "0.5", 0.6])
     def test_is_that_of_the_survivors(self, dropout):
         values = [2**i for i in range(18)]

@@ -84,6 +84,7 @@ class TestLoss:
         assert log_ratio(p[: Z.size - g], q[: Z.size - g]) == pytest.approx(float(Fraction(epsilon)), rel=1e-6)
         assert channel.loss(n).pure_epsilon == Fraction(epsilon)
 
+    @pytest.mark.slow
     @for_each("noise", NOISES[1:], ids=["skellam", "gaussian"])
     def test_renyi_losses_bound_the_release(self, epsilon, n, grid, noise):
         channel = Central(epsilon, noise, grid)

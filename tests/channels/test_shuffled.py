@@ -85,6 +85,7 @@ class TestNumberOfCoins:
             with pytest.raises(AssertionError, match=f"too {what} coins"):
                 check_least(wrong, Fraction(1), Fraction(1, 10**6))
 
+    @pytest.mark.slow
     @for_each("epsilon", ["0.01", "0.1", "1", "7"])
     def test_the_bound_is_the_exact_one(self, epsilon):
         """For every small number of coins, also where all of them are too few, to thirty digits."""
@@ -106,6 +107,7 @@ class TestNumberOfCoins:
             deltas = [delta_of(coins, e) for coins in range(1, 120)]
             assert all(a >= b for a, b in pairwise(deltas))
 
+    @pytest.mark.slow
     @for_each("epsilon", ["0.1", "0.01", "0.001"])
     def test_large_numbers_by_the_binomial_of_another_library(self, epsilon):
         coins, e = coins_needed(Fraction(epsilon), Fraction(1, 10**6)), math.exp(Fraction(epsilon))

@@ -103,6 +103,7 @@ class TestLoss:
 
 
 class TestReleases:
+    @pytest.mark.slow
     @for_each("noise", thrifty(NOISES, lambda noise: noise == Skellam()), ids=lambda noise: type(noise).__name__)
     def test_carry_two_draws(self, noise):
         channel = TwoServers("0.5", noise, grid=3)

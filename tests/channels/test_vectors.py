@@ -372,6 +372,7 @@ def test_sums_that_no_cohort_has_are_implausible():
         made.analyze((-4 * n - room_for_noise - 1) % m, made.offer(n), seeded(1), answers=n)
 
 
+@pytest.mark.slow
 @for_each(
     "channel",
     [Distributed(backend=SecAgg(smallest=1)), TwoServers(backend=SealedShares()), SplitAndMix(backend=Shuffler())],

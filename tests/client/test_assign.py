@@ -49,6 +49,7 @@ def asked(client: Callable[..., Client], network: Network, fault: str | bytes) -
     return len(network.sent), len(set(network.sent))
 
 
+@pytest.mark.sparing(8)
 @pytest.mark.parametrize("fault", [*AWAY, *GARBAGE])
 def test_a_service_that_is_away_costs_at_most_two_requests_that_say_the_same(client, network, fault) -> None:
     assert asked(client, network, fault) == (1 if fault == "too many" else 2, 1)

@@ -243,6 +243,7 @@ def left(path: Path, monkeypatch: pytest.MonkeyPatch, statements: int, transacti
 STATEMENTS = 3 + len(outbox._KEEP_DRAWS)
 
 
+@pytest.mark.sparing(3)
 @pytest.mark.parametrize("statements", range(STATEMENTS + 1))
 def test_who_stops_in_the_middle_leaves_everything_as_it_was(tmp_path, monkeypatch, statements) -> None:
     """Before each statement, and after the last one."""

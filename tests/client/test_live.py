@@ -119,6 +119,7 @@ def test_the_mutants_lose_or_double(live, tmp_path, monkeypatch, where, name, mu
     assert play(live, tmp_path / "client") != (0, 0)
 
 
+@pytest.mark.slow
 def test_both_outcomes_of_a_person_arrive(tmp_path) -> None:
     guardrail = {"name": "harm", "harm": {"above": 0.2}}
     live = LiveService(tmp_path, small_protocol(reward=WINDOW, policy=ROOMY, guardrail=guardrail))

@@ -119,6 +119,7 @@ def opened_elsewhere(client: Made, network: Network, folder: Path, most: int) ->
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="the open files of a process are listed on Linux alone")
 def test_no_value_is_written_outside_the_folder(client, network, tmp_path) -> None:
     """What was sent is overwritten in the outbox; a file in which SQLite sorts is not. With the control: one sort."""

@@ -167,6 +167,7 @@ def test_a_world_that_a_file_cannot_name_is_rejected() -> None:
         check_file("other_contexts")
 
 
+@pytest.mark.slow
 def test_the_mutant_that_is_not_broken_keeps_the_rules() -> None:
     with added(worlds, "other_contexts", SOURCE):
         check_contexts(example("other_contexts"))

@@ -172,6 +172,7 @@ BROKEN = [
 ]
 
 
+@pytest.mark.slow
 @for_each("rule", RULES, ids=lambda rule: rule.__name__)
 def test_the_delay_of_the_guide_keeps_the_rules(rule) -> None:
     with added(delays, "between", GUIDE):
@@ -207,6 +208,7 @@ def test_draws_of_another_distribution_are_rejected() -> None:
         has_distribution([7, 7, 7], pmf)
 
 
+@pytest.mark.slow
 @for_each(
     ("old", "new"),
     [

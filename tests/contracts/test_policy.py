@@ -216,7 +216,7 @@ def test_same_seed_same_run_however_many_threads(policy):
     )
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", slow(DEAR))
 def test_relabelling_arms_keeps_the_distribution_of_the_run(policy, name):
     check_relabelling(

@@ -378,6 +378,7 @@ class TestRounding:
             said.add(device.show()[0].sent[-1].says)
         assert len(said) == 1
 
+    @pytest.mark.slow
     def test_keeps_the_mean(self, leader, device) -> None:
         device.join(make_place(offer=make_offer(steps=1).to_text()))
         ones = 0

@@ -86,6 +86,7 @@ def draw_of_others(offer, scaled, bits):
     return draw_local_value(CHANNELS["laplace in steps"].offer(100).at(7), scaled, bits)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("twin", [draw_rounded, draw_folded, slow(draw_without_coin), slow(draw_of_others)])
 def test_a_sampler_that_is_wrong_is_found(twin) -> None:
     with pytest.raises(AssertionError):

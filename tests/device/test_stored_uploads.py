@@ -44,6 +44,7 @@ def make_place(leading, given, exposed):
     return place | {"least": reward.least, "most": reward.most, "default": reward.default, "cap": reward.cap}
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("reports", ["standing", "deadline"])
 @pytest.mark.parametrize("grid", [1, 255])
 def test_sums_are_those_of_the_outcomes(reports, grid, tmp_path, monkeypatch) -> None:

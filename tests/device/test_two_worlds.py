@@ -347,6 +347,7 @@ def test_a_device_that_tells_under_local_trust_is_found(twin, tmp_path) -> None:
     assert telling(tmp_path, "at the end", "unanswered" if twin is Fickle else "at times", "local, several", twin)
 
 
+@pytest.mark.slow
 def test_the_outcome_arrives_all_the_same(tmp_path) -> None:
     """Else all of this would be easy: both operators together read what held at the end."""
     for reports in ("standing", "deadline"):

@@ -71,6 +71,7 @@ def test_ellipsoids_hold_the_truth(channel) -> None:
         at_most(missed[Forgetful], 8, 0.05)
 
 
+@pytest.mark.slow
 @for_each("noise", [GAUSSIAN, mb.noises.DiscreteLaplace(), mb.noises.Skellam()])
 @for_each(("m", "d"), [(1, 1), (1, 6), (5, 3)])
 def test_the_norm_of_noise_is_bounded(noise, m: int, d: int) -> None:

@@ -88,6 +88,7 @@ def test_linucb_takes_the_highest_bound() -> None:
             assert policy.ask(s, x, pool, LAW, rng) == max(bounds, key=lambda arm: bounds[arm])
 
 
+@pytest.mark.slow
 @for_each("policy", POLICIES)
 def test_a_shared_model_on_products_with_the_arm_is_disjoint_ones(policy) -> None:
     k, d, rng = 3, 2, np.random.default_rng(5)
@@ -164,6 +165,7 @@ def run_of(policy: LinearPolicy, channel: Channel, delay) -> Trail:
     return played(policy, channel, DISJOINT, 700, seed=2, delay=delay)
 
 
+@pytest.mark.slow
 @for_each("delay", [Constant(0), Geometric(2)])
 def test_where_users_are_protected_the_cohorts_of_all_models_close_together(delay) -> None:
     policy = mb.policies.LinUCB(first=100, growth=1)

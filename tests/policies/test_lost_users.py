@@ -68,6 +68,7 @@ def least_gap(policy, fractions, law=RAW, before=()):
 
 @each_rounds
 class TestElimination:
+    @pytest.mark.slow
     def test_the_radius_is_that_of_the_fewest_users_told(self, policy):
         """Without noise it falls with the root of their number."""
         whole = least_gap(policy, (1, 1))

@@ -132,6 +132,7 @@ def test_users_who_are_looked_at_once_give_nearly_the_likeliest_weights() -> Non
     assert off[NewtonUCB] < 4.5 < off[NeverMoves]
 
 
+@pytest.mark.slow
 @for_each("channel", [mb.channels.Central("0.5"), mb.channels.Central("0.5", NOISE), mb.channels.Distributed(1)])
 def test_a_user_loses_what_one_release_costs(channel: Channel) -> None:
     """As with LinUCB: the steps of Newton's method are charged nothing."""

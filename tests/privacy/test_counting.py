@@ -60,6 +60,7 @@ class TestPrivacy:
     def test_epsilon_is_k_over_n_sigma(self, sigma, n, k):
         assert LaplaceMechanism(sigma).epsilon(n, k) * n * sigma == k
 
+    @pytest.mark.slow
     @given(epsilon=epsilons, n=users, k=few)
     def test_the_mechanism_of_an_epsilon_has_it_exactly(self, epsilon, n, k):
         assert LaplaceMechanism.for_epsilon(epsilon, n, k).epsilon(n, k) == epsilon

@@ -182,6 +182,7 @@ def both_at_once(path, log):
 MADE_FOR = [(best_order, change_of_order), (either_rule, change_of_rule), (delta_twice, both_at_once)]
 
 
+@pytest.mark.slow
 @for_each(("fits", "strategy"), MADE_FOR, ids=lambda it: it.__name__)
 def test_a_broken_filter_is_overspent_and_the_ledger_is_not(fits, strategy):
     assert delta_of(strategy, Greedy(fits)) > 1.05 * DELTA
@@ -198,7 +199,7 @@ def test_the_rule_is_not_too_strict():
     assert 0.9 * DELTA < delta_of(strategy, Ledger(BUDGET)) <= MOST
 
 
-@pytest.mark.sparing(3)
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("seed", range(12))
 def test_no_adversary_at_random_overspends(seed):
     """Any mechanism after any answers, also those that fill the two rules exactly."""

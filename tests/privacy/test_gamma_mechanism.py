@@ -76,6 +76,7 @@ class TestDraws:
         with pytest.raises(AssertionError):
             check_draws(AllKept(epsilon=1, sensitivity="3/2"))
 
+    @pytest.mark.slow
     def test_of_the_lab_have_the_same_lengths(self):
         """Of wide noise, whose steps are small; |N|² is below 60 times its mean but for a probability of 1e-9."""
         mechanism, rng = GammaMechanism(epsilon="1/50", sensitivity=1), np.random.default_rng(1)

@@ -308,6 +308,7 @@ def charge_together(ledger, loss, threads, times):
     return sum(counts)
 
 
+@pytest.mark.slow
 def test_threads_together_never_overspend():
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)

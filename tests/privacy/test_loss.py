@@ -350,6 +350,7 @@ def test_sum_and_formula_meet_at_large_variance(shift):
 # --- epsilon ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(losses, deltas)
 @fixed
 def test_epsilon_is_rounded_outwards_and_hardly(loss, delta):

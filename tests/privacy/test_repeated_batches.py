@@ -167,6 +167,7 @@ class TestASimulatedPersonInManyCohorts:
         row = returning_users(20, "1/2", 1e-6)
         assert row.concentrated < row.ledger < 1.06 * row.concentrated
 
+    @pytest.mark.slow
     def test_pure_noise_never_tells_more_than_epsilon(self):
         deviation = returning_users(self.visits, self.epsilon, self.delta).basic
         channel = Central(epsilon=Fraction(math.sqrt(2) / deviation), noise=DiscreteLaplace())

@@ -124,6 +124,7 @@ class TestBits:
         if n > 1:
             same_distribution(draws, lambda v: ((v >= 0) & (v < n)) / n)
 
+    @pytest.mark.slow
     @for_each("n", [3 << 62, SPAN - 1, SPAN, SPAN + 1, 3 << 126, 1 << 128, 5 << 200])
     def test_below_is_uniform_on_wide_ranges(self, n):
         """The top of the range in eighths: a remainder without rejection would favour the low ones."""
@@ -475,6 +476,7 @@ class TestShares:
         with pytest.raises(AssertionError, match="another distribution"):
             same_distribution(self.sums(5, 4, 8000, 1), pmf_of_laplace(1))
 
+    @pytest.mark.slow
     def test_two_skellam_halves_make_a_skellam(self):
         bits = seeded(4)
         same_distribution(np.array([skellam(2, bits) + skellam(2, bits) for _ in range(N)]), pmf_of_skellam(4))
@@ -530,6 +532,7 @@ class TestArguments:
         with pytest.raises(InvalidValue, match=r"^gamma is"):
             bernoulli_exp(bad, Bits())
 
+    @pytest.mark.slow
     @settings(max_examples=200)
     @given(
         top=st.integers(1, 10**30),

@@ -77,6 +77,7 @@ def test_the_half_lines_of_an_underflowing_tail_count():
         assert all(low < high for low, high in pairwise(found))
 
 
+@pytest.mark.slow
 @for_each("k", range(4))
 def test_a_delta_at_the_very_edge_of_a_half_line(k):
     """Where δ is P(Z >= k) but for a rounding, the difference of the two is nothing a float can tell."""

@@ -72,6 +72,7 @@ class TestLinear:
         assert l1 <= linear_sums(d).l1
         assert square <= linear_sums(d).square
 
+    @pytest.mark.slow
     @for_each("d", DIMENSIONS)
     def test_contexts_that_nobody_clipped_are_further_apart(self, d):
         """The control."""
@@ -172,6 +173,7 @@ class TestWeighted:
         assert found == pytest.approx(float(weighted_sums(2, c).square), rel=1e-12)
         assert found > 1 + c * c  # the other case would be too small
 
+    @pytest.mark.slow
     @for_each("c", [Fraction(1, 4), Fraction(1, 2), Fraction(1)])
     def test_no_angle_exceeds_the_square(self, c):
         """All pairs of a plane, degree by degree, with all extreme factors; 99 % of the bound is too small."""
@@ -259,6 +261,7 @@ numbers = st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.floats(
 
 
 class TestClip:
+    @pytest.mark.slow
     @given(numbers)
     @settings(max_examples=150, derandomize=True, deadline=None)
     def test_the_norm_is_at_most_one_exactly(self, z):
@@ -266,6 +269,7 @@ class TestClip:
         assert squares(found) <= CONTEXT_STEPS**2
         assert np.all(np.sign(found) * np.sign(z) >= 0)
 
+    @pytest.mark.slow
     @given(numbers)
     @settings(max_examples=150, derandomize=True, deadline=None)
     def test_what_is_inside_is_cut_and_what_is_outside_is_scaled(self, z):

@@ -135,7 +135,7 @@ def test_cohorts_are_of_a_size_that_the_channel_allows() -> None:
 # --- policies --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", [P.UCB1(), P.ContemporaneousKLUCB(), P.ContemporaneousElimination(), P.DPKLUCB()])
 def test_a_run_costs_what_one_release_costs(policy: Any) -> None:
     part, _ = run_part(policy, C.Central(1))

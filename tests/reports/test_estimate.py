@@ -104,6 +104,7 @@ def test_simultaneous_intervals_share_alpha() -> None:
     assert early.arms[0].interval == mean_interval(CENTRAL.law(), known[:1], 0.05 / 5)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("policy", [mb.policies.KLLUCB(m=1), mb.policies.UniformArmsAbove(theta=0.4)])
 def test_a_selection_of_several_arms(policy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")

@@ -69,6 +69,7 @@ def test_promises_bound_what_runs_lose(monkeypatch: pytest.MonkeyPatch) -> None:
     assert said["own"].right < 1
 
 
+@pytest.mark.slow
 def test_a_promise_of_less_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative control: the loss of one size alone is below that of others."""
     monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")

@@ -13,6 +13,7 @@ from tests.statistics import seeded
 SECRET = 0x0123456789ABCDEF
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_the_secret_comes_out(data):
     t = data.draw(st.integers(1, 12))

@@ -113,6 +113,7 @@ class TestMasks:
     def test_are_uniform(self, mask, m):
         same_distribution([mask(seed, m) for seed in range(15_000)], flat(m))
 
+    @pytest.mark.slow
     @for_each("mask", [pair, own])
     def test_are_uniform_over_sessions(self, mask):
         same_distribution([mask(1, 10, session.to_bytes(32)) for session in range(15_000)], flat(10))

@@ -96,6 +96,7 @@ class TestClient:
             if more:
                 refused(next_message(phase, signed)[0], message + more)
 
+    @pytest.mark.sparing(3)
     @each_state
     @for_each("wrong", [None, 7, "text", [b"x"], bytearray(100), memoryview(bytes(100))])
     def test_no_bytes_at_all(self, phase, signed, wrong):

@@ -125,6 +125,7 @@ class TestOutOfRange:
         numbers[at] = (numbers[at] + data.draw(st.integers(1, FIELD - 1))) % FIELD
         assert refused(values, (pack(numbers), helper), draw(random, NONCE))
 
+    @pytest.mark.slow
     @given(LARGEST, st.integers(0, 2**32))
     def test_shares_of_another_context_key_or_nonce_do_not_fit(self, largest, seed):
         random = Random(seed)
@@ -180,6 +181,7 @@ class TestBytes:
         with pytest.raises(Malformed, match="not in the field"):
             Range(1, b"").check(pack([0, 0, 0, 0]), pack([0, 0, 0, number]))
 
+    @pytest.mark.slow
     @settings(max_examples=300)
     @given(st.binary(max_size=64), st.binary(max_size=64))
     def test_whatever_comes_is_refused_by_name(self, leader, helper):
@@ -242,6 +244,7 @@ class TestPolynomials:
 class TestNothingIsShown:
     """What a server sees, its share and what the other one tells it, comes of every value with the same probability."""
 
+    @pytest.mark.slow
     @given(LARGEST, st.integers(0, 2**32))
     def test_the_helper_sees_the_same_for_every_value(self, largest, seed):
         random = Random(seed)
@@ -261,6 +264,7 @@ class TestNothingIsShown:
             told.append(values.query(LEADER, KEY, nonce, share)[1])
         assert told[0] == told[1]
 
+    @pytest.mark.slow
     @given(LARGEST, st.integers(0, 2**32))
     def test_the_leader_sees_the_same_for_every_value(self, largest, seed):
         """Its share is what is to be shared less uniform numbers: any share comes of any value, once."""

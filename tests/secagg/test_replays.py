@@ -28,7 +28,7 @@ class TestReplays:
             over = phase == 5 or (phase == 4 and not signed)
             ends(it, 0, old, OutOfTurn, "left the round" if over else "is due")
 
-    @pytest.mark.sparing(1)
+    @pytest.mark.slow
     @for_each("phase", range(1, 5))
     @pytest.mark.parametrize("other", [{"seed": 2}, {"plan": replace(PLAN, cohort=b"other")}])
     def test_across_sessions(self, phase, other):
@@ -40,7 +40,7 @@ class TestReplays:
             else:
                 ends(it, 0, old, OutOfTurn, "another session" if number == phase - 1 else "is due")
 
-    @pytest.mark.sparing(2)
+    @pytest.mark.sparing(1)
     @pytest.mark.parametrize("phase", range(5))
     def test_what_devices_say_is_nothing_to_tell_them(self, phase):
         for user in (0, 1):

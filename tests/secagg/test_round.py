@@ -65,7 +65,7 @@ class TestSum:
     def test_of_the_survivors_whoever_leaves_whenever(self, made):
         holds(made)
 
-    @pytest.mark.sparing(1)
+    @pytest.mark.slow
     @pytest.mark.parametrize("signed", [False, True])
     def test_every_pattern_of_losses_of_three_users(self, signed):
         """All that can happen: a secret of each has two holders, both of whom must answer until the end."""

@@ -72,6 +72,7 @@ class TestOneDevice:
         assert it.opened()[frozenset({0})] == it.values[0]
         assert it.kept()  # of nobody are both secrets known: that alone does not protect the value
 
+    @pytest.mark.slow
     @for_each("kind", [SkipsVotes, SkipsNeighbours])
     def test_each_check_stops_this_lie(self, kind):
         assert frozenset({0}) not in lonely(kind).opened()
@@ -108,6 +109,7 @@ class TestAllLies:
     def test_none_splits_the_sum(self, n, k, corrupted):
         assert split(n, k, sparse_threshold(k, len(corrupted), malicious=True), corrupted) is None
 
+    @pytest.mark.slow
     @for_each(("n", "k"), [(10, 6), (12, 6)])
     def test_without_votes_some_do(self, n, k):
         """The control: the lie that the search finds is told to devices that check no votes, and opens a part."""

@@ -106,6 +106,7 @@ class TestTwoStories:
         t = (n - 1 + corrupted - 1) // 2
         assert (0, 1) in halves_of(n, corrupted, t)
 
+    @pytest.mark.slow
     @for_each(("n", "corrupted", "t"), [(6, 1, 2), (6, 0, 2), (8, 2, 3)])
     def test_give_both_at_the_threshold_for_honest_servers(self, n, corrupted, t):
         """What signatures and higher thresholds are for: such a plan trusts the server to tell one story."""

@@ -59,6 +59,7 @@ def read(upload, terms=TERMS, readers=READERS):
 
 
 class TestReports:
+    @pytest.mark.slow
     @given(st.sampled_from([1, 2, 255, 1000]), st.data())
     def test_both_operators_together_read_the_value(self, largest, data):
         terms, value = replace(TERMS, largest=largest), data.draw(st.integers(0, largest))

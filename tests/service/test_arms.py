@@ -113,7 +113,7 @@ def test_results_and_the_page_say_which_arm_is_best_once_it_is_sure(service: Ins
     assert named[0] < named[-1]
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @each_trust
 def test_a_guardrail_over_http(service: Inside, guarded: dict[str, Any]) -> None:
     service.begin(**guarded)
@@ -273,6 +273,7 @@ def test_all_flags_have_the_offers_with_which_one_flag_came(service: Inside) -> 
     assert len(set(offered)) > 2
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(("policy", "answer"), [("released_likelihood", ("b", None)), (TWO_BEST, (None, ["b", "c"]))])
 def test_results_say_the_answer(
     service: Inside, monkeypatch: pytest.MonkeyPatch, policy: Any, answer: tuple[str | None, list[str] | None]

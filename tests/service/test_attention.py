@@ -101,6 +101,7 @@ def test_an_arm_whose_exposures_are_lost(service: Inside) -> None:
     assert read_items(service).keys() == {"sample_ratio"}
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(("people", "said"), [(40, True), (45, False)])
 def test_people_who_all_come_within_one_window(service: Inside, people: int, said: bool) -> None:
     """If half of them have places before the first release: of 40 these are 20, and of 45 there are too few."""
@@ -192,6 +193,7 @@ def test_a_clock_that_was_wrong(service: Inside) -> None:
     assert read_items(service) == {}
 
 
+@pytest.mark.slow
 def test_nobody_comes_for_long(service: Inside) -> None:
     service.begin(**LARGE)
     service.tick(DAY)

@@ -272,6 +272,7 @@ def test_the_twin_is_a_study_with_half_of_the_noise() -> None:
     assert part.controls[0].lower_bound > part.lower_bound
 
 
+@pytest.mark.slow
 def test_a_service_that_releases_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_service, "WINDOW_PATIENCE", 1)
 

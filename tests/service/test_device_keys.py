@@ -94,6 +94,7 @@ def forget_origins(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(route, "check_origin", lambda *given: None)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("twin", [let_everybody_in, forget_origins])
 def test_a_service_that_lets_more_in_is_found(
     shop: Inside, monkeypatch: pytest.MonkeyPatch, twin: Callable[[pytest.MonkeyPatch], None]

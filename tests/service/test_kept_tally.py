@@ -209,6 +209,7 @@ def test_what_cannot_be_read_is_counted_anew(folder: Path) -> None:
     played.study.close()
 
 
+@pytest.mark.slow
 def test_a_start_counts_only_what_is_new(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is written down is not counted again, whoever looks."""
     played = Played(folder)

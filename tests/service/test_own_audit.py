@@ -22,6 +22,7 @@ def test_both_outcomes_are_audited_and_twins_are_caught() -> None:
     assert not any(each["violation"] for each in found[:4])
 
 
+@pytest.mark.slow
 def test_the_page_of_the_audit(service: Inside) -> None:
     service.begin()
     eyes = Eyes(service)

@@ -147,6 +147,7 @@ def test_a_page_that_does_not_escape_is_rejected(pages: dict[str, str]) -> None:
             check_only_text(pages["study, running"].replace("<h1>", f"{added}<h1>", 1))
 
 
+@pytest.mark.slow
 def test_each_picture_has_a_title_and_a_table(pages: dict[str, str]) -> None:
     page = Page(pages["study, running"])
     pictures, figures = page.all("svg"), re.findall("<figure.*?</figure>", pages["study, running"], re.DOTALL)

@@ -170,6 +170,7 @@ def test_erasure(anywhere: Inside) -> None:
     verified(service)
 
 
+@pytest.mark.sparing(1)
 def test_batches_of_all_sorts(anywhere: Inside) -> None:
     service = anywhere
     asked = [{"unit": unit} for unit in ("ann", "bob", "ann", "a\x00b")]

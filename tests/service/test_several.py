@@ -184,6 +184,7 @@ def answers(service: Inside) -> tuple[Reply, Reply]:
     return service.ask("GET", "/readyz", None, None), service.study("assign", {"unit": "ann"})
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_elsewhere")
 def test_an_old_copy_is_not_served_until_it_is_reconciled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     address, witness = f"sqlite:///{tmp_path}/studies.db", tmp_path / "witness"
@@ -219,6 +220,7 @@ def test_an_old_copy_is_not_served_until_it_is_reconciled(tmp_path: Path, capsys
     assert main(["ledger", "verify", *place]) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_elsewhere")
 def test_what_was_burned_is_part_of_what_a_person_loses(tmp_path: Path) -> None:
     address, witness = f"sqlite:///{tmp_path}/studies.db", tmp_path / "witness"

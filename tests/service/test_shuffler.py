@@ -39,6 +39,7 @@ def sums(study: ShuffledStudy, units: list[str], values: list[float | None]) -> 
     return found
 
 
+@pytest.mark.slow
 def test_cohorts_are_released_over_http(study: ShuffledStudy) -> None:
     values: list[float | None] = [1, 0, 1, 1, 0, None, 1, 0]
     units = study.come_all(values)
@@ -162,6 +163,7 @@ def test_the_end_of_a_study_erases_what_the_shuffler_has(study: ShuffledStudy) -
     study.verify()
 
 
+@pytest.mark.slow
 def test_a_study_whose_shuffler_is_away_for_ever_ends_without_it(study: ShuffledStudy) -> None:
     units = study.come_all([1] * 8)
     study.report()

@@ -374,6 +374,7 @@ def test_a_device_takes_no_place_whose_shuffler_it_cannot_reach(study: ShuffledS
     device.close()
 
 
+@pytest.mark.slow
 def test_who_leaves_takes_her_report_with_her(study: ShuffledStudy) -> None:
     study.report()
     (first, *_) = study.places
@@ -411,6 +412,7 @@ def test_whom_the_team_erases_is_in_no_mix(study: ShuffledStudy) -> None:
     study.shuffler.verify()
 
 
+@pytest.mark.slow
 def test_a_service_that_does_not_say_who_was_erased_is_found(
     study: ShuffledStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -441,6 +443,7 @@ def test_a_pass_erases_the_report_of_no_other_person(study: ShuffledStudy) -> No
     assert study.shuffler.verify().bundles == 1
 
 
+@pytest.mark.slow
 def test_what_comes_after_a_person_left_is_in_no_mix(study: ShuffledStudy) -> None:
     """It was on its way, and is late; or whoever carries what devices send sends it once more."""
     study.report()

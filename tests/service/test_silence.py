@@ -240,6 +240,7 @@ def test_what_was_committed_without_an_answer_counts_once(proxy: SwallowingProxy
     assert rows(service, "place") == 4
 
 
+@pytest.mark.slow
 def test_who_waits_behind_a_question_that_failed_is_told_the_same(service: Inside) -> None:
     """All threads ask at the same time, and twice as many wait for one."""
     asked, together = list[int](), Barrier(questions.READERS)

@@ -198,6 +198,7 @@ def test_only_an_owner_makes_studies(eyes: Eyes) -> None:
     assert owner.post("/studies", csrf=owner.token("/new"), **form).headers["location"] == "/studies/fresh"
 
 
+@pytest.mark.slow
 def test_an_owner_changes_copies_and_deletes_the_draft_that_the_form_has_shown(eyes: Eyes) -> None:
     owner, ask = eyes, eyes.service.ask
     owner.sign_in("owner")
@@ -313,7 +314,7 @@ ELSEWHERE = (
 )
 
 
-@pytest.mark.sparing(3)
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("said", ELSEWHERE, ids=str)
 def test_nobody_is_signed_in_or_out_from_elsewhere(eyes: Eyes, said: dict[str, str]) -> None:
     token = eyes.token()

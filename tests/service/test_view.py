@@ -140,6 +140,7 @@ def test_a_view_that_shows_something_of_reports_is_rejected(waiting: Played, bro
         check_reports_are_not_seen(waiting, broken)
 
 
+@pytest.mark.slow
 def test_values_that_differ_are_not_seen(waiting: Played, folder: Path) -> None:
     """Two copies of a study in which the same people report other outcomes."""
     other, tickets = Played.copied(waiting, folder / "other"), open_tickets(waiting)
@@ -389,6 +390,7 @@ def test_counts_are_those_of_the_rows(folder: Path, kind: str) -> None:
     played.study.close()
 
 
+@pytest.mark.slow
 def test_a_tally_counts_only_what_is_new(played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever was given before the oldest open place is not counted again."""
     tally = Tally()

@@ -154,6 +154,7 @@ def redirect(request: BaseHTTPRequestHandler) -> None:
     request.end_headers()
 
 
+@pytest.mark.slow
 def test_a_receiver_that_hangs_is_in_nobodys_way(
     service: Inside, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -144,6 +144,7 @@ FIELDS = {
 }
 
 
+@pytest.mark.slow
 def test_the_record_has_the_fields_of_the_registry(texts: list[bytes]) -> None:
     for text in texts[:2]:
         registry = json.loads(text)["registry"]

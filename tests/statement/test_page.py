@@ -87,6 +87,7 @@ def test_a_page_names_the_file_that_it_shows(said: dict[str, Statement]) -> None
         assert sha256(encode_statement(each)).hexdigest() in print_statement(each)
 
 
+@pytest.mark.slow
 def test_whatever_a_study_is_called_is_only_text(said: dict[str, Statement]) -> None:
     text = print_statement(replace(said["central"], about=HOSTILE, project=HOSTILE, odds=HOSTILE, trust=HOSTILE))
     assert "alert(1)" in text

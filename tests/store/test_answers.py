@@ -90,6 +90,7 @@ def test_a_number_of_people_names_the_best_arm(folder: Path, policy: str) -> Non
     check_its_answer(played)
 
 
+@pytest.mark.slow
 def test_an_answer_that_waits_for_somebody_is_found(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(due, "may_answer", lambda session: False)
     with pytest.raises(AssertionError):
@@ -116,6 +117,7 @@ def test_an_answer_beyond_the_witness_is_found(folder: Path, monkeypatch: pytest
         test_an_answer_that_the_witness_has_not_seen_is_told_to_nobody(folder)
 
 
+@pytest.mark.slow
 def test_decisions_are_done_again_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not for each view of a study that has ended, if a tally is kept; and not before it has ended."""
     played, times, tally = Played(folder, **SEARCH, policy={"name": "top_arms", "m": 2}), list[int](), Tally()
@@ -139,6 +141,7 @@ def test_decisions_are_done_again_once(folder: Path, monkeypatch: pytest.MonkeyP
     played.study.close()
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("policy", ["ucb1", "noise_aware_klucb", "released_likelihood"])
 def test_a_place_that_nobody_saw_holds_up_nothing_once_the_study_is_over(folder: Path, policy: str) -> None:
     """It is dealt to nobody any more. Other cohorts of its arm are released, and then everybody can be erased."""
@@ -261,6 +264,7 @@ def test_all_arms_of_a_kind_are_named(
     check_its_answer(played)
 
 
+@pytest.mark.slow
 def test_a_paused_arm_is_not_named(folder: Path) -> None:
     played = Played(folder, **SEARCH, policy={"name": "top_arms", "m": 2}, arms=arms(4))
     played.study.start()

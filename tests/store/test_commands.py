@@ -84,7 +84,7 @@ def test_a_study_is_played_to_its_end_and_verified(file, where, capsys) -> None:
     assert "is stopped" in refused(capsys, "study", "simulate", "--quiet", *where)
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 def test_simulated_people_are_those_whom_the_protocol_enrols(file, where, capsys) -> None:
     ramp, group = '{ shares = ["1/20"], every = "1 week" }', '{ name = "g", below = "1/100" }'
     file.write_text(
@@ -129,7 +129,7 @@ def test_drafts_are_shown_changed_copied_and_deleted(file, where, capsys) -> Non
     assert "other: draft" in said(capsys, "study", "status", *where)
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 def test_the_status_of_another_ledger_is_refused(file, where, tmp_path, capsys) -> None:
     """One that the witness has not seen, or not so."""
     said(capsys, "study", "new", str(file), *where)
@@ -417,6 +417,7 @@ def test_devices_with_a_guardrail_are_simulated(file, where, capsys, kind: str) 
     said(capsys, "ledger", "verify", *where)
 
 
+@pytest.mark.sparing(1)
 def test_each_offer_is_a_line(file, where, capsys) -> None:
     local = SMALL.replace("central", "response").replace("reward = {", 'reward = { rule = "first",')
     file.write_text(local + '[guardrail]\nname = "harm"\nharm = { above = 0.2 }\nrule = "first"\n')
@@ -426,6 +427,7 @@ def test_each_offer_is_a_line(file, where, capsys) -> None:
     assert first + " metric=harm" == second
 
 
+@pytest.mark.sparing(1)
 def test_the_guardrail_is_reported(file, where, capsys) -> None:
     file.write_text(
         SMALL.replace('window = "0 seconds"', 'window = "1 hour"')

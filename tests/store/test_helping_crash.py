@@ -121,6 +121,7 @@ def count_files(folder: Path) -> Callable[[], str]:
     return lambda: f"sqlite:///{folder}/{next(numbers)}.db"
 
 
+@pytest.mark.slow
 def test_a_helper_survives_an_end_at_some_steps(tmp_path: Path) -> None:
     survives(tmp_path, count_files(tmp_path), SEVERAL)
 

@@ -296,6 +296,7 @@ def test_a_report_of_something_else_is_not_accepted(scene: Scene, where: str) ->
     assert not move_report(scene, **ELSEWHERE[where])
 
 
+@pytest.mark.sparing(2)
 @pytest.mark.parametrize("where", ELSEWHERE)
 def test_seals_that_are_bound_to_nothing_are_noticed(scene: Scene, monkeypatch: Patch, where: str) -> None:
     monkeypatch.setattr(ReportTerms, "bind", lambda *given: b"")

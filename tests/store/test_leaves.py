@@ -142,6 +142,7 @@ def open_exports(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(reconcile, "conceal_text", lambda text, witness: text)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize(
     ("attack", "twins", "found"),
     [

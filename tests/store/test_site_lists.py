@@ -549,6 +549,7 @@ def test_a_coordinator_that_lost_a_list_for_ever(scene: Sites, clock: Clock, tmp
         scene.confirm(0)
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("statement", ["lists = REPLACE(lists, '1/2', '2/3')", "signed = '00'", "lists = '[]'"])
 def test_what_was_agreed_to_is_what_is_admitted(scene: Sites, statement: str) -> None:
     """Whoever can write the database of a site, without its keys, agrees to nothing."""

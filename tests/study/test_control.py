@@ -191,6 +191,7 @@ def test_a_log_with_a_control_brings_back_the_driver_that_wrote_it(name: str) ->
             Driver.replay(*how, control=control)
 
 
+@pytest.mark.slow
 def test_stages_keep_the_control_until_it_is_out_of_play() -> None:
     driver = play(held("sw_ucb"), 200).driver
     driver.begin_stage((0, 1, 2), 2000)

@@ -150,6 +150,7 @@ def test_harm_is_found(harm: dict[str, Any], means: list[float], law: Law) -> No
     at_most(60 - right, 60, 0.1)
 
 
+@pytest.mark.slow
 def test_a_difference_is_found_in_a_drift() -> None:
     right = sum(found(rule({"above": 0.05, "against": "a"}), [0.2, 0.6, 0.2], seed, 0.1) == {1} for seed in range(60))
     at_most(60 - right, 60, 0.1)

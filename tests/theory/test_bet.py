@@ -98,6 +98,7 @@ def check_fair(law: Law, n: list[int], by: Callable[[Law, ArmReleases, float, fl
         assert total <= 1 + 1e-9, f"the bet against {q} gains {total}"
 
 
+@pytest.mark.slow
 @for_each("name", LAWS)
 def test_bets_are_fair(name: str) -> None:
     check_fair(LAWS[name], [9])
@@ -116,6 +117,7 @@ def gained(assumed: Law, draws: float, paid: Callable[[Law, ArmReleases], float]
     return max(gains)
 
 
+@pytest.mark.slow
 @for_each("name", ["laplace", "gaussian", "skellam"])
 def test_bets_are_fair_whatever_noise_is_lost(name: str) -> None:
     """Between 1 and 1.25 draws are there, and which they are is not known."""
@@ -184,6 +186,7 @@ class TestSearch:
             r = np.rint(n * rng.random() + 3 * rng.standard_normal(n.size))
             self.check(LAWS[name], ArmReleases(r, n, n.size), float(rng.choice([0.3, 1.0, 4.0])))
 
+    @pytest.mark.slow
     @for_each("name", ["laplace", "gaussian"])
     def test_it_is_sought_up_to_a_value_alone(self, name: str) -> None:
         rng, law = np.random.Generator(np.random.PCG64(4)), LAWS[name]
@@ -217,6 +220,7 @@ class TestSearch:
 class TestAlternative:
     """z(q) is fixed by sizes and noise; what the search needs of it."""
 
+    @pytest.mark.slow
     @for_each("law", [*LAWS.values(), Law(COINS, scale=0.5, grid=1, per_release=10)])
     @for_each(("n", "level"), [(20, 0.1), (300, 0.5), (300, 8.0), (10**6, 1.0)])
     def test_it_rises_with_the_mean_and_its_distance_is_concave(self, law: Law, n: int, level: float) -> None:

@@ -48,7 +48,7 @@ def false_alarms(channel: Channel, law: Law, mean: float, trials: int = TRIALS) 
     return found
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @for_each("mean", [0.03, 0.5])
 @pytest.mark.parametrize("name", CHANNELS)
 def test_what_stays_is_found_to_change_as_rarely_as_the_level_says(name, mean):

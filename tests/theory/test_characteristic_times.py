@@ -221,6 +221,7 @@ def test_privacy_costs_between_what_it_must_and_may(means, epsilon) -> None:
     assert characteristic_time(means, epsilon=math.inf) == pytest.approx(free)
 
 
+@pytest.mark.slow
 @given(instance)
 @settings(max_examples=40)
 def test_times_keep_their_order(means) -> None:

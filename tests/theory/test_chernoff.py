@@ -45,6 +45,7 @@ class TestChernoffBound:
         assert chernoff_bound(laplace(0.5), x, 11, n, math.log(1e5)) == pytest.approx(0.387355, abs=1e-6)
         assert chernoff_bound(laplace(1.0), 5.5, 4, 8, 0.04335359) == pytest.approx(0.8, abs=1e-6)
 
+    @pytest.mark.slow
     @for_each(
         ("channel", "most"),
         [

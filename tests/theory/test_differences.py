@@ -158,6 +158,7 @@ def test_arms_that_were_not_compared_over_the_same_people_are_confounded_by_days
         at_most(missed, 20, 0.05)
 
 
+@pytest.mark.slow
 def test_intervals_that_forget_the_noise_are_rejected() -> None:
     """Broken twin."""
     rng, missed, law = np.random.default_rng(6), 0, Law(LAPLACE, scale=15.0, grid=1, per_release=1)

@@ -30,6 +30,7 @@ def count_misses(sequence, mean: float, seed: int) -> int:
     return sum(bool(np.any(each.low > mean) or np.any(each.high < mean)) for each in found)
 
 
+@pytest.mark.slow
 @for_each("mean", [0.05, 0.5, 1.0])
 def test_it_ever_misses_in_at_most_alpha_of_studies(mean) -> None:
     at_most(count_misses(lambda bits: hoeffding_sequence(bits, 1.0, alpha=0.1), mean, seed=1), STUDIES, 0.1)

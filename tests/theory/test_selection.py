@@ -44,7 +44,7 @@ def test_for_two_arms_it_is_that_of_a_search_over_proportions(epsilon):
     assert nats_needed(0.05) / least_samples_top("central", means, 2, 0.05, epsilon) == pytest.approx(best, rel=2e-3)
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @for_each("name", ["no_privacy", "central", "local"])
 @for_each("epsilon", [1e-6, 1e-2, 1.0])
 @pytest.mark.parametrize("gap", [1e-2, 1e-4, 1e-6])

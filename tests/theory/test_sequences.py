@@ -181,6 +181,7 @@ def test_the_average_mean_of_the_people_is_in_it_at_all_times(name: str) -> None
     at_most(misses(LAWS[name], *played(LAWS[name])), 2000, 0.05)
 
 
+@pytest.mark.slow
 def test_broken_intervals_are_rejected() -> None:
     """The noise is forgotten; or the interval is taken for one of the mean that the first people had."""
     law = LAWS["central"]

@@ -61,6 +61,7 @@ def test_c_gaussian_has_published_values(x):
     assert c_gaussian(x) == pytest.approx(C_GAUSSIAN[x], abs=6e-7)
 
 
+@pytest.mark.slow
 @given(st.floats(0.01, 1e4))
 def test_c_gaussian_is_the_minimum(x):
     def value(log_u: float) -> float:

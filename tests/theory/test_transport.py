@@ -49,6 +49,7 @@ def test_kl_cost_is_the_infimum(m_a, m_b, w_a, w_b) -> None:
     assert kl_cost(m_a, m_b, w_a, w_b) == pytest.approx(infimum(kl, m_a, m_b, w_a, w_b), rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.slow
 @given(means, means, weights, weights, losses)
 @example(0.9, 0.1, 1.0, 1.0, 0.1)
 @example(0.9, 0.1, 1.0, 30.0, 1.0)
@@ -142,6 +143,7 @@ def test_fractions_are_the_published_ones(means, numbers) -> None:
     assert fractions(*means).round(4).tolist() == list(numbers)
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0.01, 0.99) | st.sampled_from([0.0, 1.0, 0.5, 1e-6, 1 - 1e-6]), min_size=2, max_size=6))
 @example([1.0, 0.0])
 @example([1.0, 0.0, 0.0, 0.5])

@@ -49,6 +49,7 @@ def refuses(count: list[int], run: int, streams: Any) -> int:
     raise InvalidValue("run", run, "another")
 
 
+@pytest.mark.slow
 def test_an_error_of_a_run_is_raised_here_and_not_tried_again(threads) -> None:
     with pytest.raises(InvalidValue, match="run is 0: it must be another"):
         each_run(task(partial(refuses, [])), range(1), threads.get_executor(), lambda: None)

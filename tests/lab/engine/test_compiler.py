@@ -298,6 +298,7 @@ def test_a_large_kernel_is_called_by_its_symbol(tmp_path: Path, monkeypatch) -> 
     assert not re.search("^declare .*halved", code, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_a_large_kernel_that_was_compiled_here_is_loaded_as_well(tmp_path: Path, monkeypatch) -> None:
     """What calls it is not always the first to ask for it."""
     monkeypatch.setenv("MASKEDBANDIT_CACHE", str(tmp_path))
@@ -372,6 +373,7 @@ def test_whoever_forgets_a_large_kernel_cannot_be_loaded(tmp_path: Path) -> None
     assert process.exitcode != 0
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("broken", ["a file", "full", "of others"])
 def test_without_a_folder_of_its_own_the_loop_is_compiled_in_memory(tmp_path: Path, monkeypatch, broken) -> None:
     folder = tmp_path / "cache"

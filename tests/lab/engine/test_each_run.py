@@ -60,6 +60,7 @@ class Pretended(Executor):
         return future
 
 
+@pytest.mark.sparing(4)
 @pytest.mark.parametrize("slice_", [0.0, 1000.0], ids=["cut after every run", "whole pieces"])
 @pytest.mark.parametrize("executor", [partial(Threads, n) for n in (1, 2, 7)] + [partial(ThreadPoolExecutor, 2)])
 def test_results_are_in_order_and_do_not_depend_on_threads_or_pieces(executor, slice_, monkeypatch) -> None:

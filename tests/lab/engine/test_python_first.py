@@ -151,6 +151,7 @@ class Child:
     over = False
 
 
+@pytest.mark.slow
 def test_python_goes_on_while_a_child_compiles(ways: Ways, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each run takes 1.01 seconds by this clock; all eight are made, and none once the child is done."""
     whole, child, tasks = simulate(UCB1, 100, runs=8), Child(), list[Any]()
@@ -222,6 +223,7 @@ class Divides(mb.policies.UCB1):
 Divides.ask.function.__module__ = SE.__module__
 
 
+@pytest.mark.slow
 def test_policies_from_outside_are_compiled(ways: Ways) -> None:
     simulate(Own())
     assert ways() == (0, 1)

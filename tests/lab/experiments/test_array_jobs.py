@@ -120,6 +120,7 @@ def test_jobs_in_folders_of_their_own_merge_to_what_one_process_makes(path, tmp_
         assert (first / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_more_runs_in_the_file_add_to_what_is_there_and_fewer_take_the_first(path, tmp_path) -> None:
     before, ran = whole(path), list[int]()
     path.write_text(TEXT.replace("runs = 18", "runs = 20"))

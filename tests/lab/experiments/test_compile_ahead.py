@@ -69,6 +69,7 @@ def test_after_it_a_first_study_compiles_nothing(tmp_path: Path, monkeypatch, ca
         assert list_kernels(folder) > kept
 
 
+@pytest.mark.slow
 @for_each("name", MULTI_ARMED)
 def test_a_policy_is_compiled_for_every_channel_that_suits_it_and_for_late_rewards(name: str) -> None:
     policy = mb.policies.room[name]()

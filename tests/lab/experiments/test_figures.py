@@ -30,6 +30,7 @@ def collected(tmp_path, text: str = TEXT) -> tuple[pl.DataFrame, Experiment]:
     return table.collect_results(drawn, drawn.settings, tmp_path / "out"), drawn
 
 
+@pytest.mark.slow
 def test_a_league_shows_every_cell_and_marks_the_best(tmp_path) -> None:
     found, league = collected(tmp_path, LEAGUE)
     rows = summary(found)
@@ -168,6 +169,7 @@ def test_curves_that_lie_on_one_another_have_a_name_of_two_lines_and_room_for_it
     assert np.diff(list(heights.values())) == pytest.approx([0.075, 0.075])
 
 
+@pytest.mark.slow
 def test_what_else_varies_makes_curves_of_its_own(tmp_path) -> None:
     found, _ = collected(tmp_path, TEXT + '"policy.least" = [8, 64]\n')
     names = {text.get_text() for text in regret(found).axes[0].texts}

@@ -130,6 +130,7 @@ def league(tmp_path: Path):
     return read_experiment(path)
 
 
+@pytest.mark.slow
 def test_theory_is_rows_of_the_same_table(league, tmp_path) -> None:
     found = table.collect_results(league, league.settings, tmp_path / "out")
     lines = found.filter(pl.col("trust") == "theory")
@@ -141,6 +142,7 @@ def test_theory_is_rows_of_the_same_table(league, tmp_path) -> None:
     assert again.equals(found)
 
 
+@pytest.mark.slow
 def test_the_summary_has_a_row_for_each_cell_with_its_worst_run(league, tmp_path) -> None:
     found = table.collect_results(league, league.settings, tmp_path / "out")
     rows = summary(found)
@@ -156,6 +158,7 @@ def test_the_summary_has_a_row_for_each_cell_with_its_worst_run(league, tmp_path
     assert pl.read_csv(tmp_path / "out" / "summary.csv").height == rows.height
 
 
+@pytest.mark.slow
 def test_lists_that_vary_are_text(tmp_path) -> None:
     path = tmp_path / "lists.toml"
     path.write_text(TEXT + '"instance.means" = [[0.2, 0.8], [0.5, 0.6]]\n')
@@ -165,7 +168,7 @@ def test_lists_that_vary_are_text(tmp_path) -> None:
     assert len(regret(found).axes) == 4
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b[:-4] + b"xxxx"])
 def test_a_damaged_part_is_done_again_with_a_note(experiment, tmp_path, damage) -> None:
     out, notes = tmp_path / "out", []
@@ -197,6 +200,7 @@ def test_a_part_with_a_wrong_byte_is_read_as_it_was_or_not_at_all(tmp_path) -> N
     assert other > 0  # the control: without the digest these would be taken
 
 
+@pytest.mark.slow
 def test_one_setting_alone_gives_the_numbers_that_it_has_in_the_whole(experiment, tmp_path) -> None:
     whole = table.collect_results(experiment, experiment.settings, tmp_path / "whole", executor=partial(Threads, 2))
     alone = table.collect_results(

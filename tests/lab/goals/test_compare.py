@@ -214,6 +214,7 @@ def test_figures_are_as_wide_as_columns_and_say_what_bands_are(made, columns, tm
 ALIKE = {"central": CHANNELS[1], "no privacy": CHANNELS[0], "also central": CHANNELS[1]}
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("columns", [1, 2])
 def test_curves_that_lie_on_one_another_are_named_together(columns) -> None:
     axes = regret(channels=ALIKE).plot(columns)

@@ -97,6 +97,7 @@ def test_numbers_do_not_depend_on_threads_or_on_how_many_runs_there_are() -> Non
     assert (few.regret == one.regret[:11]).all()
 
 
+@pytest.mark.slow
 def test_seeds_studies_and_runs_have_streams_of_their_own() -> None:
     how = {"horizon": 2000, "runs": 2}
     first = mb.simulate(UCB, mb.channels.Raw(), INSTANCE, seed=3, **how)
@@ -249,6 +250,7 @@ def test_noise_that_does_not_fit_64_bits_is_refused_instead_of_drawn_wrongly() -
         mb.simulate(SE, mb.channels.Raw(), INSTANCE, 10**18)
 
 
+@pytest.mark.slow
 @for_each("noise", [mb.noises.Skellam(), mb.noises.DiscreteLaplace(), mb.noises.DiscreteGaussian()])
 @for_each(("scale", "count"), [(0.7, 10**9), (3e6, 1000.0), (1e5, 10**6)])
 def test_the_lab_s_noise_has_its_variance_however_wide(noise, scale, count) -> None:

@@ -64,6 +64,7 @@ def text(tmp_path_factory) -> Path:
     return path
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("block", [500, 1553, 2**22], ids=str)
 def test_a_log_comes_back_from_its_text(text, block, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(front_page, "BLOCK", block)  # lines of 1500 bytes span blocks
@@ -303,6 +304,7 @@ def test_lines_that_end_with_a_carriage_return_alone(longest, tmp_path, monkeypa
         converted(tmp_path, 4 * GOOD.replace("\n", "\r"))
 
 
+@pytest.mark.sparing(1)
 @pytest.mark.parametrize("packed", [1000, 2**18])
 def test_what_a_packed_block_holds_before_its_break_is_kept(packed, text, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(front_page, "PACKED", packed)

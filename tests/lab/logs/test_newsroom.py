@@ -50,6 +50,7 @@ def test_seeds_give_the_same_again_or_something_else(busy) -> None:
     assert not np.array_equal(Newsroom(1000, 1).articles()[1], Newsroom(1000, 2).articles()[1])
 
 
+@pytest.mark.slow
 def test_two_readers_do_not_disturb_each_other(busy) -> None:
     for chunk, (a, b) in enumerate(zip(BUSY.chunks(1), BUSY.chunks(1), strict=True)):
         np.testing.assert_array_equal(a.user, b.user)

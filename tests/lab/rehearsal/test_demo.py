@@ -64,6 +64,7 @@ def test_all_is_said(round) -> None:
     assert all(len(line) <= 130 for line in said.splitlines())
 
 
+@pytest.mark.slow
 def test_the_standard_deviation_is_that_of_the_noise(round) -> None:
     said = float(describe_round(round).partition("standard deviation of ")[2].partition("\n")[0])
     z = np.arange(-400, 401)

@@ -61,6 +61,7 @@ def test_large_caps_tell_everything() -> None:
     np.testing.assert_allclose(often.told_means(), 1)
 
 
+@pytest.mark.slow
 @for_each(("visits", "cap"), [(741, 1000), (1001, 10_000), (5001, 10_000), (10**6, 10_000)])
 def test_people_who_come_very_often_have_the_chances_of_poisson(visits: int, cap: int) -> None:
     """e^-rate is below the smallest number from a rate of 745 on, and inexact from 708 on."""

@@ -96,6 +96,7 @@ def test_at_ten_million():
     check_number(regrets(AdaPUCB(), Central(epsilon=1), C2, 1e7, 200), 2195)
 
 
+@pytest.mark.slow
 def test_a_number_of_another_beta_is_rejected():
     with pytest.raises(AssertionError, match="not 1302"):
         check_number(regrets(AdaPUCB(beta=4), Central(epsilon=1), C2, 1e5, 300), 1302)

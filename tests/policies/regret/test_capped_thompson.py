@@ -79,6 +79,7 @@ def test_the_loss_is_that_of_all_draws_of_a_cohort_of_one() -> None:
     assert policy.loss(Loss.unbounded(), 10**6) == Loss.zcdp(rho)
 
 
+@pytest.mark.slow
 def test_arms_are_found() -> None:
     run = mb.simulate(CappedThompson(0.5), mb.channels.Raw(), mb.Bernoulli([0.9, 0.1]), 2000, 5, seed=1)
     assert (run.pulls[:, 0] > 1600).all()

@@ -68,6 +68,7 @@ class TestPilot:
         assert later / sum(sizes) <= gap / 8  # what the first users are for
         assert later / (0.9 * sum(sizes)) > gap / 8
 
+    @pytest.mark.slow
     @for_each("counter", ["kary", "binary", "honaker", "hybrid"])
     def test_worst_counts_are_the_noisiest(self, counter):
         law = Tree(counter=counter, length=2000).law()

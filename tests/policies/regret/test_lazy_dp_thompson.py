@@ -100,7 +100,7 @@ def check_decisions(name: str, late: bool, runs: int, loop=repeat, ask=LazyDPTho
     same_distribution_of_two(arms, posterior_draws(totals, n, epsilon, t, runs))
 
 
-@pytest.mark.sparing(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STATES)
 def test_decisions_have_the_distribution_of_the_argmax(name):
     check_decisions(name, False, 4000)
@@ -221,6 +221,7 @@ def test_a_bound_that_falls_too_fast_is_rejected():
         check_bounds(cheap=mutant(rivals, stretch_of=mutant(stretch_of, "z = 2 *", "z = 4 *")))
 
 
+@pytest.mark.slow
 def test_cohorts_double_and_fill_at_once():
     found = interpreted(LazyDPThompson(), Central(epsilon=1), mb.Bernoulli(C2), 3000)
     assert all(n == 1 for _, n, _ in found.decisions)

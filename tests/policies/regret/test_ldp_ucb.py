@@ -59,11 +59,13 @@ def check_choices(policy: Policy, channel: Channel, horizon: int = 1500) -> None
         n[arm] += 1
 
 
+@pytest.mark.slow
 @for_each("channel", [RAW, Response(epsilon=1), Local(epsilon=1), mb.channels.Central(epsilon="0.5")])
 def test_choices_are_those_of_the_index(channel):
     check_choices(LDPUCB(), channel)
 
 
+@pytest.mark.slow
 @for_each(
     ("old", "new", "channel"),
     [

@@ -198,6 +198,7 @@ def check_bounds(stretching: Kernel = stretch_of, proposing: Kernel = propose_th
                 assert script.proposed == proposes, (good, bad, x)
 
 
+@pytest.mark.slow
 def test_the_bound_that_skips_arms_is_above_the_chance_that_they_win():
     check_bounds()
 

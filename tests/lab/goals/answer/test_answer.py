@@ -150,6 +150,7 @@ def test_policies_are_compared():
         mb.compare(POLICY, RAW, FOUR, delta=0.1)
 
 
+@pytest.mark.slow
 def test_an_experiment_from_file_to_figure(tmp_path):
     experiment = expand_settings("who", TEXT, tomllib.loads(TEXT))
     assert len(experiment.settings) == 8
@@ -199,6 +200,7 @@ def test_delays_that_differ_are_refused():
         mb.answer(POLICY, RAW, FOUR, 1000, delay=mb.delays.Geometric(100))
 
 
+@pytest.mark.slow
 def test_a_bound_counts_sums_that_wrap_around_and_is_none_where_users_drop_out():
     wrapping = mb.channels.Distributed(epsilon=1, failure=0.01)
     found = mb.answer(POLICY, wrapping, FOUR, 4000, runs=4, seed=2)

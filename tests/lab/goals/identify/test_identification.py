@@ -110,6 +110,7 @@ def test_nobody_is_served_after_the_answer() -> None:
     assert (found.samples[0], found.pulls[0].tolist()) == (60, [30, 30])
 
 
+@pytest.mark.slow
 def test_runs_that_do_not_stop_are_kept() -> None:
     """Some stop before, some do not: both are there, and those that stop did so without the limit."""
     free = mb.identify(UntilAhead(), RAW, INSTANCE, runs=200, seed=2)
@@ -138,6 +139,7 @@ def test_wrong_answers_are_told_from_right_ones() -> None:
     assert 50 < found.correct.sum() < 150
 
 
+@pytest.mark.slow
 def test_numbers_do_not_depend_on_threads_or_on_how_many_runs_there_are() -> None:
     one = mb.identify(UntilAhead(), RAW, INSTANCE, runs=100, seed=3, executor=partial(Threads, 1))
     four = mb.identify(UntilAhead(), RAW, INSTANCE, runs=100, seed=3, executor=partial(Threads, 4))

@@ -126,6 +126,7 @@ def test_keys_of_searches_are_unknown_where_regret_counts(tmp_path) -> None:
             experiment(tmp_path, f"{key} = {value}\n{text}")
 
 
+@pytest.mark.slow
 def test_the_table_holds_every_run_and_theory(collected) -> None:
     found, named = collected
     assert found.filter(pl.col("trust") != "theory").height == 9 * 6

@@ -78,6 +78,7 @@ def test_a_replay_of_all_visits_has_another_one(monkeypatch) -> None:
     same_distribution_of_two(everything, live(SEEMS))
 
 
+@pytest.mark.slow
 def test_what_an_arm_brings_is_its_mean_over_all_visitors() -> None:
     rewards = LogArms(mb.FrameLog(visit(200_000))).rewards
     for arm, mean in enumerate(TRUTH):
@@ -144,6 +145,7 @@ def test_threads_and_other_runs_change_nothing() -> None:
     assert not np.array_equal(found.reward, mb.replay(LEARNS, RAW, log, runs=4, seed=4).reward)
 
 
+@pytest.mark.slow
 def test_it_is_compared_with_a_contextual_policy() -> None:
     table = visit(3000)
     log = mb.FrameLog(table, contexts=["group"])

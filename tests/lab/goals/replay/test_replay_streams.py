@@ -35,6 +35,7 @@ def as_python(monkeypatch):
     monkeypatch.setenv("MASKEDBANDIT_KERNELS", "python")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("as_python")
 def test_threads_and_other_runs_change_nothing():
     alone, both = (replay(LEARNS, RAW, Corner(), runs=5, seed=3, executor=partial(Threads, jobs)) for jobs in (1, 3))

@@ -71,6 +71,7 @@ def test_without_a_tolerance_a_mean_at_the_threshold_has_no_search():
     assert not Above(0.5, 0.0).lacks(np.array([0.4, 0.6]))
 
 
+@pytest.mark.slow
 def test_the_loss_of_a_user_is_that_of_one_release():
     channel = mb.channels.Central(epsilon="0.25")
     for policy in (TOP, ABOVE):
