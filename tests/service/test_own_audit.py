@@ -1,5 +1,7 @@
 """The audit of a study on its page."""
 
+import pytest
+
 from maskedbandit.cli.parts.own_audit import main
 from maskedbandit.errors import StorageFailed
 from maskedbandit.study.protocol import Protocol
